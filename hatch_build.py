@@ -1,0 +1,54 @@
+"""Build hook: compiles the optional kernels where a C compiler is found, and leaves them out without a word where not."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = Path("src/naivete/_kernels.c")
+LIBRARY = Path("src/naivete") / ("libkernels.dll" if os.name == "nt" else "libkernels.so")
+FLAGS = ["-O3", "-std=c99", "-fPIC", "-shared", "-ffp-contract=off"]
+
+
+def compile_kernels(root: Path) -> bool:
+    """Compile the C file beside its Python twin; False where that is not possible, and then there is no library."""
+    target = root / LIBRARY
+    target.unlink(missing_ok=True)
+    if os.environ.get("NAIVETE_NO_COMPILER"):
+        return False
+    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+        compiler = shutil.which(name) if name else None
+        if compiler is None:
+            continue
+        with tempfile.TemporaryDirectory(dir=target.parent) as folder:
+            built = Path(folder) / target.name
+            command = [compiler, *FLAGS, str(root / SOURCE), "-o", str(built), "-lm"]
+            if subprocess.run(command, capture_output=True, check=False).returncode == 0:
+                built.replace(target)
+                return True
+    return False
+
+
+class CustomBuildHook(BuildHookInterface[Any]):
+    """Adds the compiled kernels to the wheel and marks it for this platform; a pure wheel results without them."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Called by hatchling before a wheel, editable or not, is put together."""
+        if not compile_kernels(Path(self.root)) or version == "editable":
+            return
+        platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
+        build_data["pure_python"] = False
+        build_data["tag"] = f"py3-none-{platform}"
+        build_data["force_include"][str(Path(self.root) / LIBRARY)] = f"naivete/{LIBRARY.name}"
+
+
+if __name__ == "__main__":
+    sys.exit(0 if compile_kernels(Path(__file__).resolve().parent) else 1)

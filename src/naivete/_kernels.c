@@ -1,0 +1,584 @@
+/* The inner loops of naivete: counting families, bit planes, counting pairs, prediction.
+
+   Called through ctypes by _kernels.py, where every function has a numpy twin and where the arguments are made; nothing is
+   checked here. All functions are pure loops over the caller's arrays and may run at once on different parts of the result.
+   With -DPLAIN no instructions beyond C99 and the compiler's builtins are used. */
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#if !defined(PLAIN) && defined(__GNUC__) && defined(__x86_64__)
+#define X86 1
+#include <immintrin.h>
+#define TARGET(name) __attribute__((target(name)))
+#endif
+#ifdef _WIN32
+#define API __declspec(dllexport)
+#else
+#define API
+#endif
+#ifdef __GNUC__
+#define INLINE static inline __attribute__((always_inline))
+#else
+#define INLINE static inline
+#endif
+
+enum {
+    STEP = 1024, /* rows whose addresses are made at once */
+    SMALL = 512, /* cells of a table that is counted four times side by side */
+    CHUNK = 1024, /* rows that are packed at once: 16 words */
+    GROUP = 64,  /* columns that are packed at once */
+    FEW = 40,    /* states that are found by comparing, more by setting bits */
+    WORDS = 512, /* words of a plane that are counted at once */
+};
+#define NOWHERE UINT32_MAX
+
+typedef struct {
+    const uint8_t *data;
+    int64_t stride; /* bytes from a row to the next */
+    int64_t item;   /* bytes of a code: 1, 2 or 4 */
+} column;
+
+typedef struct {
+    const int64_t *first;   /* where the members of each family begin, and the end of the last */
+    const int64_t *members; /* columns, never negative */
+    const int64_t *strides; /* cells from a state of the member to the next */
+    const int64_t *offsets; /* where the table of each family begins */
+    const int64_t *sizes;   /* cells of the table of each family */
+} layout;
+
+typedef struct {
+    uint64_t *words;       /* (plane, word) */
+    const int64_t *bounds; /* where the words of each class begin, and the end of the last */
+    const int64_t *counts; /* rows of each class */
+    int64_t width;         /* words of a plane */
+    int64_t classes;
+} bitmaps;
+
+INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
+
+/* 0: what every processor of the family has, 1: AVX2, 2: AVX-512 with VPOPCNTDQ. */
+static int level = -1;
+
+/* Sets the instructions to use to those the processor has, but at most the given level; returns the level. */
+API int naivete_level(int at_most) {
+    int found = 0;
+#ifdef X86
+    if (__builtin_cpu_supports("avx2")) found = 1;
+    if (found && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vpopcntdq")) found = 2;
+#endif
+    return level = found < at_most ? found : at_most;
+}
+
+/* Code r of a contiguous column. */
+INLINE uint32_t code(const void *x, int64_t r, int64_t item) {
+    return item == 1 ? ((const uint8_t *)x)[r] : item == 2 ? ((const uint16_t *)x)[r] : ((const uint32_t *)x)[r];
+}
+
+/* ---- a block of rows, made contiguous ---- */
+
+#ifdef X86
+/* Bytes of sixteen rows, sixteen from `at` on, to columns of sixteen bytes, `step` bytes apart. A round of unpacking turns
+   the eight bits (row, column) of an element's place by one to the left. */
+static void transpose16(const uint8_t *const *row, int64_t at, uint8_t *out, int64_t step) {
+    __m128i x[16], y[16];
+    for (int i = 0; i < 16; i++) x[i] = _mm_loadu_si128((const __m128i *)(row[i] + at));
+    for (int round = 0; round < 4; round++) {
+        for (int i = 0; i < 8; i++) {
+            y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
+            y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
+        }
+        memcpy(x, y, sizeof x);
+    }
+    for (int i = 0; i < 16; i++) _mm_storeu_si128((__m128i *)(out + i * step), x[i]);
+}
+
+/* The same with eight bytes of each row. */
+static void transpose8(const uint8_t *const *row, int64_t at, uint8_t *out, int64_t step) {
+    __m128i x[8], y[8];
+    for (int i = 0; i < 8; i++)
+        x[i] = _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(row[i] + at)),
+                                 _mm_loadl_epi64((const __m128i *)(row[i + 8] + at)));
+    for (int round = 0; round < 3; round++) {
+        for (int i = 0; i < 4; i++) {
+            y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 4]);
+            y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 4]);
+        }
+        memcpy(x, y, sizeof x);
+    }
+    for (int i = 0; i < 8; i++) _mm_storeu_si128((__m128i *)(out + i * step), x[i]);
+}
+
+/* Copies as many rows of `run` neighbouring byte columns as come in sixteens; returns how many. */
+static int64_t copy_tiles(const column *c, int64_t run, const uint32_t *order, int64_t from, int64_t len, uint8_t *out,
+                          int64_t step) {
+    const int64_t wide = run >= 16 ? 16 : 8;
+    const uint8_t *row[16];
+    int64_t done = 0;
+    for (; done + 16 <= len; done += 16) {
+        for (int64_t r = done; r < done + 16; r++) row[r - done] = c->data + (order ? order[r] : from + r) * c->stride;
+        for (int64_t at = 0;; at = smaller(at + wide, run - wide)) { /* the last two tiles overlap */
+            if (wide == 16) transpose16(row, at, out + at * step + done, step);
+            else transpose8(row, at, out + at * step + done, step);
+            if (at + wide == run) break;
+        }
+    }
+    return done;
+}
+#endif
+
+/* Copies rows order[0..len) of one column, or rows from.. where there is no order. */
+static void copy_column(const column *c, const uint32_t *order, int64_t from, int64_t len, void *out) {
+#define COPY(type)                                                                                                     \
+    {                                                                                                                  \
+        type *to = out;                                                                                                \
+        if (order)                                                                                                     \
+            for (int64_t r = 0; r < len; r++) to[r] = *(const type *)(c->data + order[r] * c->stride);                 \
+        else                                                                                                           \
+            for (int64_t r = 0; r < len; r++) to[r] = *(const type *)(c->data + (from + r) * c->stride);               \
+    }
+    if (c->item == 1) COPY(uint8_t)
+    else if (c->item == 2) COPY(uint16_t)
+    else if (c->item == 4) COPY(uint32_t)
+#undef COPY
+}
+
+/* How many of the n columns from c on are neighbours in a row-major matrix of bytes. */
+static int64_t neighbours(const column *c, int64_t n) {
+    int64_t k = 1;
+    while (c->item == 1 && k < n && c[k].item == 1 && c[k].stride == c->stride && c[k].data == c->data + k) k++;
+    return k;
+}
+
+/* Copies rows of n columns, column j to out + j * step; columns with item 0 are left out. */
+static void copy_rows(const column *c, int64_t n, const uint32_t *order, int64_t from, int64_t len, uint8_t *out,
+                      int64_t step) {
+    for (int64_t j = 0, run; j < n; j += run) {
+        int64_t done = 0;
+        run = neighbours(c + j, n - j);
+#ifdef X86
+        if (run >= 8) done = copy_tiles(c + j, run, order, from, len, out + j * step, step);
+#endif
+        for (int64_t k = j; k < j + run; k++)
+            copy_column(c + k, order ? order + done : NULL, from + done, len - done, out + k * step + done * c[k].item);
+    }
+}
+
+/* ---- the cells of rows ---- */
+
+typedef struct {
+    const column *columns;
+    column *strided;       /* the columns in use that have to be copied; item is 0 for the others */
+    const uint8_t **codes; /* where the codes of the block begin, column by column */
+    uint8_t *gaps;         /* whether a column has a missing code in the block */
+    uint8_t *buffer;
+    int64_t n, step;
+} block;
+
+static void block_free(block *b) {
+    free(b->strided);
+    free(b->codes);
+    free(b->gaps);
+    free(b->buffer);
+}
+
+/* Room for `rows` rows of the columns that the families first..last have; 0 where there is no memory. */
+static int block_make(block *b, const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t rows) {
+    int64_t item = 1;
+    b->columns = columns;
+    b->n = n;
+    b->strided = calloc(n + 1, sizeof *b->strided);
+    b->codes = calloc(n + 1, sizeof *b->codes);
+    b->gaps = calloc(n + 1, 1);
+    b->buffer = NULL;
+    if (b->strided && b->codes && b->gaps) {
+        for (int64_t m = l->first[first]; m < l->first[last]; m++) {
+            const int64_t j = l->members[m];
+            b->codes[j] = columns[j].data;
+            if (columns[j].stride != columns[j].item) b->strided[j] = columns[j];
+        }
+        for (int64_t j = 0; j < n; j++) item = larger(item, b->strided[j].item);
+        b->step = rows * item;
+        b->buffer = malloc(n * b->step + 1);
+    }
+    if (!b->buffer) block_free(b);
+    return b->buffer != NULL;
+}
+
+/* Moves the block to rows from..from+len. */
+static void block_fill(block *b, int64_t from, int64_t len) {
+    copy_rows(b->strided, b->n, NULL, from, len, b->buffer, b->step);
+    for (int64_t j = 0; j < b->n; j++) {
+        if (!b->codes[j]) continue;
+        const column *c = b->columns + j;
+        const uint8_t *x = b->codes[j] = b->strided[j].item ? b->buffer + j * b->step : c->data + from * c->stride;
+        uint8_t any = 0;
+#define SEEK(type, none)                                                                                               \
+    for (int64_t r = 0; r < len; r++) any |= ((const type *)x)[r] == none;
+        if (c->item == 1) SEEK(uint8_t, UINT8_MAX)
+        else if (c->item == 2) SEEK(uint16_t, UINT16_MAX)
+        else SEEK(uint32_t, UINT32_MAX)
+#undef SEEK
+        b->gaps[j] = any;
+    }
+}
+
+/* The cell of rows at..at+len of the block in the table of a family, from its members first..last; NOWHERE where a member
+   is missing. Returns whether there are such rows. */
+INLINE int address_body(const block *b, const layout *l, int64_t first, int64_t last, int64_t at, int64_t len, uint32_t *cell) {
+    int gaps = 0;
+    if (first == last) memset(cell, 0, len * sizeof *cell);
+    for (int64_t m = first; m < last; m++) {
+        const int64_t j = l->members[m], item = b->columns[j].item;
+        const uint32_t s = (uint32_t)l->strides[m];
+        const uint8_t *x = b->codes[j] + at * item;
+        gaps |= b->gaps[j];
+#define ADD(type)                                                                                                      \
+    if (m == first)                                                                                                    \
+        for (int64_t r = 0; r < len; r++) cell[r] = s * ((const type *)x)[r];                                          \
+    else                                                                                                               \
+        for (int64_t r = 0; r < len; r++) cell[r] += s * ((const type *)x)[r];
+        if (item == 1) { ADD(uint8_t) }
+        else if (item == 2) { ADD(uint16_t) }
+        else { ADD(uint32_t) }
+#undef ADD
+    }
+    for (int64_t m = first; gaps && m < last; m++) {
+        const int64_t j = l->members[m], item = b->columns[j].item;
+        const uint8_t *x = b->codes[j] + at * item;
+        if (!b->gaps[j]) continue;
+#define DROP(type, none)                                                                                               \
+    for (int64_t r = 0; r < len; r++) cell[r] = ((const type *)x)[r] == none ? NOWHERE : cell[r];
+        if (item == 1) DROP(uint8_t, UINT8_MAX)
+        else if (item == 2) DROP(uint16_t, UINT16_MAX)
+        else DROP(uint32_t, UINT32_MAX)
+#undef DROP
+    }
+    return gaps;
+}
+
+static int address_plain(const block *b, const layout *l, int64_t first, int64_t last, int64_t at, int64_t len, uint32_t *cell) {
+    return address_body(b, l, first, last, at, len, cell);
+}
+
+#ifdef X86
+TARGET("avx2")
+static int address_avx2(const block *b, const layout *l, int64_t first, int64_t last, int64_t at, int64_t len, uint32_t *cell) {
+    return address_body(b, l, first, last, at, len, cell);
+}
+#else
+#define address_avx2 address_plain
+#endif
+
+/* ---- counting families ---- */
+
+/* Adds up to STEP rows to a table; a small one is counted in four copies, so that equal neighbours need not wait. */
+static void count(const uint32_t *cell, int64_t len, int gaps, const int64_t *weight, int64_t size, int64_t *table) {
+    if (weight) {
+        for (int64_t r = 0; r < len; r++)
+            if (cell[r] != NOWHERE) table[cell[r]] += weight[r];
+    } else if (gaps) {
+        for (int64_t r = 0; r < len; r++)
+            if (cell[r] != NOWHERE) table[cell[r]]++;
+    } else if (size > SMALL || len < size) {
+        for (int64_t r = 0; r < len; r++) table[cell[r]]++;
+    } else {
+        uint16_t copy[4][SMALL];
+        int64_t r = 0;
+        for (int k = 0; k < 4; k++) memset(copy[k], 0, size * sizeof **copy);
+        for (; r + 4 <= len; r += 4)
+            for (int k = 0; k < 4; k++) copy[k][cell[r + k]]++;
+        for (; r < len; r++) copy[0][cell[r]]++;
+        for (int64_t i = 0; i < size; i++) table[i] += (int64_t)copy[0][i] + copy[1][i] + copy[2][i] + copy[3][i];
+    }
+}
+
+/* Adds rows from..to to the tables of families first..last, `rows` rows at a time. Returns 0 where there is no memory. */
+API int naivete_scatter(const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t from, int64_t to,
+                        int64_t rows, const int64_t *weight, int64_t *tables) {
+    uint32_t cell[STEP];
+    block b;
+    if (!block_make(&b, columns, n, l, first, last, rows)) return 0;
+    for (; from < to; from += rows) {
+        const int64_t len = smaller(rows, to - from);
+        block_fill(&b, from, len);
+        for (int64_t f = first; f < last; f++)
+            for (int64_t at = 0; at < len; at += STEP) {
+                const int64_t part = smaller(STEP, len - at);
+                const int gaps = (level ? address_avx2 : address_plain)(&b, l, l->first[f], l->first[f + 1], at, part, cell);
+                count(cell, part, gaps, weight ? weight + from + at : NULL, l->sizes[f], tables + l->offsets[f]);
+            }
+    }
+    block_free(&b);
+    return 1;
+}
+
+/* ---- prediction ---- */
+
+/* Adds the values of the rows' cells, one for each class, to the rows of the result. */
+INLINE void add_values(const uint32_t *cell, int64_t len, int gaps, const double *values, int64_t classes, double *joint) {
+    for (int64_t r = 0; r < len; r++) {
+        if (gaps && cell[r] == NOWHERE) continue;
+        for (int64_t c = 0; c < classes; c++) joint[r * classes + c] += values[cell[r] + c];
+    }
+}
+
+/* Sums the families, in their order, for rows from..to. The members of the layout leave out the class. Returns 0 where
+   there is no memory. */
+API int naivete_gather(const column *columns, int64_t n, const layout *l, int64_t families, int64_t from, int64_t to,
+                       int64_t rows, const double *values, int64_t classes, double *joint) {
+    uint32_t cell[STEP];
+    block b;
+    if (!block_make(&b, columns, n, l, 0, families, rows)) return 0;
+    for (; from < to; from += rows) {
+        const int64_t len = smaller(rows, to - from);
+        double *out = joint + from * classes;
+        block_fill(&b, from, len);
+        memset(out, 0, len * classes * sizeof *out);
+        for (int64_t f = 0; f < families; f++) {
+            const double *v = values + l->offsets[f];
+            const int gaps = (level ? address_avx2 : address_plain)(&b, l, l->first[f], l->first[f + 1], 0, len, cell);
+            if (gaps) add_values(cell, len, 1, v, classes, out);
+            else if (classes == 2) add_values(cell, len, 0, v, 2, out);
+            else if (classes == 3) add_values(cell, len, 0, v, 3, out);
+            else if (classes == 4) add_values(cell, len, 0, v, 4, out);
+            else add_values(cell, len, 0, v, classes, out);
+        }
+    }
+    block_free(&b);
+    return 1;
+}
+
+/* Probabilities of the classes from their joint logarithms. */
+API void naivete_posterior(const double *joint, int64_t rows, int64_t classes, double *out) {
+    for (int64_t r = 0; r < rows; r++, joint += classes, out += classes) {
+        double top = joint[0], total = 0.0;
+        for (int64_t c = 1; c < classes; c++) top = joint[c] > top ? joint[c] : top;
+        for (int64_t c = 0; c < classes; c++) total += out[c] = exp(joint[c] - top);
+        for (int64_t c = 0; c < classes; c++) out[c] /= total;
+    }
+}
+
+/* ---- bit planes ---- */
+
+/* Writes the rows from..to by class, from at[class] on, and moves that on; only counts them where there is no order. Rows
+   without a label are of one more class. */
+API void naivete_class_order(const column *labels, int64_t from, int64_t to, int64_t classes, int64_t *at, uint32_t *order) {
+    uint32_t copy[STEP];
+    const void *x = copy;
+    const uint32_t none = labels->item == 1 ? UINT8_MAX : labels->item == 2 ? UINT16_MAX : UINT32_MAX;
+    for (; from < to; from += STEP) {
+        const int64_t len = smaller(STEP, to - from);
+        copy_column(labels, NULL, from, len, copy);
+        for (int64_t r = 0; r < len; r++) {
+            const uint32_t y = code(x, r, labels->item);
+            const int64_t place = at[y == none ? classes : y]++;
+            if (order) order[place] = (uint32_t)(from + r);
+        }
+    }
+}
+
+/* Sixty-four bytes to the bits that tell where they equal a state. */
+INLINE uint64_t equal_bits(const uint8_t *x, uint8_t state) {
+    uint64_t bits = 0;
+#ifdef X86
+    const __m128i s = _mm_set1_epi8((char)state);
+    for (int k = 0; k < 4; k++)
+        bits |= (uint64_t)_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_loadu_si128((const __m128i *)(x + 16 * k)), s)) << (16 * k);
+#else
+    for (int k = 0; k < 64; k++) bits |= (uint64_t)(x[k] == state) << k;
+#endif
+    return bits;
+}
+
+/* Codes of two or four bytes to one byte, where missing is 255 as well. */
+static void narrow(const column *c, void *codes, int64_t len) {
+    uint8_t *to = codes;
+    if (c->item == 2)
+        for (int64_t r = 0; r < len; r++) to[r] = (uint8_t)((uint16_t *)codes)[r];
+    else if (c->item == 4)
+        for (int64_t r = 0; r < len; r++) to[r] = (uint8_t)((uint32_t *)codes)[r];
+}
+
+/* Packs `words` words of the planes of one column; the codes beyond `len` do not count. */
+static void pack_column(const column *c, void *codes, int64_t len, int64_t card, int gaps, uint64_t *plane, int64_t width,
+                        int64_t words) {
+    if (card <= FEW) {
+        uint8_t *x = codes;
+        narrow(c, codes, len);
+        memset(x + len, UINT8_MAX, words * 64 - len);
+        for (int64_t s = 1; s < card; s++, plane += width)
+            for (int64_t w = 0; w < words; w++) plane[w] = equal_bits(x + 64 * w, (uint8_t)s);
+        for (int64_t w = 0; gaps && w < words; w++) plane[w] = ~equal_bits(x + 64 * w, UINT8_MAX);
+        return;
+    }
+    const uint32_t none = c->item == 1 ? UINT8_MAX : c->item == 2 ? UINT16_MAX : UINT32_MAX;
+    for (int64_t s = 0; s < card - 1 + gaps; s++) memset(plane + s * width, 0, words * sizeof *plane);
+    for (int64_t r = 0; r < len; r++) {
+        const uint32_t x = code(codes, r, c->item);
+        const uint64_t bit = (uint64_t)1 << (r & 63);
+        if (x == none) continue;
+        if (x) plane[(x - 1) * width + (r >> 6)] |= bit;
+        if (gaps) plane[(card - 1) * width + (r >> 6)] |= bit;
+    }
+}
+
+/* Packs the words from..to of all planes of n columns; the rows are order's, class by class. */
+API int naivete_pack(const column *columns, int64_t n, const int64_t *cards, const uint8_t *gaps, const int64_t *first,
+                     const uint32_t *order, const bitmaps *b, int64_t from, int64_t to) {
+    uint8_t *codes = malloc((int64_t)GROUP * CHUNK * sizeof(uint32_t));
+    if (!codes) return 0;
+    for (int64_t k = 0; k < b->classes; order += b->counts[k++]) {
+        const int64_t end = smaller(to, b->bounds[k + 1]);
+        for (int64_t w = larger(from, b->bounds[k]); w < end; w += CHUNK / 64) {
+            const int64_t words = smaller(CHUNK / 64, end - w), row = (w - b->bounds[k]) * 64;
+            const int64_t len = larger(0, smaller(words * 64, b->counts[k] - row));
+            for (int64_t j = 0; j < n; j += GROUP) {
+                const int64_t some = smaller(GROUP, n - j), step = CHUNK * sizeof(uint32_t);
+                copy_rows(columns + j, some, order + row, 0, len, codes, step);
+                for (int64_t i = j; i < j + some; i++)
+                    pack_column(columns + i, codes + (i - j) * step, len, cards[i], gaps[i], b->words + first[i] * b->width + w,
+                                b->width, words);
+            }
+        }
+    }
+    free(codes);
+    return 1;
+}
+
+/* ---- counting pairs ---- */
+
+/* The ones that four words a[i] share with four words b[j], added up over `len` words. */
+INLINE void tile_body(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
+    int64_t s[16] = {0};
+    for (int64_t w = 0; w < len; w++)
+        for (int i = 0; i < 4; i++)
+            for (int j = 0; j < 4; j++) s[4 * i + j] += __builtin_popcountll(a[i][w] & b[j][w]);
+    memcpy(sums, s, sizeof s);
+}
+
+static void tile_plain(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
+    tile_body(a, b, len, sums);
+}
+
+#ifdef X86
+/* The bytes of a vector added up into its four words, counting ones by two table look-ups a byte. */
+TARGET("avx2")
+static void tile_avx2(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
+    const __m256i ones = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i low = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
+    for (int i = 0; i < 4; i += 2) {
+        __m256i total[8];
+        for (int k = 0; k < 8; k++) total[k] = zero;
+        for (int64_t w = 0; w < len;) {
+            const int64_t stop = smaller(len, w + 4 * 31); /* 31 times at most 8 ones fit into a byte */
+            __m256i s[8];
+            for (int k = 0; k < 8; k++) s[k] = zero;
+            for (; w < stop; w += 4) {
+                const __m256i x0 = _mm256_loadu_si256((const __m256i *)(a[i] + w));
+                const __m256i x1 = _mm256_loadu_si256((const __m256i *)(a[i + 1] + w));
+                for (int k = 0; k < 8; k++) {
+                    const __m256i y = _mm256_and_si256(k < 4 ? x0 : x1, _mm256_loadu_si256((const __m256i *)(b[k & 3] + w)));
+                    const __m256i lo = _mm256_shuffle_epi8(ones, _mm256_and_si256(y, low));
+                    const __m256i hi = _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi64(y, 4), low));
+                    s[k] = _mm256_add_epi8(s[k], _mm256_add_epi8(lo, hi));
+                }
+            }
+            for (int k = 0; k < 8; k++) total[k] = _mm256_add_epi64(total[k], _mm256_sad_epu8(s[k], zero));
+        }
+        for (int k = 0; k < 8; k++) {
+            int64_t part[4];
+            _mm256_storeu_si256((__m256i *)part, total[k]);
+            sums[4 * i + k] = part[0] + part[1] + part[2] + part[3];
+        }
+    }
+}
+
+/* The same with the instruction that counts the ones of eight words; `len` is a multiple of eight. */
+TARGET("avx512f,avx512vpopcntdq")
+static void tile_avx512(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
+    __m512i s[16];
+    for (int k = 0; k < 16; k++) s[k] = _mm512_setzero_si512();
+    for (int64_t w = 0; w < len; w += 8) {
+        __m512i y[4];
+        for (int j = 0; j < 4; j++) y[j] = _mm512_loadu_si512(b[j] + w);
+        for (int i = 0; i < 4; i++) {
+            const __m512i x = _mm512_loadu_si512(a[i] + w);
+            for (int j = 0; j < 4; j++)
+                s[4 * i + j] = _mm512_add_epi64(s[4 * i + j], _mm512_popcnt_epi64(_mm512_and_si512(x, y[j])));
+        }
+    }
+    for (int k = 0; k < 16; k++) sums[k] = _mm512_reduce_add_epi64(s[k]);
+}
+#else
+#define tile_avx2 tile_plain
+#define tile_avx512 tile_plain
+#endif
+
+/* Counts the ones that the planes row..row_end and column..column_end share in the words from..to, class by class, and adds
+   them to the result (class, row, column); tiles below the diagonal are left out. */
+API void naivete_gram(const bitmaps *b, int64_t row, int64_t row_end, int64_t column, int64_t column_end, int64_t from, int64_t to,
+                      int32_t *result, int64_t class_step, int64_t row_step) {
+    void (*const tile)(const uint64_t *const *, const uint64_t *const *, int64_t, int64_t *) =
+        level > 1 ? tile_avx512 : level ? tile_avx2 : tile_plain;
+    const uint64_t *x[4], *y[4];
+    int64_t sums[16];
+    for (int64_t k = 0; k < b->classes; k++) {
+        const int64_t end = smaller(to, b->bounds[k + 1]);
+        for (int64_t w = larger(from, b->bounds[k]); w < end; w += WORDS)
+            for (int64_t i = row; i < row_end; i += 4) {
+                for (int t = 0; t < 4; t++) x[t] = b->words + smaller(i + t, row_end - 1) * b->width + w;
+                for (int64_t j = column + larger(0, i - column) / 4 * 4; j < column_end; j += 4) {
+                    for (int t = 0; t < 4; t++) y[t] = b->words + smaller(j + t, column_end - 1) * b->width + w;
+                    tile(x, y, smaller(WORDS, end - w), sums);
+                    for (int64_t s = 0; s < smaller(4, row_end - i); s++)
+                        for (int64_t t = 0; t < smaller(4, column_end - j); t++)
+                            result[k * class_step + (i + s - row) * row_step + j + t - column] += (int32_t)sums[4 * s + t];
+                }
+            }
+    }
+}
+
+/* Marks the values that occur; most often all lie below the first one that was not seen yet, 255 aside. */
+static void see(const uint8_t *x, int64_t len, uint8_t *seen) {
+    uint8_t known = 0, top = 0, last = seen[255];
+    while (known < 255 && seen[known]) known++;
+    for (int64_t r = 0; r < len; r++) {
+        const uint8_t next = (uint8_t)(x[r] + 1); /* 0 for 255 */
+        top = next > top ? next : top;
+        last |= next == 0;
+    }
+    if (top <= known && last == seen[255]) return;
+    for (int64_t r = 0; r < len; r++) seen[x[r]] = 1;
+}
+
+/* The ones of the planes first..last in each class, to result (class, plane) of `planes` planes: the diagonal of the above. */
+API void naivete_margins(const bitmaps *b, int64_t first, int64_t last, int64_t planes, int64_t *result) {
+    const uint64_t *x[4];
+    int64_t sums[16];
+    for (int64_t p = first; p < last; p += 4)
+        for (int64_t k = 0; k < b->classes; k++) {
+            for (int64_t t = 0; t < 4; t++) x[t] = b->words + smaller(p + t, last - 1) * b->width + b->bounds[k];
+            (level > 1 ? tile_avx512 : level ? tile_avx2 : tile_plain)(x, x, b->bounds[k + 1] - b->bounds[k], sums);
+            for (int64_t t = 0; t < smaller(4, last - p); t++) result[k * planes + p + t] = sums[5 * t];
+        }
+}
+
+/* Marks in seen (column, 256) which values the rows from..to of n byte columns have. */
+API int naivete_seen(const column *columns, int64_t n, int64_t from, int64_t to, uint8_t *seen) {
+    uint8_t *codes = malloc(GROUP * CHUNK);
+    if (!codes) return 0;
+    for (; from < to; from += CHUNK) {
+        const int64_t len = smaller(CHUNK, to - from);
+        for (int64_t j = 0; j < n; j += GROUP) {
+            const int64_t some = smaller(GROUP, n - j);
+            copy_rows(columns + j, some, NULL, from, len, codes, CHUNK);
+            for (int64_t i = 0; i < some; i++) see(codes + i * CHUNK, len, seen + (j + i) * 256);
+        }
+    }
+    free(codes);
+    return 1;
+}

@@ -1,0 +1,219 @@
+"""Files that are whole or absent: written under a temporary name beside the target, flushed, then renamed."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import secrets
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from io import FileIO
+from pathlib import Path
+from types import ModuleType
+from typing import Final
+
+from naivete.errors import FileError
+
+try:
+    import fcntl
+
+    _LOCKS: ModuleType | None = fcntl
+except ImportError:  # pragma: no cover - a system without advisory locks
+    _LOCKS = None
+
+__all__ = ["atomic_write", "file_error"]
+
+_UNTOUCHED: Final = "the file was left as it was"
+_ADVICE: Final = {
+    errno.ENOSPC: "free some space and try again",
+    errno.EDQUOT: "free some of your quota and try again",
+    errno.EACCES: "choose a file and a folder you may use",
+    errno.EPERM: "choose a file and a folder you may use",
+    errno.EROFS: "choose a folder that is not read-only",
+    errno.ENOENT: "check the name, and that the folder exists",
+    errno.ENOTDIR: "a part of the path is a file, not a folder",
+    errno.EISDIR: "it is a folder; give the name of a file",
+    errno.ENAMETOOLONG: "choose a shorter name",
+    errno.ELOOP: "its symbolic links form a loop",
+    errno.EINVAL: "give the name of a regular file",
+}
+_OLD: Final = 3600.0
+"""Seconds after which a temporary file counts as abandoned where there are no locks to ask."""
+
+
+def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool = True) -> None:
+    """Write the file so that any reader, at any time and after any crash, finds the old content or the new one, whole.
+
+    A failure leaves the old file as it was. What a killed process left behind is removed by the next save of that file.
+    A symbolic link is followed; the permissions of an existing file are kept.
+
+    Parameters
+    ----------
+    path : the file; its folder has to exist.
+    data : the content, at once or in pieces.
+    overwrite : whether an existing file may be replaced.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     atomic_write(Path(folder, "a.bin"), [b"ab", b"cd"])
+    ...     Path(folder, "a.bin").read_bytes()
+    b'abcd'
+    """
+    try:
+        target = _resolved(path)
+        mode = _mode(target, overwrite)
+        _remove_abandoned(target)
+        _save(target, [data] if isinstance(data, bytes) else data, mode, overwrite)
+    except FileError:
+        raise
+    except FileExistsError as error:
+        advice = "choose another name, or allow overwriting (overwrite=True; --force on the command line)"
+        raise file_error(path, "exists already", error, advice) from error
+    except OSError as error:
+        raise file_error(path, "cannot be written", error) from error
+
+
+def file_error(path: Path, problem: str, error: OSError, advice: str | None = None) -> FileError:
+    """The error of the operating system as ours: the file, the problem, the reason and what to do.
+
+    >>> file_error(Path("a.nvt"), "cannot be written", OSError(errno.ENOSPC, "No space left on device"))
+    FileError('a.nvt: cannot be written: No space left on device; free some space and try again')
+    """
+    todo = advice or _ADVICE.get(error.errno or 0, _UNTOUCHED)
+    ours = FileError(f"{path}: {problem}: {error.strerror or error}; {todo}")
+    ours.errno = error.errno
+    return ours
+
+
+def _resolved(path: Path) -> Path:
+    try:
+        return Path(path).resolve()
+    except (ValueError, RuntimeError) as error:  # a zero byte, or a loop of links
+        raise OSError(errno.EINVAL, str(error)) from error
+
+
+def _mode(target: Path, overwrite: bool) -> int | None:
+    """The permissions of the file to be replaced, None where there is none; refuse what must not be replaced."""
+    try:
+        found = target.stat().st_mode
+    except FileNotFoundError:
+        return None
+    if not stat.S_ISREG(found):
+        raise OSError(errno.EISDIR if stat.S_ISDIR(found) else errno.EINVAL, "not a regular file")
+    if not overwrite:
+        raise FileExistsError(errno.EEXIST, "overwriting was not allowed")
+    if not os.access(target, os.W_OK):
+        raise PermissionError(errno.EACCES, "the file is read-only")
+    return stat.S_IMODE(found)
+
+
+def _save(target: Path, pieces: Iterable[bytes], mode: int | None, overwrite: bool) -> None:
+    with _temporary(target) as (file, temporary):
+        if mode is not None and stat.S_IMODE(temporary.stat().st_mode) != mode:
+            temporary.chmod(mode)
+        for piece in pieces:
+            _write(file, piece)
+        os.fsync(file.fileno())
+        if _LOCKS is None:  # such systems do not rename an open file
+            file.close()
+        _rename(temporary, target, overwrite)
+    _flush_folder(target.parent)
+
+
+def _write(file: FileIO, piece: bytes) -> None:
+    left = memoryview(piece)
+    while left:
+        left = left[file.write(left) :]
+
+
+@contextmanager
+def _temporary(target: Path) -> Iterator[tuple[FileIO, Path]]:
+    """A new file beside the target, locked while it is open, and gone afterwards whatever happened."""
+    file, temporary = _created(target)
+    try:
+        yield file, temporary
+    finally:
+        _discard(file, temporary)
+
+
+def _created(target: Path) -> tuple[FileIO, Path]:
+    while True:
+        temporary = target.with_name(f"{_prefix(target)}{secrets.token_hex(8)}.tmp")
+        descriptor = os.open(temporary, os.O_CREAT | os.O_EXCL | os.O_WRONLY | getattr(os, "O_BINARY", 0), 0o666)
+        file = os.fdopen(descriptor, "wb", buffering=0)
+        try:
+            if _held(file, temporary):
+                return file, temporary
+        except OSError:
+            _discard(file, temporary)
+            raise
+        file.close()  # another save took it for abandoned before it was locked: once more
+
+
+def _held(file: FileIO, temporary: Path) -> bool:
+    """Lock the new file; False when it was removed before that."""
+    if _LOCKS is not None:
+        with suppress(OSError):  # a file system without locks, where nothing is taken for abandoned either
+            _LOCKS.flock(file.fileno(), _LOCKS.LOCK_EX)
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), temporary.stat())
+    except FileNotFoundError:
+        return False
+
+
+def _discard(file: FileIO, temporary: Path) -> None:
+    with suppress(OSError):
+        file.close()
+    with suppress(OSError):
+        temporary.unlink()
+
+
+def _prefix(target: Path) -> str:
+    """How the temporaries of a target begin: short whatever the length of its name."""
+    return f".nvt-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
+
+
+def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
+    if overwrite:
+        temporary.replace(target)
+        return
+    try:
+        target.hardlink_to(temporary)  # refuses, in one step, a file that appeared meanwhile
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        _mode(target, overwrite)
+        temporary.replace(target)
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the new name last; where that is not possible, a crash may bring back the old file, still whole."""
+    with suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _remove_abandoned(target: Path) -> None:
+    """Remove the temporaries of this target whose owners are gone; what cannot be removed is no reason not to save."""
+    prefix = _prefix(target)
+    with suppress(OSError):
+        for other in list(target.parent.iterdir()):
+            if other.name.startswith(prefix) and other.name.endswith(".tmp"):
+                _remove_if_abandoned(other)
+
+
+def _remove_if_abandoned(temporary: Path) -> None:
+    with suppress(OSError):
+        if _LOCKS is None:
+            if time.time() - temporary.stat().st_mtime > _OLD:
+                temporary.unlink()
+            return
+        with temporary.open("rb") as file:
+            _LOCKS.flock(file.fileno(), _LOCKS.LOCK_EX | _LOCKS.LOCK_NB)  # fails while the owner lives
+            temporary.unlink()

@@ -1,0 +1,390 @@
+"""The scikit-learn shell around the learners."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from math import inf
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError as SklearnNotFitted
+from sklearn.utils.validation import check_array, validate_data
+
+from naivete.cases import Block, MemoryCases
+from naivete.counts import BUDGET, Counts
+from naivete.encoding import Encoder, encode, narrowest
+from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, ParameterError, shown
+from naivete.estimation import smoothing_of
+from naivete.frames import is_frame, table_of
+from naivete.inference import Predictor, largest
+from naivete.learners import kdb, lookup, majority, naive, tan
+from naivete.network import Network
+from naivete.table import Table
+from naivete.variables import Name, Variable
+
+__all__ = ["KDB", "TAN", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
+
+
+class NotFittedError(NaiveteError, SklearnNotFitted):
+    """The classifier was asked for an answer before it was fitted."""
+
+
+class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that is a Bayesian network learned from counts.
+
+    Parameters
+    ----------
+    smoothing : pseudo-count added to every cell of the tables (Lidstone; 1 is Laplace's rule, 0 maximum likelihood), or one of
+        "m-estimate", "friedman", "clark-niblett", "backoff", perhaps with a number as in "m-estimate:3".
+    prior : P(c) for every class in the order of `classes_`; by default the relative frequencies.
+    encoder : how columns become states, an `Encoder`; by default text, categories, booleans and whole numbers with few values
+        are nominal, other numbers are cut by the minimum description length principle, missing and unseen values are
+        marginalised.
+    budget : the most bytes the tables may take; more is refused before anything is allocated.
+
+    Attributes
+    ----------
+    network_ : the `Network`.
+    classes_ : the class labels.
+    n_features_in_, feature_names_in_ : the columns seen in fit.
+    passes_ : how often `fit` went over the rows.
+    """
+
+    network_: Network
+    classes_: NDArray[Any]
+    n_features_in_: int
+    passes_: int
+
+    def __init__(
+        self, *, smoothing: Any = 1.0, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET
+    ) -> None:
+        self.smoothing = smoothing
+        self.prior = prior
+        self.encoder = encoder
+        self.budget = budget
+
+    def _learn(self, counts: Counts) -> Network:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Learn from cases.
+
+        Parameters
+        ----------
+        X : the features: a data frame (pandas, polars, pyarrow), array, list of rows, sparse matrix, or `naivete.Table`.
+        y : the class of every row; missing ones are refused.
+        sample_weight : the weight of every row; a weight of two is the row twice, a weight of zero its absence.
+        """
+        encoder = self._encoder()
+        smoothing_of(self.smoothing)
+        table = self._table(X, fitting=True)
+        classes, labels = _labels(y, len(table))
+        weight = _weight(sample_weight, len(table))
+        if weight is not None and not weight.all():
+            rows = np.flatnonzero(weight)
+            table, labels, weight = table.take(rows), labels[rows], weight[rows]
+        classes, labels = _occurring(classes, labels)
+        features = encoder.schema(table, labels, len(classes), weight)
+        target = Variable(_free_name(table.names), tuple(classes.tolist()))
+        encoded = encode(table, features, unseen=encoder.unseen)
+        block = Block((*encoded.codes, labels), weight)
+        counts = Counts(MemoryCases((*features, target), block, encoded.gaps), budget=self.budget)
+        network = self._learn(counts)
+        self.__dict__.update(
+            {"classes_": classes, "network_": network, "passes_": counts.passes, "_predictor": Predictor(network)}
+        )
+        return self
+
+    def _encoder(self) -> Encoder:
+        encoder = Encoder() if self.encoder is None else self.encoder
+        if not isinstance(encoder, Encoder):
+            raise ParameterError(f"encoder={shown(encoder)}: pass a naivete.Encoder or None")
+        encoder.check()
+        return encoder
+
+    def _table(self, X: Any, *, fitting: bool) -> Table:
+        """X as a table, its names and width recorded (fit) or checked; in prediction, columns are matched by name later."""
+        framed = is_frame(X)
+        if not framed:
+            X = check_array(
+                X,
+                accept_sparse=["csr", "csc"],
+                dtype=None,
+                ensure_all_finite="allow-nan",
+                ensure_min_samples=1 if fitting else 0,
+                estimator=self,
+            )
+        table = table_of(X)
+        if fitting:
+            _check_size(table)
+            validate_data(self, X if not isinstance(X, Table) else _named(X), reset=True, skip_check_array=True)
+        elif not framed:
+            if hasattr(self, "feature_names_in_"):
+                validate_data(self, X, reset=False, skip_check_array=True)
+            self._check_width(len(table.columns))
+            table = table.renamed([v.name for v in self.network_.variables[:-1]])
+        return table
+
+    def _check_width(self, width: int) -> None:
+        if width != self.n_features_in_:
+            raise DataError(
+                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
+            )
+
+    def _answer(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+        encoded = self._encoded(X)
+        posterior, impossible = self._predictor.posterior(encoded.codes, encoded.gaps)
+        if len(impossible):
+            warnings.warn(
+                f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
+                "answered by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
+                ImpossibleEvidenceWarning,
+                stacklevel=3,
+            )
+        return posterior, impossible
+
+    def _encoded(self, X: Any) -> Any:
+        if not hasattr(self, "network_"):
+            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
+        table = self._table(X, fitting=False)
+        return encode(table, self.network_.variables[:-1], unseen=self._encoder().unseen)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class of every row, the first of equals."""
+        return self.classes_[largest(self._answer(X)[0])] if hasattr(self, "network_") else self._answer(X)[0]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """P(class | row), exact also where values are missing.  # (row, class)"""
+        return self._answer(X)[0]
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log P(class | row).  # (row, class)"""
+        with np.errstate(divide="ignore"):
+            return np.log(self._answer(X)[0])  # type: ignore[no-any-return]
+
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """log P(row, class), missing values summed out.  # (row, class)"""
+        encoded = self._encoded(X)
+        return self._predictor.joint(encoded.codes, encoded.gaps)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "network_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        return {key: value for key, value in state.items() if key != "_predictor"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if "network_" in state:
+            self._predictor = Predictor(self.network_)
+
+
+def _named(table: Table) -> Any:
+    return table
+
+
+def _check_size(table: Table) -> None:
+    if not len(table):
+        raise DataError(f"{table.source}: found 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required")
+    if not table.columns:
+        raise DataError(f"{table.source}: found 0 feature(s) (shape=({len(table)}, 0)) while a minimum of 1 is required")
+
+
+def _free_name(names: Sequence[Name]) -> str:
+    """A name for the class that no feature has."""
+    name = "class"
+    while name in names:
+        name += "_"
+    return name
+
+
+def _weight(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
+    if sample_weight is None:
+        return None
+    try:
+        weight = np.array(sample_weight, np.float64)
+    except (TypeError, ValueError):
+        raise DataTypeError(f"sample_weight={shown(sample_weight)}: one number for each row is needed") from None
+    if weight.ndim == 0:
+        weight = np.full(rows, float(weight))
+    if weight.shape != (rows,):
+        raise DataError(f"sample_weight has shape {weight.shape}, X has {rows} rows; one weight for each row is needed")
+    wrong = np.flatnonzero(~(weight >= 0) | np.isinf(weight))
+    if len(wrong):
+        raise DataError(f"sample_weight, row {wrong[0] + 1}: {weight[wrong[0]]} is not a weight; weights are finite and at least 0")
+    if not weight.any():
+        raise DataError("sample_weight is zero in every row; there is nothing to learn from")
+    return weight
+
+
+def _labels(y: Any, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """The distinct labels, increasing, and the position of every row's label among them."""
+    from sklearn.utils.multiclass import check_classification_targets
+    from sklearn.utils.validation import column_or_1d
+
+    if y is None:
+        raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
+    if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
+        raise DataError("y is a table; pass one column of it")
+    values = y if isinstance(y, np.ndarray) else _label_array(y)
+    values = column_or_1d(values, warn=True)
+    if len(values) != rows:
+        raise DataError(f"X and y differ in length: inconsistent numbers of samples: {rows} rows, {len(values)} labels")
+    _check_labels(values)
+    check_classification_targets(values)
+    classes, labels = np.unique(values, return_inverse=True)
+    return classes, labels
+
+
+def _label_array(y: Any) -> NDArray[Any]:
+    if hasattr(y, "to_numpy"):
+        return np.asarray(y.to_numpy())
+    values = list(y) if not isinstance(y, (list, tuple)) else y
+    kinds = {bool: "b", np.bool_: "b", str: "s", np.str_: "s"}
+    mixed = len({kinds.get(type(v), "n") for v in values}) > 1
+    return np.array(values, dtype=object) if mixed else np.asarray(values)
+
+
+def _check_labels(values: NDArray[Any]) -> None:
+    """Refuse missing labels and labels of several types."""
+    if values.dtype.kind == "O":
+        kinds: dict[str, int] = {}
+        for row, value in enumerate(values.tolist()):
+            if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
+                raise DataError(_missing_label(row, value))
+            kind = "text" if isinstance(value, str) else "truth values" if isinstance(value, (bool, np.bool_)) else "numbers"
+            kinds.setdefault(kind, row)
+        if len(kinds) > 1:
+            listed = " and ".join(f"{kind} (first in row {row + 1}: {shown(values[row])})" for kind, row in kinds.items())
+            raise DataTypeError(f"y mixes {listed}; the labels have to be of one type")
+    elif values.dtype.kind == "f":
+        wrong = np.flatnonzero(~np.isfinite(values))
+        if len(wrong):
+            raise DataError(_missing_label(int(wrong[0]), values[wrong[0]]))
+
+
+def _missing_label(row: int, value: object) -> str:
+    return (
+        f"y, row {row + 1}: {shown(value)} is no label (Input y contains NaN, infinity or missing values); "
+        "leave such rows out, for instance with naivete.drop_unlabelled(X, y)"
+    )
+
+
+def _occurring(classes: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes that occur in the rows, and the rows' codes among them, in the narrowest type."""
+    present, codes = np.unique(labels, return_inverse=True)
+    return classes[present], codes.astype(narrowest(len(present)))
+
+
+class Majority(NetworkClassifier):
+    """Answers with the most frequent class: what any other classifier has to beat.
+
+    >>> Majority().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
+    ['yes']
+    """
+
+    def _learn(self, counts: Counts) -> Network:
+        return majority(counts, smoothing=self.smoothing, prior=self.prior)
+
+
+class Lookup(NetworkClassifier):
+    """Looks the row up among the training cases: the classes of those that equal it, or of all where none does.
+
+    >>> Lookup().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
+    ['no']
+    """
+
+    def __init__(self, *, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET) -> None:
+        super().__init__(smoothing=0.0, prior=prior, encoder=encoder, budget=budget)
+
+    def _learn(self, counts: Counts) -> Network:
+        return lookup(counts, prior=self.prior)
+
+
+class NaiveBayes(NetworkClassifier):
+    """Naive Bayes: given the class, the features are independent.
+
+    >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]]
+    >>> nb = NaiveBayes().fit(weather, ["out", "in", "out", "in"])
+    >>> nb.predict_proba([["sunny", None]]).round(2).tolist()
+    [[0.25, 0.75]]
+    """
+
+    def _learn(self, counts: Counts) -> Network:
+        return naive(counts, smoothing=self.smoothing, prior=self.prior)
+
+
+class TAN(NetworkClassifier):
+    """Tree augmented naive Bayes: every feature depends on the class and on at most one other feature, chosen optimally.
+
+    Parameters
+    ----------
+    root : the feature at the root of the tree, by name or position; by default the one that tells most about the class.
+    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        root: Name = None,
+        smoothing: Any = 1.0,
+        prior: Sequence[float] | None = None,
+        encoder: Encoder | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        self.root = root
+
+    def _learn(self, counts: Counts) -> Network:
+        names = [v.name for v in counts.variables[:-1]]
+        root = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
+        return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior)  # type: ignore[arg-type]
+
+
+class KDB(NetworkClassifier):
+    """A k-dependence Bayesian classifier: every feature depends on the class and on at most k other features.
+
+    Parameters
+    ----------
+    k : how many features a feature may depend on; 0 is naive Bayes; "auto" chooses it by leave-one-out, up to `k_max`.
+    theta : an arc needs more information than this, in bits; "auto" chooses it by leave-one-out, "chi2" by significance.
+    alpha : the level of theta="chi2".
+    k_max : the largest k that "auto" tries.
+    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    """
+
+    def __init__(
+        self,
+        *,
+        k: Any = 2,
+        theta: Any = -inf,
+        alpha: float = 0.05,
+        k_max: int = 5,
+        smoothing: Any = 1.0,
+        prior: Sequence[float] | None = None,
+        encoder: Encoder | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        self.k = k
+        self.theta = theta
+        self.alpha = alpha
+        self.k_max = k_max
+
+    def _learn(self, counts: Counts) -> Network:
+        return kdb(
+            counts, k=self.k, theta=self.theta, alpha=self.alpha, k_max=self.k_max, smoothing=self.smoothing, prior=self.prior
+        )
+

@@ -1,0 +1,219 @@
+"""Counts of families of variables over cases, exact and in as few passes as possible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete import _kernels
+from naivete.cases.base import Block, Cases, Parts, added, combined, limbs
+from naivete.errors import ResourceError, shown
+from naivete.pairs import Pairs, groups, plane_block, plane_pairs
+from naivete.variables import CLASS, Family, Variables, family
+
+__all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
+
+T = TypeVar("T")
+
+BUDGET = 2 << 30
+DENSE_CELLS = 1 << 21
+
+
+@dataclass(frozen=True, eq=False)
+class SparseTable:
+    """Counts of the feature configurations that occur, for families whose full table would be mostly empty.
+
+    Parameters
+    ----------
+    members : the features of the family, increasing.
+    configurations : their codes, one row for each configuration that occurs, in increasing order.  # (configuration, feature)
+    counts : the cases of each configuration and class.  # (configuration, class)
+    """
+
+    members: tuple[int, ...]
+    configurations: NDArray[np.int32]
+    counts: NDArray[Any]
+
+
+Table = NDArray[Any] | SparseTable
+
+
+class Counts:
+    """How often every combination of values of a family occurs in the cases.
+
+    Each call of `tables` that asks for something new, and each run through `pairs`, is one pass over the data; `passes` counts
+    them. Counts are int64, or float64 with exact sums where weights are not whole numbers.
+
+    Parameters
+    ----------
+    cases : the rows, in any back end.
+    budget : the most bytes that the tables of one request may take.
+    """
+
+    def __init__(self, cases: Cases, *, budget: int = BUDGET) -> None:
+        self.cases = cases
+        self.budget = budget
+        self.passes = 0
+        self._margins: dict[Family, NDArray[Any]] = {}
+
+    @property
+    def variables(self) -> Variables:
+        """The variables, the class last."""
+        return self.cases.variables
+
+    @property
+    def features(self) -> range:
+        """The features."""
+        return range(len(self.variables) - 1)
+
+    @property
+    def total(self) -> float:
+        """The weight of all cases."""
+        return float(self.margins()[CLASS,].sum())
+
+    def cards(self, members: Iterable[int]) -> tuple[int, ...]:
+        """The number of states of each of these variables."""
+        return tuple(self.variables[v].card for v in members)
+
+    def tables(self, families: Iterable[Family]) -> dict[Family, Table]:
+        """The table of each family, axes in increasing order with the class last, in one pass over the data.
+
+        A family with more cells than fit a table comes as a `SparseTable` of the configurations that occur.
+        """
+        wanted = list(dict.fromkeys(families))
+        new = [f for f in wanted if f not in self._margins]
+        sparse = [f for f in new if math.prod(self.cards(f)) > DENSE_CELLS and len(f) > 2 and f[-1] == CLASS]
+        dense = [f for f in new if f not in set(sparse)]
+        self._check_budget({f: math.prod(self.cards(f)) for f in dense})
+        self.passes += bool(new)
+        found: dict[Family, Table] = {f: self._margins[f] for f in wanted if f in self._margins}
+        found |= self._dense(dense)
+        found |= {f: self._sparse(f) for f in sparse}
+        return found
+
+    def margins(self) -> dict[Family, NDArray[Any]]:
+        """The table of every feature with the class, and of the class alone; counted once and kept."""
+        if not self._margins:
+            families = [*(family(x, CLASS) for x in self.features), (CLASS,)]
+            self._check_budget({f: math.prod(self.cards(f)) for f in families})
+            self.passes += 1
+            self._margins = self._dense(families)
+        return self._margins
+
+    def pairs(self) -> Iterator[Pairs]:
+        """The tables of all pairs of features with the class, group by group, in one pass over the data.
+
+        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time.
+        """
+        self.passes += 1
+        missing = self.cases.gaps
+        cards = self.cards([*self.features, CLASS])
+        narrow = groups(self.features, cards, missing)
+        if narrow:
+            blocks = list(self.cases.map(partial(plane_block, grouped=narrow, classes=cards[CLASS])))
+            yield from plane_pairs(blocks, narrow)
+        yield from self._wide_pairs({x for group in narrow for x in group.features}, missing)
+
+    def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
+        """One pass: the function's value for every block, merged."""
+        self.passes += 1
+        return self.cases.fold(function, merge)
+
+    def _dense(self, families: Sequence[Family]) -> dict[Family, NDArray[Any]]:
+        if not families:
+            return {}
+        layout = _kernels.Layout(tuple(families), self.cards([*self.features, CLASS]))
+        flat = combined(self.cases.fold(partial(_scattered, layout=layout), added))
+        return {f: layout.table(flat, i) for i, f in enumerate(families)}
+
+    def _sparse(self, members: Family) -> SparseTable:
+        features = members[:-1]
+        found = self.cases.fold(partial(_occurring, members=features, cards=self.cards(members)), _united)
+        cells = len(found[0]) * (self.variables[CLASS].card + len(features))
+        self._check_budget({members: cells})
+        return SparseTable(features, found[0], combined(found[1]))
+
+    def _check_budget(self, cells: dict[Family, int]) -> None:
+        needed = 8 * sum(cells.values())
+        if needed <= self.budget:
+            return
+        worst = max(cells, key=lambda f: cells[f])
+        names = ", ".join(f"{shown(self.variables[v].name)} ({self.variables[v].card} states)" for v in worst)
+        raise ResourceError(
+            f"counting {len(cells)} tables needs {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
+            f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: lower k, merge rare states, or raise `budget`"
+        )
+
+    def _wide_pairs(self, narrow: set[int], missing: NDArray[np.bool_]) -> Iterator[Pairs]:
+        """The pairs with a feature of many states, as many tables at once as a quarter of the budget holds."""
+        telling = [x for x in self.features if self.variables[x].card > 1]
+        pairs = [(x, y, CLASS) for x in telling for y in telling if x < y and not (x in narrow and y in narrow)]
+        batch: dict[Family, int] = {}
+        for at, pair in enumerate(pairs):
+            batch[pair] = math.prod(self.cards(pair))
+            self._check_budget({pair: batch[pair]})
+            ahead = math.prod(self.cards(pairs[at + 1])) if at + 1 < len(pairs) else self.budget
+            if 32 * (sum(batch.values()) + ahead) > self.budget:
+                for (x, y, _), table in self._dense(list(batch)).items():
+                    yield Pairs(np.array([x]), np.array([y]), table[None, None], not (missing[x] or missing[y]))
+                batch = {}
+
+
+def _scattered(block: Block, layout: _kernels.Layout) -> Parts:
+    return {q: _kernels.scatter(block.codes, layout, limb) for q, limb in limbs(block.weight).items()}
+
+
+Occurring = tuple[NDArray[np.int32], Parts]
+"""The configurations that occur, in increasing order, and their weight in each class as limbs. # (configuration, class)"""
+
+
+def _occurring(block: Block, members: Sequence[int], cards: Sequence[int]) -> Occurring:
+    columns = [block.codes[x] for x in members]
+    known = np.logical_and.reduce([c != np.iinfo(c.dtype).max for c in columns])
+    rows, row_of = grouped_rows([c[known] for c in columns], cards[:-1])
+    configurations = np.stack([c[known][rows] for c in columns], axis=1).astype(np.int32)
+    layout = _kernels.Layout(((0, -1),), (max(1, len(rows)), cards[-1]))
+    codes = (row_of.astype(np.uint32), block.codes[-1][known])
+    weight = None if block.weight is None else block.weight[known]
+    parts = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
+    return configurations, {q: flat.reshape(-1, cards[-1])[: len(rows)] for q, flat in parts.items()}
+
+
+def _united(one: Occurring, two: Occurring) -> Occurring:
+    stacked = np.concatenate([one[0], two[0]])
+    rows, row_of = grouped_rows(list(stacked.T), (stacked.max(axis=0, initial=0) + 1).tolist())
+    parts: Parts = {}
+    for q in one[1].keys() | two[1].keys():
+        total = np.zeros((len(rows), next(iter(one[1].values())).shape[1]), np.int64)
+        for start, part in ((0, one[1].get(q)), (len(one[0]), two[1].get(q))):
+            if part is not None:
+                np.add.at(total, row_of[start : start + len(part)], part)
+        parts[q] = total
+    return stacked[rows], parts
+
+
+def grouped_rows(columns: Sequence[NDArray[Any]], cards: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """One row of each distinct configuration, in increasing order of configurations, and the group of every row.
+
+    The configuration of the columns so far is kept as a dense number, so that no product of cards can overflow.
+
+    >>> grouped_rows([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
+    (array([1, 0]), array([1, 0, 1]))
+    """
+    group = np.zeros(len(columns[0]), np.int64)
+    count = 1
+    rows = np.zeros(min(1, len(group)), np.int64)
+    for column, card in zip(columns, cards, strict=True):
+        if count * card >= 1 << 62:
+            _, rows, group = np.unique(group, return_index=True, return_inverse=True)
+            count = len(rows)
+        group = group * card + column
+        count *= card
+    _, rows, group = np.unique(group, return_index=True, return_inverse=True)
+    return rows, group

@@ -1,0 +1,82 @@
+"""Every error and warning the library raises: what was wrong, where, and what to do next."""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "DataTypeError",
+    "FileError",
+    "ImpossibleEvidenceWarning",
+    "ModelFileError",
+    "NaiveteError",
+    "NaiveteWarning",
+    "ParameterError",
+    "ResourceError",
+    "UnseenValueWarning",
+    "nearest",
+    "shown",
+]
+
+
+class NaiveteError(Exception):
+    """The base of all errors raised on purpose by this library."""
+
+
+class DataError(NaiveteError, ValueError):
+    """The cases are not what they have to be: a value, a row, a column or a label."""
+
+
+class DataTypeError(NaiveteError, TypeError):
+    """The cases hold values of a type that cannot be a state or a number."""
+
+
+class ParameterError(NaiveteError, ValueError):
+    """A parameter is out of its range or contradicts another one."""
+
+
+class ModelFileError(NaiveteError, ValueError):
+    """A model file is damaged, hostile, or of a version this library cannot read."""
+
+
+class FileError(NaiveteError, OSError):
+    """A file cannot be opened, read or written."""
+
+
+class ResourceError(NaiveteError, MemoryError):
+    """The work would need more memory than its budget allows; nothing was allocated."""
+
+
+class NaiveteWarning(UserWarning):
+    """The base of all warnings of this library."""
+
+
+class UnseenValueWarning(NaiveteWarning):
+    """Values that did not occur in training were treated as missing."""
+
+
+class ImpossibleEvidenceWarning(NaiveteWarning):
+    """Rows that have probability zero in every class were answered by the documented rule."""
+
+
+def shown(value: object, limit: int = 60) -> str:
+    """The value as an error message shows it: its repr, cut to `limit` characters, without control characters.
+
+    >>> shown("rain")
+    "'rain'"
+    """
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[: limit - 3]}..."
+
+
+def nearest(word: object, among: object, count: int = 3) -> list[str]:
+    """Up to `count` of the words `among` that look most like `word`, for "did you mean".
+
+    >>> nearest("kbd", ["kdb", "tan"])
+    ['kdb']
+    """
+    import difflib
+    from collections.abc import Iterable
+    from itertools import islice
+
+    assert isinstance(among, Iterable)
+    return difflib.get_close_matches(str(word), [str(a) for a in islice(among, 1000)], n=count, cutoff=0.5)

@@ -1,0 +1,247 @@
+"""Counts + structure -> network: the ways of turning frequencies into probabilities."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.counts import Counts, SparseTable, Table, grouped_rows
+from naivete.errors import ParameterError, shown
+from naivete.network import Cpt, Network, SparseCpt, Structure
+from naivete.variables import CLASS, family
+
+__all__ = ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "Smoothing", "estimate", "smoothing_of"]
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a smoothing may know beside the counts of a family.
+
+    Parameters
+    ----------
+    marginal : P(x), the class-free relative frequencies, along the axis of x and broadcast over the others.
+    prior : P(c) along the last axis, or 1 for a family without the class.
+    total : the weight of all cases.
+    """
+
+    marginal: Numbers
+    prior: Numbers
+    total: float
+
+
+@dataclass(frozen=True)
+class Lidstone:
+    """(n + alpha) / (N + alpha v): a pseudo-count for every cell; Laplace's rule with alpha 1, maximum likelihood with 0.
+
+    >>> Lidstone(1)(np.array([3.0, 0.0]), 0, Context(np.ones(2), np.ones(1), 3.0)).tolist()
+    [0.8, 0.2]
+    """
+
+    alpha: float = 1.0
+
+    def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:  # noqa: ARG002
+        """P(x | parents); uniform where nothing is known and nothing is added."""
+        return normalised(n + self.alpha, axis)
+
+
+@dataclass(frozen=True)
+class MEstimate:
+    """(n + m P(x)) / (N + m): m virtual cases that follow the class-free marginal (Cestnik); with m = 5 Friedman's back-off.
+
+    >>> MEstimate(2)(np.array([3.0, 0.0]), 0, Context(np.array([0.5, 0.5]), np.ones(1), 3.0)).tolist()
+    [0.8, 0.2]
+
+    References
+    ----------
+    Cestnik (1990), Estimating probabilities; Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers, section 4.
+    """
+
+    m: float = 2.0
+
+    def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
+        """P(x | parents); P(x) where the parents never occur."""
+        return normalised(n + self.m * context.marginal, axis)
+
+
+@dataclass(frozen=True)
+class ClarkNiblett:
+    """n / N, but a zero becomes P(c) / N of all cases, after which each distribution is made to sum to one again.
+
+    References
+    ----------
+    Clark and Niblett (1989), The CN2 induction algorithm, section 2.
+    """
+
+    def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
+        """P(x | parents); uniform where the parents never occur."""
+        shares = normalised(n, axis)
+        known = n.sum(axis=axis, keepdims=True) > 0
+        return normalised(np.where(n > 0, np.where(known, shares, 0.0), context.prior / max(context.total, 1.0)), axis)
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """(n + m P(x | all parents but the weakest)) / (N + m), and so on down to the class, the marginal and the uniform.
+
+    What a context has not seen it takes from the next shorter one, so that many parents do no harm.
+    """
+
+    m: float = 2.0
+
+
+Smoothing = Lidstone | MEstimate | ClarkNiblett | Backoff
+
+
+def smoothing_of(value: object) -> Smoothing:
+    """The smoothing that a parameter stands for: a number is Lidstone's pseudo-count, a word may carry a number.
+
+    >>> smoothing_of(0.5), smoothing_of("m-estimate:3"), smoothing_of("friedman")
+    (Lidstone(alpha=0.5), MEstimate(m=3.0), MEstimate(m=5.0))
+    """
+    if isinstance(value, (Lidstone, MEstimate, ClarkNiblett, Backoff)):
+        _amount(getattr(value, "alpha", getattr(value, "m", 0.0)), value)
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_)):
+        return Lidstone(_amount(value, value))
+    word, _, number = str(value).partition(":")
+    named = {"lidstone": (Lidstone, 1.0), "m-estimate": (MEstimate, 2.0), "friedman": (MEstimate, 5.0), "backoff": (Backoff, 2.0)}
+    if isinstance(value, str) and word == "clark-niblett" and not number:
+        return ClarkNiblett()
+    if isinstance(value, str) and word in named:
+        kind, usual = named[word]
+        return kind(_amount(number or usual, value))  # type: ignore[no-any-return]
+    raise ParameterError(
+        f"smoothing={shown(value)}: a pseudo-count (at least 0), or one of 'm-estimate', 'friedman', 'clark-niblett', 'backoff', "
+        "the last but one without a number, the others perhaps with one as in 'm-estimate:3'"
+    )
+
+
+def _amount(number: Any, value: object) -> float:
+    try:
+        amount = float(number)
+    except ValueError:
+        amount = math.nan
+    if not 0 <= amount < math.inf:
+        raise ParameterError(f"smoothing={shown(value)}: the number has to be finite and at least 0")
+    return amount
+
+
+def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, prior: Sequence[float] | None = None) -> Network:
+    """The network of a structure, its tables estimated from the counts in one pass.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    structure : the parents of every variable, the class included, the most informative first.
+    smoothing : a pseudo-count, or one of the smoothings of this module.
+    prior : P(c) for every class; by default the relative frequencies.
+    """
+    how = smoothing_of(smoothing)
+    families = {v: family(v, *parents) for v, parents in structure.items()}
+    tables = counts.tables([*families.values(), (CLASS,)])
+    classes = tables[CLASS,]
+    assert isinstance(classes, np.ndarray)
+    total = float(classes.sum())
+    frequencies = normalised(classes.astype(np.float64), 0)
+    cpts: dict[int, Cpt] = {}
+    for v, members in families.items():
+        if members == (CLASS,):
+            cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
+        else:
+            cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members))
+    return Network(counts.variables, structure, cpts)
+
+
+def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
+    """Given class probabilities, refused unless there is one for each class and they sum to one."""
+    given = np.array(prior, np.float64)
+    if given.shape != (classes,) or not np.all(given >= 0) or abs(given.sum() - 1) > 1e-9:
+        raise ParameterError(f"prior={shown(list(prior))}: {classes} class probabilities that sum to 1 are needed")
+    return given
+
+
+def _cpt(
+    table: Table,
+    v: int,
+    parents: Sequence[int],
+    members: Sequence[int],
+    how: Smoothing,
+    prior: Numbers,
+    total: float,
+    cards: Sequence[int],
+) -> Cpt:
+    if isinstance(table, SparseTable):
+        return _sparse_cpt(table, v, parents, how, prior, total, cards[members.index(v)])
+    n, axis = table.astype(np.float64), members.index(v)
+    own = prior if members[-1] == CLASS and v != CLASS else np.ones(1)
+    if isinstance(how, Backoff):
+        shorter = [members.index(p) for p in reversed(parents)]
+        return backed_off(n, axis, shorter, how.m)
+    others = tuple(a for a in range(n.ndim) if a != axis)
+    return how(n, axis, Context(normalised(n.sum(axis=others, keepdims=True), axis), own, total))
+
+
+def backed_off(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
+    """Smooth with the table that is summed over the weakest parent, itself smoothed so, down to a uniform distribution."""
+    if weakest:
+        shorter = backed_off(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
+    else:
+        shorter = np.full_like(n, 1 / n.shape[axis])
+    return normalised(n + m * shorter, axis)
+
+
+def grouped_counts(
+    table: SparseTable, x: int, parents: Sequence[int], card: int
+) -> tuple[NDArray[np.int32], Numbers, tuple[int, ...]]:
+    """The counts of a sparse table for the configurations of some parents that occur, and those parents in increasing order.
+
+    The counts have the axes (configuration, x, class); without parents there is one configuration.
+    """
+    members = tuple(sorted(p for p in parents if p != CLASS))
+    columns = [table.members.index(p) for p in members]
+    keys = [table.configurations[:, i] for i in columns]
+    cards = [int(k.max(initial=0)) + 1 for k in keys]
+    rows, row_of = grouped_rows(keys, cards) if keys else (np.zeros(1, np.int64), np.zeros(len(table.counts), np.int64))
+    n = np.zeros((len(rows), card, table.counts.shape[1]))
+    np.add.at(n, (row_of, table.configurations[:, table.members.index(x)]), table.counts)
+    return np.ascontiguousarray(table.configurations[rows][:, columns]), n, members
+
+
+def _sparse_cpt(
+    table: SparseTable, x: int, parents: Sequence[int], how: Smoothing, prior: Numbers, total: float, card: int
+) -> SparseCpt:
+    """The conditional table of the parent configurations that occur, and its default for all others."""
+    configurations, n, members = grouped_counts(table, x, parents, card)
+    if isinstance(how, Backoff):
+        return _sparse_backoff(n, configurations, members, [p for p in parents if p != CLASS], how.m)
+    context = Context(normalised(n.sum(axis=(0, 2), keepdims=True), 1), prior, total)
+    nothing = np.zeros((1, *n.shape[1:]))
+    return SparseCpt(configurations, how(n, 1, context), how(nothing, 1, context)[0], members)
+
+
+def _sparse_backoff(n: Numbers, configurations: NDArray[np.int32], members: tuple[int, ...], parents: Sequence[int], m: float) -> SparseCpt:
+    """A sparse table whose default is the table of the next shorter context, and so on; the class is the last parent to go."""
+    kept = [i for i, p in enumerate(members) if p != parents[-1]]
+    if not kept:
+        base = backed_off(n.sum(axis=0), 0, [1], m)
+        return SparseCpt(configurations, normalised(n + m * base, 1), base, members)
+    keys = [configurations[:, i] for i in kept]
+    rows, row_of = grouped_rows(keys, [int(k.max(initial=0)) + 1 for k in keys])
+    fewer = np.zeros((len(rows), *n.shape[1:]))
+    np.add.at(fewer, row_of, n)
+    inner = np.ascontiguousarray(configurations[rows][:, kept])
+    shorter = _sparse_backoff(fewer, inner, tuple(members[i] for i in kept), parents[:-1], m)
+    return SparseCpt(configurations, normalised(n + m * shorter.rows[row_of], 1), shorter, members)
+
+
+def normalised(n: Numbers, axis: int) -> Numbers:
+    """Made to sum to one along the axis; uniform where everything is zero."""
+    total = n.sum(axis=axis, keepdims=True)
+    return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])  # type: ignore[no-any-return]

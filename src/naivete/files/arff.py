@@ -1,0 +1,285 @@
+"""ARFF, the format of Weka, read as Weka reads it: quotes, escapes, comments, sparse rows, weights and dates included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, NoReturn
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import DataError, shown
+from naivete.files.cells import OMITTED, Cells, Dates, Nominal, Numbers, Text, java_number
+from naivete.files.dates import ISO, date_reader
+from naivete.files.opening import Block, Limits, PathLike, blocks, opened, over, title
+from naivete.files.tokens import BLANKS, Malformed, tokens, unquoted
+from naivete.table import Table
+from naivete.variables import check_unique
+
+__all__ = ["read_arff"]
+
+_CELLS_AT_ONCE: Final = 1 << 21
+_NUMERIC: Final = ("numeric", "real", "integer")
+
+
+def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, limits: Limits = Limits()) -> Table:  # noqa: B008
+    """The table of an ARFF file, gzipped or not.
+
+    Nominal attributes become codes of their declared states; numeric and date attributes become numbers (a date: the
+    milliseconds since 1970 in universal time); string attributes become nominal columns that declare nothing. Only a
+    question mark without quotes is missing. What a sparse row leaves out is the first declared value, or zero. A number in
+    braces at the end of a row is its weight.
+
+    Two things that Weka takes are refused, because they would move values to other columns: two commas with nothing in
+    between, and a quote in the middle of a value.
+
+    Parameters
+    ----------
+    path : the file.
+    encoding : how its characters are written.
+    widen : whether a nominal value that the header does not declare is added to the declaration instead of refused.
+    limits : how much is too much.
+
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "weather.arff")
+    ...     _ = file.write_text("@relation r\\n@attribute sky {sun,'light rain'}\\n@attribute t real\\n@data\\n'light rain',?\\n")
+    ...     [(column.name, list(column)) for column in read_arff(file).columns]
+    [('sky', ['light rain']), ('t', [None])]
+    """
+    name = title(path)
+    with opened(path) as file:
+        stream = blocks(file, name, encoding, limits)
+        header = _Header(name, widen, limits)
+        rows = _Rows(name, header.read(stream), limits)
+        for block in (header.rest, *stream) if header.rest.lines else stream:
+            rows.add(block)
+    return rows.table()
+
+
+class _Header:
+    """The lines up to `@data`: a column for each attribute."""
+
+    def __init__(self, name: str, widen: bool, limits: Limits) -> None:
+        self.name, self.widen, self.limits = name, widen, limits
+        self.columns: list[Cells] = []
+        self.names: list[str] = []
+        self.related = False
+        self.line = 0
+        self.rest = Block(0, "", [])
+
+    def read(self, stream: Iterator[Block]) -> list[Cells]:
+        """The columns that the header declares; what follows it in its last block is left in `rest`."""
+        for block in stream:
+            for at, line in enumerate(block.lines):
+                self.line = block.first + at
+                words = [word for word in _words(line, f"{self.name}:{self.line}") if word != ","]
+                if words and self._take(words):
+                    lines = [line[line.lower().index("@data") + 5 :], *block.lines[at + 1 :]]
+                    self.rest = Block(self.line, "".join(lines), lines)
+                    return self.columns
+        raise DataError(f"{self.name}: no header: {self._lacking()}; an ARFF file has @relation, @attribute and @data lines")
+
+    def _lacking(self) -> str:
+        if not self.line:
+            return "the file is empty"
+        return "there is no @data line" if self.related else "there is no @relation line"
+
+    def _take(self, words: list[str]) -> bool:
+        """Whether this line is the last one of the header."""
+        keyword = unquoted(words[0]).lower()
+        if not self.related:
+            self._relation(keyword, words)
+        elif keyword == "@attribute":
+            self._attribute(words)
+        elif keyword == "@data":
+            if not self.columns:
+                self._refuse("no header: @data before any @attribute; declare the columns first")
+            check_unique(self.names, self.name)
+            return True
+        else:
+            self._refuse(f"expected @attribute or @data, found {shown(words[0])}")
+        return False
+
+    def _relation(self, keyword: str, words: list[str]) -> None:
+        if keyword != "@relation":
+            self._refuse(f"no header: expected @relation, found {shown(words[0])}; begin the file with a line `@relation name`")
+        if len(words) != 2:
+            self._refuse(f"@relation takes one name, found {len(words) - 1} words; put the name in quotes")
+        self.related = True
+
+    def _attribute(self, words: list[str]) -> None:
+        if len(words) < 3 or words[1] in "{}":
+            self._refuse("@attribute needs a name and a type; a name with blanks stands in quotes")
+        if len(self.columns) >= self.limits.columns:
+            raise over(f"{self.name}:{self.line}", "columns", self.limits.columns, f"more than {self.limits.columns} columns")
+        name = unquoted(words[1])
+        self.names.append(name)
+        self.columns.append(self._column(name, words[2:]))
+
+    def _column(self, name: str, words: list[str]) -> Cells:
+        kind = unquoted(words[0]).lower()
+        if kind == "{":
+            return Nominal(name, self.name, self._states(name, words), widen=self.widen, limits=self.limits)
+        if kind in _NUMERIC:
+            return Numbers(name, self.name)
+        if kind == "string":
+            return Text(name, self.name, limits=self.limits)
+        if kind == "date":
+            return Dates(name, self.name, self._dates(name, words[1:]))
+        if kind == "relational":
+            self._refuse(f"column {shown(name)}: relational attributes are not supported (line {self.line}); flatten the table first")
+        self._refuse(f"column {shown(name)}: no type {shown(words[0])}; use numeric, string, date or the values in braces")
+
+    def _states(self, name: str, words: list[str]) -> list[str]:
+        inner = words[1:-1]
+        if words[-1] != "}" or "}" in inner or "{" in inner:
+            self._refuse(f"column {shown(name)}: the list of values is not one pair of braces, closed at the end of the line")
+        if len(inner) > self.limits.states:
+            raise over(f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values")
+        states = list(map(unquoted, inner))
+        if len(set(states)) < len(states):
+            seen: set[str] = set()
+            twice = next(state for state in states if state in seen or seen.add(state))  # type: ignore[func-returns-value]
+            self._refuse(f"column {shown(name)}: value {shown(twice)} is declared twice; remove one")
+        return states
+
+    def _dates(self, name: str, words: list[str]) -> Callable[[str], float]:
+        if len(words) > 1:
+            self._refuse(f"column {shown(name)}: a date takes one pattern; put it in quotes")
+        pattern = unquoted(words[0]) if words else ISO
+        try:
+            return date_reader(pattern)
+        except ValueError as error:
+            self._refuse(f"column {shown(name)}: the date pattern {shown(pattern)} {error}; declare the column as string")
+
+    def _refuse(self, problem: str) -> NoReturn:
+        raise DataError(f"{self.name}:{self.line}: {problem}")
+
+
+class _Rows:
+    """The rows after `@data`, cut into words and handed to the columns."""
+
+    def __init__(self, name: str, columns: Sequence[Cells], limits: Limits) -> None:
+        self.name, self.columns, self.limits = name, columns, limits
+        self.width = len(columns)
+        self.count = 0
+        self.lines: list[NDArray[np.int64]] = []
+        self.weights: dict[int, float] = {}
+
+    def add(self, block: Block) -> None:
+        """Append the rows of a block: by splitting at the commas, or word by word where that is not enough."""
+        step = max(1, _CELLS_AT_ONCE // self.width)
+        for at in range(0, len(block.lines), step):
+            lines = block.lines[at : at + step]
+            first = block.first + at
+            if not self._add_split(first, lines):
+                self._add_words(first, lines)
+
+    def _add_split(self, first: int, lines: list[str]) -> bool:
+        """Append the rows if, cut at the commas, every cell is one word: then cutting word by word would give the same."""
+        numbers = [number for number, line in enumerate(lines, start=first) if line.strip(BLANKS)]
+        rows = [line.split(",") for line in lines if line.strip(BLANKS)]
+        return not rows or (set(map(len, rows)) == {self.width} and self._append(rows, numbers))
+
+    def _add_words(self, first: int, lines: list[str]) -> None:
+        rows: list[list[str]] = []
+        numbers: list[int] = []
+        for number, line in enumerate(lines, start=first):
+            place = f"{self.name}:{number}"
+            words = _words(line, place)
+            if words:
+                row, weight = self._row(words, place)
+                if weight is not None:
+                    self.weights[self.count + len(rows)] = weight
+                rows.append(row)
+                numbers.append(number)
+        if rows:
+            self._append(rows, numbers)
+
+    def _append(self, rows: list[list[str]], numbers: Sequence[int]) -> bool:
+        """Hand the columns their words; False, and nothing happened, if some cell is not one word."""
+        columns = list(zip(*rows, strict=True))
+        found = []
+        for cells, raws in zip(self.columns, columns, strict=True):
+            values = cells.look(raws)
+            if values is None:
+                return False
+            found.append(values)
+        self._count(len(rows), numbers)
+        for cells, raws, values in zip(self.columns, columns, found, strict=True):
+            cells.add(raws, values, numbers)
+        return True
+
+    def _count(self, rows: int, numbers: Sequence[int]) -> None:
+        self.count += rows
+        self.lines.append(np.array(numbers, dtype=np.int64))
+        if self.count * self.width > self.limits.cells:
+            raise over(f"{self.name}:{numbers[-1]}", "cells", self.limits.cells, f"more than {self.limits.cells} cells")
+
+    def _row(self, words: list[str], place: str) -> tuple[list[str], float | None]:
+        words, weight = _weighed(words, place)
+        row = self._sparse(words, place) if words[:1] == ["{"] else self._dense(words, place)
+        return row, weight
+
+    def _dense(self, words: list[str], place: str) -> list[str]:
+        if words[:1] == [","] or any(a == b == "," for a, b in zip(words, words[1:], strict=False)):
+            raise DataError(f"{place}: an empty cell; write ? for a missing value, '' for an empty text")
+        row = [word for word in words if word != ","]
+        if "{" in row or "}" in row:
+            raise DataError(f"{place}: a brace inside a row; put a value with braces in quotes")
+        if len(row) != self.width:
+            raise DataError(f"{place}: the row has {len(row)} values, expected {self.width}; put a value with blanks or commas in quotes")
+        return row
+
+    def _sparse(self, words: list[str], place: str) -> list[str]:
+        """The row `{2 x, 5 y}` in full."""
+        inner = [word for word in words[1:-1] if word != ","]
+        if words[-1] != "}" or "{" in inner or "}" in inner or len(inner) % 2:
+            raise DataError(f"{place}: a sparse row is pairs of a position and a value in braces, as {{1 x, 3 y}}")
+        row = [OMITTED] * self.width
+        last = -1
+        for position, value in zip(inner[::2], inner[1::2], strict=True):
+            at = self._position(position, place)
+            if at <= last:
+                raise DataError(f"{place}: position {at} comes after {last}; the positions of a sparse row have to increase")
+            row[at], last = value, at
+        return row
+
+    def _position(self, word: str, place: str) -> int:
+        if not (word.isascii() and word.isdigit() and len(word) <= 9 and int(word) < self.width):
+            raise DataError(f"{place}: {shown(word)} is not the position of a column, 0 to {self.width - 1}")
+        return int(word)
+
+    def table(self) -> Table:
+        """The finished table."""
+        weight = None
+        if self.weights:
+            weight = np.ones(self.count)
+            weight[list(self.weights)] = list(self.weights.values())
+        lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
+        return Table(tuple(cells.column() for cells in self.columns), weight, self.name, lines, self.count)
+
+
+def _words(line: str, place: str) -> list[str]:
+    try:
+        return tokens(line)
+    except Malformed as error:
+        raise DataError(f"{place}: {error}") from error
+
+
+def _weighed(words: list[str], place: str) -> tuple[list[str], float | None]:
+    """The words of the row itself, and the weight that follows them in braces."""
+    if words[-1] == ",":
+        words = words[:-1]  # Weka takes a comma at the end of a row
+    if len(words) < 4 or words[-1] != "}" or words[-3] != "{":
+        return words, None
+    try:
+        weight = java_number(unquoted(words[-2]))
+    except ValueError:
+        weight = math.nan
+    if not weight >= 0:
+        raise DataError(f"{place}: the weight {shown(words[-2])} is not a number from 0 up; correct it")
+    rest = words[:-3]
+    return (rest[:-1] if rest[-1] == "," else rest), weight

@@ -1,0 +1,151 @@
+"""The columns of a delimited file while it is read: text first; whether it is numbers is decided when all of it was seen."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import DataError, shown
+from naivete.files.opening import Limits, over
+from naivete.table import Column, Kind
+
+__all__ = ["Guess", "bare"]
+
+_BETWEEN: Final = "\0"
+_NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
+_POINT: Final = re.compile(r"[.eE]")
+_INTEGER: Final = re.compile(r"[ \t]*-?[0-9]+[ \t]*")
+_WIDEST: Final = 2.0**53
+
+
+def bare(raw: str) -> str:
+    """The text of a cell, without the quotes around it.
+
+    >>> bare('"a ""b"" c"'), bare("d")
+    ('a "b" c', 'd')
+    """
+    return raw[1:-1].replace('""', '"') if raw.startswith('"') else raw
+
+
+class Guess:
+    """A column of which it is not known yet whether it holds numbers.
+
+    While everything met is a number, it keeps the numbers and, end to end, their texts; with the first text that is none it
+    becomes a column of codes, and so do the texts that it kept. `01`, `+1`, `1e999`, `nan` and integers beyond 2 to the power of
+    53 are texts.
+
+    Parameters
+    ----------
+    name : the name of the column.
+    file : the file, for messages.
+    missing : the texts that stand for a missing value.
+    kind : nominal keeps every text as it is, numeric refuses what is no number, None decides.
+    limits : how much is too much.
+    """
+
+    def __init__(self, name: str, file: str, missing: Collection[str], kind: Kind | None, limits: Limits) -> None:
+        self.name, self.file, self.missing, self.kind, self.limits = name, file, frozenset(missing), kind, limits
+        self.numbers: list[NDArray[np.float64]] = []
+        self.texts: list[str] = []
+        self.integers = True
+        self.numeric = kind != "nominal"
+        self.codes: dict[str, int] = {}
+        self.index: dict[str, int] = {}
+        self.parts: list[NDArray[Any]] = []
+
+    def add(self, raws: Sequence[str], lines: Sequence[int]) -> None:
+        """Append the cells as they stand in the file, quotes included."""
+        if self.numeric and self._add_numbers(raws):
+            return
+        if self.kind == "numeric":
+            raise self._no_number(raws, lines)
+        if self.numeric:
+            self._turn_to_text()
+        self._add_text(raws)
+
+    def _add_numbers(self, raws: Sequence[str]) -> bool:
+        texts = [bare(raw) for raw in raws] if any('"' in raw for raw in raws) else raws
+        there = [text for text in texts if text not in self.missing]
+        whole = _BETWEEN + _BETWEEN.join(there)
+        values = _numbers(there, whole)
+        if values is None:
+            return False
+        if there and self.integers:
+            self.integers = not _POINT.search(whole)
+        if len(there) < len(texts):
+            full = np.full(len(texts), math.nan)
+            full[[text not in self.missing for text in texts]] = values
+            values = full
+        self.numbers.append(values)
+        if self.kind is None:
+            self.texts.append(_BETWEEN.join(raws))
+        return True
+
+    def _no_number(self, raws: Sequence[str], lines: Sequence[int]) -> DataError:
+        for raw, line in zip(raws, lines, strict=True):
+            text = bare(raw)
+            if text not in self.missing and _numbers([text], _BETWEEN + text) is None:
+                break
+        place = f"{self.file}:{line}: column {shown(self.name)}"
+        return DataError(f"{place}: value {shown(text)} is not a finite number; correct it, or declare the column nominal")
+
+    def _turn_to_text(self) -> None:
+        self.numeric = False
+        for joined in self.texts:
+            self._add_text(joined.split(_BETWEEN))
+        self.numbers, self.texts = [], []
+
+    def _add_text(self, raws: Sequence[str]) -> None:
+        try:
+            codes = list(map(self.codes.__getitem__, raws))
+        except KeyError:
+            for raw in raws:
+                if raw not in self.codes:
+                    self.codes[raw] = self._code(bare(raw))
+            codes = list(map(self.codes.__getitem__, raws))
+        self.parts.append(np.array(codes, dtype=np.min_scalar_type(-max(len(self.index), 1))))
+
+    def _code(self, text: str) -> int:
+        if text in self.missing:
+            return -1
+        if text not in self.index:
+            if len(self.index) >= self.limits.states:
+                place = f"{self.file}: column {shown(self.name)}"
+                raise over(place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
+            self.index[text] = len(self.index)
+        return self.index[text]
+
+    def column(self) -> Column:
+        """The finished column: codes of text, integers, or numbers with NaN where missing."""
+        if not self.numeric:
+            codes = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int8)
+            return Column(self.name, codes, tuple(self.index), "nominal")
+        values = np.concatenate(self.numbers) if self.numbers else np.zeros(0)
+        if self.integers and len(values) and not np.isnan(values).any() and self.kind is None:
+            return Column(self.name, values.astype(np.int64))
+        return Column(self.name, values, kind=self.kind)
+
+
+def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
+    """The numbers, if every text is a finite one in plain spelling; `whole` is the texts, each after a zero byte."""
+    if not whole.isascii() or "_" in whole or _NOT_CANONICAL.search(whole):
+        return None
+    try:
+        values = np.array(list(map(float, texts)), dtype=np.float64)
+    except ValueError:
+        return None
+    if not np.isfinite(values).all() or _beyond(texts, values):
+        return None
+    return values
+
+
+def _beyond(texts: Sequence[str], values: NDArray[np.float64]) -> bool:
+    """Whether some integer has more digits than a number holds."""
+    return any(
+        _INTEGER.fullmatch(texts[at]) is not None and abs(int(texts[at])) > _WIDEST for at in np.flatnonzero(abs(values) >= _WIDEST)
+    )

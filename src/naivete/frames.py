@@ -1,0 +1,215 @@
+"""Whatever a caller calls a table (data frames, arrays, lists, sparse matrices) as one `Table`."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import DataError, DataTypeError, shown
+from naivete.table import Column, Table
+from naivete.variables import Name, State
+
+__all__ = ["is_frame", "table_of"]
+
+WIDEST_INTEGER = 2**53
+
+
+def is_frame(X: object) -> bool:
+    """Whether this is a table with named columns: ours, or an eager data frame that narwhals knows."""
+    if isinstance(X, (Table, np.ndarray, list, tuple)):
+        return isinstance(X, Table)
+    import narwhals as nw
+
+    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+
+
+def table_of(X: Any, *, source: str = "X") -> Table:
+    """The table, column by column; nothing is copied where the values are numbers already.
+
+    >>> table_of([["sunny", 1.5], ["rain", None]]).names
+    ('x0', 'x1')
+    """
+    if isinstance(X, Table):
+        return X
+    if is_frame(X):
+        return _from_frame(X, source)
+    if hasattr(X, "toarray"):
+        X = _dense(X)
+    array = X if isinstance(X, np.ndarray) else _as_array(X)
+    if array.ndim != 2:
+        raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
+    columns = tuple(_from_array(f"x{j}", array[:, j], source) for j in range(array.shape[1]))
+    return Table(columns, source=source, rows=len(array))
+
+
+def _as_array(X: Any) -> NDArray[Any]:
+    """Rows as an array; of objects, value by value, where the cells are not all numbers."""
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        lengths = sorted({len(row) for row in X if isinstance(row, Sequence)})
+        raise DataError(f"X: the rows differ in length ({shown(lengths)}); every row needs one value for each column") from None
+    return array if array.dtype.kind in "biuf" else np.asarray(X, dtype=object)
+
+
+def _dense(X: Any) -> NDArray[Any]:
+    """A sparse matrix as an array of the narrowest type that holds its values exactly."""
+    data = X.data if hasattr(X, "data") and isinstance(X.data, np.ndarray) and X.data.dtype != object else X.toarray()
+    small = data.dtype.kind in "biuf" and len(data) and np.all((data >= 0) & (data < 255) & (data == np.floor(data)))
+    return X.astype(np.uint8).toarray() if small else X.toarray()  # type: ignore[no-any-return]
+
+
+def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
+    kind = values.dtype.kind
+    if kind in "biu":
+        return Column(name, values)
+    if kind == "f":
+        return Column(name, _finite(name, values.astype(np.float64, copy=False), source))
+    if kind in "OUT":
+        return _from_objects(name, values.tolist(), source)
+    raise DataTypeError(f"{source}: column {shown(name)} holds {values.dtype}; {_advice(kind)}")
+
+
+def _advice(kind: str) -> str:
+    if kind in "mM":
+        return "turn dates into numbers (for instance days since a start) or into words (weekday, month) first"
+    return "values are numbers, text or booleans; convert the column first"
+
+
+def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.float64]:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise DataError(
+            f"{source}: column {shown(name)}, row {row + 1}: {values[row]} is infinity, not a number to learn from; "
+            "replace it by a finite value or by a missing one"
+        )
+    return values
+
+
+def _from_objects(name: Name, values: list[Any], source: str) -> Column:
+    """A column of Python values: text by its dictionary, numbers as numbers, mixtures state by state."""
+    types = set(map(type, values))
+    present = {t for t in types if not _never_a_value(t)}
+    if present <= {str}:
+        return _from_text(name, values)
+    for t in present:
+        _check_type(t, name, values, source)
+    if all(issubclass(t, (bool, np.bool_)) for t in present):
+        return _from_states(name, [None if _is_missing(v) else bool(v) for v in values])
+    if all(issubclass(t, numbers.Real) and not issubclass(t, (bool, np.bool_)) for t in present):
+        return Column(name, _numbers(name, values, source))
+    return _from_states(name, [_scalar(v) for v in values])
+
+
+def _never_a_value(t: type) -> bool:
+    return t is type(None) or t.__name__ in ("NAType", "NaTType")
+
+
+def _is_missing(value: object) -> bool:
+    return value is None or _never_a_value(type(value)) or (isinstance(value, (float, np.floating)) and value != value)
+
+
+def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
+    if issubclass(t, (str, bool, np.bool_)) or (issubclass(t, numbers.Real) and t.__name__ not in ("Decimal", "Fraction")):
+        return
+    row = next(i for i, v in enumerate(values) if type(v) is t)
+    kind = "M" if "date" in t.__name__.lower() or "time" in t.__name__.lower() else "O"
+    raise DataTypeError(
+        f"{source}: column {shown(name)}, row {row + 1}: {shown(values[row])} is of type {t.__name__} (argument must be a string or a real number); {_advice(kind)}"
+    )
+
+
+def _numbers(name: Name, values: list[Any], source: str) -> NDArray[np.float64]:
+    for row, value in enumerate(values):
+        if isinstance(value, numbers.Integral) and abs(int(value)) > WIDEST_INTEGER:
+            raise DataError(
+                f"{source}: column {shown(name)}, row {row + 1}: {shown(value)} is beyond 2**53 and would lose digits as a number; "
+                "pass such identifiers as text"
+            )
+    return _finite(name, np.array([math.nan if _is_missing(v) else float(v) for v in values], np.float64), source)
+
+
+def _scalar(value: Any) -> State | None:
+    if _is_missing(value):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    return str(value) if isinstance(value, str) else value  # type: ignore[no-any-return]
+
+
+def _from_text(name: Name, values: Iterable[Any]) -> Column:
+    listed = list(values)
+    index: dict[Any, int] = {value: i for i, value in enumerate(v for v in dict.fromkeys(listed) if isinstance(v, str))}
+    states = tuple(index)
+    codes = np.fromiter((index.get(v, -1) for v in listed), np.int32, len(listed))
+    return Column(name, codes, tuple(str(s) for s in states), kind="nominal")
+
+
+def _from_states(name: Name, values: list[State | None]) -> Column:
+    """Codes of values of several types; a boolean is never the number it equals."""
+    index: dict[tuple[bool, State], int] = {}
+    codes = np.empty(len(values), np.int32)
+    for i, v in enumerate(values):
+        codes[i] = -1 if v is None else index.setdefault((isinstance(v, bool), v), len(index))
+    return Column(name, codes, tuple(v for _, v in index), kind="nominal")
+
+
+def _from_frame(X: Any, source: str) -> Table:
+    import narwhals as nw
+
+    frame = nw.from_native(X, eager_only=True)
+    columns = []
+    for j, name in enumerate(frame.columns):
+        if not isinstance(name, (str, int, float, type(None))):
+            raise DataTypeError(f"{source}: a column is named {shown(name)}; names are text or numbers")
+        columns.append(_from_series(name, frame[:, j], nw, source))
+    return Table(tuple(columns), source=source, rows=len(frame))
+
+
+def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        return _from_categories(name, series, source)
+    if dtype == nw.Boolean:
+        values = series.to_list()
+        return Column(name, np.array(values, np.bool_)) if None not in values and not _any_na(values) else _from_objects(name, values, source)
+    if dtype.is_integer():
+        return Column(name, series.to_numpy()) if series.null_count() == 0 else _from_objects(name, series.to_list(), source)
+    if dtype.is_float():
+        return Column(name, _finite(name, np.asarray(series.to_numpy(), np.float64), source))
+    if dtype == nw.String:
+        return _from_objects(name, series.to_list(), source)
+    if dtype == nw.Object:
+        return _from_objects(name, series.to_list(), source)
+    if dtype.is_temporal():
+        raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('M')}")
+    raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('O')}")
+
+
+def _any_na(values: list[Any]) -> bool:
+    return any(_is_missing(v) for v in values)
+
+
+def _from_categories(name: Name, series: Any, source: str) -> Column:
+    """A categorical column: its categories are its states, also those that never occur."""
+    categories = [_scalar(c) for c in series.cat.get_categories().to_list()]
+    for category in categories:
+        if not isinstance(category, (str, int, float, bool)):
+            raise DataTypeError(f"{source}: column {shown(name)} has the category {shown(category)}; {_advice('O')}")
+    column = _from_objects(name, series.to_list(), source)
+    known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
+    keys = {(isinstance(c, bool), c): i for i, c in enumerate(categories)}
+    lut = np.array([keys[isinstance(s, bool), s] for s in known] + [-1], np.int32)
+    codes = column.values if column.states is not None else _positions(column.values, known)
+    return Column(name, lut[codes], tuple(c for c in categories if c is not None), kind="nominal", declared=True)
+
+
+def _positions(values: NDArray[Any], known: tuple[Any, ...]) -> NDArray[np.int64]:
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    return np.where(missing, -1, np.searchsorted(np.array(known), values))

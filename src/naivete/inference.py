@@ -1,0 +1,247 @@
+"""Network + codes -> joint and posterior probabilities of the classes, exact for any pattern of missing values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete import _kernels
+from naivete.errors import ResourceError, shown
+from naivete.network import Network, SparseCpt
+from naivete.variables import CLASS, Family
+
+__all__ = ["Predictor", "largest"]
+
+Numbers = NDArray[np.float64]
+Codes = Sequence[NDArray[Any]]
+
+FACTOR_CELLS = 1 << 22
+
+
+@dataclass(frozen=True, eq=False)
+class Factor:
+    """The logarithm of a factor for some rows: one axis for each unobserved variable, the class last. # (row, ..., class)"""
+
+    variables: tuple[int, ...]
+    logs: Numbers
+
+
+class Predictor:
+    """Answers about the class of rows of codes, from a network.
+
+    Rows without missing values: one pass of the kernel over the families. Missing values are summed out exactly, all rows of
+    one pattern together; what has no observed descendant sums to one and is never touched.
+
+    Parameters
+    ----------
+    network : the network.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.classes = network.variables[CLASS].card
+
+    @cached_property
+    def _dense(self) -> tuple[_kernels.Layout, Numbers]:
+        """The logarithms of all dense tables, the class innermost, in one flat array."""
+        cards = tuple(v.card for v in self.network.variables)
+        families, flat = [], []
+        for v in self.network.order:
+            cpt = self.network.cpts[v]
+            if not isinstance(cpt, SparseCpt):
+                families.append(_with_class(self.network.family(v)))
+                flat.append(_logs(cpt, self.network.family(v), self.classes).ravel())
+        return _kernels.Layout(tuple(families), cards), np.concatenate(flat)
+
+    @cached_property
+    def _sparse(self) -> list[int]:
+        return [x for x in self.network.features if isinstance(self.network.cpts[x], SparseCpt)]
+
+    def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
+        """log P(row, class) of every row and class; -inf where impossible; `gaps` are the features with missing values.  # (row, class)"""
+        joint = _kernels.gather(codes, *self._dense, self.classes)
+        for x in self._sparse:
+            self._add_sparse(joint, codes, x)
+        self.add_marginalised(joint, codes, gaps)
+        return joint
+
+    def add_marginalised(self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_]) -> None:
+        """Add what the families with missing members contribute, row by row, the missing members summed out."""
+        if gaps.any():
+            for pattern, rows in _patterns(codes, np.flatnonzero(gaps).tolist()):
+                self._marginalise(joint, codes, pattern, rows)
+
+    def posterior(self, codes: Codes, gaps: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
+        """P(class | row), and the rows that have probability zero in every class.
+
+        Those are answered by the prior of the classes with the fewest impossible factors. A row without a single known value
+        gets the prior itself.
+        """
+        joint = self.joint(codes, gaps)
+        impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if len(joint) else np.empty(0, np.int64)
+        if len(impossible):
+            joint[impossible] = self._fallback([column[impossible] for column in codes])
+        result = _kernels.posterior(joint)
+        if gaps.all() and not self.network.parents[CLASS]:
+            result[np.logical_and.reduce([_missing(c) for c in codes])] = self.network.cpts[CLASS]
+        return result, impossible
+
+    def _add_sparse(self, joint: Numbers, codes: Codes, x: int) -> None:
+        cpt = self.network.cpts[x]
+        assert isinstance(cpt, SparseCpt)
+        members = [*cpt.parents, x]
+        known = np.flatnonzero(~np.logical_or.reduce([_missing(codes[m]) for m in members]))
+        for rows in np.array_split(known, max(1, len(known) * cpt.rows[:1].size // FACTOR_CELLS)):
+            tables = cpt.at(np.stack([codes[p][rows] for p in cpt.parents], axis=1).astype(np.int64))
+            joint[rows] += _log(tables[np.arange(len(rows)), codes[x][rows].astype(np.int64)])
+
+    def _fallback(self, codes: Codes) -> Numbers:
+        """The logarithms that answer impossible rows: the prior of the classes with the fewest impossible factors, else -inf."""
+        layout, values = self._dense
+        zeros = _kernels.gather(codes, layout, np.isneginf(values).astype(np.float64), self.classes)
+        for x in self._sparse:
+            own = np.zeros_like(zeros)
+            self._add_sparse(own, codes, x)
+            zeros += np.isneginf(own)
+        fewest = zeros == zeros.min(axis=1, keepdims=True)
+        prior = self.network.cpts[CLASS] if not self.network.parents[CLASS] else np.full(self.classes, 1 / self.classes)
+        assert isinstance(prior, np.ndarray)
+        logs = np.where(fewest, _log(prior), -np.inf)
+        return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
+
+    def _marginalise(self, joint: Numbers, codes: Codes, missing: frozenset[int], rows: NDArray[np.int64]) -> None:
+        """Add what the families with missing members contribute to these rows, the missing members summed out."""
+        hidden = self._relevant(missing)
+        touched = [v for v in self.network.order if v not in missing - hidden and hidden & set(self.network.family(v))]
+        if not touched:
+            return
+        plan = self._plan(hidden, touched)
+        widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
+        if widest > FACTOR_CELLS:
+            names = ", ".join(shown(self.network.name(h)) for h in max((c for _, c in plan), key=len))
+            raise ResourceError(
+                f"summing out missing values of {names} together needs a table of {widest:,} cells for each row; "
+                "fill in some of them, or learn a network with fewer arcs between features"
+            )
+        for part in np.array_split(rows, max(1, len(rows) * widest // FACTOR_CELLS)):
+            joint[part] += self._eliminated([column[part] for column in codes], hidden, touched, [v for v, _ in plan])
+
+    def _relevant(self, missing: frozenset[int]) -> set[int]:
+        """The missing variables that have an observed descendant; the others sum to one."""
+        hidden = set(missing)
+        children: dict[int, list[int]] = {v: [] for v in self.network.parents}
+        for v, parents in self.network.parents.items():
+            for p in parents:
+                children[p].append(v)
+        for v in reversed(self.network.order):
+            if v in hidden and not any(c not in missing or c in hidden for c in children[v]):
+                hidden.discard(v)
+        return hidden
+
+    def _plan(self, hidden: set[int], touched: list[int]) -> list[tuple[int, frozenset[int]]]:
+        """The order in which to sum out, smallest clique first, and the clique of each step."""
+        scopes = [frozenset(hidden & set(self.network.family(v))) for v in touched]
+        left, plan = set(hidden), []
+        while left:
+            cliques = {h: frozenset().union(*(s for s in scopes if h in s)) for h in left}
+            best = min(left, key=lambda h: (prod(self.network.variables[m].card for m in cliques[h]), h))
+            plan.append((best, cliques[best]))
+            scopes = [s for s in scopes if best not in s] + [cliques[best] - {best}]
+            left.discard(best)
+        return plan
+
+    def _eliminated(self, codes: Codes, hidden: set[int], touched: list[int], order: list[int]) -> Numbers:
+        factors = [self._factor(codes, v, hidden) for v in touched]
+        for h in order:
+            used = [f for f in factors if h in f.variables]
+            factors = [f for f in factors if h not in f.variables]
+            factors.append(_summed_out(used, h))
+        return sum((f.logs for f in factors), np.zeros((len(codes[0]), self.classes)))
+
+    def _factor(self, codes: Codes, v: int, hidden: set[int]) -> Factor:
+        """The rows' slices of a table: observed members fixed, hidden ones as axes."""
+        cpt, members = self.network.cpts[v], self.network.family(v)
+        free = tuple(m for m in members if m in hidden)
+        if isinstance(cpt, SparseCpt):
+            return Factor(free, self._sparse_factor(cpt, codes, v, free))
+        logs = _logs(cpt, members, self.classes)
+        features = [m for m in members if m != CLASS]
+        fixed = [m for m in features if m not in hidden]
+        axes = [features.index(m) for m in (*fixed, *free)]
+        index = tuple(codes[m].astype(np.int64) for m in fixed)
+        own = logs.transpose(*axes, logs.ndim - 1)[index] if fixed else logs[None].repeat(len(codes[0]), axis=0)
+        return Factor(free, own)
+
+    def _sparse_factor(self, cpt: SparseCpt, codes: Codes, x: int, free: tuple[int, ...]) -> Numbers:
+        rows, cards = len(codes[0]), [self.network.variables[m].card for m in free]
+        grid = np.indices(cards).reshape(len(cards), -1)  # (hidden, configuration)
+        everywhere = {
+            m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(codes[m].astype(np.int64), grid.shape[1])
+            for m in (*cpt.parents, x)
+        }
+        tables = cpt.at(np.stack([everywhere[p] for p in cpt.parents], axis=1))
+        logs = _log(tables[np.arange(len(tables)), everywhere[x]])
+        return logs.reshape(rows, *cards, -1)
+
+
+def largest(posterior: Numbers) -> NDArray[np.int64]:
+    """The most probable class of each row, the first of equals."""
+    return posterior.argmax(axis=1)
+
+
+def _with_class(members: Family) -> Family:
+    return members if members[-1] == CLASS else (*members, CLASS)
+
+
+def _log(p: NDArray[Any]) -> Numbers:
+    with np.errstate(divide="ignore"):
+        return np.log(np.ascontiguousarray(p))  # type: ignore[no-any-return]
+
+
+def _logs(cpt: Numbers, members: Family, classes: int) -> Numbers:
+    """The logarithms of a dense table, with a class axis even where the family has none."""
+    logs = _log(cpt)
+    return logs if members[-1] == CLASS else np.repeat(logs[..., None], classes, axis=-1)
+
+
+def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    return column == np.iinfo(column.dtype).max  # type: ignore[no-any-return]
+
+
+def _patterns(codes: Codes, gaps: list[int]) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:
+    """The rows that miss exactly the same values, for each set of missing values."""
+    missing = np.stack([_missing(codes[x]) for x in gaps], axis=1)
+    rows = np.flatnonzero(missing.any(axis=1))
+    packed = np.packbits(missing[rows], axis=1)
+    kinds, kind_of = np.unique(packed, axis=0, return_inverse=True)
+    order = np.argsort(kind_of.ravel(), kind="stable")
+    bounds = np.searchsorted(kind_of.ravel()[order], np.arange(len(kinds) + 1))
+    for kind, start, stop in zip(kinds, bounds[:-1], bounds[1:], strict=True):
+        flags = np.unpackbits(kind, count=len(gaps)).astype(bool)
+        yield frozenset(np.array(gaps)[flags].tolist()), rows[order[start:stop]]
+
+
+def _summed_out(factors: list[Factor], h: int) -> Factor:
+    """The product of the factors, summed over one variable, in logarithms."""
+    scope = tuple(sorted({v for f in factors for v in f.variables}))
+    total = sum(_expanded(f, scope) for f in factors)
+    assert isinstance(total, np.ndarray)
+    axis = 1 + scope.index(h)
+    top = total.max(axis=axis, keepdims=True)
+    top = np.where(np.isneginf(top), 0.0, top)
+    with np.errstate(divide="ignore"):
+        logs = np.log(np.exp(total - top).sum(axis=axis)) + top.squeeze(axis)
+    return Factor(tuple(v for v in scope if v != h), logs)
+
+
+def _expanded(factor: Factor, scope: tuple[int, ...]) -> Numbers:
+    shape = [factor.logs.shape[0], *(1,) * len(scope), factor.logs.shape[-1]]
+    for v, size in zip(factor.variables, factor.logs.shape[1:-1], strict=True):
+        shape[1 + scope.index(v)] = size
+    return factor.logs.reshape(shape)

@@ -1,0 +1,135 @@
+"""Entropies and informations of tables, in bits, and those of all features at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels import spread
+from naivete.counts import Counts
+from naivete.pairs import Pairs
+from naivete.variables import CLASS
+
+__all__ = ["conditional_information", "dependence", "entropy", "information", "relevance"]
+
+Numbers = NDArray[np.float64]
+
+SCALE = 2.0**56
+GRID = 2.0**44
+TABULATED = 1 << 20
+
+
+def entropy(table: NDArray[Any]) -> float:
+    """H of the variables of a table of counts, in bits.
+
+    >>> entropy(np.array([1, 1, 2]))
+    1.5
+    """
+    return -float(_Logs(table.sum()).sums(table[None].reshape(1, -1))[0])
+
+
+def information(table: NDArray[Any]) -> float:
+    """I(X; Y) in bits from counts with the axes X and Y.
+
+    >>> information(np.array([[2, 0], [0, 2]]))
+    1.0
+    """
+    return conditional_information(table[:, :, None])
+
+
+def conditional_information(table: NDArray[Any]) -> float:
+    """I(X; Y | Z) in bits from counts with the axes X, Y and Z.
+
+    >>> conditional_information(np.array([[[1, 1], [1, 1]], [[1, 1], [1, 1]]]))
+    0.0
+    """
+    return max(0.0, float(_informations(_Logs(table.sum()), table[None, None])[0, 0]))
+
+
+def relevance(counts: Counts) -> Numbers:
+    """I(X; C) of every feature with the class, in bits, over the rows where the feature is known.
+
+    The values are rounded to 2**-44 bit, so that informations which are equal but for rounding are equal.
+    """
+    margins = counts.margins()
+    logs = _Logs(margins[CLASS,].sum())
+    values = [_informations(logs, margins[x, CLASS][None, None, :, :, None])[0, 0] for x in counts.features]
+    return _settled(np.array(values, np.float64))
+
+
+def dependence(counts: Counts) -> Numbers:
+    """I(X; Y | C) of every pair of features given the class, in bits, a symmetric matrix with a zero diagonal.
+
+    Each pair is judged on the rows where both are known. The values are rounded to 2**-44 bit, so that informations which are
+    equal but for rounding are equal, whatever the order of rows and states.
+    """
+    margins = counts.margins()
+    n = len(counts.features)
+    logs = _Logs(margins[CLASS,].sum())
+    alone = np.array([logs.terms(margins[x, CLASS]).sum() for x in counts.features], np.int64)
+    classes = int(logs.terms(margins[CLASS,]).sum())
+    matrix = np.zeros((n, n))
+    for pairs in counts.pairs():
+        _fill(matrix, pairs, logs, alone, classes)
+    np.fill_diagonal(matrix, 0.0)
+    return _settled(matrix)
+
+
+def _fill(matrix: Numbers, pairs: Pairs, logs: _Logs, alone: NDArray[np.int64], classes: int) -> None:
+    """Write the informations of a panel, above and below the diagonal."""
+    if pairs.complete:
+        cells = logs.sums(pairs.tables)
+        values = (cells - alone[pairs.first][:, None] - alone[pairs.second] + classes) / SCALE
+    else:
+        values = _informations(logs, pairs.tables)
+    if len(pairs.first) > 1 and pairs.first[0] == pairs.second[0]:
+        above = np.arange(len(pairs.second)) > np.arange(len(pairs.first))[:, None]
+        values = np.where(above, values, 0.0)
+        square = values[:, : len(pairs.first)]
+        square += square.T.copy()
+    matrix[np.ix_(pairs.first, pairs.second)] = values
+    matrix[np.ix_(pairs.second, pairs.first)] = values.T
+
+
+def _informations(logs: _Logs, tables: NDArray[Any]) -> Numbers:
+    """I(X; Y | Z) of tables (i, j, x, y, z), each over its own cases."""
+    x, y = tables.sum(axis=3), tables.sum(axis=2)
+    z = x.sum(axis=2)
+    share = np.asarray(z.sum(axis=2), np.float64) / logs.total
+    parts = logs.sums(tables) - logs.sums(x) - logs.sums(y) + logs.sums(z)
+    return parts / SCALE / np.where(share > 0, share, 1.0)  # type: ignore[no-any-return]
+
+
+def _settled(values: Numbers) -> Numbers:
+    return np.maximum(np.rint(values * GRID) / GRID, 0.0)  # type: ignore[no-any-return]
+
+
+class _Logs:
+    """p log2 p of counts as whole multiples of 2**-56, whose sums do not depend on their order.
+
+    Sums of these for a table, less those of its margins, are informations: the total cancels. Counts below a limit are looked
+    up, others computed.
+    """
+
+    def __init__(self, total: Any) -> None:
+        self.total = max(float(total), np.finfo(float).tiny)
+        whole = isinstance(total, (int, np.integer))
+        self.table = self._computed(np.arange(min(int(total), TABULATED) + 1)) if whole else None
+        self.tabulated = whole and int(total) <= TABULATED
+
+    def _computed(self, counts: NDArray[Any]) -> NDArray[np.int64]:
+        p = np.ascontiguousarray(counts, np.float64) / self.total
+        return np.rint(p * np.log2(np.where(p > 0, p, 1.0)) * SCALE).astype(np.int64)  # type: ignore[no-any-return]
+
+    def terms(self, counts: NDArray[Any]) -> NDArray[np.int64]:
+        """p log2 p of every count."""
+        return self.table.take(counts) if self.tabulated and self.table is not None else self._computed(counts)
+
+    def sums(self, tables: NDArray[Any]) -> NDArray[np.int64]:
+        """The sum of the terms of each table; the first two axes say which, or only the first of a plain list."""
+        lead = min(2, tables.ndim - 1)
+        cells = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
+        pieces = np.array_split(cells, min(len(cells), 8))
+        return sum(spread(lambda piece: self.terms(piece).sum(axis=0), pieces, work=4 * tables.size))  # type: ignore[arg-type,return-value]

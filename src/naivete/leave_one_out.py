@@ -1,0 +1,236 @@
+"""Exact leave-one-out: what a network would say of each training case had it not seen that case.
+
+A case is taken out of the counts on the fly, in its own class and its own cells only, so that all of them cost one pass. A case
+of weight two is two cases, of which one is left out; a case of weight one half is left out whole.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete import _kernels
+from naivete.cases.base import LIMB, Block, limbs
+from naivete.counts import Counts, SparseTable, Table
+from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, estimate, grouped_counts, normalised, smoothing_of
+from naivete.inference import Predictor
+from naivete.network import SparseCpt, Structure
+from naivete.variables import CLASS, family
+
+__all__ = ["leave_one_out", "leave_one_out_losses"]
+
+Numbers = NDArray[np.float64]
+BLOCK_CELLS = 1 << 22
+IMPOSSIBLE = -1e4
+STEP = 30
+
+
+def leave_one_out(counts: Counts, structure: Structure, smoothing: object = 1.0, *, prior: Sequence[float] | None = None) -> Numbers:
+    """P(class | row) of every training row, estimated from all other rows; the structure stays as given.  # (row, class)"""
+    nested = {x: parents for x, parents in structure.items() if x != CLASS}
+    full = np.array([[len(_features(nested[x])) for x in counts.features]])
+    left = _Left(counts, nested, full, smoothing_of(smoothing), prior)
+    parts = counts.cases.map(lambda block: np.concatenate([p[0] for p in left.posteriors(block)]))
+    counts.passes += 1
+    return np.concatenate(list(parts))
+
+
+def leave_one_out_losses(
+    counts: Counts,
+    parents: Mapping[int, Sequence[int]],
+    candidates: NDArray[np.int64],
+    smoothing: object = 1.0,
+    *,
+    prior: Sequence[float] | None = None,
+) -> list[Fraction]:
+    """The sum over the cases of (1 - P(true class | row))^2, each estimated without the case, for many structures in one pass.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    parents : for each feature the feature parents it may have, best first.
+    candidates : for each structure, how many of those parents each feature takes.  # (structure, feature)
+    smoothing, prior : as for `estimate`.
+    """
+    left = _Left(counts, parents, candidates, smoothing_of(smoothing), prior)
+    return counts.fold(partial(_losses, left=left), lambda one, two: [a + b for a, b in zip(one, two, strict=True)])
+
+
+def _losses(block: Block, left: _Left) -> list[Fraction]:
+    totals = [Fraction(0)] * len(left.candidates)
+    at = 0
+    for part in left.posteriors(block):
+        rows = slice(at, at + part.shape[1])
+        labels = block.codes[-1][rows].astype(np.int64)
+        weight = None if block.weight is None else block.weight[rows]
+        wrong = 1 - part[:, np.arange(part.shape[1]), labels]
+        steps = np.rint(wrong * wrong * 2.0**STEP).astype(np.int64)  # (structure, row)
+        totals = [total + own for total, own in zip(totals, _weighted(steps, weight), strict=True)]
+        at = rows.stop
+    return totals
+
+
+def _weighted(steps: NDArray[np.int64], weight: NDArray[np.float64] | None) -> list[Fraction]:
+    """Exact weighted sums of whole numbers, so that they do not depend on the order of the rows."""
+    if weight is None:
+        return [Fraction(s) / 2**STEP for s in steps.sum(axis=1).tolist()]
+    totals = [Fraction(0)] * len(steps)
+    for q, limb in limbs(weight).items():
+        assert limb is not None
+        for half in (0, LIMB // 2):
+            sums = (steps @ (limb >> half & 0xFFFF)).tolist()
+            totals = [t + s * Fraction(2) ** (LIMB * q + half - STEP) for t, s in zip(totals, sums, strict=True)]
+    return totals
+
+
+def _features(parents: Sequence[int]) -> tuple[int, ...]:
+    return tuple(p for p in parents if p != CLASS)
+
+
+class _Left:
+    """The counts of all families that some candidate uses, and the leave-one-out terms of rows from them."""
+
+    def __init__(
+        self,
+        counts: Counts,
+        parents: Mapping[int, Sequence[int]],
+        candidates: NDArray[np.int64],
+        how: Smoothing,
+        prior: Sequence[float] | None,
+    ) -> None:
+        self.parents = {x: _features(parents[x]) for x in counts.features}
+        self.candidates = candidates
+        self.how = how
+        self.used = [sorted(set(candidates[:, x].tolist())) for x in counts.features]
+        wanted = {(x, q): family(x, *self.parents[x][:q], CLASS) for x in counts.features for q in self.used[x]}
+        tables = counts.tables([*wanted.values(), (CLASS,)])
+        classes = tables[CLASS,]
+        assert isinstance(classes, np.ndarray)
+        self.classes = classes.astype(np.float64)
+        self.prior = None if prior is None else checked_prior(prior, len(classes))
+        self.lookups = {
+            (x, q): _lookup(tables[members], x, self.parents[x][:q], counts.variables[x].card) for (x, q), members in wanted.items()
+        }
+        self.gaps = counts.cases.gaps
+        self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
+        self.predictors = self._predictors(counts, prior) if self.gaps.any() else []
+
+    def _predictors(self, counts: Counts, prior: Sequence[float] | None) -> list[Predictor]:
+        """For rows with missing values: the candidates' networks, whose tables such a row has no part in where it counts."""
+        structures = (
+            {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(candidate)}} for candidate in self.candidates.tolist()
+        )
+        return [Predictor(estimate(counts, structure, self.how, prior=prior)) for structure in structures]
+
+    def posteriors(self, block: Block) -> list[Numbers]:
+        """P(class | row) without the row, for every candidate, piece by piece.  # (candidate, row, class)"""
+        terms = sum(map(len, self.used)) + len(self.candidates) + self.widest
+        step = max(1, BLOCK_CELLS // (terms * len(self.classes)))
+        starts = range(0, len(block), step)
+        pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in starts]
+        return _kernels.spread(self._piece, pieces, work=len(block) * terms * 8)
+
+    def _piece(self, piece: Block) -> Numbers:
+        labels = piece.codes[-1].astype(np.int64)
+        out = np.ones(len(piece)) if piece.weight is None else np.minimum(piece.weight, 1.0)
+        own = np.zeros((len(piece), len(self.classes)))
+        own[np.arange(len(piece)), labels] = out
+        classes = np.maximum(self.classes - own, 0.0)  # (row, class)
+        frequencies = normalised(classes, 1)
+        start = _log(frequencies if self.prior is None else np.broadcast_to(self.prior, frequencies.shape))
+        totals = classes.sum(axis=1)
+        terms = {key: self._terms(piece, key, own, frequencies, totals) for key in self.lookups}
+        return self._answers(piece, start, terms)
+
+    def _answers(self, piece: Block, start: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
+        """The posteriors of the candidates, each reached from the one before by exchanging what differs."""
+        answers = np.empty((len(self.candidates), *start.shape))
+        joint, before = start.copy(), np.full(self.candidates.shape[1], -1)
+        for i, candidate in enumerate(self.candidates):
+            for x in np.flatnonzero(candidate != before).tolist():
+                joint += terms[x, int(candidate[x])] - (terms[x, int(before[x])] if before[x] >= 0 else 0.0)
+            before = candidate
+            whole = joint.copy() if self.predictors else joint
+            if self.predictors:
+                self.predictors[i].add_marginalised(whole, piece.codes[:-1], self.gaps)
+            answers[i] = _kernels.posterior(np.maximum(whole, whole.max(axis=1, keepdims=True) + IMPOSSIBLE))
+        return answers
+
+    def _terms(self, piece: Block, key: tuple[int, int], own: Numbers, frequencies: Numbers, totals: Numbers) -> Numbers:
+        """log P(x | parents, class) of one family without the row; 0 where the row does not know all of it.  # (row, class)"""
+        x, q = key
+        members = (x, *self.parents[x][:q])
+        known = np.logical_and.reduce([piece.codes[m] != np.iinfo(piece.codes[m].dtype).max for m in members])
+        codes = [np.where(known, piece.codes[m], 0).astype(np.int64) for m in members]
+        n, marginal, shorter = self.lookups[key](codes[0], codes[1:])
+        rows = np.arange(len(piece))
+        n[rows, codes[0]] = np.maximum(n[rows, codes[0]] - own, 0.0)
+        if isinstance(self.how, Backoff):
+            p = self._backed_off(n, shorter, codes[0], own)
+        else:
+            marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - own.sum(axis=1), 0.0)
+            context = Context(normalised(marginal, 1)[:, :, None], frequencies[:, None, :], totals[:, None, None])
+            p = self.how(n, 1, context)
+        return np.where(known[:, None], np.maximum(_log(p[rows, codes[0]]), IMPOSSIBLE), 0.0)
+
+    def _backed_off(self, n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own: Numbers) -> Numbers:
+        """Back-off with the row taken out of every context, from the class up to all parents."""
+        assert isinstance(self.how, Backoff)
+        rows = np.arange(len(n))
+        for context in shorter:
+            context[rows, code] = np.maximum(context[rows, code] - own, 0.0)
+        base = shorter[0] if shorter else n
+        p = backed_off(base, 1, [2], self.how.m)
+        for context in [*shorter[1:], n] if shorter else []:
+            p = normalised(context + self.how.m * p, 1)
+        return p
+
+
+Lookup = Callable[[NDArray[np.int64], Sequence[NDArray[np.int64]]], tuple[Numbers, Numbers, list[Numbers]]]
+"""codes of x and of its parents -> counts (row, x, class), marginal counts (row, x), counts of all shorter contexts."""
+
+
+def _lookup(table: Table, x: int, parents: Sequence[int], card: int) -> Lookup:
+    if isinstance(table, SparseTable):
+        return _sparse_lookup(table, x, parents, card)
+    members = family(x, *parents, CLASS)
+    n = table.transpose([members.index(m) for m in (*parents, x, CLASS)]).astype(np.float64)
+    sums = [n.sum(axis=tuple(range(q, len(parents)))) for q in range(len(parents))]
+    marginal = n.sum(axis=(*range(len(parents)), n.ndim - 1))
+
+    def look(_: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]) -> tuple[Numbers, Numbers, list[Numbers]]:
+        rows = len(_)
+        own = n[tuple(codes)] if codes else np.repeat(n[None], rows, axis=0)
+        shorter = [s[tuple(codes[:q])] if q else np.repeat(s[None], rows, axis=0) for q, s in enumerate(sums)]
+        return own, np.repeat(marginal[None], rows, axis=0), shorter
+
+    return look
+
+
+def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int], card: int) -> Lookup:
+    contexts = [grouped_counts(table, x, parents[:q], card) for q in range(len(parents) + 1)]
+    zeros = np.zeros((card, table.counts.shape[1]))
+    finders = [None if not members else SparseCpt(keys, n, zeros, members) for keys, n, members in contexts]
+    marginal = contexts[0][1].sum(axis=(0, 2))
+
+    def look(_: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]) -> tuple[Numbers, Numbers, list[Numbers]]:
+        rows = len(_)
+        found = []
+        for (_keys, n, _members), finder in zip(contexts, finders, strict=True):
+            if finder is None:
+                found.append(np.repeat(n.sum(axis=0)[None], rows, axis=0))
+            else:
+                found.append(finder.at(np.stack([codes[list(parents).index(p)] for p in finder.parents], axis=1)))
+        return found[-1], np.repeat(marginal[None], rows, axis=0), found[:-1]
+
+    return look
+
+
+def _log(p: NDArray[Any]) -> Numbers:
+    with np.errstate(divide="ignore"):
+        return np.log(np.ascontiguousarray(p))  # type: ignore[no-any-return]

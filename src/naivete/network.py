@@ -1,0 +1,250 @@
+"""A Bayesian network over nominal variables: names, parents and tables; never changed once made."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import DataError, shown
+from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
+
+__all__ = ["Cpt", "Network", "SparseCpt", "Structure", "topological"]
+
+Structure = Mapping[int, tuple[int, ...]]
+"""parents[v] for every variable v, the most informative parent first; the class, where it is a parent, last."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCpt:
+    """P(x | parents, class) for the configurations of the feature parents that occur; all others have a default.
+
+    Parameters
+    ----------
+    configurations : one row of parent codes for each configuration that occurs, in increasing order.  # (configuration, parent)
+    rows : the tables of those configurations.  # (configuration, x, class)
+    default : the table of every other configuration, or the sparse table of fewer parents to look it up in.  # (x, class)
+    parents : the feature parents, increasing, one for each column of `configurations`.
+
+    A family that does not contain the class has a last axis of length one.
+    """
+
+    configurations: NDArray[np.int32]
+    rows: NDArray[np.float64]
+    default: NDArray[np.float64] | SparseCpt
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for array in (self.configurations, self.rows, self.default):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
+    def at(self, configurations: NDArray[Any]) -> NDArray[np.float64]:
+        """The tables of some parent configurations.  # (row, x, class)"""
+        found = self._positions(configurations)
+        absent = np.flatnonzero(found < 0)
+        tables = self.rows[found] if len(self.rows) else np.empty((len(found), *self.rows.shape[1:]))
+        if len(absent) and isinstance(self.default, SparseCpt):
+            kept = [self.parents.index(p) for p in self.default.parents]
+            tables[absent] = self.default.at(configurations[absent][:, kept])
+        elif len(absent):
+            tables[absent] = self.default
+        return tables
+
+    @cached_property
+    def _index(self) -> list[tuple[range, NDArray[np.int64], NDArray[np.int64]]]:
+        """Stages of the search: some columns, their radices, and the sorted keys of (group so far, these columns)."""
+        cards = self.configurations.max(axis=0, initial=0).astype(np.int64) + 1
+        stages, start = [], 0
+        group = np.zeros(len(self.configurations), np.int64)
+        while start < len(cards):
+            stop, room = start, (1 << 62) // max(1, len(self.configurations))
+            while stop < len(cards) and cards[stop] <= room:
+                room //= int(cards[stop])
+                stop += 1
+            columns = range(start, max(stop, start + 1))
+            keys, group = np.unique(_keys(group, self.configurations, columns, cards), return_inverse=True)
+            stages.append((columns, cards, keys))
+            start = columns.stop
+        return stages
+
+    def _positions(self, configurations: NDArray[Any]) -> NDArray[np.int64]:
+        """Where each configuration stands, -1 where it does not occur."""
+        group = np.zeros(len(configurations), np.int64)
+        for columns, cards, keys in self._index:
+            fits = (group >= 0) & np.all(configurations[:, columns] < cards[columns], axis=1)
+            wanted = np.where(fits, _keys(group, configurations, columns, cards), -1)
+            at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+            group = np.where(fits & (keys[at] == wanted), at, -1) if len(keys) else np.full(len(wanted), -1)
+        return group
+
+
+def _keys(group: NDArray[np.int64], configurations: NDArray[Any], columns: range, cards: NDArray[np.int64]) -> NDArray[np.int64]:
+    key = group
+    for column in columns:
+        key = key * cards[column] + configurations[:, column]
+    return key
+
+
+Cpt = NDArray[np.float64] | SparseCpt
+"""A conditional table: dense with one axis for each member of the family in increasing order (class last), or sparse."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Variables, parents and conditional tables; the class is the last variable.
+
+    Parameters
+    ----------
+    variables : the variables, the class last.
+    parents : the parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
+    cpts : P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
+    """
+
+    variables: Variables
+    parents: Structure
+    cpts: Mapping[int, Cpt]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parents", MappingProxyType({v: tuple(p) for v, p in self.parents.items()}))
+        object.__setattr__(self, "cpts", MappingProxyType(dict(self.cpts)))
+        check_unique([v.name for v in self.variables], "network")
+        _check_structure(self.variables, self.parents)
+        for v in self.parents:
+            _check_cpt(self, v)
+
+    @property
+    def features(self) -> range:
+        """The feature variables."""
+        return range(len(self.variables) - 1)
+
+    def family(self, v: int) -> Family:
+        """The variable and its parents, as the axes of its table."""
+        return family(v, *self.parents[v])
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The variables, parents before children, lower positions first among equals; the class first where it has no parents."""
+        return topological(self.parents)
+
+    @property
+    def arcs(self) -> list[tuple[int, int]]:
+        """The arcs between features, as (parent, child)."""
+        return [(p, x) for x in self.features for p in self.parents[x] if p != CLASS]
+
+    @property
+    def cells(self) -> int:
+        """How many probabilities the tables hold."""
+        return sum(map(_cells, self.cpts.values()))
+
+    def name(self, v: int) -> Name:
+        """The name of a variable."""
+        return self.variables[v].name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Network, (self.variables, dict(self.parents), dict(self.cpts))
+
+
+def _cells(cpt: Cpt) -> int:
+    return cpt.rows.size + _cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
+
+
+def topological(parents: Structure) -> tuple[int, ...]:
+    """The variables in an order in which parents come before children, the class before features, then by position.
+
+    >>> topological({-1: (), 0: (1, -1), 1: (-1,)})
+    (-1, 1, 0)
+    """
+    import heapq
+
+    children: dict[int, list[int]] = {v: [] for v in parents}
+    waiting = {v: len(p) for v, p in parents.items()}
+    for v, own in parents.items():
+        for p in own:
+            children[p].append(v)
+    ready = [v for v, count in waiting.items() if count == 0]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        v = heapq.heappop(ready)
+        order.append(v)
+        for child in children[v]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                heapq.heappush(ready, child)
+    return tuple(order)
+
+
+def _check_structure(variables: Variables, parents: Structure) -> None:
+    expected = {*range(len(variables) - 1), CLASS}
+    if set(parents) != expected:
+        raise DataError(f"network: parents are needed for each of {len(variables)} variables, class included; got {shown(sorted(parents))}")
+    for v, own in parents.items():
+        unknown = [p for p in own if p not in expected]
+        if unknown:
+            raise DataError(f"network: variable {shown(variables[v].name)} has unknown parents {shown(unknown)}")
+        if v in own or len(set(own)) != len(own):
+            raise DataError(f"network: variable {shown(variables[v].name)} is its own parent or has a parent twice: {shown(own)}")
+    placed = set(topological(parents))
+    if placed != expected:
+        raise DataError(f"network: the arcs form a cycle: {_cycle(variables, parents, expected - placed)}")
+
+
+def _cycle(variables: Variables, parents: Structure, left: set[int]) -> str:
+    v, path = min(left), []
+    while v not in path:
+        path.append(v)
+        v = next(p for p in parents[v] if p in left)
+    loop = [*path[path.index(v) :], v]
+    return " <- ".join(str(variables[u].name) for u in loop)
+
+
+def _check_cpt(network: Network, v: int) -> None:
+    cpt, members = network.cpts.get(v), network.family(v)
+    where = f"network: table of {shown(network.variables[v].name)}"
+    if cpt is None:
+        raise DataError(f"{where} is missing")
+    shape = tuple(network.variables[m].card for m in members)
+    if isinstance(cpt, SparseCpt):
+        if v == CLASS or cpt.parents != tuple(p for p in members if p not in (v, CLASS)):
+            raise DataError(f"{where}: a sparse table needs the feature parents of its variable, got {cpt.parents}")
+        _check_sparse(network, (network.variables[v].card, shape[-1] if members[-1] == CLASS else 1), cpt, where)
+        return
+    if cpt.shape != shape:
+        raise DataError(f"{where} has shape {cpt.shape} where its family has {shape}")
+    cpt.setflags(write=False)
+    _check_sums(cpt, members.index(v), where)
+
+
+def _check_sums(table: NDArray[np.float64], axis: int, where: str) -> None:
+    if not table.min(initial=0) >= 0 or not np.all(np.abs(table.sum(axis=axis) - 1) <= 1e-9):
+        raise DataError(f"{where} has negative or non-finite entries, or rows that do not sum to 1")
+
+
+def _check_sparse(network: Network, inner: tuple[int, int], cpt: SparseCpt, where: str) -> None:
+    count = len(cpt.configurations)
+    if cpt.configurations.shape != (count, len(cpt.parents)) or cpt.rows.shape != (count, *inner):
+        raise DataError(f"{where}: the shapes of the sparse table do not agree with its family")
+    _check_sums(cpt.rows, 1, where)
+    if isinstance(cpt.default, SparseCpt):
+        if not set(cpt.default.parents) < set(cpt.parents) or list(cpt.default.parents) != sorted(cpt.default.parents):
+            raise DataError(f"{where}: a sparse table backs off to some of its own parents, not to {cpt.default.parents}")
+        _check_sparse(network, inner, cpt.default, where)
+    elif cpt.default.shape != inner:
+        raise DataError(f"{where}: the shapes of the sparse table do not agree with its family")
+    else:
+        _check_sums(cpt.default, 0, where)
+    cards = np.array([network.variables[p].card for p in cpt.parents])
+    if count and (cpt.configurations.min() < 0 or np.any(cpt.configurations.max(axis=0) >= cards)):
+        raise DataError(f"{where}: a parent configuration is out of range")
+    if count > 1:
+        rows = cpt.configurations
+        step = np.argmax(rows[1:] != rows[:-1], axis=1)
+        ahead = np.take_along_axis(rows[1:] - rows[:-1], step[:, None], axis=1)
+        if not np.all(ahead > 0):
+            raise DataError(f"{where}: the parent configurations are not in increasing order or not unique")

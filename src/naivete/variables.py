@@ -1,0 +1,94 @@
+"""Names and states of the columns: the schema that is fixed before anything is counted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from naivete.errors import DataError, shown
+
+__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family"]
+
+CLASS: Final = -1
+"""The class is the last variable, the last column of the codes and the last axis of every table that contains it."""
+
+Name = str | int | float | None
+State = str | int | float | bool
+Family = tuple[int, ...]
+Variables = tuple["Variable", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """One column: its name and either its states (nominal) or the cut points of its intervals (numeric).
+
+    Parameters
+    ----------
+    name : the name of the column, any scalar.
+    states : the values of a nominal column, in the order of their codes; empty for a numeric one.
+    cuts : the increasing cut points of a numeric column, None for a nominal one; a value equal to a cut point lies below it.
+    missing : whether missing is a state of its own, the last one, instead of being left out of the counts.
+    other : whether "never seen" is a state of its own, after all others, so that smoothing leaves it some probability.
+
+    >>> Variable("petal", cuts=(2.45, 4.9)).labels
+    ('<= 2.45', '2.45 .. 4.9', '> 4.9')
+    """
+
+    name: Name
+    states: tuple[State, ...] = ()
+    cuts: tuple[float, ...] | None = None
+    missing: bool = False
+    other: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether the column holds numbers that are cut into intervals."""
+        return self.cuts is not None
+
+    @property
+    def card(self) -> int:
+        """How many codes there are; a column without a single value has one, which never occurs."""
+        return max(1, self.known + self.missing + self.other)
+
+    @property
+    def known(self) -> int:
+        """How many codes stand for values: states or intervals."""
+        return len(self.states) if self.cuts is None else len(self.cuts) + 1
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """The states as text, one for each code."""
+        own = tuple(map(str, self.states)) if self.cuts is None else _interval_labels(self.cuts)
+        extra = ("missing",) * self.missing + ("never seen",) * self.other
+        return (*own, *extra) or ("never seen",)
+
+
+def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
+    if not cuts:
+        return ("any",)
+    shortest = [f"{c:.6g}" for c in cuts]
+    text = shortest if len(set(shortest)) == len(cuts) else [repr(c) for c in cuts]
+    inner = (f"{a} .. {b}" for a, b in zip(text, text[1:], strict=False))
+    return (f"<= {text[0]}", *inner, f"> {text[-1]}")
+
+
+def family(*members: int) -> Family:
+    """The members as a family: in increasing order with the class last, as the axes of its table.
+
+    >>> family(CLASS, 3, 1)
+    (1, 3, -1)
+    """
+    return tuple(sorted(members, key=lambda v: math.inf if v == CLASS else v))
+
+
+def check_unique(names: Sequence[Name], where: str) -> None:
+    """Refuse two columns of one name; 0 and "0" are two names, 0 and 0.0 are one."""
+    positions: dict[Name, list[int]] = {}
+    for position, name in enumerate(names, start=1):
+        positions.setdefault(name, []).append(position)
+    twice = {name: at for name, at in positions.items() if len(at) > 1}
+    if twice:
+        listed = "; ".join(f"{shown(name)} at positions {', '.join(map(str, at))}" for name, at in list(twice.items())[:5])
+        raise DataError(f"{where}: duplicate column names: {listed}; rename or remove the copies")

@@ -1,0 +1,110 @@
+"""Random variables, structures and networks, small enough to enumerate."""
+
+from __future__ import annotations
+
+import string
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+
+from naivete.network import Cpt, Network, SparseCpt
+from naivete.variables import CLASS, Variable, family
+
+names = st.one_of(
+    st.none(),
+    st.text(max_size=8),
+    st.integers(-(2**70), 2**70),
+    st.floats(allow_nan=False),
+)
+"""Names of columns, of all types they may have."""
+
+states = st.one_of(st.text(max_size=4), st.integers(-3, 2**65), st.booleans(), st.floats(allow_nan=False))
+"""Values of nominal columns."""
+
+plain = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(-(10**79), 10**79), st.floats(allow_nan=False), st.text(max_size=8)),
+    lambda inner: st.one_of(st.lists(inner, max_size=4), st.dictionaries(st.text(max_size=6), inner, max_size=4)),
+    max_leaves=10,
+)
+"""Parameters and notes."""
+
+
+def same_state(state: Any) -> tuple[bool, Any]:
+    """What makes two states the same: 1 and 1.0 are, 1 and True are not."""
+    return isinstance(state, bool), state
+
+
+@st.composite
+def variables(draw: st.DrawFn, name: Any = None, *, max_card: int = 4, any_names: bool = False) -> Variable:
+    """A nominal or numeric variable with 1 to `max_card` states, one of them perhaps "missing"."""
+    own = draw(names) if any_names else name
+    missing = draw(st.booleans()) and max_card > 1
+    room = max_card - missing
+    if draw(st.booleans()):
+        cuts = draw(st.lists(st.floats(allow_nan=False), max_size=room - 1, unique=True))
+        return Variable(own, cuts=tuple(sorted(cuts)), missing=missing)
+    values = draw(st.lists(states, min_size=1, max_size=room, unique_by=same_state))
+    return Variable(own, states=tuple(values), missing=missing)
+
+
+@st.composite
+def structures(
+    draw: st.DrawFn, features: int, *, max_parents: int = 2, class_parent: bool | None = None
+) -> dict[int, tuple[int, ...]]:
+    """A random acyclic structure with the class as a root; every feature has it as a parent, or each as it falls."""
+    order = draw(st.permutations(range(features)))
+    parents: dict[int, tuple[int, ...]] = {CLASS: ()}
+    for place, x in enumerate(order):
+        chosen = draw(st.lists(st.sampled_from(order[:place]), max_size=max_parents, unique=True)) if place else []
+        with_class = draw(st.booleans()) if class_parent is None else class_parent
+        parents[x] = (*chosen, CLASS) if with_class else tuple(chosen)
+    return parents
+
+
+@st.composite
+def networks(
+    draw: st.DrawFn,
+    *,
+    max_features: int = 4,
+    max_card: int = 4,
+    max_parents: int = 2,
+    class_parent: bool | None = None,
+    sparse: bool = False,
+    any_names: bool = False,
+) -> Network:
+    """A random network with the class as its root, zeros among its probabilities, and sparse tables where asked for."""
+    features = draw(st.integers(0, max_features))
+    labels = draw(st.lists(names, min_size=features + 1, max_size=features + 1, unique=True)) if any_names else None
+    called = labels or [string.ascii_lowercase[i] for i in range(features)] + ["class"]
+    own = tuple(draw(variables(name, max_card=max_card)) for name in called)
+    parents = draw(structures(features, max_parents=max_parents, class_parent=class_parent))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    cpts: dict[int, Cpt] = {}
+    for v, p in parents.items():
+        spread = sparse and any(q != CLASS for q in p) and draw(st.booleans())
+        cpts[v] = sparse_table(own, v, p, rng) if spread else dense_table(own, v, p, rng)
+    return Network(own, parents, cpts)
+
+
+def dense_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
+    """P(v | parents), normalised over the axis of v."""
+    members = family(v, *parents)
+    return normalised(rng, tuple(own[m].card for m in members), members.index(v))
+
+
+def sparse_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> SparseCpt:
+    """P(v | parents) for some of the configurations of the feature parents."""
+    features = tuple(sorted(p for p in parents if p != CLASS))
+    cards = [own[p].card for p in features]
+    some = np.flatnonzero(rng.random(int(np.prod(cards))) < 0.5)
+    inner = (own[v].card, own[CLASS].card if CLASS in parents else 1)
+    configurations = np.stack(np.unravel_index(some, cards), axis=1).astype(np.int32)
+    return SparseCpt(configurations, normalised(rng, (len(some), *inner), 1), normalised(rng, inner, 0), features)
+
+
+def normalised(rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> np.ndarray:
+    """Random numbers that sum to 1 along the axis, about a fifth of them zero."""
+    table = rng.random(shape) * (rng.random(shape) > 0.2)
+    total = table.sum(axis=axis, keepdims=True)
+    return np.where(total > 0, table / np.where(total > 0, total, 1), 1 / shape[axis])
