@@ -51,17 +51,18 @@ VALUES = (
 
 
 def sample() -> Model:
-    """A small model with a nominal, a numeric and a boolean feature, a dense and a sparse table of several parents."""
+    """A small model with a nominal, a numeric and a boolean feature, and a dense and a two-level sparse table of two parents."""
     variables = (
         Variable("outlook", ("sunny", "rain", 1, "1")),
         Variable(7, cuts=(-0.5, 1e300), missing=True),
-        Variable(None, (True, False)),
+        Variable(None, (True,), other=True),
         Variable("play", ("no", "yes")),
     )
     nominal = np.array([[0.25, 0.1], [0.25, 0.2], [0.5, 0.3], [0.0, 0.4]])
     numeric = np.full((4, 4, 2), 0.25)
     rows = np.array([[[0.5, 1.0], [0.5, 0.0]], [[0.125, 0.25], [0.875, 0.75]]])
-    windy = SparseCpt(np.array([[0, 3], [2, 1]], dtype=np.int32), rows, np.full((2, 2), 0.5), (0, 1))
+    fewer = SparseCpt(np.array([[1]], dtype=np.int32), rows[:1], np.full((2, 2), 0.5), (1,))
+    windy = SparseCpt(np.array([[0, 3], [2, 1]], dtype=np.int32), rows, fewer, (0, 1))
     parents = {0: (-1,), 1: (0, -1), 2: (1, 0, -1), -1: ()}
     network = Network(variables, parents, {0: nominal, 1: numeric, 2: windy, -1: np.array([0.375, 0.625])})
     return Model(

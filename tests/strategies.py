@@ -37,15 +37,16 @@ def same_state(state: Any) -> tuple[bool, Any]:
 
 @st.composite
 def variables(draw: st.DrawFn, name: Any = None, *, max_card: int = 4, any_names: bool = False) -> Variable:
-    """A nominal or numeric variable with 1 to `max_card` states, one of them perhaps "missing"."""
+    """A nominal or numeric variable with 1 to `max_card` states, "missing" and "never seen" perhaps among them."""
     own = draw(names) if any_names else name
     missing = draw(st.booleans()) and max_card > 1
-    room = max_card - missing
+    other = draw(st.booleans()) and max_card > 1 + missing
+    room = max_card - missing - other
     if draw(st.booleans()):
         cuts = draw(st.lists(st.floats(allow_nan=False), max_size=room - 1, unique=True))
-        return Variable(own, cuts=tuple(sorted(cuts)), missing=missing)
+        return Variable(own, cuts=tuple(sorted(cuts)), missing=missing, other=other)
     values = draw(st.lists(states, min_size=1, max_size=room, unique_by=same_state))
-    return Variable(own, states=tuple(values), missing=missing)
+    return Variable(own, states=tuple(values), missing=missing, other=other)
 
 
 @st.composite

@@ -1,3 +1,103 @@
-"""Bayesian network classifiers of every degree of naivete."""
+"""Bayesian network classifiers of every degree of naivete: naive Bayes, TAN, k-dependence and beyond.
+
+>>> import naivete
+>>> table = [["sunny", 21.5], ["rain", 12.0], ["sunny", 11.5], ["rain", 22.0]]
+>>> naivete.KDB(k=1).fit(table, ["out", "in", "out", "in"]).predict([["sunny", None]]).tolist()
+['out']
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+
+_HOME = {
+    "KDB": "classifiers",
+    "TAN": "classifiers",
+    "Lookup": "classifiers",
+    "Majority": "classifiers",
+    "NaiveBayes": "classifiers",
+    "NotFittedError": "classifiers",
+    "Counts": "counts",
+    "EqualFrequency": "discretization",
+    "EqualWidth": "discretization",
+    "mdl": "discretization",
+    "Encoder": "encoding",
+    "DataError": "errors",
+    "DataTypeError": "errors",
+    "FileError": "errors",
+    "ImpossibleEvidenceWarning": "errors",
+    "ModelFileError": "errors",
+    "NaiveteError": "errors",
+    "NaiveteWarning": "errors",
+    "ParameterError": "errors",
+    "ResourceError": "errors",
+    "UnseenValueWarning": "errors",
+    "Backoff": "estimation",
+    "ClarkNiblett": "estimation",
+    "Lidstone": "estimation",
+    "MEstimate": "estimation",
+    "estimate": "estimation",
+    "read": "files",
+    "write": "files",
+    "table_of": "frames",
+    "Predictor": "inference",
+    "conditional_information": "information",
+    "dependence": "information",
+    "entropy": "information",
+    "information": "information",
+    "relevance": "information",
+    "leave_one_out": "leave_one_out",
+    "Network": "network",
+    "load": "saving",
+    "save": "saving",
+    "Column": "table",
+    "Table": "table",
+    "Variable": "variables",
+}
+
+__all__ = sorted([*_HOME, "__version__"])
+
+
+def __getattr__(name: str) -> Any:
+    """Public names come from their modules when first used, so that importing the package costs nothing."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'naivete' has no attribute {name!r}")
+    value = getattr(import_module(f"naivete.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return __all__
+
+
+if TYPE_CHECKING:
+    from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NotFittedError
+    from naivete.counts import Counts
+    from naivete.discretization import EqualFrequency, EqualWidth, mdl
+    from naivete.encoding import Encoder
+    from naivete.errors import (
+        DataError,
+        DataTypeError,
+        FileError,
+        ImpossibleEvidenceWarning,
+        ModelFileError,
+        NaiveteError,
+        NaiveteWarning,
+        ParameterError,
+        ResourceError,
+        UnseenValueWarning,
+    )
+    from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate
+    from naivete.files import read, write
+    from naivete.frames import table_of
+    from naivete.inference import Predictor
+    from naivete.information import conditional_information, dependence, entropy, information, relevance
+    from naivete.leave_one_out import leave_one_out
+    from naivete.network import Network
+    from naivete.saving import load, save
+    from naivete.table import Column, Table
+    from naivete.variables import Variable

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
-from sklearn.utils.validation import check_array, validate_data
+from sklearn.utils.validation import check_array
 
 from naivete.cases import Block, MemoryCases
 from naivete.counts import BUDGET, Counts
@@ -57,6 +57,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_: NDArray[Any]
     n_features_in_: int
     passes_: int
+    _framed: bool
+    _predictor: Predictor
+    _warns = True
 
     def __init__(
         self, *, smoothing: Any = 1.0, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET
@@ -80,7 +83,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         encoder = self._encoder()
         smoothing_of(self.smoothing)
-        table = self._table(X, fitting=True)
+        table = table_of(self._checked(X, rows=1))
+        _check_size(table)
+        names = {"feature_names_in_": np.array(table.names, object)} if is_frame(X) and all(isinstance(n, str) for n in table.names) else {}
         classes, labels = _labels(y, len(table))
         weight = _weight(sample_weight, len(table))
         if weight is not None and not weight.all():
@@ -93,8 +98,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         block = Block((*encoded.codes, labels), weight)
         counts = Counts(MemoryCases((*features, target), block, encoded.gaps), budget=self.budget)
         network = self._learn(counts)
+        self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(
-            {"classes_": classes, "network_": network, "passes_": counts.passes, "_predictor": Predictor(network)}
+            names, n_features_in_=len(features), classes_=classes, network_=network, passes_=counts.passes,
+            _framed=is_frame(X), _predictor=Predictor(network),
         )
         return self
 
@@ -105,39 +112,36 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoder.check()
         return encoder
 
-    def _table(self, X: Any, *, fitting: bool) -> Table:
-        """X as a table, its names and width recorded (fit) or checked; in prediction, columns are matched by name later."""
-        framed = is_frame(X)
-        if not framed:
-            X = check_array(
-                X,
-                accept_sparse=["csr", "csc"],
-                dtype=None,
-                ensure_all_finite="allow-nan",
-                ensure_min_samples=1 if fitting else 0,
-                estimator=self,
-            )
-        table = table_of(X)
-        if fitting:
-            _check_size(table)
-            validate_data(self, X if not isinstance(X, Table) else _named(X), reset=True, skip_check_array=True)
-        elif not framed:
-            if hasattr(self, "feature_names_in_"):
-                validate_data(self, X, reset=False, skip_check_array=True)
-            self._check_width(len(table.columns))
-            table = table.renamed([v.name for v in self.network_.variables[:-1]])
-        return table
+    def _checked(self, X: Any, *, rows: int) -> Any:
+        """X, refused by scikit-learn's rules for arrays unless it is a frame, which has columns to be judged one by one."""
+        if is_frame(X):
+            return X
+        return check_array(
+            X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=rows, estimator=self
+        )
 
-    def _check_width(self, width: int) -> None:
-        if width != self.n_features_in_:
+    def _matched(self, X: Any) -> Table:
+        """X as a table under the names seen in fit; where either side has no names, the columns are matched by position."""
+        framed, table = is_frame(X), table_of(self._checked(X, rows=0))
+        if framed and self._framed:
+            return table
+        if len(table.columns) != self.n_features_in_:
             raise DataError(
-                f"X has {width} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
             )
+        if framed != self._framed:
+            here, there = ("has feature names", "without") if framed else ("does not have valid feature names", "with")
+            warnings.warn(
+                f"X {here}, but {type(self).__name__} was fitted {there} feature names; the columns are matched by position",
+                UserWarning,
+                stacklevel=4,
+            )
+        return table.renamed([v.name for v in self.network_.variables[:-1]])
 
     def _answer(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         encoded = self._encoded(X)
         posterior, impossible = self._predictor.posterior(encoded.codes, encoded.gaps)
-        if len(impossible):
+        if len(impossible) and self._warns:
             warnings.warn(
                 f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
                 "answered by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
@@ -149,8 +153,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _encoded(self, X: Any) -> Any:
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
-        table = self._table(X, fitting=False)
-        return encode(table, self.network_.variables[:-1], unseen=self._encoder().unseen)
+        return encode(self._matched(X), self.network_.variables[:-1], unseen=self._encoder().unseen)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row, the first of equals."""
@@ -189,10 +192,6 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         super().__setstate__(state)
         if "network_" in state:
             self._predictor = Predictor(self.network_)
-
-
-def _named(table: Table) -> Any:
-    return table
 
 
 def _check_size(table: Table) -> None:
@@ -251,7 +250,9 @@ def _labels(y: Any, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
 def _label_array(y: Any) -> NDArray[Any]:
     if hasattr(y, "to_numpy"):
         return np.asarray(y.to_numpy())
-    values = list(y) if not isinstance(y, (list, tuple)) else y
+    if not isinstance(y, (list, tuple)):
+        return np.asarray(y)
+    values = y
     kinds = {bool: "b", np.bool_: "b", str: "s", np.str_: "s"}
     mixed = len({kinds.get(type(v), "n") for v in values}) > 1
     return np.array(values, dtype=object) if mixed else np.asarray(values)
@@ -298,6 +299,11 @@ class Majority(NetworkClassifier):
     def _learn(self, counts: Counts) -> Network:
         return majority(counts, smoothing=self.smoothing, prior=self.prior)
 
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags
+
 
 class Lookup(NetworkClassifier):
     """Looks the row up among the training cases: the classes of those that equal it, or of all where none does.
@@ -305,6 +311,8 @@ class Lookup(NetworkClassifier):
     >>> Lookup().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['no']
     """
+
+    _warns = False  # a row that never occurred is answered by the class frequencies; that is the method
 
     def __init__(self, *, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET) -> None:
         super().__init__(smoothing=0.0, prior=prior, encoder=encoder, budget=budget)

@@ -89,7 +89,7 @@ def element(tag: str, *children: object, **attributes: object) -> Safe:
 
 
 def _value(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else escaped(value)
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else escaped(plain(value))
 
 
 def text_width(text: str, size: float) -> float:
@@ -111,7 +111,7 @@ def cut(value: object, width: float, size: float, length: int = 60) -> str:
     """The value as text, with an ellipsis where it would be wider or longer than this.
 
     >>> cut("temperature", 60, 13)
-    'tempera…'
+    'temper…'
     """
     text = plain(value)[: length + 1]
     if text_width(text, size) <= width and len(text) <= length:

@@ -8,8 +8,8 @@ r"""Model files: plain data only, checksummed, one sequence of bytes for one mod
     ...         a bytes                                        the arrays, each followed by zeros to a multiple of 8
     -32         32 bytes                                       the SHA-256 of everything before, in every version
 
-The arrays are the tables of the variables in order, the class last: float64 for a dense table; the int32 configurations, the
-float64 rows and the float64 default for a sparse one. Nothing is compressed, and nothing names a file, a class or a function.
+The arrays are the tables of the variables in order, the class last: float64 for a dense table; for a sparse one the int32
+configurations and float64 rows of each level, from all parents to the fewest, then the float64 default. Nothing is compressed, and nothing names a file, a class or a function.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from naivete.atomic import atomic_write, file_error
 from naivete.canonical_json import FieldError, Limits, canonical, parsed
 from naivete.errors import DataError, ModelFileError, shown
-from naivete.model_header import Block, Header, described, understood
+from naivete.model_header import Block, Header, described, levels, understood
 from naivete.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS
 
@@ -222,33 +222,32 @@ def _understood(data: bytes, limits: Limits) -> Model:
 
 
 def _network(header: Header, data: bytes, start: int, size: int) -> Network:
-    needed = sum(_up(block.bytes) for blocks in header.blocks for block in blocks)
+    needed = sum(_up(block.bytes) for table in header.tables for block in table.blocks)
     if needed != size:
         raise FieldError("tables", f"their shapes need {needed} bytes and the file holds {size}")
     places = (*range(len(header.variables) - 1), CLASS)
-    tables = zip(places, header.parents, _arrays_at(header, data, start), strict=True)
-    cpts = {v: _cpt(arrays, parents) for v, parents, arrays in tables}
+    cpts = dict(zip(places, _cpts(header, data, start), strict=True))
     try:
         return Network(header.variables, dict(zip(places, header.parents, strict=True)), cpts)
     except DataError as error:
         raise FieldError("tables", str(error).removeprefix("network: ")) from None
 
 
-def _arrays_at(header: Header, data: bytes, start: int) -> Iterator[list[NDArray[Any]]]:
-    """The arrays of each variable in turn."""
-    for blocks in header.blocks:
+def _cpts(header: Header, data: bytes, start: int) -> Iterator[Cpt]:
+    """The table of each variable in turn."""
+    for table in header.tables:
         arrays = []
-        for block in blocks:
+        for block in table.blocks:
             arrays.append(_array(block, data, start))
             start += _up(block.bytes)
-        yield arrays
+        yield _cpt(arrays, table.levels)
 
 
-def _cpt(arrays: list[NDArray[Any]], parents: tuple[int, ...]) -> Cpt:
-    if len(arrays) == 1:
-        return arrays[0]
-    configurations, rows, default = arrays
-    return SparseCpt(configurations, rows, default, tuple(sorted(p for p in parents if p != CLASS)))
+def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cpt:
+    cpt: Cpt = arrays[-1]
+    for own, configurations, rows in zip(reversed(parents), arrays[-3::-2], arrays[-2::-2], strict=True):
+        cpt = SparseCpt(configurations, rows, cpt, own)
+    return cpt
 
 
 def _array(block: Block, data: bytes, start: int) -> NDArray[Any]:
@@ -269,13 +268,11 @@ def _check_zeros(data: bytes, start: int, end: int) -> None:
 
 def _arrays(network: Network) -> Iterator[bytes]:
     for v in (*network.features, CLASS):
-        cpt = network.cpts[v]
-        if isinstance(cpt, SparseCpt):
-            yield np.asarray(cpt.configurations, dtype="<i4").tobytes()
-            yield np.asarray(cpt.rows, dtype="<f8").tobytes()
-            yield np.asarray(cpt.default, dtype="<f8").tobytes()
-        else:
-            yield np.asarray(cpt, dtype="<f8").tobytes()
+        sparse, last = levels(network.cpts[v])
+        for level in sparse:
+            yield np.asarray(level.configurations, dtype="<i4").tobytes()
+            yield np.asarray(level.rows, dtype="<f8").tobytes()
+        yield np.asarray(last, dtype="<f8").tobytes()
 
 
 def _up(size: int) -> int:

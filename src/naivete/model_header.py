@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from naivete.canonical_json import (
     FieldError,
     coded,
@@ -30,10 +33,10 @@ from naivete.errors import DataError, shown
 from naivete.network import Cpt, Network, SparseCpt, topological
 from naivete.variables import CLASS, Name, State, Variable, Variables, check_unique, family
 
-__all__ = ["Block", "Header", "described", "understood"]
+__all__ = ["Block", "Header", "Table", "described", "levels", "understood"]
 
 _AXES: Final = 64
-"""What numpy can hold."""
+"""What numpy can hold; also the most levels of a sparse table."""
 _KEYS: Final = ("kind", "notes", "optional", "parameters", "parents", "tables", "variables")
 _NAME: Final[frozenset[type]] = frozenset({str, int, float, type(None)})
 _STATE: Final[frozenset[type]] = frozenset({str, int, float, bool})
@@ -56,15 +59,23 @@ class Block:
 
 
 @dataclass(frozen=True)
+class Table:
+    """The arrays of one variable, and the parents at each level of a sparse table: configurations and rows for each, then the default."""
+
+    blocks: tuple[Block, ...]
+    levels: tuple[tuple[int, ...], ...] = ()
+
+
+@dataclass(frozen=True)
 class Header:
-    """What a header says, checked: all but the numbers of the tables, whose arrays are listed for each variable."""
+    """What a header says, checked: all but the numbers in the tables."""
 
     kind: str
     parameters: dict[str, Any]
     notes: dict[str, Any]
     variables: Variables
     parents: tuple[tuple[int, ...], ...]
-    blocks: tuple[tuple[Block, ...], ...]
+    tables: tuple[Table, ...]
 
 
 def described(kind: object, parameters: object, notes: object, network: Network) -> dict[str, Any]:
@@ -81,10 +92,25 @@ def described(kind: object, parameters: object, notes: object, network: Network)
     }
 
 
-def _shapes(cpt: Cpt) -> dict[str, list[int]]:
-    if not isinstance(cpt, SparseCpt):
-        return {"table": list(cpt.shape)}
-    return {"configurations": list(cpt.configurations.shape), "default": list(cpt.default.shape), "rows": list(cpt.rows.shape)}
+def _shapes(cpt: Cpt) -> dict[str, Any]:
+    backed, last = levels(cpt)
+    if not backed:
+        return {"table": list(last.shape)}
+    return {"default": list(last.shape), "levels": [_level_shapes(level) for level in backed]}
+
+
+def _level_shapes(level: SparseCpt) -> dict[str, list[int]]:
+    parents = [int(p) for p in level.parents]
+    return {"configurations": list(level.configurations.shape), "parents": parents, "rows": list(level.rows.shape)}
+
+
+def levels(cpt: Cpt) -> tuple[list[SparseCpt], NDArray[np.float64]]:
+    """A table as the sparse tables that back off to one another and the dense one at the end."""
+    found = []
+    while isinstance(cpt, SparseCpt):
+        found.append(cpt)
+        cpt = cpt.default
+    return found, cpt
 
 
 def _coded_variable(variable: Variable, field: str) -> dict[str, Any]:
@@ -93,6 +119,7 @@ def _coded_variable(variable: Variable, field: str) -> dict[str, Any]:
         "cuts": None if cuts is None else [coded_float(float(c), f"{field}.cuts[{i}]") for i, c in enumerate(cuts)],
         "missing": coded(variable.missing, f"{field}.missing"),
         "name": coded(variable.name, f"{field}.name"),
+        "other": coded(variable.other, f"{field}.other"),
         "states": [coded(s, f"{field}.states[{i}]") for i, s in enumerate(variable.states)],
     }
 
@@ -109,7 +136,7 @@ def understood(header: Any) -> Header:
         notes=plain_dict(header["notes"], "notes"),
         variables=variables,
         parents=parents,
-        blocks=_blocks(items(header["tables"], "tables"), variables, parents),
+        tables=_tables(items(header["tables"], "tables"), variables, parents),
     )
 
 
@@ -132,17 +159,14 @@ def _variables(values: list[Any]) -> Variables:
 
 
 def _variable(value: Any, field: str) -> Variable:
-    expect_keys(value, field, ("cuts", "missing", "name", "states"))
+    expect_keys(value, field, ("cuts", "missing", "name", "other", "states"))
     name: Name = scalar(value["name"], f"{field}.name", _NAME)
-    missing: bool = expect(value["missing"], f"{field}.missing", bool, "true or false")
+    missing, other = (expect(value[key], f"{field}.{key}", bool, "true or false") for key in ("missing", "other"))
     states = _states(items(value["states"], f"{field}.states"), f"{field}.states")
     cuts = None if value["cuts"] is None else _cuts(items(value["cuts"], f"{field}.cuts"), f"{field}.cuts")
     if cuts is not None and states:
         raise FieldError(field, "a variable has states or cuts, not both")
-    variable = Variable(name, states, cuts, missing)
-    if variable.card == 0:
-        raise FieldError(f"{field}.states", "a variable needs at least one state")
-    return variable
+    return Variable(name, states, cuts, missing, other)
 
 
 def _states(values: list[Any], field: str) -> tuple[State, ...]:
@@ -181,45 +205,62 @@ def _indices(value: Any, field: str, count: int) -> tuple[int, ...]:
     return tuple(whole(p, f"{field}[{i}]", CLASS, count - 2) for i, p in enumerate(items(value, field)))
 
 
-def _blocks(values: list[Any], variables: Variables, parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[Block, ...], ...]:
+def _tables(values: list[Any], variables: Variables, parents: tuple[tuple[int, ...], ...]) -> tuple[Table, ...]:
     expect_count(values, "tables", len(variables))
     cards = [v.card for v in variables]
     places = (*range(len(variables) - 1), CLASS)
     return tuple(_table(value, f"tables[{i}]", cards, places[i], parents[i]) for i, value in enumerate(values))
 
 
-def _table(value: Any, field: str, cards: list[int], v: int, parents: tuple[int, ...]) -> tuple[Block, ...]:
-    """The arrays of one variable: those its family needs, and the file has to say the same."""
-    sparse = type(value) is dict and "configurations" in value
-    expect_keys(value, field, ("configurations", "default", "rows") if sparse else ("table",))
-    if sparse:
-        needed = _sparse_blocks(value["configurations"], field, cards, v, parents)
-    else:
-        needed = (Block(f"{field}.table", "<f8", tuple(cards[m] for m in family(v, *parents))),)
-    for block in needed:
-        _expect_shape(value[block.field.rpartition(".")[2]], block)
-    return needed
+def _table(value: Any, field: str, cards: list[int], v: int, parents: tuple[int, ...]) -> Table:
+    """The arrays that the family of the variable needs; the file has to say the same."""
+    if type(value) is dict and "levels" in value:
+        return _sparse_table(value, field, cards, (cards[v], cards[CLASS] if CLASS in parents else 1), parents)
+    expect_keys(value, field, ("table",))
+    return Table((_block(value, field, "table", "<f8", tuple(cards[m] for m in family(v, *parents))),))
 
 
-def _sparse_blocks(value: Any, field: str, cards: list[int], v: int, parents: tuple[int, ...]) -> tuple[Block, ...]:
+def _sparse_table(value: Any, field: str, cards: list[int], inner: tuple[int, int], parents: tuple[int, ...]) -> Table:
+    expect_keys(value, field, ("default", "levels"))
+    found = items(value["levels"], f"{field}.levels")
+    if not 1 <= len(found) <= _AXES:
+        raise FieldError(f"{field}.levels", f"{len(found)} levels where 1 to {_AXES} are possible")
+    allowed = {p for p in parents if p != CLASS}
+    blocks: list[Block] = []
+    of_levels: list[tuple[int, ...]] = []
+    for i, level in enumerate(found):
+        where = f"{field}.levels[{i}]"
+        expect_keys(level, where, ("configurations", "parents", "rows"))
+        own = _indices(level["parents"], f"{where}.parents", len(cards))
+        _check_level(own, f"{where}.parents", allowed, whole_family=i == 0)
+        allowed = set(own)
+        of_levels.append(own)
+        blocks += _level_blocks(level, where, len(own), inner)
+    return Table((*blocks, _block(value, field, "default", "<f8", inner)), tuple(of_levels))
+
+
+def _check_level(own: tuple[int, ...], field: str, allowed: set[int], whole_family: bool) -> None:
+    fits = set(own) == allowed if whole_family else set(own) < allowed
+    if not fits or any(low >= high for low, high in pairwise(own)):
+        needed = "all feature parents" if whole_family else "some of the parents of the level before"
+        raise FieldError(field, f"{shown(own[:10])} are not {needed}, in increasing order")
+
+
+def _level_blocks(level: Any, field: str, width: int, inner: tuple[int, int]) -> tuple[Block, Block]:
     where = f"{field}.configurations"
-    shape = items(value, where)
+    shape = items(level["configurations"], where)
     expect_count(shape, where, 2)
     count = whole(shape[0], f"{where}[0]", 0, 2**63)
-    width = sum(p != CLASS for p in parents)
     if count and not width:
         raise FieldError(where, "a table without feature parents has no configurations")
-    inner = (cards[v], cards[CLASS] if CLASS in parents else 1)
-    return (
-        Block(where, "<i4", (count, width)),
-        Block(f"{field}.rows", "<f8", (count, *inner)),
-        Block(f"{field}.default", "<f8", inner),
-    )
+    return _block(level, field, "configurations", "<i4", (count, width)), _block(level, field, "rows", "<f8", (count, *inner))
 
 
-def _expect_shape(value: Any, block: Block) -> None:
-    if len(block.shape) > _AXES:
-        raise FieldError(block.field, f"a family of {len(block.shape)} variables is more than the {_AXES} axes of a table")
-    found = tuple(whole(n, f"{block.field}[{i}]", 0, 2**63) for i, n in enumerate(items(value, block.field)))
-    if found != block.shape:
-        raise FieldError(block.field, f"the shape {shown(found)} is not that of the family, {shown(block.shape)}")
+def _block(value: Any, field: str, part: str, dtype: str, needed: tuple[int, ...]) -> Block:
+    where = f"{field}.{part}"
+    if len(needed) > _AXES:
+        raise FieldError(where, f"a family of {len(needed)} variables is more than the {_AXES} axes of a table")
+    found = tuple(whole(n, f"{where}[{i}]", 0, 2**63) for i, n in enumerate(items(value[part], where)))
+    if found != needed:
+        raise FieldError(where, f"the shape {shown(found)} is not that of the family, {shown(needed)}")
+    return Block(where, dtype, needed)

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.drawing import Safe, cut, element, escaped, isolated, text_width
+from naivete.drawing import Safe, cut, element, escaped, isolated, plain, text_width
 from naivete.layout import spread
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS
@@ -70,7 +70,7 @@ tbody th{font-weight:500}
 .track i{display:block;height:100%}
 .key{display:inline-flex;align-items:center;gap:.4em;margin-right:1.1em;font-size:.9rem;unicode-bidi:isolate}
 .key i{width:.8em;height:.8em;border-radius:3px;display:inline-block}
-.wrong{white-space:nowrap;color:var(--nv-class);font-weight:600}
+.case{min-width:10rem}.wrong{white-space:nowrap;color:var(--nv-class);font-weight:600}
 .note{border-left:3px solid var(--nv-feature);background:var(--wash);padding:.7rem 1rem;
 border-radius:0 6px 6px 0;max-width:74ch;margin:1rem 0}
 details{margin:1rem 0;border:1px solid var(--line);border-radius:8px;padding:.2rem 1rem}
@@ -80,7 +80,8 @@ footer{margin-top:3rem;color:var(--muted);font-size:.85rem}
 @media (max-width:640px){body{font-size:15px}th,td{padding:.3rem .5rem}}
 @media print{:root{--ink:#000;--paper:#fff;--muted:#444;--line:#bbb;--wash:#f3f3f3}body{font-size:10.5pt}
 main{max-width:none;padding:0}
-nav{display:none}figure,tr,.note{break-inside:avoid}h2{break-after:avoid}figure{overflow:visible}}
+nav{display:none}figure,tr,.note{break-inside:avoid}h2{break-after:avoid}figure{overflow:visible}
+figure>.nv-net,figure>.chart{min-width:0}}
 """
 
 Number = float | tuple[float, float]
@@ -146,7 +147,8 @@ def details(summary: object, *body: object) -> Safe:
 def figure(content: Safe, caption: object = None) -> Safe:
     """A drawing, chart or table with a caption; what is too wide for the page scrolls by itself."""
     told = [] if caption is None else [element("figcaption", caption)]
-    return element("figure", content, *told, tabindex=0, role="group", aria_label="figure" if caption is None else caption)
+    label = "figure" if caption is None or isinstance(caption, Safe) else caption
+    return element("figure", content, *told, tabindex=0, role="group", aria_label=label)
 
 
 def table(
@@ -217,14 +219,14 @@ def confusion(matrix: ArrayLike, labels: Sequence[object], caption: object = Non
     shares = counts / np.maximum(counts.sum(axis=0, keepdims=True), 1e-300)
     top = element("tr", element("td"), element("th", "correct class", colspan=len(labels), scope="colgroup"))
     corner = element("th", "classified as", scope="col")
-    names = element("tr", corner, *(element("th", isolated(cut(c, 90, 14)), scope="col", title=c) for c in labels))
+    names = element("tr", corner, *(element("th", isolated(cut(c, 90, 14)), scope="col", title=plain(c)) for c in labels))
     rows = [_heat_row(i, label, counts[i], shares[i]) for i, label in enumerate(labels)]
     return figure(element("table", element("thead", top, names), element("tbody", *rows), class_="heat"), caption)
 
 
 def _heat_row(i: int, label: object, counts: NDArray[np.float64], shares: NDArray[np.float64]) -> Safe:
     cells = [_heat(c, s, "feature" if i == j else "class") for j, (c, s) in enumerate(zip(counts, shares, strict=True))]
-    return element("tr", element("th", isolated(cut(label, 160, 14)), scope="row", title=label), *cells)
+    return element("tr", element("th", isolated(cut(label, 160, 14)), scope="row", title=plain(label)), *cells)
 
 
 def _heat(count: float, share: float, colour: str) -> Safe:
@@ -278,7 +280,7 @@ def _answer(answer: Answer, colours: Mapping[object, str], top: int) -> Safe:
     said = ", ".join(f"{isolated(cut(c, 120, 14))}\u00a0{p:.3f}" for c, p in ranked[:top])
     found = cut(ranked[0][0], 160, 14) if ranked else "\u2013"
     cells = [
-        element("span", answer.case, class_="name"),
+        element("span", cut(answer.case, 4000, 14, 400), class_="name case"),
         "\u2013" if answer.correct is None else cut(answer.correct, 160, 14),
         element("span", found, element("span", " \u2717 wrong" if wrong else Safe(""), class_="wrong")),
         _track(shares),
@@ -396,7 +398,9 @@ def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: 
     )
     heads = [_head_row(network, m, [labels[: i + 1] for labels, _ in columns]) for i, m in enumerate(others)]
     rows = [
-        element("tr", element("th", cut(state, 200, 14), scope="row", title=state), *(_probability(p[i]) for _, p in columns))
+        element(
+            "tr", element("th", cut(state, 200, 14), scope="row", title=plain(state)), *(_probability(p[i]) for _, p in columns)
+        )
         for i, state in enumerate(states)
     ]
     left_out = [("columns", len(columns), total), ("states", len(states), network.variables[v].card)]
@@ -427,8 +431,11 @@ def _columns(network: Network, v: int, others: Sequence[int]) -> Iterator[tuple[
 
 def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> Safe:
     groups = [(key[-1], len(list(same))) for key, same in groupby(prefixes)]
-    first = element("th", cut(network.name(m), 160, 14), scope="row", title=network.name(m))
-    cells = [element("th", cut(label, 46 + 80 * span, 14), colspan=span, scope="colgroup", title=label) for label, span in groups]
+    first = element("th", cut(network.name(m), 160, 14), scope="row", title=plain(network.name(m)))
+    cells = [
+        element("th", cut(label, 46 + 80 * span, 14), colspan=span, scope="colgroup", title=plain(label))
+        for label, span in groups
+    ]
     return element("tr", first, *cells)
 
 

@@ -129,7 +129,9 @@ class _Header:
         if kind == "date":
             return Dates(name, self.name, self._dates(name, words[1:]))
         if kind == "relational":
-            self._refuse(f"column {shown(name)}: relational attributes are not supported (line {self.line}); flatten the table first")
+            self._refuse(
+                f"column {shown(name)}: relational attributes are not supported (line {self.line}); flatten the table first"
+            )
         self._refuse(f"column {shown(name)}: no type {shown(words[0])}; use numeric, string, date or the values in braces")
 
     def _states(self, name: str, words: list[str]) -> list[str]:
@@ -137,7 +139,9 @@ class _Header:
         if words[-1] != "}" or "}" in inner or "{" in inner:
             self._refuse(f"column {shown(name)}: the list of values is not one pair of braces, closed at the end of the line")
         if len(inner) > self.limits.states:
-            raise over(f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values")
+            raise over(
+                f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values"
+            )
         states = list(map(unquoted, inner))
         if len(set(states)) < len(states):
             seen: set[str] = set()
@@ -230,7 +234,9 @@ class _Rows:
         if "{" in row or "}" in row:
             raise DataError(f"{place}: a brace inside a row; put a value with braces in quotes")
         if len(row) != self.width:
-            raise DataError(f"{place}: the row has {len(row)} values, expected {self.width}; put a value with blanks or commas in quotes")
+            raise DataError(
+                f"{place}: the row has {len(row)} values, expected {self.width}; put a value with blanks or commas in quotes"
+            )
         return row
 
     def _sparse(self, words: list[str], place: str) -> list[str]:

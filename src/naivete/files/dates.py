@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from typing import Final
 
@@ -14,7 +14,7 @@ ISO: Final = "yyyy-MM-dd'T'HH:mm:ss"
 """The pattern of a date attribute that gives none."""
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _FIELDS: Final = {
     "y": r"(?P<y>[0-9]{1,9})",
     "M": r"(?P<M>[0-9]{1,2})",
@@ -90,7 +90,7 @@ def _moment(fields: dict[str, str | None], short_year: bool) -> datetime:
     name = (fields.get("N") or "")[:3].lower()
     month = _MONTHS.index(name) + 1 if name in _MONTHS else number("M", 1 if not name else 0)
     hour = number("H", number("h", 0) % 12) + (12 if (fields.get("a") or "").lower() == "pm" and "H" not in fields else 0)
-    start = datetime(year, month, number("d", 1), hour, number("m", 0), number("s", 0), tzinfo=timezone.utc)
+    start = datetime(year, month, number("d", 1), hour, number("m", 0), number("s", 0), tzinfo=UTC)
     return start + timedelta(milliseconds=number("S", 0)) - _offset(fields.get("Z"))
 
 

@@ -18,7 +18,6 @@ __all__ = ["Guess", "bare"]
 
 _BETWEEN: Final = "\0"
 _NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
-_POINT: Final = re.compile(r"[.eE]")
 _INTEGER: Final = re.compile(r"[ \t]*-?[0-9]+[ \t]*")
 _WIDEST: Final = 2.0**53
 
@@ -54,6 +53,7 @@ class Guess:
         self.texts: list[str] = []
         self.integers = True
         self.numeric = kind != "nominal"
+        self.quick = all(_numbers([token], _BETWEEN + token) is None for token in self.missing)
         self.codes: dict[str, int] = {}
         self.index: dict[str, int] = {}
         self.parts: list[NDArray[Any]] = []
@@ -69,35 +69,43 @@ class Guess:
         self._add_text(raws)
 
     def _add_numbers(self, raws: Sequence[str]) -> bool:
-        texts = [bare(raw) for raw in raws] if any('"' in raw for raw in raws) else raws
-        there = [text for text in texts if text not in self.missing]
-        whole = _BETWEEN + _BETWEEN.join(there)
-        values = _numbers(there, whole)
+        whole = _BETWEEN + _BETWEEN.join(raws)
+        values = _numbers(raws, whole) if self.quick else None  # no missing value looks like a number
         if values is None:
-            return False
-        if there and self.integers:
-            self.integers = not _POINT.search(whole)
-        if len(there) < len(texts):
-            full = np.full(len(texts), math.nan)
-            full[[text not in self.missing for text in texts]] = values
-            values = full
+            values = self._numbers_with_gaps(raws)
+            if values is None:
+                return False
+        if self.integers:
+            self.integers = "." not in whole and "e" not in whole and "E" not in whole
         self.numbers.append(values)
         if self.kind is None:
-            self.texts.append(_BETWEEN.join(raws))
+            self.texts.append(whole)
         return True
 
+    def _numbers_with_gaps(self, raws: Sequence[str]) -> NDArray[np.float64] | None:
+        """The numbers without their quotes, NaN where missing; None where something is neither."""
+        texts = [bare(raw) for raw in raws]
+        there = [text not in self.missing for text in texts]
+        told = [text for text in texts if text not in self.missing]
+        numbers = _numbers(told, _BETWEEN + _BETWEEN.join(told))
+        if numbers is None:
+            return None
+        values = np.full(len(texts), math.nan)
+        values[there] = numbers
+        return values
+
     def _no_number(self, raws: Sequence[str], lines: Sequence[int]) -> DataError:
-        for raw, line in zip(raws, lines, strict=True):
-            text = bare(raw)
-            if text not in self.missing and _numbers([text], _BETWEEN + text) is None:
-                break
-        place = f"{self.file}:{line}: column {shown(self.name)}"
+        texts = list(map(bare, raws))
+        at, text = next(
+            (at, text) for at, text in enumerate(texts) if text not in self.missing and _numbers([text], _BETWEEN + text) is None
+        )
+        place = f"{self.file}:{lines[at]}: column {shown(self.name)}"
         return DataError(f"{place}: value {shown(text)} is not a finite number; correct it, or declare the column nominal")
 
     def _turn_to_text(self) -> None:
         self.numeric = False
         for joined in self.texts:
-            self._add_text(joined.split(_BETWEEN))
+            self._add_text(joined.split(_BETWEEN)[1:])
         self.numbers, self.texts = [], []
 
     def _add_text(self, raws: Sequence[str]) -> None:
@@ -146,6 +154,5 @@ def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
 
 def _beyond(texts: Sequence[str], values: NDArray[np.float64]) -> bool:
     """Whether some integer has more digits than a number holds."""
-    return any(
-        _INTEGER.fullmatch(texts[at]) is not None and abs(int(texts[at])) > _WIDEST for at in np.flatnonzero(abs(values) >= _WIDEST)
-    )
+    long = [texts[at] for at in np.flatnonzero(abs(values) >= _WIDEST).tolist()]
+    return any(_INTEGER.fullmatch(text) and abs(int(text)) > _WIDEST for text in long)
