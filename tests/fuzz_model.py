@@ -7,6 +7,7 @@ import json
 import math
 import random
 import struct
+from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
@@ -155,15 +156,15 @@ def _change(rng: random.Random, value: Any) -> None:
     if rng.random() < 0.2:
         del value[key]
     else:
-        value[key] = rng.choice(VALUES)
+        value[key] = deepcopy(rng.choice(VALUES))
     return None
 
 
 def _grow(rng: random.Random, value: Any) -> None:
     if isinstance(value, dict):
-        value[rng.choice(("class", "path", "optional", "float", "dict"))] = rng.choice(VALUES)
+        value[rng.choice(("class", "path", "optional", "float", "dict"))] = deepcopy(rng.choice(VALUES))
     else:
-        value.insert(rng.randrange(len(value) + 1), rng.choice([*VALUES, *value]))
+        value.insert(rng.randrange(len(value) + 1), deepcopy(rng.choice([*VALUES, *value])))
 
 
 def _changed_arrays(rng: random.Random, data: bytes) -> bytes:

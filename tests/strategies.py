@@ -95,13 +95,15 @@ def dense_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng
 
 
 def sparse_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> SparseCpt:
-    """P(v | parents) for some of the configurations of the feature parents."""
+    """P(v | parents) for some of the configurations of the feature parents, backing off to fewer parents or to one table."""
     features = tuple(sorted(p for p in parents if p != CLASS))
     cards = [own[p].card for p in features]
     some = np.flatnonzero(rng.random(int(np.prod(cards))) < 0.5)
     inner = (own[v].card, own[CLASS].card if CLASS in parents else 1)
     configurations = np.stack(np.unravel_index(some, cards), axis=1).astype(np.int32)
-    return SparseCpt(configurations, normalised(rng, (len(some), *inner), 1), normalised(rng, inner, 0), features)
+    deeper = len(features) > 1 and rng.random() < 0.5
+    default = sparse_table(own, v, tuple(p for p in parents if p != features[0]), rng) if deeper else normalised(rng, inner, 0)
+    return SparseCpt(configurations, normalised(rng, (len(some), *inner), 1), default, features)
 
 
 def normalised(rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import dataclasses
 import gzip
 import io
 import json
@@ -28,14 +29,15 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.fuzz_model import GOLDEN, corpus, forged, mutant, parts, read, sample, sealed, text
+from tests.strategies import networks, plain
 
 from naivete.canonical_json import FieldError, canonical, coded, parsed
 from naivete.errors import FileError, ModelFileError
 from naivete.model_file import Limits, Model, fingerprint, model_bytes, model_from_bytes, read_model, write_model
+from naivete.model_header import levels
 from naivete.network import Network, SparseCpt
 from naivete.variables import Variable
-from tests.fuzz_model import GOLDEN, corpus, forged, mutant, parts, read, sample, sealed, text
-from tests.strategies import networks, plain
 
 AWKWARD = (
     *(
@@ -75,7 +77,7 @@ def coin(states: tuple[Any, ...] = ("heads", "tails"), name: Any = "side") -> Ne
 def naive(*variables: Variable) -> Network:
     classes = variables[-1].card
     cpts = {v: np.full((x.card, classes), 1 / x.card) for v, x in enumerate(variables[:-1])}
-    parents = {v: (-1,) for v in range(len(variables) - 1)}
+    parents = dict.fromkeys(range(len(variables) - 1), (-1,))
     return Network(variables, {**parents, -1: ()}, {**cpts, -1: np.full(classes, 1 / classes)})
 
 
@@ -94,18 +96,18 @@ def assert_same(a: Model, b: Model) -> None:
     assert exact(a.notes) == exact(b.notes)
     assert a.network.parents == b.network.parents
     for x, y in zip(a.network.variables, b.network.variables, strict=True):
-        assert exact([x.name, x.states, x.cuts, x.missing]) == exact([y.name, y.states, y.cuts, y.missing])
+        assert exact([x.name, x.states, x.cuts, x.missing, x.other]) == exact([y.name, y.states, y.cuts, y.missing, y.other])
     for v, cpt in a.network.cpts.items():
         other = b.network.cpts[v]
         assert type(cpt) is type(other)
-        if isinstance(cpt, SparseCpt) and isinstance(other, SparseCpt):
-            assert cpt.parents == other.parents
+        assert [level.parents for level in levels(cpt)[0]] == [level.parents for level in levels(other)[0]]
         for left, right in zip(arrays(cpt), arrays(other), strict=True):
             assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes())
 
 
 def arrays(cpt: Any) -> list[np.ndarray]:
-    return [cpt.configurations, cpt.rows, cpt.default] if isinstance(cpt, SparseCpt) else [cpt]
+    sparse, last = levels(cpt)
+    return [array for level in sparse for array in (level.configurations, level.rows)] + [last]
 
 
 # Saving and loading is the identity
@@ -148,6 +150,19 @@ def test_loaded_tables_cannot_be_written_to() -> None:
     assert isinstance(table, np.ndarray)
     with pytest.raises(ValueError, match="WRITEABLE"):
         table.setflags(write=True)
+
+
+def test_every_field_is_stored() -> None:
+    """A field that is added to one of these has to be added to the format too."""
+    assert [f.name for f in dataclasses.fields(Variable)] == ["name", "states", "cuts", "missing", "other"]
+    assert [f.name for f in dataclasses.fields(Network)] == ["variables", "parents", "cpts"]
+    assert [f.name for f in dataclasses.fields(SparseCpt)] == ["configurations", "rows", "default", "parents"]
+    assert [f.name for f in dataclasses.fields(Model)] == ["kind", "parameters", "network", "notes"]
+
+
+def test_a_variable_without_a_value_is_kept() -> None:
+    back = model_from_bytes(model_bytes(Model("nb", {}, naive(Variable("x"), Variable("c", ("a", "b"))), {})))
+    assert back.network.variables[0] == Variable("x")
 
 
 # One model, one file
@@ -211,7 +226,7 @@ def test_the_fingerprint_is_the_sha256_of_the_file(tmp_path: Path) -> None:
     ],
 )
 def test_what_cannot_be_stored_exactly_is_refused(values: Any, words: str) -> None:
-    with pytest.raises(ModelFileError, match=f"^model: .*{words}.*cannot be saved"):
+    with pytest.raises(ModelFileError, match=rf"^model: .*{words}.*cannot be saved"):
         model_bytes(Model("nb", values, coin(), {}))
 
 
@@ -359,6 +374,8 @@ def put(value: Any, *path: Any) -> Change:
     return change
 
 
+LEVEL = ("tables", 2, "levels", 0)
+BARE = {"default": [4, 2], "levels": [{"configurations": [1, 0], "parents": [], "rows": [1, 4, 2]}]}
 HOSTILE: dict[str, tuple[Change, str]] = {
     "index-out-of-range": (put(3, "parents", 1, 0), r"parents\[1\]\[0\]: 3 is not between -1 and 2"),
     "index-negative": (put(-2, "parents", 1, 0), r"parents\[1\]\[0\]: -2"),
@@ -379,20 +396,38 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     ),
     "shape-negative": (put([-4, -2], "tables", 0, "table"), r"tables\[0\]\.table\[0\]: -4"),
     "shape-text": (put("4", "tables", 0, "table", 0), r"tables\[0\]\.table\[0\]: a whole number was expected, got '4'"),
-    "sparse-lie": (put([1, 2, 2], "tables", 2, "rows"), r"tables\[2\]\.rows: the shape"),
+    "sparse-lie": (put([1, 2, 2], *LEVEL, "rows"), r"tables\[2\]\.levels\[0\]\.rows: the shape"),
     "sparse-count-lie": (
-        lambda h: (put([3, 2], "tables", 2, "configurations")(h), put([3, 2, 2], "tables", 2, "rows")(h)),
+        lambda h: (put([3, 2], *LEVEL, "configurations")(h), put([3, 2, 2], *LEVEL, "rows")(h)),
         "tables: their shapes need",
     ),
-    "sparse-axes": (put([2], "tables", 2, "configurations"), r"tables\[2\]\.configurations: 1 entries where 2"),
-    "sparse-no-parents": (
-        put({"configurations": [1, 0], "default": [4, 2], "rows": [1, 4, 2]}, "tables", 0),
-        r"tables\[0\]\.configurations: a table without",
-    ),
+    "sparse-axes": (put([2], *LEVEL, "configurations"), r"tables\[2\]\.levels\[0\]\.configurations: 1 entries where 2"),
+    "sparse-no-parents": (put(BARE, "tables", 0), r"tables\[0\]\.levels\[0\]\.configurations: a table without"),
     "sparse-class": (
-        put({"configurations": [0, 0], "default": [2, 1], "rows": [0, 2, 1]}, "tables", 3),
-        "tables: .* a sparse table needs",
+        put({**BARE, "default": [2, 1], "levels": [{"configurations": [0, 0], "parents": [], "rows": [0, 2, 1]}]}, "tables", 3),
+        "tables: ",
     ),
+    "sparse-default": (put([2, 1], "tables", 2, "default"), r"tables\[2\]\.default: the shape"),
+    "levels-none": (put([], "tables", 2, "levels"), r"tables\[2\]\.levels: 0 levels where 1 to 64"),
+    "levels-many": (
+        lambda h: h["tables"][2]["levels"].extend([h["tables"][2]["levels"][1]] * 2000),
+        r"tables\[2\]\.levels: 2002 levels",
+    ),
+    "levels-number": (put(2, "tables", 2, "levels"), r"tables\[2\]\.levels: a list was expected"),
+    "level-null": (put(None, *LEVEL), r"tables\[2\]\.levels\[0\]: an object was expected"),
+    "level-unknown": (put(1, *LEVEL, "path"), r"tables\[2\]\.levels\[0\]: unknown field 'path'"),
+    "level-parents-fewer": (
+        put([0], *LEVEL, "parents"),
+        r"tables\[2\]\.levels\[0\]\.parents: \(0,\) are not all feature parents",
+    ),
+    "level-parents-order": (put([1, 0], *LEVEL, "parents"), r"tables\[2\]\.levels\[0\]\.parents: \(1, 0\) are not all"),
+    "level-parents-again": (
+        put([0, 1], "tables", 2, "levels", 1, "parents"),
+        r"tables\[2\]\.levels\[1\]\.parents: .* some of the parents",
+    ),
+    "level-parents-other": (put([2], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents: "),
+    "level-parents-twice": (put([1, 1], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents: "),
+    "level-parents-range": (put([9], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents\[0\]: 9"),
     "table-list": (put([4, 2], "tables", 0), r"tables\[0\]: an object was expected, got a list"),
     "table-dtype": (put("<f4", "tables", 0, "dtype"), r"tables\[0\]: unknown field 'dtype'"),
     "states-fewer": (lambda h: h["variables"][0]["states"].pop(), r"tables\[0\]\.table: the shape"),
@@ -402,7 +437,6 @@ HOSTILE: dict[str, tuple[Change, str]] = {
         r"variables\[0\]\.states\[2\]: one of bool, float, int, str was expected, got None",
     ),
     "states-list": (put([1], "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: .* got a list"),
-    "states-none": (put([], "variables", 2, "states"), r"variables\[2\]\.states: a variable needs"),
     "states-nan": (put({"float": "nan"}, "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: 'nan' is neither"),
     "states-float-list": (put({"float": []}, "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: text was expected"),
     "states-surrogate": (put("\ud800", "variables", 0, "states", 2), "header: not UTF-8"),
@@ -467,16 +501,15 @@ TEXTS: dict[str, tuple[bytes, bytes, str]] = {
     "not-utf8": (b"sunny", b"sunn\xff", "header: not UTF-8 at byte"),
     "not-json": (b'"k":2', b'"k"2', "header: not JSON: Expecting ':' delimiter"),
     "control-character": (b"sunny", b"sun\ny", "header: not JSON: Invalid control character"),
-    "brackets": (b"[2,2,2]", b"[2,2,2]]", "header: not JSON: its brackets"),
+    "brackets": (b"[1,2,2]", b"[1,2,2]]", "header: not JSON: its brackets"),
     "trailing": (b'"yes"]}]}', b'"yes"]}]}{}', "header: not JSON: Extra data"),
     "byte-order-mark": (b'{"kind"', b'\xef\xbb\xbf{"kind"', "header: not JSON"),
     "int-5000-digits": (b'"k":2', b'"k":' + b"9" * 5000, r"parameters\.k: an integer of 5000 digits"),
-    "int-81-digits": (b'"k":2', b'"k":1' + b"0" * 80, "parameters.k"),
     "state-5000-digits": (b'1,"1"', b"9" * 5000 + b',"1"', r"variables\[0\]\.states\[2\]: an integer of 5000 digits"),
 }
 
 
-@pytest.mark.parametrize("name", [n for n in TEXTS if n != "int-81-digits"], ids="M3-{}".format)
+@pytest.mark.parametrize("name", list(TEXTS), ids="M3-{}".format)
 def test_m3_hostile_text(name: str) -> None:
     old, new, words = TEXTS[name]
     header, body = parts(GOOD)
@@ -536,7 +569,7 @@ def test_m3_lengths_and_padding() -> None:
 
 
 def many_axes() -> bytes:
-    variables = [{"cuts": None, "missing": False, "name": i, "states": ["a"]} for i in range(100)]
+    variables = [{"cuts": None, "missing": False, "name": i, "other": False, "states": ["a"]} for i in range(100)]
     parents = [[-1]] * 98 + [[*range(98), -1], []]
     tables = [{"table": [1, 1]}] * 98 + [{"table": [1] * 100}, {"table": [1]}]
     header = {
@@ -552,7 +585,7 @@ def many_axes() -> bytes:
 
 
 def long_cycle(count: int = 60_000) -> bytes:
-    variables = [{"cuts": None, "missing": False, "name": i, "states": ["a"]} for i in range(count)]
+    variables = [{"cuts": None, "missing": False, "name": i, "other": False, "states": ["a"]} for i in range(count)]
     parents = [[i + 1] for i in range(count - 2)] + [[0], []]
     header = {
         "kind": "nb",
@@ -575,8 +608,8 @@ def grown(change: Change) -> bytes:
 
 def claims(count: int) -> Change:
     def change(header: dict[str, Any]) -> None:
-        header["tables"][2]["configurations"][0] = count
-        header["tables"][2]["rows"][0] = count
+        header["tables"][2]["levels"][0]["configurations"][0] = count
+        header["tables"][2]["levels"][0]["rows"][0] = count
 
     return change
 
@@ -681,9 +714,7 @@ def test_m5_unknown_fields() -> None:
     optional = header.replace(b'"optional":{}', b'"optional":{"colour":["red",1.5]}')
     assert_same(opened(forged(optional, body, (1, 1))), sample())
     assert_same(opened(forged(optional, body)), sample())
-    required = header.replace(b'"optional":{}', b'"derived":[],"optional":{}').replace(b'{"derived', b'"derived')
     moved = text({**json.loads(header), "derived": []})
-    assert required != moved
     with pytest.raises(
         ModelFileError, match=r"unknown field 'derived'; the file has format 1\.1 and this naivete reads 1\.0; update"
     ):
@@ -864,7 +895,7 @@ def check_mutants(count: int, seed: int) -> None:
             model = opened(data)
         except ModelFileError:
             continue
-        if data[8:12] == b"\x01\0\0\0" and b'"optional":{}' in data:
+        if data[8:12] == b"\x01\0\0\0" and not json.loads(parts(data)[0])["optional"]:
             assert model_bytes(model) == data
 
 

@@ -20,6 +20,7 @@ from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, 
 from naivete.estimation import smoothing_of
 from naivete.frames import is_frame, table_of
 from naivete.inference import Predictor, largest
+from naivete.information import arc_information, relevance
 from naivete.learners import kdb, lookup, majority, naive, tan
 from naivete.network import Network
 from naivete.table import Table
@@ -51,12 +52,16 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     classes_ : the class labels.
     n_features_in_, feature_names_in_ : the columns seen in fit.
     passes_ : how often `fit` went over the rows.
+    relevance_ : I(X; C) of every feature, in bits.
+    arc_information_ : I(X; Y | C) of every arc between features that was weighed, in bits, by (parent, child).
     """
 
     network_: Network
     classes_: NDArray[Any]
     n_features_in_: int
     passes_: int
+    relevance_: NDArray[np.float64]
+    arc_information_: dict[tuple[int, int], float]
     _framed: bool
     _predictor: Predictor
     _warns = True
@@ -98,11 +103,26 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         block = Block((*encoded.codes, labels), weight)
         counts = Counts(MemoryCases((*features, target), block, encoded.gaps), budget=self.budget)
         network = self._learn(counts)
+        relevant, arcs = relevance(counts), arc_information(counts, network.arcs)
         self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(
-            names, n_features_in_=len(features), classes_=classes, network_=network, passes_=counts.passes,
-            _framed=is_frame(X), _predictor=Predictor(network),
-        )
+        self.__dict__.update(names)
+        return self._adopt(network, classes=classes, framed=is_frame(X), passes=counts.passes, relevance=relevant, arcs=arcs)
+
+    def _adopt(
+        self,
+        network: Network,
+        *,
+        classes: NDArray[Any],
+        framed: bool,
+        passes: int,
+        relevance: NDArray[np.float64],
+        arcs: dict[tuple[int, int], float],
+    ) -> Self:
+        """Become the classifier of this network."""
+        self.network_, self.classes_, self.passes_ = network, classes, passes
+        self.n_features_in_ = len(network.features)
+        self.relevance_, self.arc_information_ = relevance, arcs
+        self._framed, self._predictor = framed, Predictor(network)
         return self
 
     def _encoder(self) -> Encoder:

@@ -54,12 +54,18 @@ class Counts:
     ----------
     cases : the rows, in any back end.
     budget : the most bytes that the tables of one request may take.
+
+    Attributes
+    ----------
+    passes : how often the rows were gone through.
+    dependence : what `information.dependence` found, kept because a second look would be a second pass.
     """
 
     def __init__(self, cases: Cases, *, budget: int = BUDGET) -> None:
         self.cases = cases
         self.budget = budget
         self.passes = 0
+        self.dependence: NDArray[np.float64] | None = None
         self._margins: dict[Family, NDArray[Any]] = {}
 
     @property

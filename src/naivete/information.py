@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from naivete.counts import Counts
 from naivete.pairs import Pairs
 from naivete.variables import CLASS
 
-__all__ = ["conditional_information", "dependence", "entropy", "information", "relevance"]
+__all__ = ["arc_information", "conditional_information", "dependence", "entropy", "information", "relevance"]
 
 Numbers = NDArray[np.float64]
 
@@ -65,6 +66,8 @@ def dependence(counts: Counts) -> Numbers:
     Each pair is judged on the rows where both are known. The values are rounded to 2**-44 bit, so that informations which are
     equal but for rounding are equal, whatever the order of rows and states.
     """
+    if counts.dependence is not None:
+        return counts.dependence
     margins = counts.margins()
     n = len(counts.features)
     logs = _Logs(margins[CLASS,].sum())
@@ -74,7 +77,14 @@ def dependence(counts: Counts) -> Numbers:
     for pairs in counts.pairs():
         _fill(matrix, pairs, logs, alone, classes)
     np.fill_diagonal(matrix, 0.0)
-    return _settled(matrix)
+    counts.dependence = _settled(matrix)
+    return counts.dependence
+
+
+def arc_information(counts: Counts, arcs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
+    """I(X; Y | C) of these arcs, in bits, where `dependence` has been asked for; nothing is counted for it."""
+    known = counts.dependence
+    return {} if known is None else {(p, x): float(known[p, x]) for p, x in arcs}
 
 
 def _fill(matrix: Numbers, pairs: Pairs, logs: _Logs, alone: NDArray[np.int64], classes: int) -> None:

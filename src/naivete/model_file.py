@@ -9,7 +9,8 @@ r"""Model files: plain data only, checksummed, one sequence of bytes for one mod
     -32         32 bytes                                       the SHA-256 of everything before, in every version
 
 The arrays are the tables of the variables in order, the class last: float64 for a dense table; for a sparse one the int32
-configurations and float64 rows of each level, from all parents to the fewest, then the float64 default. Nothing is compressed, and nothing names a file, a class or a function.
+configurations and float64 rows of each level, from all parents to the fewest, then the float64 default. Nothing is
+compressed, and nothing names a file, a class or a function.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def model_bytes(model: Model, *, limits: Limits = _LIMITS) -> bytes:
     >>> coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
     >>> data = model_bytes(Model("majority", {}, coin, {"rows": 2}))
     >>> len(data), data[:4]
-    (272, b'\\x8bNVT')
+    (280, b'\\x8bNVT')
     >>> model_from_bytes(data).notes
     {'rows': 2}
     """

@@ -60,7 +60,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """The arrays of one variable, and the parents at each level of a sparse table: configurations and rows for each, then the default."""
+    """The arrays of one variable; for a sparse table also the parents at each level, which has two arrays, before the default."""
 
     blocks: tuple[Block, ...]
     levels: tuple[tuple[int, ...], ...] = ()

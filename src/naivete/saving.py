@@ -1,0 +1,164 @@
+"""Classifiers to and from model files: plain data in, the same answers out."""
+
+from __future__ import annotations
+
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from naivete import classifiers
+from naivete.classifiers import NetworkClassifier, NotFittedError
+from naivete.discretization import Cut, EqualFrequency, EqualWidth, mdl
+from naivete.encoding import Encoder
+from naivete.errors import ModelFileError, NaiveteError, ParameterError, nearest, shown
+from naivete.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
+from naivete.model_file import Model, fingerprint, read_model, write_model
+from naivete.variables import CLASS
+
+__all__ = ["KINDS", "cut_of", "load", "model_of", "model_hash", "save"]
+
+KINDS: dict[str, type[NetworkClassifier]] = {
+    "majority": classifiers.Majority,
+    "lookup": classifiers.Lookup,
+    "nb": classifiers.NaiveBayes,
+    "tan": classifiers.TAN,
+    "kdb": classifiers.KDB,
+}
+"""The word for every classifier, in model files and on the command line."""
+
+LABELS = {"O": "object", "U": "text", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
+DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
+
+
+def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite: bool = True) -> None:
+    """Write a fitted classifier to a model file: whole or not at all, and equal classifiers as equal bytes.
+
+    Parameters
+    ----------
+    classifier : the fitted classifier.
+    path : the file, by convention with the ending `.nvt`.
+    overwrite : whether an existing file may be replaced.
+    """
+    write_model(Path(path), model_of(classifier), overwrite=overwrite)
+
+
+def load(path: str | PathLike[str]) -> NetworkClassifier:
+    """The classifier of a model file, with the answers it had when it was saved; nothing in the file is ever executed."""
+    model = read_model(Path(path))
+    try:
+        return _classifier(model)
+    except ModelFileError:
+        raise
+    except (NaiveteError, KeyError, TypeError, ValueError) as error:
+        raise ModelFileError(f"{path}: the parameters do not make a classifier: {error}") from None
+
+
+def model_hash(classifier: NetworkClassifier) -> str:
+    """The SHA-256 of the classifier's model file: equal for equal models."""
+    return fingerprint(model_of(classifier))
+
+
+def model_of(classifier: NetworkClassifier) -> Model:
+    """The classifier as plain data."""
+    kind = next((word for word, cls in KINDS.items() if type(classifier) is cls), None)
+    if kind is None:
+        raise ParameterError(f"{type(classifier).__name__} cannot be saved; the classifiers of naivete can: {', '.join(KINDS)}")
+    if not hasattr(classifier, "network_"):
+        raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' before saving it")
+    parameters = {name: _plain(name, value) for name, value in classifier.get_params(deep=False).items()}
+    notes = {
+        "framed": classifier._framed,
+        "labels": LABELS[classifier.classes_.dtype.kind],
+        "passes": classifier.passes_,
+        "relevance": classifier.relevance_.tolist(),
+        "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
+    }
+    return Model(kind, parameters, classifier.network_, notes)
+
+
+def _classifier(model: Model) -> NetworkClassifier:
+    if model.kind not in KINDS:
+        close = nearest(model.kind, KINDS)
+        raise ModelFileError(f"kind: {shown(model.kind)} is not a classifier of this version" + (f" (like {close[0]!r})" if close else ""))
+    parameters = dict(model.parameters)
+    parameters["encoder"] = _encoder(parameters.get("encoder"))
+    classifier = KINDS[model.kind](**parameters)
+    features = model.network.variables[:CLASS]
+    names = [v.name for v in features]
+    framed = bool(model.notes["framed"])
+    if framed and all(isinstance(name, str) for name in names):
+        classifier.feature_names_in_ = np.array(names, object)
+    states = model.network.variables[CLASS].states
+    classifier._adopt(
+        model.network,
+        classes=np.array(states, DTYPES[model.notes["labels"]]),
+        framed=framed,
+        passes=int(model.notes["passes"]),
+        relevance=np.array(model.notes["relevance"], np.float64),
+        arcs={(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]},
+    )
+    return classifier
+
+
+def _plain(name: str, value: Any) -> Any:
+    if name == "encoder":
+        return None if value is None else _plain_encoder(value)
+    if name == "smoothing":
+        return _plain_smoothing(value)
+    if name == "prior" and value is not None:
+        return [float(p) for p in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain_smoothing(value: Any) -> float | str:
+    how = smoothing_of(value)
+    if isinstance(how, Lidstone):
+        return float(how.alpha)
+    if isinstance(how, ClarkNiblett):
+        return "clark-niblett"
+    return f"{'m-estimate' if isinstance(how, MEstimate) else 'backoff'}:{how.m!r}"
+
+
+def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
+    kinds = encoder.kinds if encoder.kinds is None or isinstance(encoder.kinds, str) else [[n, k] for n, k in encoder.kinds.items()]
+    return {"kinds": kinds, "cut": _cut_word(encoder.cut), "missing": encoder.missing, "unseen": encoder.unseen, "few": encoder.few}
+
+
+def _encoder(plain: dict[str, Any] | None) -> Encoder | None:
+    if plain is None:
+        return None
+    kinds = plain["kinds"] if plain["kinds"] is None or isinstance(plain["kinds"], str) else {n: k for n, k in plain["kinds"]}
+    encoder = Encoder(kinds=kinds, cut=cut_of(plain["cut"]), missing=plain["missing"], unseen=plain["unseen"], few=plain["few"])
+    encoder.check()
+    return encoder
+
+
+def _cut_word(cut: Cut) -> str:
+    if cut is mdl:
+        return "mdl"
+    if isinstance(cut, EqualFrequency):
+        return f"frequency:{cut.bins}"
+    if isinstance(cut, EqualWidth):
+        return f"width:{cut.bins}"
+    raise ParameterError(
+        f"cut={shown(cut)}: a function of your own cannot be written to a file; the cut points are in the network already, "
+        "so set the encoder's cut to mdl before saving"
+    )
+
+
+def cut_of(word: str) -> Cut:
+    """The cutting that a word stands for: "mdl", "frequency:10" or "width:10".
+
+    >>> cut_of("width:4")
+    EqualWidth(bins=4)
+    """
+    name, _, bins = str(word).partition(":")
+    if name == "mdl" and not bins:
+        return mdl
+    if name in ("frequency", "width") and (not bins or bins.isdecimal() and 0 < int(bins) < 10_000):
+        kind = EqualFrequency if name == "frequency" else EqualWidth
+        return kind(int(bins)) if bins else kind()
+    raise ParameterError(f"cut {shown(word)}: choose mdl, frequency:BINS or width:BINS")
+
