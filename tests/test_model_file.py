@@ -279,7 +279,7 @@ def test_m1_every_byte_changed() -> None:
 
 def test_m1_longer_files_and_text_mode() -> None:
     for data in (GOOD + b"\n", GOOD + GOOD, GOOD.replace(b"\r\n", b"\n"), GOOD[:-1], GOOD[:200]):
-        with pytest.raises(ModelFileError, match="truncated or damaged|text mode"):
+        with pytest.raises(ModelFileError, match=r"truncated or damaged|text mode"):
             model_from_bytes(data)
 
 
@@ -496,7 +496,7 @@ TEXTS: dict[str, tuple[bytes, bytes, str]] = {
     "blank": (b'"k":2', b'"k": 2', "header: not in its canonical form"),
     "escaped": (b'"sunny"', rb'"\u0073unny"', "header: not in its canonical form"),
     "surrogate-escape": (b'"sunny"', rb'"\ud800"', r"variables\[0\]\.states\[0\]: the text '\\ud800' is not Unicode"),
-    "surrogate-key": (b'"k":2', rb'"\ud800":2', "parameters: the text"),
+    "surrogate-key": (b'"k":2', rb'"\ud800":2', r"parameters\['\\ud800'\]: the text"),
     "surrogate-optional": (b'"optional":{}', rb'"optional":{"a":"\ud800"}', "header: a text is not Unicode"),
     "not-utf8": (b"sunny", b"sunn\xff", "header: not UTF-8 at byte"),
     "not-json": (b'"k":2', b'"k"2', "header: not JSON: Expecting ':' delimiter"),
@@ -584,7 +584,7 @@ def many_axes() -> bytes:
     return forged(text(header), bytes(8 * 100))
 
 
-def long_cycle(count: int = 60_000) -> bytes:
+def long_cycle(count: int = 20_000) -> bytes:
     variables = [{"cuts": None, "missing": False, "name": i, "other": False, "states": ["a"]} for i in range(count)]
     parents = [[i + 1] for i in range(count - 2)] + [[0], []]
     header = {
@@ -632,13 +632,13 @@ BIG: dict[str, Callable[[], bytes]] = {
     "int-5000-digits": lambda: spliced(b'"k":2', b'"k":' + b"9" * 5000),
     "int-10^6-digits": lambda: spliced(b'"k":2', b'"k":' + b"9" * 10**6),
     "axes-100": many_axes,
-    "cycle-60000": long_cycle,
-    "values": lambda: spliced(b'"k":2', b'"k":[' + b"[]," * 2_100_000 + b"[]]"),
+    "cycle-20000": long_cycle,
+    "values": lambda: spliced(b'"k":2', b'"k":[' + b"[]," * 1_600_000 + b"[]]"),
     "closing-brackets": lambda: spliced(b'"k":2', b'"k":' + b"]" * 5_000_000),
     "quotes": lambda: spliced(b'"k":2', b'"k":' + b'"' * 5_000_000),
     "backslashes": lambda: spliced(b'"k":2', b'"k":"' + b"\\" * 5_000_001),
     "header-limit": lambda: spliced(b'"k":2', b'"k":"' + b"k" * 2**25 + b'"'),
-    "dicts": lambda: spliced(b'"k":2', b'"k":[' + b'{"a":1},' * 900_000 + b"1]"),
+    "dicts": lambda: spliced(b'"k":2', b'"k":[' + b'{"a":1},' * 700_000 + b"1]"),
 }
 
 
@@ -669,7 +669,7 @@ def test_m4_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     write_model(path, sample())
     with pytest.raises(ModelFileError, match="limit of 100"):
         read_model(path, limits=Limits(file_bytes=100))
-    with pytest.raises(ModelFileError, match="header: .* bytes are more than the limit of 10"):
+    with pytest.raises(ModelFileError, match=r"header: .* bytes are more than the limit of 10"):
         read_model(path, limits=Limits(header_bytes=10))
     assert read_model(path).kind == "kdb"
 

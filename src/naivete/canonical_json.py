@@ -65,7 +65,7 @@ class Limits:
 
     file_bytes: int = 2**31
     header_bytes: int = 2**25
-    values: int = 2_000_000
+    values: int = 1_500_000
     depth: int = 32
 
 
@@ -196,19 +196,33 @@ def _parsed_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Unreadable
 
 
 def plain_dict(value: Any, field: str) -> dict[str, Any]:
-    """The inverse of `coded_dict`, with every value checked."""
-    values: dict[str, Any] = expect(value, field, dict, "an object")
-    for key in values:
-        _check_text(key, field)
-    return {key: _plain(inner, _member(field, key)) for key, inner in values.items()}
+    """The inverse of `coded_dict`, with every value checked; paths are put together only when something is wrong."""
+    found = {}
+    for key, inner in expect(value, field, dict, "an object").items():
+        try:
+            _check_text(key, "")
+            found[key] = _plain(inner)
+        except FieldError as error:
+            raise FieldError(_member(field, key) + error.field, error.reason) from None
+    return found
 
 
-def _plain(value: Any, field: str) -> Any:
+def _plain(value: Any) -> Any:
     if type(value) is list:
-        return [_plain(inner, f"{field}[{i}]") for i, inner in enumerate(value)]
+        return _plain_list(value)
     if type(value) is dict and value.keys() == {"dict"}:
-        return plain_dict(value["dict"], field)
-    return scalar(value, field, _PLAIN)
+        return plain_dict(value["dict"], "")
+    return scalar(value, "", _PLAIN)
+
+
+def _plain_list(values: list[Any]) -> list[Any]:
+    found = []
+    for i, inner in enumerate(values):
+        try:
+            found.append(_plain(inner))
+        except FieldError as error:
+            raise FieldError(f"[{i}]{error.field}", error.reason) from None
+    return found
 
 
 def scalar(value: Any, field: str, allowed: frozenset[type]) -> Any:

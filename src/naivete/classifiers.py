@@ -16,7 +16,15 @@ from sklearn.utils.validation import check_array
 from naivete.cases import Block, MemoryCases
 from naivete.counts import BUDGET, Counts
 from naivete.encoding import Encoder, encode, narrowest
-from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, ParameterError, shown
+from naivete.errors import (
+    DataError,
+    DataTypeError,
+    ImpossibleEvidenceWarning,
+    NaiveteError,
+    NaiveteWarning,
+    ParameterError,
+    shown,
+)
 from naivete.estimation import smoothing_of
 from naivete.frames import is_frame, table_of
 from naivete.inference import Predictor, largest
@@ -29,7 +37,7 @@ from naivete.variables import Name, Variable
 __all__ = ["KDB", "TAN", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
 
 
-class NotFittedError(NaiveteError, SklearnNotFitted):
+class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
     """The classifier was asked for an answer before it was fitted."""
 
 
@@ -90,13 +98,15 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         smoothing_of(self.smoothing)
         table = table_of(self._checked(X, rows=1))
         _check_size(table)
-        names = {"feature_names_in_": np.array(table.names, object)} if is_frame(X) and all(isinstance(n, str) for n in table.names) else {}
-        classes, labels = _labels(y, len(table))
-        weight = _weight(sample_weight, len(table))
-        if weight is not None and not weight.all():
-            rows = np.flatnonzero(weight)
-            table, labels, weight = table.take(rows), labels[rows], weight[rows]
-        classes, labels = _occurring(classes, labels)
+        names = (
+            {"feature_names_in_": np.array(table.names, object)}
+            if is_frame(X) and all(isinstance(n, str) for n in table.names)
+            else {}
+        )
+        table, values, weight = _usable(
+            table, _label_values(y, len(table)), _weight(sample_weight, len(table)), encoder.unlabelled
+        )
+        classes, labels = _classes(values)
         features = encoder.schema(table, labels, len(classes), weight)
         target = Variable(_free_name(table.names), tuple(classes.tolist()))
         encoded = encode(table, features, unseen=encoder.unseen)
@@ -204,6 +214,19 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.string = True
         return tags
 
+    def _repr_html_(self) -> str:
+        """The network drawn, once there is one; before that, what scikit-learn shows of the parameters."""
+        if not hasattr(self, "network_"):
+            return str(super()._repr_html_inner())
+        from naivete.drawing import svg
+
+        return svg(self.network_, information=self.information_, title=repr(self))
+
+    @property
+    def information_(self) -> dict[Any, float]:
+        """I(X; C) by feature and I(X; Y | C) by arc (parent, child), in bits, as drawings show them."""
+        return {**{x: float(bits) for x, bits in enumerate(self.relevance_)}, **self.arc_information_}
+
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
         return {key: value for key, value in state.items() if key != "_predictor"}
@@ -242,29 +265,26 @@ def _weight(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         raise DataError(f"sample_weight has shape {weight.shape}, X has {rows} rows; one weight for each row is needed")
     wrong = np.flatnonzero(~(weight >= 0) | np.isinf(weight))
     if len(wrong):
-        raise DataError(f"sample_weight, row {wrong[0] + 1}: {weight[wrong[0]]} is not a weight; weights are finite and at least 0")
+        raise DataError(
+            f"sample_weight, row {wrong[0] + 1}: {weight[wrong[0]]} is not a weight; weights are finite and at least 0"
+        )
     if not weight.any():
         raise DataError("sample_weight is zero in every row; there is nothing to learn from")
     return weight
 
 
-def _labels(y: Any, rows: int) -> tuple[NDArray[Any], NDArray[np.int64]]:
-    """The distinct labels, increasing, and the position of every row's label among them."""
-    from sklearn.utils.multiclass import check_classification_targets
+def _label_values(y: Any, rows: int) -> NDArray[Any]:
+    """The label of every row, as one array of one type."""
     from sklearn.utils.validation import column_or_1d
 
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
         raise DataError("y is a table; pass one column of it")
-    values = y if isinstance(y, np.ndarray) else _label_array(y)
-    values = column_or_1d(values, warn=True)
+    values = column_or_1d(y if isinstance(y, np.ndarray) else _label_array(y), warn=True)
     if len(values) != rows:
         raise DataError(f"X and y differ in length: inconsistent numbers of samples: {rows} rows, {len(values)} labels")
-    _check_labels(values)
-    check_classification_targets(values)
-    classes, labels = np.unique(values, return_inverse=True)
-    return classes, labels
+    return np.asarray(values)
 
 
 def _label_array(y: Any) -> NDArray[Any]:
@@ -278,35 +298,50 @@ def _label_array(y: Any) -> NDArray[Any]:
     return np.array(values, dtype=object) if mixed else np.asarray(values)
 
 
-def _check_labels(values: NDArray[Any]) -> None:
-    """Refuse missing labels and labels of several types."""
+def _usable(
+    table: Table, values: NDArray[Any], weight: NDArray[np.float64] | None, unlabelled: str
+) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
+    """The rows to learn from: those with a label and a weight above zero."""
+    without = _unlabelled(values)
+    if len(without) and unlabelled != "drop":
+        listed = ", ".join(str(row + 1) for row in without[:5])
+        raise DataError(
+            f"y has no label in {len(without)} rows, the first are {listed}: {shown(values[without[0]])} (Input y contains NaN, "
+            "infinity or missing values); leave them out yourself or with encoder=Encoder(unlabelled='drop')"
+        )
+    if len(without):
+        warnings.warn(f"{len(without)} rows without a label were left out", NaiveteWarning, stacklevel=3)
+    keep = np.ones(len(values), bool) if weight is None else weight > 0
+    keep[without] = False
+    if not keep.any():
+        raise DataError(f"{table.source}: no row has both a label and a weight above zero; there is nothing to learn from")
+    if keep.all():
+        return table, values, weight
+    return table.take(np.flatnonzero(keep)), values[keep], None if weight is None else weight[keep]
+
+
+def _unlabelled(values: NDArray[Any]) -> NDArray[np.intp]:
+    """The rows without a label."""
+    if values.dtype.kind == "O":
+        return np.flatnonzero([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in values.tolist()])
+    return np.flatnonzero(~np.isfinite(values)) if values.dtype.kind == "f" else np.empty(0, np.intp)
+
+
+def _classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes that occur, increasing, and the rows' codes among them in the narrowest type; several types are refused."""
+    from sklearn.utils.multiclass import check_classification_targets
+
     if values.dtype.kind == "O":
         kinds: dict[str, int] = {}
         for row, value in enumerate(values.tolist()):
-            if value is None or value != value or type(value).__name__ in ("NAType", "NaTType"):
-                raise DataError(_missing_label(row, value))
             kind = "text" if isinstance(value, str) else "truth values" if isinstance(value, (bool, np.bool_)) else "numbers"
             kinds.setdefault(kind, row)
         if len(kinds) > 1:
             listed = " and ".join(f"{kind} (first in row {row + 1}: {shown(values[row])})" for kind, row in kinds.items())
             raise DataTypeError(f"y mixes {listed}; the labels have to be of one type")
-    elif values.dtype.kind == "f":
-        wrong = np.flatnonzero(~np.isfinite(values))
-        if len(wrong):
-            raise DataError(_missing_label(int(wrong[0]), values[wrong[0]]))
-
-
-def _missing_label(row: int, value: object) -> str:
-    return (
-        f"y, row {row + 1}: {shown(value)} is no label (Input y contains NaN, infinity or missing values); "
-        "leave such rows out, for instance with naivete.drop_unlabelled(X, y)"
-    )
-
-
-def _occurring(classes: NDArray[Any], labels: NDArray[np.int64]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The classes that occur in the rows, and the rows' codes among them, in the narrowest type."""
-    present, codes = np.unique(labels, return_inverse=True)
-    return classes[present], codes.astype(narrowest(len(present)))
+    check_classification_targets(values)
+    classes, codes = np.unique(values, return_inverse=True)
+    return classes, codes.astype(narrowest(len(classes)))
 
 
 class Majority(NetworkClassifier):
@@ -415,4 +450,3 @@ class KDB(NetworkClassifier):
         return kdb(
             counts, k=self.k, theta=self.theta, alpha=self.alpha, k_max=self.k_max, smoothing=self.smoothing, prior=self.prior
         )
-

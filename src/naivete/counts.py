@@ -159,7 +159,8 @@ class Counts:
     def _wide_pairs(self, narrow: set[int], missing: NDArray[np.bool_]) -> Iterator[Pairs]:
         """The pairs with a feature of many states, as many tables at once as a quarter of the budget holds."""
         telling = [x for x in self.features if self.variables[x].card > 1]
-        pairs = [(x, y, CLASS) for x in telling for y in telling if x < y and not (x in narrow and y in narrow)]
+        wide = [x for x in telling if x not in narrow]
+        pairs = sorted({family(x, y, CLASS) for x in wide for y in telling if x != y})
         batch: dict[Family, int] = {}
         for at, pair in enumerate(pairs):
             batch[pair] = math.prod(self.cards(pair))

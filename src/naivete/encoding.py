@@ -43,6 +43,7 @@ class Encoder:
         predicting; "state" makes missing a value of the columns in which it occurs.
     unseen : what a value that did not occur in training gets when predicting: "marginalise" treats it as missing with a warning,
         "smooth" the probability that smoothing leaves for it, "error" refuses it.
+    unlabelled : what training rows without a label get: "error" refuses them, "drop" leaves them out and says how many.
     few : the most distinct values that whole numbers may have to be nominal.
     """
 
@@ -50,25 +51,31 @@ class Encoder:
     cut: Cut = mdl
     missing: Literal["omit", "state"] = "omit"
     unseen: Literal["marginalise", "smooth", "error"] = "marginalise"
+    unlabelled: Literal["error", "drop"] = "error"
     few: int = 20
 
     def check(self) -> None:
         """Refuse settings out of their range."""
-        for field, allowed in (("missing", ("omit", "state")), ("unseen", ("marginalise", "smooth", "error"))):
+        choices = {"missing": ("omit", "state"), "unseen": ("marginalise", "smooth", "error"), "unlabelled": ("error", "drop")}
+        for field, allowed in choices.items():
             value = getattr(self, field)
             if value not in allowed:
                 raise ParameterError(f"{field}={shown(value)}: choose one of {', '.join(map(repr, allowed))}")
-        if not callable(self.cut):
+        if not callable(self.cut):  # type: ignore[redundant-expr]
             raise ParameterError(f"cut={shown(self.cut)}: pass mdl, EqualFrequency(bins) or EqualWidth(bins)")
         if not isinstance(self.few, int) or isinstance(self.few, bool) or self.few < 0:
             raise ParameterError(f"few={shown(self.few)}: a whole number, at least 0")
 
-    def schema(self, table: Table, labels: NDArray[Any], classes: int, weight: NDArray[np.float64] | None) -> tuple[Variable, ...]:
+    def schema(
+        self, table: Table, labels: NDArray[Any], classes: int, weight: NDArray[np.float64] | None
+    ) -> tuple[Variable, ...]:
         """The variables of the table's columns, learned from its rows; `labels` are the class codes of the rows."""
         self.check()
         kinds = self._kinds(table)
         seen = _seen_bytes(table.columns)
-        return tuple(self._variable(c, kinds.get(c.name), seen.get(i), labels, classes, weight) for i, c in enumerate(table.columns))
+        return tuple(
+            self._variable(c, kinds.get(c.name), seen.get(i), labels, classes, weight) for i, c in enumerate(table.columns)
+        )
 
     def _kinds(self, table: Table) -> Mapping[Name, Kind]:
         kinds = self.kinds
@@ -78,10 +85,13 @@ class Encoder:
             kinds = dict.fromkeys(table.names, kinds)
         elif not isinstance(kinds, Mapping):
             raise ParameterError(f"kinds={shown(kinds)}: pass 'nominal', 'numeric' or a mapping from column names to these")
+        names = set(table.names)
         for name, kind in kinds.items():
-            if name not in table.names:
-                close = nearest(name, table.names)
-                raise ParameterError(f"kinds: there is no column {shown(name)}" + (f"; did you mean {close[0]!r}?" if close else ""))
+            if name not in names:
+                close = nearest(name, names)
+                raise ParameterError(
+                    f"kinds: there is no column {shown(name)}" + (f"; did you mean {close[0]!r}?" if close else "")
+                )
             if kind not in ("nominal", "numeric"):
                 raise ParameterError(f"kinds: column {shown(name)} is {shown(kind)}; choose 'nominal' or 'numeric'")
         return kinds
@@ -125,7 +135,9 @@ def _occurring(column: Column) -> list[int]:
 
 def _ordered(states: Any) -> tuple[State, ...]:
     """The states in an order that does not depend on the rows: booleans, numbers, text, each increasing."""
-    return tuple(sorted(states, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, "")))
+    return tuple(
+        sorted(states, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, ""))
+    )
 
 
 def _warn_identifier(column: Column, states: Sequence[State], rows: int) -> None:
@@ -145,7 +157,9 @@ def _as_numbers(column: Column) -> NDArray[Any]:
     wrong = next((s for s in column.states if isinstance(s, str)), None)
     if wrong is not None:
         row = int(np.argmax(column.values == column.states.index(wrong)))
-        raise DataError(f"column {shown(column.name)}, row {row + 1}: {shown(wrong)} is not a number, but the column is declared numeric")
+        raise DataError(
+            f"column {shown(column.name)}, row {row + 1}: {shown(wrong)} is not a number, but the column is declared numeric"
+        )
     return np.append(np.array(column.states, np.float64), np.nan)[column.values]  # type: ignore[no-any-return]
 
 
@@ -267,7 +281,9 @@ def _encoded(column: Column, variable: Variable, seen: tuple[State, ...] | None)
         intervals = np.searchsorted(np.array(variable.cuts), numbers.astype(np.float64, copy=False), side="left").astype(dtype)
         intervals[gaps] = absent
         return intervals, np.empty(0, np.int64), bool(gaps.any())
-    codes, missing, wrong = _numeric_states(column.values, variable) if column.states is None else _listed_states(column, variable)
+    codes, missing, wrong = (
+        _numeric_states(column.values, variable) if column.states is None else _listed_states(column, variable)
+    )
     out = codes.astype(dtype)
     if missing is not None:
         out[missing] = absent
@@ -309,5 +325,3 @@ def _listed_states(column: Column, variable: Variable) -> tuple[NDArray[Any], ND
     codes = lut[column.values]
     missing = column.values < 0
     return codes, missing, (codes < 0) & ~missing
-
-

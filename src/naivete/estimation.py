@@ -28,12 +28,12 @@ class Context:
     ----------
     marginal : P(x), the class-free relative frequencies, along the axis of x and broadcast over the others.
     prior : P(c) along the last axis, or 1 for a family without the class.
-    total : the weight of all cases.
+    total : the weight of all cases, a number or broadcast over the axes.
     """
 
     marginal: Numbers
     prior: Numbers
-    total: float
+    total: float | Numbers
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class ClarkNiblett:
         """P(x | parents); uniform where the parents never occur."""
         shares = normalised(n, axis)
         known = n.sum(axis=axis, keepdims=True) > 0
-        return normalised(np.where(n > 0, np.where(known, shares, 0.0), context.prior / max(context.total, 1.0)), axis)
+        return normalised(np.where(n > 0, np.where(known, shares, 0.0), context.prior / np.maximum(context.total, 1.0)), axis)
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def smoothing_of(value: object) -> Smoothing:
         return ClarkNiblett()
     if isinstance(value, str) and word in named:
         kind, usual = named[word]
-        return kind(_amount(number or usual, value))  # type: ignore[no-any-return]
+        return kind(_amount(number or usual, value))  # type: ignore[return-value]
     raise ParameterError(
         f"smoothing={shown(value)}: a pseudo-count (at least 0), or one of 'm-estimate', 'friedman', 'clark-niblett', 'backoff', "
         "the last but one without a number, the others perhaps with one as in 'm-estimate:3'"
@@ -244,4 +244,6 @@ def _sparse_backoff(n: Numbers, configurations: NDArray[np.int32], members: tupl
 def normalised(n: Numbers, axis: int) -> Numbers:
     """Made to sum to one along the axis; uniform where everything is zero."""
     total = n.sum(axis=axis, keepdims=True)
-    return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])  # type: ignore[no-any-return]
+    if total.min(initial=1.0) > 0:
+        return np.divide(n, total)
+    return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])

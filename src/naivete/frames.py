@@ -61,7 +61,7 @@ def _dense(X: Any) -> NDArray[Any]:
     """A sparse matrix as an array of the narrowest type that holds its values exactly."""
     data = X.data if hasattr(X, "data") and isinstance(X.data, np.ndarray) and X.data.dtype != object else X.toarray()
     small = data.dtype.kind in "biuf" and len(data) and np.all((data >= 0) & (data < 255) & (data == np.floor(data)))
-    return X.astype(np.uint8).toarray() if small else X.toarray()  # type: ignore[no-any-return]
+    return np.asarray((X.astype(np.uint8) if small else X).toarray())
 
 
 def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
@@ -140,7 +140,7 @@ def _scalar(value: Any) -> State | None:
         return None
     if isinstance(value, np.generic):
         value = value.item()
-    return str(value) if isinstance(value, str) else value  # type: ignore[no-any-return]
+    return str(value) if isinstance(value, str) else value
 
 
 def _from_text(name: Name, values: Iterable[Any]) -> Column:

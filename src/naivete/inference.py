@@ -89,7 +89,7 @@ class Predictor:
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
         if gaps.all() and not self.network.parents[CLASS]:
-            result[np.logical_and.reduce([_missing(c) for c in codes])] = self.network.cpts[CLASS]
+            result[np.logical_and.reduce([_missing(c) for c in codes])] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
     def _add_sparse(self, joint: Numbers, codes: Codes, x: int) -> None:
@@ -190,9 +190,9 @@ class Predictor:
         return logs.reshape(rows, *cards, -1)
 
 
-def largest(posterior: Numbers) -> NDArray[np.int64]:
+def largest(posterior: Numbers) -> NDArray[np.intp]:
     """The most probable class of each row, the first of equals."""
-    return posterior.argmax(axis=1)
+    return np.argmax(posterior, axis=1)
 
 
 def _with_class(members: Family) -> Family:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -56,8 +56,20 @@ def relevance(counts: Counts) -> Numbers:
     """
     margins = counts.margins()
     logs = _Logs(margins[CLASS,].sum())
-    values = [_informations(logs, margins[x, CLASS][None, None, :, :, None])[0, 0] for x in counts.features]
-    return _settled(np.array(values, np.float64))
+    values = np.zeros(len(counts.features))
+    for features, tables in _by_shape(counts):
+        values[features] = _informations(logs, tables[:, None, :, :, None])[:, 0]
+    return _settled(values)
+
+
+def _by_shape(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    """The tables of the features with the class, those of one shape together.  # (feature, x, class)"""
+    groups: dict[int, list[int]] = {}
+    for x in counts.features:
+        groups.setdefault(counts.variables[x].card, []).append(x)
+    margins = counts.margins()
+    for features in groups.values():
+        yield features, np.stack([margins[x, CLASS] for x in features])
 
 
 def dependence(counts: Counts) -> Numbers:
@@ -71,7 +83,9 @@ def dependence(counts: Counts) -> Numbers:
     margins = counts.margins()
     n = len(counts.features)
     logs = _Logs(margins[CLASS,].sum())
-    alone = np.array([logs.terms(margins[x, CLASS]).sum() for x in counts.features], np.int64)
+    alone = np.zeros(n, np.int64)
+    for features, tables in _by_shape(counts):
+        alone[features] = logs.terms(tables).sum(axis=(1, 2))
     classes = int(logs.terms(margins[CLASS,]).sum())
     matrix = np.zeros((n, n))
     for pairs in counts.pairs():
@@ -109,11 +123,11 @@ def _informations(logs: _Logs, tables: NDArray[Any]) -> Numbers:
     z = x.sum(axis=2)
     share = np.asarray(z.sum(axis=2), np.float64) / logs.total
     parts = logs.sums(tables) - logs.sums(x) - logs.sums(y) + logs.sums(z)
-    return parts / SCALE / np.where(share > 0, share, 1.0)  # type: ignore[no-any-return]
+    return parts / SCALE / np.where(share > 0, share, 1.0)
 
 
 def _settled(values: Numbers) -> Numbers:
-    return np.maximum(np.rint(values * GRID) / GRID, 0.0)  # type: ignore[no-any-return]
+    return np.maximum(np.rint(values * GRID) / GRID, 0.0)
 
 
 class _Logs:
@@ -131,7 +145,7 @@ class _Logs:
 
     def _computed(self, counts: NDArray[Any]) -> NDArray[np.int64]:
         p = np.ascontiguousarray(counts, np.float64) / self.total
-        return np.rint(p * np.log2(np.where(p > 0, p, 1.0)) * SCALE).astype(np.int64)  # type: ignore[no-any-return]
+        return np.rint(p * np.log2(np.where(p > 0, p, 1.0)) * SCALE).astype(np.int64)
 
     def terms(self, counts: NDArray[Any]) -> NDArray[np.int64]:
         """p log2 p of every count."""
@@ -142,4 +156,5 @@ class _Logs:
         lead = min(2, tables.ndim - 1)
         cells = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
         pieces = np.array_split(cells, min(len(cells), 8))
-        return sum(spread(lambda piece: self.terms(piece).sum(axis=0), pieces, work=4 * tables.size))  # type: ignore[arg-type,return-value]
+        sums = spread(lambda piece: self.terms(piece).sum(axis=0), pieces, work=4 * tables.size)
+        return np.add.reduce(sums, dtype=np.int64)

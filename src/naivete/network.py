@@ -49,10 +49,10 @@ class SparseCpt:
         found = self._positions(configurations)
         absent = np.flatnonzero(found < 0)
         tables = self.rows[found] if len(self.rows) else np.empty((len(found), *self.rows.shape[1:]))
-        if len(absent) and isinstance(self.default, SparseCpt):
+        if isinstance(self.default, SparseCpt):
             kept = [self.parents.index(p) for p in self.default.parents]
             tables[absent] = self.default.at(configurations[absent][:, kept])
-        elif len(absent):
+        else:
             tables[absent] = self.default
         return tables
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -102,7 +103,7 @@ def plane_pairs(blocks: Sequence[PlaneBlock], grouped: Sequence[Group]) -> Itera
     for one, two in combinations_with_replacement(grouped, 2):
         for rows, columns in _panels(one, two, len(classes)):
             here, there = one.planes(rows), two.planes(columns)
-            gram = _total(blocks, lambda planes, a=here, b=there: _kernels.gram(planes, a, b))
+            gram = _total(blocks, partial(_kernels.gram, rows=here, columns=there))
             tables = _completed(gram, margins[:, here], margins[:, there], classes, one, two)
             first, second = np.array(one.features[rows]), np.array(two.features[columns])
             yield Pairs(first, second, tables, not (one.gaps or two.gaps))

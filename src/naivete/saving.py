@@ -81,7 +81,9 @@ def model_of(classifier: NetworkClassifier) -> Model:
 def _classifier(model: Model) -> NetworkClassifier:
     if model.kind not in KINDS:
         close = nearest(model.kind, KINDS)
-        raise ModelFileError(f"kind: {shown(model.kind)} is not a classifier of this version" + (f" (like {close[0]!r})" if close else ""))
+        raise ModelFileError(
+            f"kind: {shown(model.kind)} is not a classifier of this version" + (f" (like {close[0]!r})" if close else "")
+        )
     parameters = dict(model.parameters)
     parameters["encoder"] = _encoder(parameters.get("encoder"))
     classifier = KINDS[model.kind](**parameters)
@@ -122,15 +124,24 @@ def _plain_smoothing(value: Any) -> float | str:
 
 
 def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
-    kinds = encoder.kinds if encoder.kinds is None or isinstance(encoder.kinds, str) else [[n, k] for n, k in encoder.kinds.items()]
-    return {"kinds": kinds, "cut": _cut_word(encoder.cut), "missing": encoder.missing, "unseen": encoder.unseen, "few": encoder.few}
+    kinds = (
+        encoder.kinds if encoder.kinds is None or isinstance(encoder.kinds, str) else [[n, k] for n, k in encoder.kinds.items()]
+    )
+    return {
+        "kinds": kinds,
+        "cut": _cut_word(encoder.cut),
+        "missing": encoder.missing,
+        "unseen": encoder.unseen,
+        "unlabelled": encoder.unlabelled,
+        "few": encoder.few,
+    }
 
 
 def _encoder(plain: dict[str, Any] | None) -> Encoder | None:
     if plain is None:
         return None
-    kinds = plain["kinds"] if plain["kinds"] is None or isinstance(plain["kinds"], str) else {n: k for n, k in plain["kinds"]}
-    encoder = Encoder(kinds=kinds, cut=cut_of(plain["cut"]), missing=plain["missing"], unseen=plain["unseen"], few=plain["few"])
+    kinds: Any = plain["kinds"] if plain["kinds"] is None or isinstance(plain["kinds"], str) else dict(plain["kinds"])
+    encoder = Encoder(**{**plain, "kinds": kinds, "cut": cut_of(plain["cut"])})
     encoder.check()
     return encoder
 
@@ -161,4 +172,3 @@ def cut_of(word: str) -> Cut:
         kind = EqualFrequency if name == "frequency" else EqualWidth
         return kind(int(bins)) if bins else kind()
     raise ParameterError(f"cut {shown(word)}: choose mdl, frequency:BINS or width:BINS")
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import reduce
 from typing import Any, Protocol, TypeVar
@@ -17,6 +17,8 @@ __all__ = ["Block", "Cases", "Parts", "added", "combined", "limbs", "summed"]
 T = TypeVar("T")
 Codes = tuple[NDArray[Any], ...]
 LIMB = 32
+Parts = dict[int, NDArray[np.int64]]
+"""Sums of weights as limbs: sum over q of parts[q] * 2**(32 q)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +80,7 @@ def limbs(weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.int64] | N
     return found
 
 
-def combined(parts: Mapping[int, NDArray[np.int64]]) -> NDArray[Any]:
+def combined(parts: Parts) -> NDArray[Any]:
     """The sums that the limbs stand for: int64 where the weights were whole numbers, else float64.
 
     The carries are settled first, so that equal sums give equal floats however they were added up.
@@ -92,11 +94,7 @@ def combined(parts: Mapping[int, NDArray[np.int64]]) -> NDArray[Any]:
         value = parts[q] + carry if q in parts else carry
         carry = value >> LIMB
         total += np.ldexp((value & ((1 << LIMB) - 1)).astype(np.float64), LIMB * q)
-    return total + np.ldexp(carry.astype(np.float64), LIMB * (high + 1))  # type: ignore[no-any-return]
-
-
-Parts = dict[int, NDArray[np.int64]]
-"""Sums of weights as limbs: sum over q of parts[q] * 2**(32 q)."""
+    return total + np.ldexp(carry.astype(np.float64), LIMB * (high + 1))
 
 
 def added(one: Parts, two: Parts) -> Parts:

@@ -12,7 +12,7 @@ from naivete.atomic import atomic_write
 from naivete.errors import ParameterError, nearest, shown
 from naivete.files.arff import read_arff
 from naivete.files.delimited import read_csv
-from naivete.files.opening import Limits, PathLike, opened
+from naivete.files.opening import Limits, PathLike, opened, title
 from naivete.files.parquet import read_parquet, write_parquet
 from naivete.files.tokens import BLANKS
 from naivete.files.writing import write_arff, write_csv
@@ -98,9 +98,8 @@ def write(table: Table, path: PathLike, *, format: Format | None = None, overwri
     """
     chosen = _checked(format) or _named(path)
     if chosen is None:
-        raise ParameterError(
-            f"{shown(os.fspath(path))}: the name does not tell the format; end it in {', '.join(_EXTENSIONS)}, or pass format="
-        )
+        endings = ", ".join(_EXTENSIONS)
+        raise ParameterError(f"{title(path)}: the name does not tell the format; end it in {endings}, or pass format=")
     if chosen == "tsv":
         options.setdefault("delimiter", "\t")
     _WRITERS[chosen](table, path, overwrite=overwrite, **options)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, NoReturn
+from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,23 +96,25 @@ class _Header:
             self._attribute(words)
         elif keyword == "@data":
             if not self.columns:
-                self._refuse("no header: @data before any @attribute; declare the columns first")
+                raise self._error("no header: @data before any @attribute; declare the columns first")
             check_unique(self.names, self.name)
             return True
         else:
-            self._refuse(f"expected @attribute or @data, found {shown(words[0])}")
+            raise self._error(f"expected @attribute or @data, found {shown(words[0])}")
         return False
 
     def _relation(self, keyword: str, words: list[str]) -> None:
         if keyword != "@relation":
-            self._refuse(f"no header: expected @relation, found {shown(words[0])}; begin the file with a line `@relation name`")
+            raise self._error(
+                f"no header: expected @relation, found {shown(words[0])}; begin the file with a line `@relation name`"
+            )
         if len(words) != 2:
-            self._refuse(f"@relation takes one name, found {len(words) - 1} words; put the name in quotes")
+            raise self._error(f"@relation takes one name, found {len(words) - 1} words; put the name in quotes")
         self.related = True
 
     def _attribute(self, words: list[str]) -> None:
         if len(words) < 3 or words[1] in "{}":
-            self._refuse("@attribute needs a name and a type; a name with blanks stands in quotes")
+            raise self._error("@attribute needs a name and a type; a name with blanks stands in quotes")
         if len(self.columns) >= self.limits.columns:
             raise over(f"{self.name}:{self.line}", "columns", self.limits.columns, f"more than {self.limits.columns} columns")
         name = unquoted(words[1])
@@ -128,38 +131,40 @@ class _Header:
             return Text(name, self.name, limits=self.limits)
         if kind == "date":
             return Dates(name, self.name, self._dates(name, words[1:]))
+        problem = f"no type {shown(words[0])}; use numeric, string, date or the values in braces"
         if kind == "relational":
-            self._refuse(
-                f"column {shown(name)}: relational attributes are not supported (line {self.line}); flatten the table first"
-            )
-        self._refuse(f"column {shown(name)}: no type {shown(words[0])}; use numeric, string, date or the values in braces")
+            problem = f"relational attributes are not supported (line {self.line}); flatten the table first"
+        raise self._error(f"column {shown(name)}: {problem}")
 
     def _states(self, name: str, words: list[str]) -> list[str]:
         inner = words[1:-1]
         if words[-1] != "}" or "}" in inner or "{" in inner:
-            self._refuse(f"column {shown(name)}: the list of values is not one pair of braces, closed at the end of the line")
+            raise self._error(
+                f"column {shown(name)}: the list of values is not one pair of braces, closed at the end of the line"
+            )
         if len(inner) > self.limits.states:
             raise over(
                 f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values"
             )
         states = list(map(unquoted, inner))
-        if len(set(states)) < len(states):
-            seen: set[str] = set()
-            twice = next(state for state in states if state in seen or seen.add(state))  # type: ignore[func-returns-value]
-            self._refuse(f"column {shown(name)}: value {shown(twice)} is declared twice; remove one")
+        first = {state: at for at, state in reversed(list(enumerate(states)))}
+        if len(first) < len(states):
+            twice = next(state for at, state in enumerate(states) if first[state] < at)
+            raise self._error(f"column {shown(name)}: value {shown(twice)} is declared twice; remove one")
         return states
 
     def _dates(self, name: str, words: list[str]) -> Callable[[str], float]:
         if len(words) > 1:
-            self._refuse(f"column {shown(name)}: a date takes one pattern; put it in quotes")
+            raise self._error(f"column {shown(name)}: a date takes one pattern; put it in quotes")
         pattern = unquoted(words[0]) if words else ISO
         try:
             return date_reader(pattern)
         except ValueError as error:
-            self._refuse(f"column {shown(name)}: the date pattern {shown(pattern)} {error}; declare the column as string")
+            problem = f"column {shown(name)}: the date pattern {shown(pattern)} {error}; declare the column as string"
+            raise self._error(problem) from error
 
-    def _refuse(self, problem: str) -> NoReturn:
-        raise DataError(f"{self.name}:{self.line}: {problem}")
+    def _error(self, problem: str) -> DataError:
+        return DataError(f"{self.name}:{self.line}: {problem}")
 
 
 class _Rows:
@@ -228,7 +233,7 @@ class _Rows:
         return row, weight
 
     def _dense(self, words: list[str], place: str) -> list[str]:
-        if words[:1] == [","] or any(a == b == "," for a, b in zip(words, words[1:], strict=False)):
+        if words[:1] == [","] or any(a == b == "," for a, b in pairwise(words)):
             raise DataError(f"{place}: an empty cell; write ? for a missing value, '' for an empty text")
         row = [word for word in words if word != ","]
         if "{" in row or "}" in row:

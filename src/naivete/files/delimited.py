@@ -35,8 +35,8 @@ def read_csv(
 ) -> Table:
     """The table of a delimited text file with a header, gzipped or not.
 
-    A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point numbers if
-    every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`, `None`, `True` are
+    A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point
+    numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`, `None`, `True` are
     texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines are allowed at the end
     only.
 
@@ -90,7 +90,7 @@ def is_tabbed(path: PathLike) -> bool:
 
 def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter, if it can be one."""
-    if delimiter is None or (isinstance(delimiter, str) and len(delimiter) == 1 and delimiter not in '"\r\n\0'):
+    if delimiter is None or (len(delimiter) == 1 and delimiter not in '"\r\n\0'):
         return delimiter
     raise ParameterError(f"delimiter={shown(delimiter)} has to be one character, not a quote or a line end")
 

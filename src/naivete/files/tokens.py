@@ -57,9 +57,7 @@ def _closing(line: str, start: int) -> int:
         if stop.group() != "\\":
             return stop.end()
         position = stop.end() + 1
-    raise Malformed(
-        f"the quote {line[start]} is never closed; close it, or write \\{line[start]} inside quotes for the character itself"
-    )
+    raise Malformed(f"the quote {line[start]} is never closed; close it, or write \\{line[start]} for the character")
 
 
 def _check_apart(line: str, start: int, end: int, word: str) -> None:
@@ -67,9 +65,7 @@ def _check_apart(line: str, start: int, end: int, word: str) -> None:
     after = line[end : end + 1]
     if word or (after and (after in _STOPS or _WORD.match(after))):
         text = f"{word}{line[start:end]}{after}"
-        raise Malformed(
-            f"a quote inside a value: {text[:60]!r}; put the whole value in quotes, with a backslash before quotes in it"
-        )
+        raise Malformed(f"a quote inside a value: {text[:60]!r}; put the whole value in quotes, inner quotes after a backslash")
 
 
 def single(raw: str) -> bool:

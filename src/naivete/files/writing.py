@@ -173,9 +173,7 @@ def _check_numbers(column: Column, place: str) -> None:
     if values.dtype.kind not in "iuf":
         raise DataTypeError(f"{place} holds values of type {values.dtype}; make them numbers or texts")
     if np.isinf(values).any():
-        raise DataError(
-            f"{place}, row {int(np.flatnonzero(np.isinf(values))[0]) + 1}: an infinite value; make it missing or finite"
-        )
+        raise DataError(f"{place}, row {int(np.isinf(values).argmax()) + 1}: an infinite value; make it missing or finite")
     if values.dtype.kind in "iu" and len(values) and (int(values.max()) > _WIDEST or int(values.min()) < -_WIDEST):
         raise DataError(f"{place} has integers beyond 2 to the power of 53, which would not come back exactly; make them texts")
 

@@ -84,7 +84,7 @@ def best(values: Numbers, among: NDArray[np.int64], count: int) -> list[int]:
     if len(among) > 4 * count:
         among = among[own >= np.partition(own, len(own) - count)[len(own) - count]]
         own = values[among]
-    return among[np.argsort(-own, kind="stable")[:count]].tolist()
+    return [int(x) for x in among[np.argsort(-own, kind="stable")[:count]]]
 
 
 def _taken(
