@@ -24,18 +24,24 @@ INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "src/naivete/_kernels.c")
 COMMANDS = {
     "demo": ("the spectrum on embedded data, with a page to look at", [["-m", "naivete", "demo"]]),
     "test": ("the tests, in parallel", [["-m", "pytest", "-n", "auto", "--dist", "worksteal", "-q"]]),
-    "lint": ("ruff, mypy and the import contract", [
-        ["-m", "ruff", "check", "."],
-        ["-m", "ruff", "format", "--check", "."],
-        ["-m", "mypy"],
-        ["-c", "import sys; from importlinter.cli import lint_imports_command as go; sys.exit(go())"],
-    ]),
-    "coverage": ("the tests with branch coverage", [
-        ["-m", "coverage", "erase"],
-        ["-m", "coverage", "run", "-m", "pytest", "-q"],
-        ["-m", "coverage", "combine"],
-        ["-m", "coverage", "report"],
-    ]),
+    "lint": (
+        "ruff, mypy and the import contract",
+        [
+            ["-m", "ruff", "check", "."],
+            ["-m", "ruff", "format", "--check", "."],
+            ["-m", "mypy"],
+            ["-c", "import sys; from importlinter.cli import lint_imports_command as go; sys.exit(go())"],
+        ],
+    ),
+    "coverage": (
+        "the tests with branch coverage",
+        [
+            ["-m", "coverage", "erase"],
+            ["-m", "coverage", "run", "-m", "pytest", "-q"],
+            ["-m", "coverage", "combine"],
+            ["-m", "coverage", "report"],
+        ],
+    ),
     "fuzz": ("50,000 mutated inputs for every reader and the loader", [["-m", "tests.fuzz"]]),
     "bench": ("the benchmarks against the peers", [["-m", "benchmarks"]]),
     "run": ("naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),

@@ -55,7 +55,7 @@ Result = TypeVar("Result")
 
 WORD = 64
 PADDING = 8  # the words of a class are a multiple of this, so that a vector never reaches into the next class
-AT_ONCE = 1 << int(os.environ.get('AO', '16'))  # words of an operation of numpy: more would not stay in the cache
+AT_ONCE = 1 << 19  # words of one numpy operation: enough for threads not to wait for each other, few enough for the cache
 SERIAL = 1 << 18  # a job of fewer elementary steps is done before a thread would have woken up
 
 
@@ -292,6 +292,12 @@ def _remembered(done: int) -> None:
         raise MemoryError("no memory for a block of rows")
 
 
+def _total(private: NDArray[Any]) -> NDArray[Any]:
+    """The sum of what the threads counted."""
+    total: NDArray[Any] = private[0] if len(private) == 1 else private.sum(axis=0, dtype=private.dtype)
+    return total
+
+
 def _ranges(count: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
     """The numbers below count in so many ranges of about the same size, which begin at multiples."""
     step = max(multiple, -(-count // max(1, parts) // multiple) * multiple)
@@ -339,27 +345,22 @@ def _scatter_c(library: _Library, codes: Codes, layout: Layout, weight: NDArray[
     parts = _ranges(rows, workers, 4096)
     private = np.zeros((max(1, len(parts)), layout.size), np.int64)
     spread(lambda i: fill(private[i], 0, families, *parts[i]), range(len(parts)), work)
-    return private[0] if len(private) == 1 else private.sum(axis=0)
+    return _total(private)
 
 
 def _scatter_numpy(codes: Codes, layout: Layout, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    rows, families = len(codes[0]), len(layout.families)
     counts = np.zeros(layout.size, np.int64)
+    tables = list(zip(layout.families, layout.offsets.tolist(), layout.sizes, strict=True))
     block = min(max(8192, 4 * max(layout.sizes, default=1)), 1 << 20)
-
-    def fill(part: tuple[int, int]) -> None:
-        for lo in range(0, rows, block):
-            some = _Block(codes, slice(lo, lo + block))
-            for index in range(*part):
-                family, start, size = layout.families[index], int(layout.offsets[index]), layout.sizes[index]
-                address, missing = some.address(family, layout.strides(family), size)
-                heavy = None if weight is None else weight[lo : lo + block]
-                if missing is not None:
-                    address, heavy = address[~missing], None if heavy is None else heavy[~missing]
+    for lo in range(0, len(codes[0]), block):  # in one thread: bincount keeps the others waiting
+        part, heavy = _Block(codes, slice(lo, lo + block)), None if weight is None else weight[lo : lo + block]
+        for family, start, size in tables:
+            address, missing = part.address(family, layout.strides(family), size)
+            if missing is None:
                 counts[start : start + size] += _histogram(address, heavy, size)
-
-    work = rows * families
-    fill((0, families))
+            else:
+                there = ~missing
+                counts[start : start + size] += _histogram(address[there], None if heavy is None else heavy[there], size)
     return counts
 
 
@@ -526,9 +527,9 @@ def pack(codes: Codes, cards: Sequence[int], missing: Sequence[bool], labels: ND
         planes = _room(first, counts)
         _pack_numpy(codes, cards, missing, order, planes)
     else:
-        order, counts = _class_order_c(library, labels, classes)
+        rows, counts = _class_order_c(library, labels, classes)
         planes = _room(first, counts)
-        _pack_c(library, codes, cards, missing, order, planes)
+        _pack_c(library, codes, cards, missing, rows, planes)
     return planes
 
 
@@ -686,7 +687,7 @@ def _gram_c(library: _Library, planes: Planes, rows: range, columns: range) -> N
     parts = _ranges(width, threads(), PADDING)
     private = np.zeros((len(parts), *shape), np.int32)
     spread(lambda i: fill(private[i], (0, shape[1]), parts[i]), range(len(parts)), work)
-    return private.sum(axis=0, dtype=np.int32)
+    return _total(private)
 
 
 def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
@@ -694,7 +695,9 @@ def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32
     longest = min(512, int(np.diff(planes.bounds).max(initial=1)))
     wide = max(1, min(len(columns), AT_ONCE // longest))
     high = max(1, min(len(rows), AT_ONCE // (wide * longest)))
-    spans = [(c, lo, min(lo + 512, end)) for c, (at, end) in enumerate(pairwise(planes.bounds.tolist())) for lo in range(at, end, 512)]
+    spans = [
+        (c, lo, min(lo + 512, end)) for c, (at, end) in enumerate(pairwise(planes.bounds.tolist())) for lo in range(at, end, 512)
+    ]
 
     def fill(strip: tuple[int, int]) -> None:
         top, bottom = strip
@@ -745,7 +748,7 @@ def _seen_c(library: _Library, columns: Codes) -> list[NDArray[np.bool_]]:
         _remembered(library.seen(_address(struct), len(held), *parts[i], _address(found[i])))
 
     spread(fill, range(len(parts)), rows * len(held))
-    return list(found.any(axis=0))
+    return list(np.logical_or.reduce(found, axis=0))
 
 
 def _seen_numpy(columns: Codes) -> list[NDArray[np.bool_]]:

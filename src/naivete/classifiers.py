@@ -157,7 +157,8 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return table
         if len(table.columns) != self.n_features_in_:
             raise DataError(
-                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} features as input"
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting {self.n_features_in_} features "
+                "as input"
             )
         if framed != self._framed:
             here, there = ("has feature names", "without") if framed else ("does not have valid feature names", "with")
@@ -196,7 +197,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log P(class | row).  # (row, class)"""
         with np.errstate(divide="ignore"):
-            return np.log(self._answer(X)[0])  # type: ignore[no-any-return]
+            return np.log(self._answer(X)[0])
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log P(row, class), missing values summed out.  # (row, class)"""

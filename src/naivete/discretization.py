@@ -59,7 +59,12 @@ def _best_split(below: Numbers) -> int | None:
     sides = [whole, left[best], right[best]]
     classes = [int(np.count_nonzero(side > 0)) for side in sides]
     entropies = [float(_weighted_entropy(side) / max(side.sum(), 1e-300)) for side in sides]
-    penalty = np.log2(3.0 ** min(classes[0], 600) - 2) - classes[0] * entropies[0] + classes[1] * entropies[1] + classes[2] * entropies[2]
+    penalty = (
+        np.log2(3.0 ** min(classes[0], 600) - 2)
+        - classes[0] * entropies[0]
+        + classes[1] * entropies[1]
+        + classes[2] * entropies[2]
+    )
     gain = whole_entropy - expected[best]
     return best + 1 if gain > (np.log2(total - 1) + penalty) / total else None
 
@@ -67,12 +72,12 @@ def _best_split(below: Numbers) -> int | None:
 def _weighted_entropy(table: Numbers) -> Numbers:
     """Weight times class entropy in bits, over the last axis."""
     total = table.sum(axis=-1)
-    return _xlogx(total) - _xlogx(table).sum(axis=-1)
+    return np.subtract(_xlogx(total), _xlogx(table).sum(axis=-1))
 
 
 def _xlogx(x: Numbers) -> Numbers:
     x = np.asarray(x, np.float64)
-    return x * np.log2(np.where(x > 0, x, 1.0))  # type: ignore[no-any-return]
+    return x * np.log2(np.where(x > 0, x, 1.0))
 
 
 def midpoint(low: float, high: float) -> float:

@@ -61,9 +61,9 @@ class Encoder:
             value = getattr(self, field)
             if value not in allowed:
                 raise ParameterError(f"{field}={shown(value)}: choose one of {', '.join(map(repr, allowed))}")
-        if not callable(self.cut):  # type: ignore[redundant-expr]
+        if not callable(self.cut):
             raise ParameterError(f"cut={shown(self.cut)}: pass mdl, EqualFrequency(bins) or EqualWidth(bins)")
-        if not isinstance(self.few, int) or isinstance(self.few, bool) or self.few < 0:
+        if type(self.few) is not int or self.few < 0:
             raise ParameterError(f"few={shown(self.few)}: a whole number, at least 0")
 
     def schema(
@@ -113,7 +113,7 @@ class Encoder:
             _warn_identifier(column, states, len(column))
             return Variable(column.name, states, missing=missing, other=other)
         numbers = _as_numbers(column)
-        if seen is None and (kind == "nominal" or kind is None and _whole(numbers)):
+        if seen is None and (kind == "nominal" or (kind is None and _whole(numbers))):
             seen = _distinct(numbers, None if kind == "nominal" else self.few)
         if kind == "nominal" or (kind is None and seen is not None and len(seen) <= self.few):
             assert seen is not None

@@ -226,7 +226,9 @@ def _sparse_cpt(
     return SparseCpt(configurations, how(n, 1, context), how(nothing, 1, context)[0], members)
 
 
-def _sparse_backoff(n: Numbers, configurations: NDArray[np.int32], members: tuple[int, ...], parents: Sequence[int], m: float) -> SparseCpt:
+def _sparse_backoff(
+    n: Numbers, configurations: NDArray[np.int32], members: tuple[int, ...], parents: Sequence[int], m: float
+) -> SparseCpt:
     """A sparse table whose default is the table of the next shorter context, and so on; the class is the last parent to go."""
     kept = [i for i, p in enumerate(members) if p != parents[-1]]
     if not kept:
@@ -245,5 +247,5 @@ def normalised(n: Numbers, axis: int) -> Numbers:
     """Made to sum to one along the axis; uniform where everything is zero."""
     total = n.sum(axis=axis, keepdims=True)
     if total.min(initial=1.0) > 0:
-        return np.divide(n, total)
+        return np.asarray(n / total)
     return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])

@@ -121,7 +121,8 @@ def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
     row = next(i for i, v in enumerate(values) if type(v) is t)
     kind = "M" if "date" in t.__name__.lower() or "time" in t.__name__.lower() else "O"
     raise DataTypeError(
-        f"{source}: column {shown(name)}, row {row + 1}: {shown(values[row])} is of type {t.__name__} (argument must be a string or a real number); {_advice(kind)}"
+        f"{source}: column {shown(name)}, row {row + 1}: {shown(values[row])} is of type {t.__name__} "
+        f"(argument must be a string or a real number); {_advice(kind)}"
     )
 
 
@@ -129,8 +130,8 @@ def _numbers(name: Name, values: list[Any], source: str) -> NDArray[np.float64]:
     for row, value in enumerate(values):
         if isinstance(value, numbers.Integral) and abs(int(value)) > WIDEST_INTEGER:
             raise DataError(
-                f"{source}: column {shown(name)}, row {row + 1}: {shown(value)} is beyond 2**53 and would lose digits as a number; "
-                "pass such identifiers as text"
+                f"{source}: column {shown(name)}, row {row + 1}: {shown(value)} is beyond 2**53 and would lose "
+                "digits as a number; pass such identifiers as text"
             )
     return _finite(name, np.array([math.nan if _is_missing(v) else float(v) for v in values], np.float64), source)
 
@@ -178,7 +179,11 @@ def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
         return _from_categories(name, series, source)
     if dtype == nw.Boolean:
         values = series.to_list()
-        return Column(name, np.array(values, np.bool_)) if None not in values and not _any_na(values) else _from_objects(name, values, source)
+        return (
+            Column(name, np.array(values, np.bool_))
+            if None not in values and not _any_na(values)
+            else _from_objects(name, values, source)
+        )
     if dtype.is_integer():
         return Column(name, series.to_numpy()) if series.null_count() == 0 else _from_objects(name, series.to_list(), source)
     if dtype.is_float():

@@ -64,7 +64,7 @@ class Predictor:
         return [x for x in self.network.features if isinstance(self.network.cpts[x], SparseCpt)]
 
     def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
-        """log P(row, class) of every row and class; -inf where impossible; `gaps` are the features with missing values.  # (row, class)"""
+        """log P(row, class), -inf where impossible; `gaps` says which features have missing values.  # (row, class)"""
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for x in self._sparse:
             self._add_sparse(joint, codes, x)
@@ -192,7 +192,7 @@ class Predictor:
 
 def largest(posterior: Numbers) -> NDArray[np.intp]:
     """The most probable class of each row, the first of equals."""
-    return np.argmax(posterior, axis=1)
+    return np.asarray(posterior.argmax(axis=1))
 
 
 def _with_class(members: Family) -> Family:

@@ -157,4 +157,4 @@ class _Logs:
         cells = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
         pieces = np.array_split(cells, min(len(cells), 8))
         sums = spread(lambda piece: self.terms(piece).sum(axis=0), pieces, work=4 * tables.size)
-        return np.add.reduce(sums, dtype=np.int64)
+        return np.asarray(np.add.reduce(sums))

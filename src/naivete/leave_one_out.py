@@ -17,7 +17,17 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete.cases.base import LIMB, Block, limbs
 from naivete.counts import Counts, SparseTable, Table
-from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, estimate, grouped_counts, normalised, smoothing_of
+from naivete.estimation import (
+    Backoff,
+    Context,
+    Smoothing,
+    backed_off,
+    checked_prior,
+    estimate,
+    grouped_counts,
+    normalised,
+    smoothing_of,
+)
 from naivete.inference import Predictor
 from naivete.network import SparseCpt, Structure
 from naivete.variables import CLASS, family
@@ -30,7 +40,9 @@ IMPOSSIBLE = -1e4
 STEP = 30
 
 
-def leave_one_out(counts: Counts, structure: Structure, smoothing: object = 1.0, *, prior: Sequence[float] | None = None) -> Numbers:
+def leave_one_out(
+    counts: Counts, structure: Structure, smoothing: object = 1.0, *, prior: Sequence[float] | None = None
+) -> Numbers:
     """P(class | row) of every training row, estimated from all other rows; the structure stays as given.  # (row, class)"""
     nested = {x: parents for x, parents in structure.items() if x != CLASS}
     full = np.array([[len(_features(nested[x])) for x in counts.features]])
@@ -114,7 +126,8 @@ class _Left:
         self.classes = classes.astype(np.float64)
         self.prior = None if prior is None else checked_prior(prior, len(classes))
         self.lookups = {
-            (x, q): _lookup(tables[members], x, self.parents[x][:q], counts.variables[x].card) for (x, q), members in wanted.items()
+            (x, q): _lookup(tables[members], x, self.parents[x][:q], counts.variables[x].card)
+            for (x, q), members in wanted.items()
         }
         self.gaps = counts.cases.gaps
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
@@ -123,7 +136,8 @@ class _Left:
     def _predictors(self, counts: Counts, prior: Sequence[float] | None) -> list[Predictor]:
         """For rows with missing values: the candidates' networks, whose tables such a row has no part in where it counts."""
         structures = (
-            {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(candidate)}} for candidate in self.candidates.tolist()
+            {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(candidate)}}
+            for candidate in self.candidates.tolist()
         )
         return [Predictor(estimate(counts, structure, self.how, prior=prior)) for structure in structures]
 

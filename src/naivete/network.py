@@ -183,7 +183,9 @@ def topological(parents: Structure) -> tuple[int, ...]:
 def _check_structure(variables: Variables, parents: Structure) -> None:
     expected = {*range(len(variables) - 1), CLASS}
     if set(parents) != expected:
-        raise DataError(f"network: parents are needed for each of {len(variables)} variables, class included; got {shown(sorted(parents))}")
+        raise DataError(
+            f"network: parents are needed for each of {len(variables)} variables, class included; got {shown(sorted(parents))}"
+        )
     for v, own in parents.items():
         unknown = [p for p in own if p not in expected]
         if unknown:

@@ -17,7 +17,7 @@ from naivete.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.model_file import Model, fingerprint, read_model, write_model
 from naivete.variables import CLASS
 
-__all__ = ["KINDS", "cut_of", "load", "model_of", "model_hash", "save"]
+__all__ = ["KINDS", "cut_of", "load", "model_hash", "model_of", "save"]
 
 KINDS: dict[str, type[NetworkClassifier]] = {
     "majority": classifiers.Majority,
@@ -168,7 +168,7 @@ def cut_of(word: str) -> Cut:
     name, _, bins = str(word).partition(":")
     if name == "mdl" and not bins:
         return mdl
-    if name in ("frequency", "width") and (not bins or bins.isdecimal() and 0 < int(bins) < 10_000):
+    if name in ("frequency", "width") and (not bins or (bins.isdecimal() and 0 < int(bins) < 10_000)):
         kind = EqualFrequency if name == "frequency" else EqualWidth
         return kind(int(bins)) if bins else kind()
     raise ParameterError(f"cut {shown(word)}: choose mdl, frequency:BINS or width:BINS")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 from naivete.errors import DataError, shown
@@ -70,7 +71,7 @@ def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
         return ("any",)
     shortest = [f"{c:.6g}" for c in cuts]
     text = shortest if len(set(shortest)) == len(cuts) else [repr(c) for c in cuts]
-    inner = (f"{a} .. {b}" for a, b in zip(text, text[1:], strict=False))
+    inner = (f"{a} .. {b}" for a, b in pairwise(text))
     return (f"<= {text[0]}", *inner, f"> {text[-1]}")
 
 

@@ -24,15 +24,16 @@ def majority(counts: Counts, *, smoothing: object = 1.0, prior: Sequence[float] 
     ----------
     Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
     """
-    return estimate(counts, {CLASS: (), **{x: () for x in counts.features}}, smoothing, prior=prior)
+    return estimate(counts, {CLASS: (), **dict.fromkeys(counts.features, ())}, smoothing, prior=prior)
 
 
 def lookup(counts: Counts, *, prior: Sequence[float] | None = None) -> Network:
     """The joint table of all features with the class: a case gets the classes of the training cases that equal it.
 
-    Each feature has the class and all features before it as parents, and nothing is smoothed, so that the product of the tables is
-    the relative frequency of the row in the class. A row that never occurred has probability zero in every class, each by exactly
-    one factor, and is answered by the class frequencies. With missing values, the cases that agree in the known ones count.
+    Each feature has the class and all features before it as parents, and nothing is smoothed, so that the product of the
+    tables is the relative frequency of the row in the class. A row that never occurred has probability zero in every class,
+    each by exactly one factor, and is answered by the class frequencies. With missing values, the cases that agree in the
+    known ones count.
 
     Parameters
     ----------

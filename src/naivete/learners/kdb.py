@@ -118,7 +118,7 @@ def _taken(
 
 
 def _thresholds(bits: list[Numbers], size: int) -> list[float]:
-    """Thresholds that keep different sets of the best `size` arcs of each feature, from none to all; evenly thinned out if many."""
+    """Thresholds that keep different sets of the best `size` arcs of each feature, from none to all; thinned out if many."""
     found = np.unique(np.concatenate([b[:size] for b in bits])) if bits else np.empty(0)
     if len(found) > THETAS:
         found = found[np.linspace(0, len(found) - 1, THETAS).astype(int)]

@@ -21,4 +21,4 @@ def naive(counts: Counts, *, smoothing: object = 1.0, prior: Sequence[float] | N
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
     """
-    return estimate(counts, {CLASS: (), **{x: (CLASS,) for x in counts.features}}, smoothing, prior=prior)
+    return estimate(counts, {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}, smoothing, prior=prior)

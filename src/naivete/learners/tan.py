@@ -17,9 +17,7 @@ from naivete.variables import CLASS
 __all__ = ["tan"]
 
 
-def tan(
-    counts: Counts, *, root: int | None = None, smoothing: object = 1.0, prior: Sequence[float] | None = None
-) -> Network:
+def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, prior: Sequence[float] | None = None) -> Network:
     """A tree augmented network: every feature but the root has the class and one other feature as parents.
 
     The tree is the maximum spanning tree over I(X; Y | C), which makes the network the most likely of its kind, directed away

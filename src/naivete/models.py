@@ -1,0 +1,144 @@
+"""Models as text, the same everywhere: `nb`, `tan`, `kdb:k=2,theta=0.03`, `majority`, `lookup`; to a classifier and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from naivete.errors import ParameterError, nearest, shown
+
+if TYPE_CHECKING:
+    from naivete.classifiers import NetworkClassifier
+    from naivete.encoding import Encoder
+
+__all__ = ["PARAMETERS", "Spec", "classifier_of", "parsed", "spec_of", "split"]
+
+PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "majority": ("smoothing",),
+        "lookup": (),
+        "nb": ("smoothing",),
+        "tan": ("root", "smoothing"),
+        "kdb": ("k", "theta", "alpha", "k_max", "smoothing"),
+    }
+)
+"""The words for the classifiers, and the parameters that a model written as text may set."""
+
+_ALIASES: Final = {"naive": "nb", "naivebayes": "nb", "naive-bayes": "nb", "bayes": "nb", "zeror": "majority", "dummy": "majority"}
+_ALWAYS: Final = {"kdb": ("k",)}
+"""Parameters that are written even where they have their usual value."""
+
+Value = int | float | str
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A model and its parameters; as text, what `parsed` reads."""
+
+    word: str
+    parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    def __str__(self) -> str:
+        listed = ",".join(f"{name}={value}" for name, value in self.parameters.items())
+        return f"{self.word}:{listed}" if listed else self.word
+
+
+def parsed(text: str) -> Spec:
+    """The model that a text stands for.
+
+    >>> parsed("kdb:k=2,theta=0.03")
+    Spec(word='kdb', parameters={'k': 2, 'theta': 0.03})
+    """
+    word, colon, rest = text.strip().partition(":")
+    word = word.strip().lower()
+    if word not in PARAMETERS:
+        raise ParameterError(f"model {shown(text)}: there is no model {shown(word)}; {_meant(word, PARAMETERS, _ALIASES.get(word))}")
+    if colon and not rest.strip():
+        raise ParameterError(f"model {shown(text)}: nothing follows the colon; write for instance kdb:k=2,theta=0.03")
+    parameters: dict[str, Value] = {}
+    for part in rest.split(",") if rest else []:
+        name, value = _parameter(text, word, part)
+        if name in parameters:
+            raise ParameterError(f"model {shown(text)}: the parameter {shown(name)} is given twice")
+        parameters[name] = value
+    return Spec(word, parameters)
+
+
+def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
+    name, equals, value = (piece.strip() for piece in part.partition("="))
+    if name not in PARAMETERS[word]:
+        if not PARAMETERS[word]:
+            raise ParameterError(f"model {shown(text)}: {word} has no parameters; write {word}")
+        raise ParameterError(f"model {shown(text)}: {word} has no parameter {shown(name)}; {_meant(name, PARAMETERS[word])}")
+    if not equals or not value:
+        raise ParameterError(f"model {shown(text)}: the parameter {name} has no value; write {name}=VALUE")
+    return name, _value(value)
+
+
+def _meant(word: str, known: Iterable[str], alias: str | None = None) -> str:
+    close = [alias] if alias else nearest(word, known)
+    return f"did you mean {' or '.join(close)}?" if close else f"choose among {', '.join(known)}"
+
+
+def _value(text: str) -> Value:
+    """A whole number, a number, or a word."""
+    try:
+        return int(text)
+    except ValueError:
+        pass  # perhaps another number
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def split(texts: Iterable[str]) -> list[Spec]:
+    """The models of some arguments, each with one model or with several between semicolons or commas.
+
+    A piece like `theta=0.03` between commas belongs to the model before it.
+
+    >>> [str(spec) for spec in split(["nb,kdb:k=1,theta=0.03,tan", "kdb:k=2; majority"])]
+    ['nb', 'kdb:k=1,theta=0.03', 'tan', 'kdb:k=2', 'majority']
+    """
+    pieces: list[str] = []
+    for text in texts:
+        for group in filter(str.strip, text.split(";")):
+            for i, piece in enumerate(group.split(",")):
+                if i and "=" in piece.partition(":")[0]:
+                    pieces[-1] += f",{piece}"
+                elif piece.strip():
+                    pieces.append(piece)
+    if not pieces:
+        raise ParameterError(f"no model is given; choose among {', '.join(PARAMETERS)}")
+    specs = {str(spec): spec for spec in map(parsed, pieces)}
+    return list(specs.values())
+
+
+def classifier_of(model: Spec | str, *, encoder: Encoder | None = None) -> NetworkClassifier:
+    """The classifier, not fitted yet, of a model.
+
+    >>> classifier_of("kdb:k=1")
+    KDB(k=1)
+    """
+    from naivete.saving import KINDS
+
+    spec = parsed(model) if isinstance(model, str) else model
+    return KINDS[spec.word](encoder=encoder, **spec.parameters)
+
+
+def spec_of(classifier: NetworkClassifier) -> Spec:
+    """The model of a classifier, with the parameters that differ from the usual ones and can be written as text.
+
+    >>> str(spec_of(classifier_of("kdb:theta=0.03")))
+    'kdb:k=2,theta=0.03'
+    """
+    from naivete.saving import KINDS
+
+    word = next((word for word, kind in KINDS.items() if type(classifier) is kind), None)
+    if word is None:
+        raise ParameterError(f"{shown(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
+    usual, own = KINDS[word]().get_params(deep=False), classifier.get_params(deep=False)
+    told = {name: own[name] for name in PARAMETERS[word] if own[name] != usual[name] or name in _ALWAYS.get(word, ())}
+    return Spec(word, told)
