@@ -8,6 +8,7 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +25,13 @@ def compile_kernels(root: Path) -> bool:
     target.unlink(missing_ok=True)
     if os.environ.get("NAIVETE_NO_COMPILER"):
         return False
-    for name in (os.environ.get("CC", ""), "cc", "gcc", "clang"):
+    for name, extra in product((os.environ.get("CC", ""), "cc", "gcc", "clang"), ([], ["-DPLAIN"])):
         compiler = shutil.which(name) if name else None
         if compiler is None:
             continue
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             built = Path(folder) / target.name
-            command = [compiler, *FLAGS, str(root / SOURCE), "-o", str(built), "-lm"]
+            command = [compiler, *FLAGS, *extra, str(root / SOURCE), "-o", str(built), "-lm"]
             if subprocess.run(command, capture_output=True, check=False).returncode == 0:
                 built.replace(target)
                 return True

@@ -41,10 +41,64 @@ CSV = (
     gzip.compress(b"a,b\n1,2\n", mtime=0),
 )
 TOKENS = (
-    *(b"'", b'"', b"\\", b"{", b"}", b"%", b",", b";", b"\t", b"|", b"\n", b"\r", b"\r\n", b" ", b"?", b"\x00", b"\xff", b"\xef\xbb\xbf"),
-    *(b"@relation r", b"@attribute a {", b"@attribute b numeric\n", b"@attribute c relational\n", b"@data\n", b"@end", b"{1 x}", b", {5}"),
-    *(b"nan", b"inf", b"1e999", b"-0", b"00", b"9" * 400, b"0x1p3", b"1_0", b"\xd9\xa3", b"\\u001E", b"\\101", b'""', b"''", b'"""'),
-    *(b"date", b"date 'yyyy'", b"date '''''", b"\xf0\x9f\x98\x80", b"\xc2\x85", b"\xe2\x80\xa8", b"\x1f\x8b", b"PAR1", b"[" * 50, b"{" * 50),
+    *(
+        b"'",
+        b'"',
+        b"\\",
+        b"{",
+        b"}",
+        b"%",
+        b",",
+        b";",
+        b"\t",
+        b"|",
+        b"\n",
+        b"\r",
+        b"\r\n",
+        b" ",
+        b"?",
+        b"\x00",
+        b"\xff",
+        b"\xef\xbb\xbf",
+    ),
+    *(
+        b"@relation r",
+        b"@attribute a {",
+        b"@attribute b numeric\n",
+        b"@attribute c relational\n",
+        b"@data\n",
+        b"@end",
+        b"{1 x}",
+        b", {5}",
+    ),
+    *(
+        b"nan",
+        b"inf",
+        b"1e999",
+        b"-0",
+        b"00",
+        b"9" * 400,
+        b"0x1p3",
+        b"1_0",
+        b"\xd9\xa3",
+        b"\\u001E",
+        b"\\101",
+        b'""',
+        b"''",
+        b'"""',
+    ),
+    *(
+        b"date",
+        b"date 'yyyy'",
+        b"date '''''",
+        b"\xf0\x9f\x98\x80",
+        b"\xc2\x85",
+        b"\xe2\x80\xa8",
+        b"\x1f\x8b",
+        b"PAR1",
+        b"[" * 50,
+        b"{" * 50,
+    ),
 )
 
 
@@ -145,7 +199,7 @@ def fuzz(reader: Reader, count: int, seed: int) -> list[tuple[bytes, str]]:
         for _ in range(count):
             data = mutated(rng.choice(corpus), rng, corpus)
             path.write_bytes(data)
-            faulthandler.dump_traceback_later(60, exit=True)
+            faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
             problem = failure(reader, path)
             if problem is not None:
                 finds.append((data, problem))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as st
 
+from naivete.cases import Block, MemoryCases
 from naivete.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS, Variable, family
 
@@ -111,3 +112,46 @@ def normalised(rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> n
     table = rng.random(shape) * (rng.random(shape) > 0.2)
     total = table.sum(axis=axis, keepdims=True)
     return np.where(total > 0, table / np.where(total > 0, total, 1), 1 / shape[axis])
+
+
+@st.composite
+def some_cases(
+    draw: st.DrawFn,
+    *,
+    features: tuple[int, int] = (1, 5),
+    rows: tuple[int, int] = (1, 40),
+    max_card: int = 4,
+    max_classes: int = 3,
+    gaps: bool | None = None,
+    weights: str | None = "any",
+) -> MemoryCases:
+    """Random cases in memory: dependent columns, perhaps with missing values and weights ("whole", "fractional" or None)."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    n, count = draw(st.integers(*features)), draw(st.integers(*rows))
+    cards = [draw(st.integers(1, max_card)) for _ in range(n)] + [draw(st.integers(1, max_classes))]
+    kind = draw(st.sampled_from([None, "whole", "fractional"])) if weights == "any" else weights
+    hidden = rng.integers(0, 12, count)
+    columns = [(hidden * int(rng.integers(1, 5)) + rng.integers(0, 3, count)) % card for card in cards]
+    codes = [c.astype(np.uint8) for c in columns]
+    if draw(st.booleans()) if gaps is None else gaps:
+        for c in codes[:-1]:
+            c[rng.random(count) < rng.choice([0.0, 0.3, 0.6])] = 255
+    weight = {None: None, "whole": rng.integers(1, 4, count).astype(float), "fractional": rng.random(count) * 3 + 1e-3}[kind]
+    own = tuple(Variable(f"x{i}", tuple(range(card))) for i, card in enumerate(cards))
+    return MemoryCases(own, Block(tuple(codes), weight), np.array([(c == 255).any() for c in codes[:-1]], bool))
+
+
+@st.composite
+def frames(draw: st.DrawFn, *, min_rows: int = 2, max_rows: int = 25) -> tuple[dict[str, list[Any]], list[str]]:
+    """Columns of mixed kinds by name, None where missing, and labels."""
+    rows = draw(st.integers(min_rows, max_rows))
+    kinds = {
+        "word": st.sampled_from(["a", "b", "c"]),
+        "flag": st.booleans(),
+        "whole": st.integers(0, 4),
+        "number": st.floats(-5, 5, width=32),
+    }
+    chosen = draw(st.lists(st.sampled_from(sorted(kinds)), min_size=1, max_size=4))
+    columns = {f"{kind}{i}": draw(st.lists(kinds[kind] | st.none(), min_size=rows, max_size=rows)) for i, kind in enumerate(chosen)}
+    full = {name: [column[0] if column[0] is not None else 1.0 if "n" in name else "a", *column[1:]] for name, column in columns.items()}
+    return full, draw(st.lists(st.sampled_from(["no", "yes"]), min_size=rows, max_size=rows))

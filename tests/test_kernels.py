@@ -11,7 +11,7 @@ from math import exp, inf, isfinite
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete import _kernels
@@ -31,7 +31,7 @@ def kernels(request):
 
 
 def quickly(examples=60):
-    return settings(max_examples=examples, deadline=None, suppress_health_check=list(__import__("hypothesis").HealthCheck))
+    return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # --- random tables -----------------------------------------------------------------------------------------------------------
@@ -64,8 +64,12 @@ def matrix(rng, rows, cards, *, gaps):
     return [whole[:, j] for j in range(len(cards))]
 
 
+FEATURES = st.integers(1, 6)
+ROWS = st.sampled_from([0, 1, 2, 7, 63, 64, 65, 200, 1100, 5000])
+
+
 @st.composite
-def tables(draw, features=st.integers(1, 6), rows=st.sampled_from([0, 1, 2, 7, 63, 64, 65, 200, 1100, 5000]), largest=300):
+def tables(draw, features=FEATURES, rows=ROWS, largest=300):
     """(codes with the class last, cards, which features have gaps, generator)"""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, m = draw(features), draw(rows)

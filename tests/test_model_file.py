@@ -29,8 +29,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.fuzz_model import GOLDEN, corpus, forged, mutant, parts, read, sample, sealed, text
-from tests.strategies import networks, plain
 
 from naivete.canonical_json import FieldError, canonical, coded, parsed
 from naivete.errors import FileError, ModelFileError
@@ -38,6 +36,8 @@ from naivete.model_file import Limits, Model, fingerprint, model_bytes, model_fr
 from naivete.model_header import levels
 from naivete.network import Network, SparseCpt
 from naivete.variables import Variable
+from tests.fuzz_model import GOLDEN, corpus, forged, mutant, parts, read, sample, sealed, text
+from tests.strategies import networks, plain
 
 AWKWARD = (
     *(
@@ -645,10 +645,10 @@ BIG: dict[str, Callable[[], bytes]] = {
 @pytest.mark.parametrize("name", list(BIG), ids="M4-{}".format)
 def test_m4_time_and_memory_are_bounded(name: str) -> None:
     data = BIG[name]()
-    start = time.perf_counter()
+    start = time.process_time()
     with pytest.raises(ModelFileError) as caught:
         opened(data)
-    assert time.perf_counter() - start < 2
+    assert time.process_time() - start < 2
     assert len(str(caught.value)) < 400
     tracemalloc.start()
     try:
@@ -683,9 +683,9 @@ def test_many_features_are_read_in_bounded_time() -> None:
     names = [Variable(f"word{i}", (0, 1)) for i in range(20_000)]
     model = Model("nb", {}, naive(*names, Variable("class", ("ham", "spam"))), {})
     data = model_bytes(model)
-    start = time.perf_counter()
+    start = time.process_time()
     assert len(model_from_bytes(data).network.variables) == 20_001
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
 
 
 # M5

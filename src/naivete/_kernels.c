@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#if !defined(PLAIN) && defined(__GNUC__) && defined(__x86_64__)
+#if !defined(PLAIN) && defined(__x86_64__)
 #define X86 1
 #include <immintrin.h>
 #define TARGET(name) __attribute__((target(name)))
@@ -19,19 +19,15 @@
 #else
 #define API
 #endif
-#ifdef __GNUC__
 #define INLINE static inline __attribute__((always_inline))
-#else
-#define INLINE static inline
-#endif
 
 enum {
-    STEP = 1024, /* rows whose addresses are made at once */
-    SMALL = 512, /* cells of a table that is counted four times side by side */
+    STEP = 1024,  /* rows whose cells are found at once */
+    SMALL = 512,  /* cells of a table that is counted in four copies */
     CHUNK = 1024, /* rows that are packed at once: 16 words */
-    GROUP = 64,  /* columns that are packed at once */
-    FEW = 40,    /* states that are found by comparing, more by setting bits */
-    WORDS = 512, /* words of a plane that are counted at once */
+    GROUP = 64,   /* columns that are packed at once */
+    FEW = 40,     /* states that are found by comparing, more by setting bits */
+    WORDS = 512,  /* words of a plane that are counted at once */
 };
 #define NOWHERE UINT32_MAX
 
@@ -73,43 +69,35 @@ API int naivete_level(int at_most) {
     return level = found < at_most ? found : at_most;
 }
 
+/* The statement for codes of one, two or four bytes. */
+#define BY_ITEM(item, STATEMENT)               \
+    if ((item) == 1) { STATEMENT(uint8_t) }    \
+    else if ((item) == 2) { STATEMENT(uint16_t) } \
+    else if ((item) == 4) { STATEMENT(uint32_t) }
+
 /* Code r of a contiguous column. */
 INLINE uint32_t code(const void *x, int64_t r, int64_t item) {
     return item == 1 ? ((const uint8_t *)x)[r] : item == 2 ? ((const uint16_t *)x)[r] : ((const uint32_t *)x)[r];
 }
 
-/* ---- a block of rows, made contiguous ---- */
-
 #ifdef X86
-/* Bytes of sixteen rows, sixteen from `at` on, to columns of sixteen bytes, `step` bytes apart. A round of unpacking turns
-   the eight bits (row, column) of an element's place by one to the left. */
-static void transpose16(const uint8_t *const *row, int64_t at, uint8_t *out, int64_t step) {
+/* A tile of sixteen rows and `wide` (16 or 8) bytes of each, from `at` on, to columns `step` bytes apart. Unpacking one half
+   of the rows with the other turns the bits (row, column) of an element's place by one to the left. */
+INLINE void transpose(const uint8_t *const *row, int64_t at, int wide, uint8_t *out, int64_t step) {
     __m128i x[16], y[16];
-    for (int i = 0; i < 16; i++) x[i] = _mm_loadu_si128((const __m128i *)(row[i] + at));
-    for (int round = 0; round < 4; round++) {
-        for (int i = 0; i < 8; i++) {
-            y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 8]);
-            y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 8]);
-        }
-        memcpy(x, y, sizeof x);
+    for (int i = 0; i < wide; i++) {
+        if (wide == 16) x[i] = _mm_loadu_si128((const __m128i *)(row[i] + at));
+        else x[i] = _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(row[i] + at)),
+                                      _mm_loadl_epi64((const __m128i *)(row[i + 8] + at)));
     }
-    for (int i = 0; i < 16; i++) _mm_storeu_si128((__m128i *)(out + i * step), x[i]);
-}
-
-/* The same with eight bytes of each row. */
-static void transpose8(const uint8_t *const *row, int64_t at, uint8_t *out, int64_t step) {
-    __m128i x[8], y[8];
-    for (int i = 0; i < 8; i++)
-        x[i] = _mm_unpacklo_epi8(_mm_loadl_epi64((const __m128i *)(row[i] + at)),
-                                 _mm_loadl_epi64((const __m128i *)(row[i + 8] + at)));
-    for (int round = 0; round < 3; round++) {
-        for (int i = 0; i < 4; i++) {
-            y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + 4]);
-            y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + 4]);
+    for (int round = wide == 16 ? 4 : 3; round > 0; round--) {
+        for (int i = 0; i < wide / 2; i++) {
+            y[2 * i] = _mm_unpacklo_epi8(x[i], x[i + wide / 2]);
+            y[2 * i + 1] = _mm_unpackhi_epi8(x[i], x[i + wide / 2]);
         }
-        memcpy(x, y, sizeof x);
+        memcpy(x, y, wide * sizeof *x);
     }
-    for (int i = 0; i < 8; i++) _mm_storeu_si128((__m128i *)(out + i * step), x[i]);
+    for (int i = 0; i < wide; i++) _mm_storeu_si128((__m128i *)(out + i * step), x[i]);
 }
 
 /* Copies as many rows of `run` neighbouring byte columns as come in sixteens; returns how many. */
@@ -121,8 +109,8 @@ static int64_t copy_tiles(const column *c, int64_t run, const uint32_t *order, i
     for (; done + 16 <= len; done += 16) {
         for (int64_t r = done; r < done + 16; r++) row[r - done] = c->data + (order ? order[r] : from + r) * c->stride;
         for (int64_t at = 0;; at = smaller(at + wide, run - wide)) { /* the last two tiles overlap */
-            if (wide == 16) transpose16(row, at, out + at * step + done, step);
-            else transpose8(row, at, out + at * step + done, step);
+            if (wide == 16) transpose(row, at, 16, out + at * step + done, step);
+            else transpose(row, at, 8, out + at * step + done, step);
             if (at + wide == run) break;
         }
     }
@@ -132,17 +120,9 @@ static int64_t copy_tiles(const column *c, int64_t run, const uint32_t *order, i
 
 /* Copies rows order[0..len) of one column, or rows from.. where there is no order. */
 static void copy_column(const column *c, const uint32_t *order, int64_t from, int64_t len, void *out) {
-#define COPY(type)                                                                                                     \
-    {                                                                                                                  \
-        type *to = out;                                                                                                \
-        if (order)                                                                                                     \
-            for (int64_t r = 0; r < len; r++) to[r] = *(const type *)(c->data + order[r] * c->stride);                 \
-        else                                                                                                           \
-            for (int64_t r = 0; r < len; r++) to[r] = *(const type *)(c->data + (from + r) * c->stride);               \
-    }
-    if (c->item == 1) COPY(uint8_t)
-    else if (c->item == 2) COPY(uint16_t)
-    else if (c->item == 4) COPY(uint32_t)
+#define COPY(type)                                                                                                             \
+    for (int64_t r = 0; r < len; r++) ((type *)out)[r] = *(const type *)(c->data + (order ? order[r] : from + r) * c->stride);
+    BY_ITEM(c->item, COPY)
 #undef COPY
 }
 
@@ -167,45 +147,32 @@ static void copy_rows(const column *c, int64_t n, const uint32_t *order, int64_t
     }
 }
 
-/* ---- the cells of rows ---- */
-
 typedef struct {
     const column *columns;
     column *strided;       /* the columns in use that have to be copied; item is 0 for the others */
-    const uint8_t **codes; /* where the codes of the block begin, column by column */
+    const uint8_t **codes; /* where the codes of the block begin, column by column; NULL where not in use */
     uint8_t *gaps;         /* whether a column has a missing code in the block */
     uint8_t *buffer;
     int64_t n, step;
 } block;
 
-static void block_free(block *b) {
-    free(b->strided);
-    free(b->codes);
-    free(b->gaps);
-    free(b->buffer);
-}
-
-/* Room for `rows` rows of the columns that the families first..last have; 0 where there is no memory. */
-static int block_make(block *b, const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t rows) {
-    int64_t item = 1;
-    b->columns = columns;
-    b->n = n;
-    b->strided = calloc(n + 1, sizeof *b->strided);
-    b->codes = calloc(n + 1, sizeof *b->codes);
-    b->gaps = calloc(n + 1, 1);
-    b->buffer = NULL;
-    if (b->strided && b->codes && b->gaps) {
-        for (int64_t m = l->first[first]; m < l->first[last]; m++) {
-            const int64_t j = l->members[m];
-            b->codes[j] = columns[j].data;
-            if (columns[j].stride != columns[j].item) b->strided[j] = columns[j];
-        }
-        for (int64_t j = 0; j < n; j++) item = larger(item, b->strided[j].item);
-        b->step = rows * item;
-        b->buffer = malloc(n * b->step + 1);
+/* Room for `rows` rows of the columns that the families first..last have, to be freed by `strided`, NULL without memory. */
+static block block_make(const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t rows) {
+    int64_t item = 0;
+    for (int64_t j = 0; j < n; j++)
+        if (columns[j].stride != columns[j].item) item = larger(item, columns[j].item);
+    block b = {columns, calloc(n + 1, sizeof(column) + sizeof(void *) + 1 + rows * item), NULL, NULL, NULL, n, rows * item};
+    if (!b.strided) return b;
+    b.codes = (const uint8_t **)(b.strided + n);
+    b.gaps = (uint8_t *)(b.codes + n);
+    b.buffer = b.gaps + n;
+    b.buffer += -(uintptr_t)b.buffer % sizeof(uint32_t);
+    for (int64_t m = l->first[first]; m < l->first[last]; m++) {
+        const int64_t j = l->members[m];
+        b.codes[j] = columns[j].data;
+        if (columns[j].stride != columns[j].item) b.strided[j] = columns[j];
     }
-    if (!b->buffer) block_free(b);
-    return b->buffer != NULL;
+    return b;
 }
 
 /* Moves the block to rows from..from+len. */
@@ -216,11 +183,9 @@ static void block_fill(block *b, int64_t from, int64_t len) {
         const column *c = b->columns + j;
         const uint8_t *x = b->codes[j] = b->strided[j].item ? b->buffer + j * b->step : c->data + from * c->stride;
         uint8_t any = 0;
-#define SEEK(type, none)                                                                                               \
-    for (int64_t r = 0; r < len; r++) any |= ((const type *)x)[r] == none;
-        if (c->item == 1) SEEK(uint8_t, UINT8_MAX)
-        else if (c->item == 2) SEEK(uint16_t, UINT16_MAX)
-        else SEEK(uint32_t, UINT32_MAX)
+#define SEEK(type) \
+    for (int64_t r = 0; r < len; r++) any |= ((const type *)x)[r] == (type)-1;
+        BY_ITEM(c->item, SEEK)
 #undef SEEK
         b->gaps[j] = any;
     }
@@ -236,25 +201,18 @@ INLINE int address_body(const block *b, const layout *l, int64_t first, int64_t 
         const uint32_t s = (uint32_t)l->strides[m];
         const uint8_t *x = b->codes[j] + at * item;
         gaps |= b->gaps[j];
-#define ADD(type)                                                                                                      \
-    if (m == first)                                                                                                    \
-        for (int64_t r = 0; r < len; r++) cell[r] = s * ((const type *)x)[r];                                          \
-    else                                                                                                               \
-        for (int64_t r = 0; r < len; r++) cell[r] += s * ((const type *)x)[r];
-        if (item == 1) { ADD(uint8_t) }
-        else if (item == 2) { ADD(uint16_t) }
-        else { ADD(uint32_t) }
+#define ADD(type) \
+    for (int64_t r = 0; r < len; r++) cell[r] = (m == first ? 0 : cell[r]) + s * ((const type *)x)[r];
+        BY_ITEM(item, ADD)
 #undef ADD
     }
     for (int64_t m = first; gaps && m < last; m++) {
         const int64_t j = l->members[m], item = b->columns[j].item;
         const uint8_t *x = b->codes[j] + at * item;
         if (!b->gaps[j]) continue;
-#define DROP(type, none)                                                                                               \
-    for (int64_t r = 0; r < len; r++) cell[r] = ((const type *)x)[r] == none ? NOWHERE : cell[r];
-        if (item == 1) DROP(uint8_t, UINT8_MAX)
-        else if (item == 2) DROP(uint16_t, UINT16_MAX)
-        else DROP(uint32_t, UINT32_MAX)
+#define DROP(type) \
+    for (int64_t r = 0; r < len; r++) cell[r] = ((const type *)x)[r] == (type)-1 ? NOWHERE : cell[r];
+        BY_ITEM(item, DROP)
 #undef DROP
     }
     return gaps;
@@ -272,8 +230,8 @@ static int address_avx2(const block *b, const layout *l, int64_t first, int64_t 
 #else
 #define address_avx2 address_plain
 #endif
-
-/* ---- counting families ---- */
+typedef int addresses(const block *, const layout *, int64_t, int64_t, int64_t, int64_t, uint32_t *);
+static addresses *best_address(void) { return level ? address_avx2 : address_plain; }
 
 /* Adds up to STEP rows to a table; a small one is counted in four copies, so that equal neighbours need not wait. */
 static void count(const uint32_t *cell, int64_t len, int gaps, const int64_t *weight, int64_t size, int64_t *table) {
@@ -300,23 +258,21 @@ static void count(const uint32_t *cell, int64_t len, int gaps, const int64_t *we
 API int naivete_scatter(const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t from, int64_t to,
                         int64_t rows, const int64_t *weight, int64_t *tables) {
     uint32_t cell[STEP];
-    block b;
-    if (!block_make(&b, columns, n, l, first, last, rows)) return 0;
+    block b = block_make(columns, n, l, first, last, rows);
+    if (!b.strided) return 0;
     for (; from < to; from += rows) {
         const int64_t len = smaller(rows, to - from);
         block_fill(&b, from, len);
         for (int64_t f = first; f < last; f++)
             for (int64_t at = 0; at < len; at += STEP) {
                 const int64_t part = smaller(STEP, len - at);
-                const int gaps = (level ? address_avx2 : address_plain)(&b, l, l->first[f], l->first[f + 1], at, part, cell);
+                const int gaps = best_address()(&b, l, l->first[f], l->first[f + 1], at, part, cell);
                 count(cell, part, gaps, weight ? weight + from + at : NULL, l->sizes[f], tables + l->offsets[f]);
             }
     }
-    block_free(&b);
+    free(b.strided);
     return 1;
 }
-
-/* ---- prediction ---- */
 
 /* Adds the values of the rows' cells, one for each class, to the rows of the result. */
 INLINE void add_values(const uint32_t *cell, int64_t len, int gaps, const double *values, int64_t classes, double *joint) {
@@ -331,8 +287,8 @@ INLINE void add_values(const uint32_t *cell, int64_t len, int gaps, const double
 API int naivete_gather(const column *columns, int64_t n, const layout *l, int64_t families, int64_t from, int64_t to,
                        int64_t rows, const double *values, int64_t classes, double *joint) {
     uint32_t cell[STEP];
-    block b;
-    if (!block_make(&b, columns, n, l, 0, families, rows)) return 0;
+    block b = block_make(columns, n, l, 0, families, rows);
+    if (!b.strided) return 0;
     for (; from < to; from += rows) {
         const int64_t len = smaller(rows, to - from);
         double *out = joint + from * classes;
@@ -340,7 +296,7 @@ API int naivete_gather(const column *columns, int64_t n, const layout *l, int64_
         memset(out, 0, len * classes * sizeof *out);
         for (int64_t f = 0; f < families; f++) {
             const double *v = values + l->offsets[f];
-            const int gaps = (level ? address_avx2 : address_plain)(&b, l, l->first[f], l->first[f + 1], 0, len, cell);
+            const int gaps = best_address()(&b, l, l->first[f], l->first[f + 1], 0, len, cell);
             if (gaps) add_values(cell, len, 1, v, classes, out);
             else if (classes == 2) add_values(cell, len, 0, v, 2, out);
             else if (classes == 3) add_values(cell, len, 0, v, 3, out);
@@ -348,7 +304,7 @@ API int naivete_gather(const column *columns, int64_t n, const layout *l, int64_
             else add_values(cell, len, 0, v, classes, out);
         }
     }
-    block_free(&b);
+    free(b.strided);
     return 1;
 }
 
@@ -362,14 +318,12 @@ API void naivete_posterior(const double *joint, int64_t rows, int64_t classes, d
     }
 }
 
-/* ---- bit planes ---- */
-
 /* Writes the rows from..to by class, from at[class] on, and moves that on; only counts them where there is no order. Rows
    without a label are of one more class. */
 API void naivete_class_order(const column *labels, int64_t from, int64_t to, int64_t classes, int64_t *at, uint32_t *order) {
     uint32_t copy[STEP];
     const void *x = copy;
-    const uint32_t none = labels->item == 1 ? UINT8_MAX : labels->item == 2 ? UINT16_MAX : UINT32_MAX;
+    const uint32_t none = UINT32_MAX >> (32 - 8 * labels->item);
     for (; from < to; from += STEP) {
         const int64_t len = smaller(STEP, to - from);
         copy_column(labels, NULL, from, len, copy);
@@ -396,11 +350,10 @@ INLINE uint64_t equal_bits(const uint8_t *x, uint8_t state) {
 
 /* Codes of two or four bytes to one byte, where missing is 255 as well. */
 static void narrow(const column *c, void *codes, int64_t len) {
-    uint8_t *to = codes;
-    if (c->item == 2)
-        for (int64_t r = 0; r < len; r++) to[r] = (uint8_t)((uint16_t *)codes)[r];
-    else if (c->item == 4)
-        for (int64_t r = 0; r < len; r++) to[r] = (uint8_t)((uint32_t *)codes)[r];
+#define NARROW(type) \
+    for (int64_t r = 0; r < len; r++) ((uint8_t *)codes)[r] = (uint8_t)((type *)codes)[r];
+    BY_ITEM(c->item == 1 ? 0 : c->item, NARROW)
+#undef NARROW
 }
 
 /* Packs `words` words of the planes of one column; the codes beyond `len` do not count. */
@@ -415,7 +368,7 @@ static void pack_column(const column *c, void *codes, int64_t len, int64_t card,
         for (int64_t w = 0; gaps && w < words; w++) plane[w] = ~equal_bits(x + 64 * w, UINT8_MAX);
         return;
     }
-    const uint32_t none = c->item == 1 ? UINT8_MAX : c->item == 2 ? UINT16_MAX : UINT32_MAX;
+    const uint32_t none = UINT32_MAX >> (32 - 8 * c->item);
     for (int64_t s = 0; s < card - 1 + gaps; s++) memset(plane + s * width, 0, words * sizeof *plane);
     for (int64_t r = 0; r < len; r++) {
         const uint32_t x = code(codes, r, c->item);
@@ -449,55 +402,38 @@ API int naivete_pack(const column *columns, int64_t n, const int64_t *cards, con
     return 1;
 }
 
-/* ---- counting pairs ---- */
-
-/* The ones that four words a[i] share with four words b[j], added up over `len` words. */
-INLINE void tile_body(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
-    int64_t s[16] = {0};
-    for (int64_t w = 0; w < len; w++)
-        for (int i = 0; i < 4; i++)
-            for (int j = 0; j < 4; j++) s[4 * i + j] += __builtin_popcountll(a[i][w] & b[j][w]);
-    memcpy(sums, s, sizeof s);
-}
-
+/* The ones that each of four planes a shares with each of four planes b in `len` words, a multiple of eight. */
 static void tile_plain(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
-    tile_body(a, b, len, sums);
+    memset(sums, 0, 16 * sizeof *sums);
+    for (int64_t w = 0; w < len; w++)
+        for (int k = 0; k < 16; k++) sums[k] += __builtin_popcountll(a[k / 4][w] & b[k % 4][w]);
 }
 
 #ifdef X86
-/* The bytes of a vector added up into its four words, counting ones by two table look-ups a byte. */
+/* The same with the ones of half a byte looked up in a table; two planes of a at a time leave registers for the rest. */
 TARGET("avx2")
 static void tile_avx2(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
-    const __m256i ones = _mm256_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4, 0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4);
+    const __m256i ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
     const __m256i low = _mm256_set1_epi8(15), zero = _mm256_setzero_si256();
     for (int i = 0; i < 4; i += 2) {
-        __m256i total[8];
-        for (int k = 0; k < 8; k++) total[k] = zero;
-        for (int64_t w = 0; w < len;) {
-            const int64_t stop = smaller(len, w + 4 * 31); /* 31 times at most 8 ones fit into a byte */
-            __m256i s[8];
-            for (int k = 0; k < 8; k++) s[k] = zero;
-            for (; w < stop; w += 4) {
-                const __m256i x0 = _mm256_loadu_si256((const __m256i *)(a[i] + w));
-                const __m256i x1 = _mm256_loadu_si256((const __m256i *)(a[i + 1] + w));
-                for (int k = 0; k < 8; k++) {
-                    const __m256i y = _mm256_and_si256(k < 4 ? x0 : x1, _mm256_loadu_si256((const __m256i *)(b[k & 3] + w)));
-                    const __m256i lo = _mm256_shuffle_epi8(ones, _mm256_and_si256(y, low));
-                    const __m256i hi = _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi64(y, 4), low));
-                    s[k] = _mm256_add_epi8(s[k], _mm256_add_epi8(lo, hi));
-                }
+        __m256i s[8] = {zero, zero, zero, zero, zero, zero, zero, zero};
+        for (int64_t w = 0; w < len; w += 4)
+            for (int k = 0; k < 8; k++) {
+                const __m256i x = _mm256_loadu_si256((const __m256i *)(a[i + k / 4] + w));
+                const __m256i y = _mm256_and_si256(x, _mm256_loadu_si256((const __m256i *)(b[k % 4] + w)));
+                const __m256i lo = _mm256_shuffle_epi8(ones, _mm256_and_si256(y, low));
+                const __m256i hi = _mm256_shuffle_epi8(ones, _mm256_and_si256(_mm256_srli_epi64(y, 4), low));
+                s[k] = _mm256_add_epi64(s[k], _mm256_sad_epu8(_mm256_add_epi8(lo, hi), zero));
             }
-            for (int k = 0; k < 8; k++) total[k] = _mm256_add_epi64(total[k], _mm256_sad_epu8(s[k], zero));
-        }
         for (int k = 0; k < 8; k++) {
             int64_t part[4];
-            _mm256_storeu_si256((__m256i *)part, total[k]);
+            _mm256_storeu_si256((__m256i *)part, s[k]);
             sums[4 * i + k] = part[0] + part[1] + part[2] + part[3];
         }
     }
 }
 
-/* The same with the instruction that counts the ones of eight words; `len` is a multiple of eight. */
+/* The same with the instruction that counts the ones of eight words. */
 TARGET("avx512f,avx512vpopcntdq")
 static void tile_avx512(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
     __m512i s[16];
@@ -518,12 +454,14 @@ static void tile_avx512(const uint64_t *const *a, const uint64_t *const *b, int6
 #define tile_avx512 tile_plain
 #endif
 
+typedef void tiles(const uint64_t *const *, const uint64_t *const *, int64_t, int64_t *);
+static tiles *best_tile(void) { return level > 1 ? tile_avx512 : level ? tile_avx2 : tile_plain; }
+
 /* Counts the ones that the planes row..row_end and column..column_end share in the words from..to, class by class, and adds
    them to the result (class, row, column); tiles below the diagonal are left out. */
-API void naivete_gram(const bitmaps *b, int64_t row, int64_t row_end, int64_t column, int64_t column_end, int64_t from, int64_t to,
-                      int32_t *result, int64_t class_step, int64_t row_step) {
-    void (*const tile)(const uint64_t *const *, const uint64_t *const *, int64_t, int64_t *) =
-        level > 1 ? tile_avx512 : level ? tile_avx2 : tile_plain;
+API void naivete_gram(const bitmaps *b, int64_t row, int64_t row_end, int64_t column, int64_t column_end, int64_t from,
+                      int64_t to, int32_t *result, int64_t class_step, int64_t row_step) {
+    tiles *const tile = best_tile();
     const uint64_t *x[4], *y[4];
     int64_t sums[16];
     for (int64_t k = 0; k < b->classes; k++) {
@@ -542,6 +480,18 @@ API void naivete_gram(const bitmaps *b, int64_t row, int64_t row_end, int64_t co
     }
 }
 
+/* The ones of the planes first..last in each class, to result (class, plane) of `planes` planes: the diagonal of the above. */
+API void naivete_margins(const bitmaps *b, int64_t first, int64_t last, int64_t planes, int64_t *result) {
+    const uint64_t *x[4];
+    int64_t sums[16];
+    for (int64_t p = first; p < last; p += 4)
+        for (int64_t k = 0; k < b->classes; k++) {
+            for (int64_t t = 0; t < 4; t++) x[t] = b->words + smaller(p + t, last - 1) * b->width + b->bounds[k];
+            best_tile()(x, x, b->bounds[k + 1] - b->bounds[k], sums);
+            for (int64_t t = 0; t < smaller(4, last - p); t++) result[k * planes + p + t] = sums[5 * t];
+        }
+}
+
 /* Marks the values that occur; most often all lie below the first one that was not seen yet, 255 aside. */
 static void see(const uint8_t *x, int64_t len, uint8_t *seen) {
     uint8_t known = 0, top = 0, last = seen[255];
@@ -553,18 +503,6 @@ static void see(const uint8_t *x, int64_t len, uint8_t *seen) {
     }
     if (top <= known && last == seen[255]) return;
     for (int64_t r = 0; r < len; r++) seen[x[r]] = 1;
-}
-
-/* The ones of the planes first..last in each class, to result (class, plane) of `planes` planes: the diagonal of the above. */
-API void naivete_margins(const bitmaps *b, int64_t first, int64_t last, int64_t planes, int64_t *result) {
-    const uint64_t *x[4];
-    int64_t sums[16];
-    for (int64_t p = first; p < last; p += 4)
-        for (int64_t k = 0; k < b->classes; k++) {
-            for (int64_t t = 0; t < 4; t++) x[t] = b->words + smaller(p + t, last - 1) * b->width + b->bounds[k];
-            (level > 1 ? tile_avx512 : level ? tile_avx2 : tile_plain)(x, x, b->bounds[k + 1] - b->bounds[k], sums);
-            for (int64_t t = 0; t < smaller(4, last - p); t++) result[k * planes + p + t] = sums[5 * t];
-        }
 }
 
 /* Marks in seen (column, 256) which values the rows from..to of n byte columns have. */

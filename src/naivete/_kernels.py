@@ -702,14 +702,14 @@ def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32
     def fill(strip: tuple[int, int]) -> None:
         top, bottom = strip
         down = slice(rows.start + top, rows.start + bottom)
-        shared = np.empty((high, wide, longest), np.uint64)
+        shared = np.empty(high * wide * longest, np.uint64)
         ones = np.empty(shared.shape, np.uint8)
         for c, lo, hi in spans:
             for left in range(max(0, down.start - columns.start), len(columns), wide):
                 right = min(left + wide, len(columns))
                 across = slice(columns.start + left, columns.start + right)
-                both, bits = (room.reshape(-1)[: (bottom - top) * (right - left) * (hi - lo)] for room in (shared, ones))
                 shape = bottom - top, right - left, hi - lo
+                both, bits = shared[: prod(shape)], ones[: prod(shape)]
                 np.bitwise_and(planes.words[down, None, lo:hi], planes.words[None, across, lo:hi], out=both.reshape(shape))
                 np.bitwise_count(both, out=bits)
                 counts[c, top:bottom, left:right] += _sums(bits.reshape(shape))

@@ -26,13 +26,15 @@ from naivete.errors import (
     shown,
 )
 from naivete.estimation import smoothing_of
-from naivete.frames import is_frame, table_of
+from naivete.frames import as_array, is_frame, table_of
 from naivete.inference import Predictor, largest
 from naivete.information import arc_information, relevance
 from naivete.learners import kdb, lookup, majority, naive, tan
 from naivete.network import Network
 from naivete.table import Table
 from naivete.variables import Name, Variable
+
+SMALL_RANGE = 1 << 16
 
 __all__ = ["KDB", "TAN", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
 
@@ -96,6 +98,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         encoder = self._encoder()
         smoothing_of(self.smoothing)
+        _check_budget(self.budget)
         table = table_of(self._checked(X, rows=1))
         _check_size(table)
         names = (
@@ -104,7 +107,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             else {}
         )
         table, values, weight = _usable(
-            table, _label_values(y, len(table)), _weight(sample_weight, len(table)), encoder.unlabelled
+            table,
+            _label_values(y, len(table)),
+            _weight(table.weight if sample_weight is None else sample_weight, len(table)),
+            encoder.unlabelled,
         )
         classes, labels = _classes(values)
         features = encoder.schema(table, labels, len(classes), weight)
@@ -114,9 +120,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counts = Counts(MemoryCases((*features, target), block, encoded.gaps), budget=self.budget)
         network = self._learn(counts)
         relevant, arcs = relevance(counts), arc_information(counts, network.arcs)
+        self._adopt(network, classes=classes, framed=is_frame(X), passes=counts.passes, relevance=relevant, arcs=arcs)
         self.__dict__.pop("feature_names_in_", None)
         self.__dict__.update(names)
-        return self._adopt(network, classes=classes, framed=is_frame(X), passes=counts.passes, relevance=relevant, arcs=arcs)
+        return self
 
     def _adopt(
         self,
@@ -129,10 +136,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         arcs: dict[tuple[int, int], float],
     ) -> Self:
         """Become the classifier of this network."""
-        self.network_, self.classes_, self.passes_ = network, classes, passes
-        self.n_features_in_ = len(network.features)
-        self.relevance_, self.arc_information_ = relevance, arcs
-        self._framed, self._predictor = framed, Predictor(network)
+        learned = {"network_": network, "classes_": classes, "passes_": passes, "n_features_in_": len(network.features)}
+        shown = {"relevance_": relevance, "arc_information_": arcs, "_framed": framed, "_predictor": Predictor(network)}
+        self.__dict__.update(learned | shown)  # all at once: an interrupted fit leaves the earlier one whole
         return self
 
     def _encoder(self) -> Encoder:
@@ -146,13 +152,26 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """X, refused by scikit-learn's rules for arrays unless it is a frame, which has columns to be judged one by one."""
         if is_frame(X):
             return X
-        return check_array(
-            X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite="allow-nan", ensure_min_samples=rows, estimator=self
-        )
+        rows_of_values = as_array(X) if isinstance(X, (list, tuple)) else X  # text and numbers stay what they are
+        try:
+            return check_array(
+                rows_of_values,
+                accept_sparse=["csr", "csc"],
+                dtype=None,
+                ensure_all_finite=False,  # infinity is refused with its column and row
+                ensure_min_samples=rows,
+                estimator=self,
+            )
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        except TypeError as error:
+            raise DataTypeError(str(error)) from error
 
     def _matched(self, X: Any) -> Table:
         """X as a table under the names seen in fit; where either side has no names, the columns are matched by position."""
-        framed, table = is_frame(X), table_of(self._checked(X, rows=0))
+        framed = is_frame(X)
+        only = {v.name for v in self.network_.variables[:-1]} if framed and self._framed else None
+        table = table_of(self._checked(X, rows=0), only=only)
         if framed and self._framed:
             return table
         if len(table.columns) != self.n_features_in_:
@@ -238,6 +257,11 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._predictor = Predictor(self.network_)
 
 
+def _check_budget(budget: object) -> None:
+    if not isinstance(budget, (int, np.integer)) or isinstance(budget, bool) or budget <= 0:
+        raise ParameterError(f"budget={shown(budget)}: a number of bytes, at least 1")
+
+
 def _check_size(table: Table) -> None:
     if not len(table):
         raise DataError(f"{table.source}: found 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required")
@@ -271,6 +295,8 @@ def _weight(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
         )
     if not weight.any():
         raise DataError("sample_weight is zero in every row; there is nothing to learn from")
+    if weight.max() > np.finfo(np.float64).max / rows:
+        raise DataError(f"sample_weight, row {int(weight.argmax()) + 1}: {weight.max()} is too large for sums; scale the weights down")
     return weight
 
 
@@ -282,21 +308,34 @@ def _label_values(y: Any, rows: int) -> NDArray[Any]:
         raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
         raise DataError("y is a table; pass one column of it")
-    values = column_or_1d(y if isinstance(y, np.ndarray) else _label_array(y), warn=True)
+    try:
+        values = column_or_1d(y if isinstance(y, np.ndarray) else _label_array(y), warn=True)
+    except ValueError as error:
+        raise DataError(f"y: {error}; pass one label for each row") from error
     if len(values) != rows:
         raise DataError(f"X and y differ in length: inconsistent numbers of samples: {rows} rows, {len(values)} labels")
     return np.asarray(values)
 
 
 def _label_array(y: Any) -> NDArray[Any]:
+    if hasattr(y, "to_pylist"):
+        y = y.to_pylist()  # of pyarrow, whose arrays with missing values numpy does not take
     if hasattr(y, "to_numpy"):
         return np.asarray(y.to_numpy())
     if not isinstance(y, (list, tuple)):
         return np.asarray(y)
-    values = y
-    kinds = {bool: "b", np.bool_: "b", str: "s", np.str_: "s"}
-    mixed = len({kinds.get(type(v), "n") for v in values}) > 1
-    return np.array(values, dtype=object) if mixed else np.asarray(values)
+    mixed = len({_label_kind(v) for v in y}) > 1
+    return np.array(y, dtype=object) if mixed else np.asarray(y)
+
+
+def _label_kind(value: object) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (bool, np.bool_)):
+        return "truth values"
+    if isinstance(value, (int, np.integer)):
+        return "whole numbers"
+    return "numbers with a point" if isinstance(value, (float, np.floating)) else f"values of type {type(value).__name__}"
 
 
 def _usable(
@@ -333,16 +372,41 @@ def _classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     from sklearn.utils.multiclass import check_classification_targets
 
     if values.dtype.kind == "O":
-        kinds: dict[str, int] = {}
-        for row, value in enumerate(values.tolist()):
-            kind = "text" if isinstance(value, str) else "truth values" if isinstance(value, (bool, np.bool_)) else "numbers"
-            kinds.setdefault(kind, row)
-        if len(kinds) > 1:
-            listed = " and ".join(f"{kind} (first in row {row + 1}: {shown(values[row])})" for kind, row in kinds.items())
-            raise DataTypeError(f"y mixes {listed}; the labels have to be of one type")
-    check_classification_targets(values)
+        values = _of_one_type(values)
+    if values.dtype.kind in "iu" and int(values.max()) - int(values.min()) < SMALL_RANGE:
+        return _small_classes(values)
+    if values.dtype.kind not in "biufOUT":
+        raise DataTypeError(f"y holds {values.dtype} (Unknown label type); labels are text, whole numbers or truth values")
+    try:
+        check_classification_targets(values)
+    except ValueError as error:
+        raise DataError(f"y: {error}") from error
     classes, codes = np.unique(values, return_inverse=True)
     return classes, codes.astype(narrowest(len(classes)))
+
+
+def _small_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The classes and codes of whole numbers that lie close together, without sorting."""
+    low = int(values.min())
+    offset = values if low == 0 else values.astype(np.int64) - low
+    present = np.flatnonzero(np.bincount(offset))
+    code_of = np.zeros(int(present[-1]) + 1, narrowest(len(present)))
+    code_of[present] = np.arange(len(present))
+    dense = len(present) == len(code_of) and offset.dtype == code_of.dtype
+    return (present + low).astype(values.dtype), offset if dense else code_of[offset]
+
+
+def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
+    """Labels that came as Python objects, as an array of their type; several types, and types that are no labels, are refused."""
+    kinds: dict[str, int] = {}
+    for row, value in enumerate(values.tolist()):
+        kinds.setdefault(_label_kind(value), row)
+    listed = " and ".join(f"{kind} (first in row {row + 1}: {shown(values[row])})" for kind, row in kinds.items())
+    if len(kinds) > 1:
+        raise DataTypeError(f"y mixes {listed}; the labels have to be of one type")
+    if "type" in listed.split(" (")[0]:
+        raise DataTypeError(f"y holds {listed} (Unknown label type); labels are text, whole numbers or truth values")
+    return values if "text" in kinds else np.array(values.tolist())
 
 
 class Majority(NetworkClassifier):

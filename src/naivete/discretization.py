@@ -59,14 +59,10 @@ def _best_split(below: Numbers) -> int | None:
     sides = [whole, left[best], right[best]]
     classes = [int(np.count_nonzero(side > 0)) for side in sides]
     entropies = [float(_weighted_entropy(side) / max(side.sum(), 1e-300)) for side in sides]
-    penalty = (
-        np.log2(3.0 ** min(classes[0], 600) - 2)
-        - classes[0] * entropies[0]
-        + classes[1] * entropies[1]
-        + classes[2] * entropies[2]
-    )
+    choices = np.log2(3.0 ** classes[0] - 2) if classes[0] < 600 else classes[0] * np.log2(3.0)
+    penalty = choices - classes[0] * entropies[0] + classes[1] * entropies[1] + classes[2] * entropies[2]
     gain = whole_entropy - expected[best]
-    return best + 1 if gain > (np.log2(total - 1) + penalty) / total else None
+    return best + 1 if gain > max(0.0, (np.log2(total - 1) + penalty) / total) else None
 
 
 def _weighted_entropy(table: Numbers) -> Numbers:

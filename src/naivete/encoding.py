@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.cases.base import combined, limbs
-from naivete.discretization import Cut, mdl
+from naivete.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl
 from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, nearest, shown
 from naivete.table import Column, Kind, Table
 from naivete.variables import Name, State, Variable
@@ -63,6 +63,8 @@ class Encoder:
                 raise ParameterError(f"{field}={shown(value)}: choose one of {', '.join(map(repr, allowed))}")
         if not callable(self.cut):
             raise ParameterError(f"cut={shown(self.cut)}: pass mdl, EqualFrequency(bins) or EqualWidth(bins)")
+        if isinstance(self.cut, (EqualFrequency, EqualWidth)):
+            check_bins(self.cut.bins)
         if type(self.few) is not int or self.few < 0:
             raise ParameterError(f"few={shown(self.few)}: a whole number, at least 0")
 
@@ -106,6 +108,7 @@ class Encoder:
         weight: NDArray[np.float64] | None,
     ) -> Variable:
         kind = kind or column.kind
+        _warn_empty(column)
         missing = self.missing == "state" and _any_missing(column)
         other = self.unseen == "smooth"
         if column.states is not None and kind != "numeric":
@@ -138,6 +141,16 @@ def _ordered(states: Any) -> tuple[State, ...]:
     return tuple(
         sorted(states, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, ""))
     )
+
+
+def _warn_empty(column: Column) -> None:
+    known = column.values >= 0 if column.states is not None else column.values == column.values
+    if len(known) and not known.any():
+        warnings.warn(
+            f"column {shown(column.name)} has no value in any row and tells nothing; leave it out or fill it in",
+            NaiveteWarning,
+            stacklevel=2,
+        )
 
 
 def _warn_identifier(column: Column, states: Sequence[State], rows: int) -> None:
@@ -182,8 +195,9 @@ def _distinct(values: NDArray[Any], few: int | None) -> tuple[State, ...] | None
     if values.dtype.kind in "iu" and len(values):
         low, high = int(values.min()), int(values.max())
         if high - low < 1 << 16:
-            present = np.flatnonzero(np.bincount((values - values.dtype.type(low)).astype(np.int64)))
-            return tuple((present + low).tolist())
+            wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # room for the difference
+            present = np.flatnonzero(np.bincount((wide - wide.dtype.type(low)).astype(np.int64)))
+            return tuple(value + low for value in present.tolist())
     found = np.unique(values)
     if found.dtype.kind == "f":
         return tuple(int(v) if v == np.floor(v) and abs(v) < 2**53 else v for v in found.tolist())
@@ -309,6 +323,8 @@ def _numeric_states(values: NDArray[Any], variable: Variable) -> tuple[NDArray[A
         wrong = np.ones(len(values), bool) if missing is None else ~missing
         return np.zeros(len(values), np.int64), missing, wrong
     usable.sort(key=lambda pair: pair[0])
+    if max(abs(usable[0][0]), abs(usable[-1][0])) > 2**53:
+        return _exact_states(values, missing, dict(usable))
     known = np.array([s for s, _ in usable], values.dtype if values.dtype.kind == "b" else None)
     code_of = np.array([code for _, code in usable])
     at = np.minimum(np.searchsorted(known, values), len(known) - 1)
@@ -316,6 +332,15 @@ def _numeric_states(values: NDArray[Any], variable: Variable) -> tuple[NDArray[A
     if missing is not None:
         wrong &= ~missing
     return code_of[at], missing, wrong
+
+
+def _exact_states(
+    values: NDArray[Any], missing: NDArray[np.bool_] | None, code_of: Mapping[State, int]
+) -> tuple[NDArray[Any], NDArray[np.bool_] | None, NDArray[np.bool_]]:
+    """Positions of numbers among states that floats cannot tell apart, compared as Python compares them."""
+    distinct, position = np.unique(values, return_inverse=True)
+    codes = np.array([code_of.get(value, -1) for value in distinct.tolist()], np.int64)[position]
+    return codes, missing, (codes < 0) if missing is None else (codes < 0) & ~missing
 
 
 def _listed_states(column: Column, variable: Variable) -> tuple[NDArray[Any], NDArray[np.bool_] | None, NDArray[np.bool_]]:

@@ -126,7 +126,7 @@ def smoothing_of(value: object) -> Smoothing:
 def _amount(number: Any, value: object) -> float:
     try:
         amount = float(number)
-    except ValueError:
+    except (TypeError, ValueError):
         amount = math.nan
     if not 0 <= amount < math.inf:
         raise ParameterError(f"smoothing={shown(value)}: the number has to be finite and at least 0")
@@ -161,9 +161,12 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
 
 def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
     """Given class probabilities, refused unless there is one for each class and they sum to one."""
-    given = np.array(prior, np.float64)
+    try:
+        given = np.array(prior, np.float64)
+    except (TypeError, ValueError):
+        given = np.empty(0)
     if given.shape != (classes,) or not np.all(given >= 0) or abs(given.sum() - 1) > 1e-9:
-        raise ParameterError(f"prior={shown(list(prior))}: {classes} class probabilities that sum to 1 are needed")
+        raise ParameterError(f"prior={shown(prior)}: {classes} class probabilities that sum to 1 are needed")
     return given
 
 
@@ -182,8 +185,8 @@ def _cpt(
     n, axis = table.astype(np.float64), members.index(v)
     own = prior if members[-1] == CLASS and v != CLASS else np.ones(1)
     if isinstance(how, Backoff):
-        shorter = [members.index(p) for p in reversed(parents)]
-        return backed_off(n, axis, shorter, how.m)
+        weakest = sorted(reversed(parents), key=lambda p: p == CLASS)  # the class is the last parent to go
+        return backed_off(n, axis, [members.index(p) for p in weakest], how.m)
     others = tuple(a for a in range(n.ndim) if a != axis)
     return how(n, axis, Context(normalised(n.sum(axis=others, keepdims=True), axis), own, total))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from naivete.errors import DataError, DataTypeError, shown
 from naivete.table import Column, Table
-from naivete.variables import Name, State
+from naivete.variables import Name, State, check_unique
 
-__all__ = ["is_frame", "table_of"]
+__all__ = ["as_array", "is_frame", "table_of"]
 
 WIDEST_INTEGER = 2**53
 
@@ -23,13 +23,23 @@ def is_frame(X: object) -> bool:
     """Whether this is a table with named columns: ours, or an eager data frame that narwhals knows."""
     if isinstance(X, (Table, np.ndarray, list, tuple)):
         return isinstance(X, Table)
-    import narwhals as nw
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
 
-    return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    try:
+        return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    except DuplicateError:  # a table all the same, which `table_of` refuses by name
+        return True
 
 
-def table_of(X: Any, *, source: str = "X") -> Table:
+def table_of(X: Any, *, source: str = "X", only: Container[Name] | None = None) -> Table:
     """The table, column by column; nothing is copied where the values are numbers already.
+
+    Parameters
+    ----------
+    X : a data frame, array, list of rows, sparse matrix or `Table`.
+    source : what messages call it.
+    only : the names that matter; other columns of a data frame are not even looked at.
 
     >>> table_of([["sunny", 1.5], ["rain", None]]).names
     ('x0', 'x1')
@@ -37,17 +47,17 @@ def table_of(X: Any, *, source: str = "X") -> Table:
     if isinstance(X, Table):
         return X
     if is_frame(X):
-        return _from_frame(X, source)
+        return _from_frame(X, source, only)
     if hasattr(X, "toarray"):
         X = _dense(X)
-    array = X if isinstance(X, np.ndarray) else _as_array(X)
+    array = X if isinstance(X, np.ndarray) else as_array(X)
     if array.ndim != 2:
         raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
     columns = tuple(_from_array(f"x{j}", array[:, j], source) for j in range(array.shape[1]))
     return Table(columns, source=source, rows=len(array))
 
 
-def _as_array(X: Any) -> NDArray[Any]:
+def as_array(X: Any) -> NDArray[Any]:
     """Rows as an array; of objects, value by value, where the cells are not all numbers."""
     try:
         array = np.asarray(X)
@@ -85,11 +95,15 @@ def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.
     infinite = np.isinf(values)
     if infinite.any():
         row = int(np.argmax(infinite))
-        raise DataError(
-            f"{source}: column {shown(name)}, row {row + 1}: {values[row]} is infinity, not a number to learn from; "
-            "replace it by a finite value or by a missing one"
-        )
+        raise DataError(_infinite(name, row, values[row], source))
     return values
+
+
+def _infinite(name: Name, row: int, value: Any, source: str) -> str:
+    return (
+        f"{source}: column {shown(name)}, row {row + 1}: {value} is infinity, not a number to learn from; "
+        "replace it by a finite value or by a missing one"
+    )
 
 
 def _from_objects(name: Name, values: list[Any], source: str) -> Column:
@@ -104,6 +118,9 @@ def _from_objects(name: Name, values: list[Any], source: str) -> Column:
         return _from_states(name, [None if _is_missing(v) else bool(v) for v in values])
     if all(issubclass(t, numbers.Real) and not issubclass(t, (bool, np.bool_)) for t in present):
         return Column(name, _numbers(name, values, source))
+    for row, value in enumerate(values):
+        if isinstance(value, (float, np.floating)) and math.isinf(value):
+            raise DataError(_infinite(name, row, value, source))
     return _from_states(name, [_scalar(v) for v in values])
 
 
@@ -112,7 +129,9 @@ def _never_a_value(t: type) -> bool:
 
 
 def _is_missing(value: object) -> bool:
-    return value is None or _never_a_value(type(value)) or (isinstance(value, (float, np.floating)) and value != value)
+    if value is None or _never_a_value(type(value)) or (isinstance(value, str) and not value):
+        return True  # an empty text is an empty cell
+    return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
 def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
@@ -146,7 +165,7 @@ def _scalar(value: Any) -> State | None:
 
 def _from_text(name: Name, values: Iterable[Any]) -> Column:
     listed = list(values)
-    index: dict[Any, int] = {value: i for i, value in enumerate(v for v in dict.fromkeys(listed) if isinstance(v, str))}
+    index: dict[Any, int] = {value: i for i, value in enumerate(v for v in dict.fromkeys(listed) if not _is_missing(v))}
     states = tuple(index)
     codes = np.fromiter((index.get(v, -1) for v in listed), np.int32, len(listed))
     return Column(name, codes, tuple(str(s) for s in states), kind="nominal")
@@ -161,15 +180,18 @@ def _from_states(name: Name, values: list[State | None]) -> Column:
     return Column(name, codes, tuple(v for _, v in index), kind="nominal")
 
 
-def _from_frame(X: Any, source: str) -> Table:
-    import narwhals as nw
+def _from_frame(X: Any, source: str, only: Container[Name] | None) -> Table:
+    import narwhals.stable.v2 as nw
 
+    names = list(getattr(X, "column_names", getattr(X, "columns", ())))
+    check_unique(names, source)
     frame = nw.from_native(X, eager_only=True)
     columns = []
     for j, name in enumerate(frame.columns):
         if not isinstance(name, (str, int, float, type(None))):
             raise DataTypeError(f"{source}: a column is named {shown(name)}; names are text or numbers")
-        columns.append(_from_series(name, frame[:, j], nw, source))
+        if only is None or name in only:
+            columns.append(_from_series(name, frame[:, j], nw, source))
     return Table(tuple(columns), source=source, rows=len(frame))
 
 
@@ -203,7 +225,7 @@ def _any_na(values: list[Any]) -> bool:
 
 def _from_categories(name: Name, series: Any, source: str) -> Column:
     """A categorical column: its categories are its states, also those that never occur."""
-    categories = [_scalar(c) for c in series.cat.get_categories().to_list()]
+    categories = [_scalar(c) for c in series.cat.get_categories().to_list() if c != ""]
     for category in categories:
         if not isinstance(category, (str, int, float, bool)):
             raise DataTypeError(f"{source}: column {shown(name)} has the category {shown(category)}; {_advice('O')}")

@@ -118,7 +118,8 @@ class Predictor:
     def _marginalise(self, joint: Numbers, codes: Codes, missing: frozenset[int], rows: NDArray[np.int64]) -> None:
         """Add what the families with missing members contribute to these rows, the missing members summed out."""
         hidden = self._relevant(missing)
-        touched = [v for v in self.network.order if v not in missing - hidden and hidden & set(self.network.family(v))]
+        mute = {v for v in self.network.order if self.network.variables[v].card == 1} - hidden
+        touched = [v for v in self.network.order if v not in missing - hidden | mute and hidden & set(self.network.family(v))]
         if not touched:
             return
         plan = self._plan(hidden, touched)
@@ -133,14 +134,18 @@ class Predictor:
             joint[part] += self._eliminated([column[part] for column in codes], hidden, touched, [v for v, _ in plan])
 
     def _relevant(self, missing: frozenset[int]) -> set[int]:
-        """The missing variables that have an observed descendant; the others sum to one."""
+        """The missing variables that have an observed descendant; the others sum to one.
+
+        A child of a single state has probability one whatever its parents are, and says nothing about them.
+        """
         hidden = set(missing)
         children: dict[int, list[int]] = {v: [] for v in self.network.parents}
         for v, parents in self.network.parents.items():
             for p in parents:
                 children[p].append(v)
         for v in reversed(self.network.order):
-            if v in hidden and not any(c not in missing or c in hidden for c in children[v]):
+            telling = (c for c in children[v] if self.network.variables[c].card > 1 or c in hidden)
+            if v in hidden and not any(c not in missing or c in hidden for c in telling):
                 hidden.discard(v)
         return hidden
 

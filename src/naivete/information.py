@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -139,17 +140,19 @@ class _Logs:
 
     def __init__(self, total: Any) -> None:
         self.total = max(float(total), np.finfo(float).tiny)
-        whole = isinstance(total, (int, np.integer))
-        self.table = self._computed(np.arange(min(int(total), TABULATED) + 1)) if whole else None
-        self.tabulated = whole and int(total) <= TABULATED
+        self.most = int(total) if isinstance(total, (int, np.integer)) and total <= TABULATED else None
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        return self._computed(np.arange((self.most or 0) + 1))
 
     def _computed(self, counts: NDArray[Any]) -> NDArray[np.int64]:
         p = np.ascontiguousarray(counts, np.float64) / self.total
         return np.rint(p * np.log2(np.where(p > 0, p, 1.0)) * SCALE).astype(np.int64)
 
     def terms(self, counts: NDArray[Any]) -> NDArray[np.int64]:
-        """p log2 p of every count."""
-        return self.table.take(counts) if self.tabulated and self.table is not None else self._computed(counts)
+        """p log2 p of every count: looked up where there are more of them than possible values, else computed."""
+        return self._table.take(counts) if self.most is not None and counts.size > self.most else self._computed(counts)
 
     def sums(self, tables: NDArray[Any]) -> NDArray[np.int64]:
         """The sum of the terms of each table; the first two axes say which, or only the first of a plain list."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -84,14 +85,10 @@ def _meant(word: str, known: Iterable[str], alias: str | None = None) -> str:
 
 def _value(text: str) -> Value:
     """A whole number, a number, or a word."""
-    try:
-        return int(text)
-    except ValueError:
-        pass  # perhaps another number
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    for number in (int, float):
+        with suppress(ValueError):
+            return number(text)
+    return text
 
 
 def split(texts: Iterable[str]) -> list[Spec]:

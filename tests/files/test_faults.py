@@ -52,7 +52,11 @@ BAD = {
         b"@relation r\n@attribute a {sunny,rain}\n@data\n'suny'\n",
         "f.arff:4: column 'a': value 'suny' is not declared (nearest declared: 'sunny')",
     ),
-    "D4-declared-twice": ("f.arff", b"@relation r\n@attribute a {x,y,'x'}\n", "f.arff:2: column 'a': value 'x' is declared twice"),
+    "D4-declared-twice": (
+        "f.arff",
+        b"@relation r\n@attribute a {x,y,'x'}\n",
+        "f.arff:2: column 'a': value 'x' is declared twice",
+    ),
     "D5-duplicate-names-arff": (
         "f.arff",
         b"@relation r\n@attribute a {x}\n@attribute b {x}\n@attribute 'a' {x}\n@data\n",
@@ -92,10 +96,18 @@ BAD = {
         "f.arff:4: column 'd': value '2001-13-01' is not a date",
     ),
     "D10-date-form": ("f.arff", b"@relation r\n@attribute d date\n@data\nx\n", "value 'x' is not a date of the form"),
-    "D10-date-pattern": ("f.arff", b"@relation r\n@attribute d date 'ww'\n", "f.arff:2: column 'd': the date pattern 'ww' has the letter 'w'"),
+    "D10-date-pattern": (
+        "f.arff",
+        b"@relation r\n@attribute d date 'ww'\n",
+        "f.arff:2: column 'd': the date pattern 'ww' has the letter 'w'",
+    ),
     "D10-date-pattern-twice": ("f.arff", b"@relation r\n@attribute d date 'yyyy yyyy'\n", "has the letter 'y', twice"),
     "D10-date-pattern-empty": ("f.arff", b"@relation r\n@attribute d date ''\n", "has no field for a date"),
-    "D10-date-patterns": ("f.arff", b"@relation r\n@attribute d date yyyy MM\n", "f.arff:2: column 'd': a date takes one pattern"),
+    "D10-date-patterns": (
+        "f.arff",
+        b"@relation r\n@attribute d date yyyy MM\n",
+        "f.arff:2: column 'd': a date takes one pattern",
+    ),
     "D15-overflow": ("f.arff", arff("x,1\nx,1e999\n"), "f.arff:6: column 'b': value '1e999' is not a finite number"),
     "D15-inf": ("f.arff", arff("x,inf\n"), "f.arff:5: column 'b': value 'inf' is not a finite number"),
     "D15-nan": ("f.arff", arff("x,?\nx,nan\n"), "f.arff:6: column 'b': value 'nan' is not a finite number"),
@@ -120,7 +132,11 @@ def test_refused(tmp_path: Path, name: str, data: bytes, message: str) -> None:
     assert str(caught.value).startswith(str(path))
 
 
-@pytest.mark.parametrize(("name", "data"), [("f.arff", HEAD.encode()), ("f.csv", b"a,b"), ("f.csv", b"\n\na,b\n\n")], ids=["D2-arff", "D2-csv", "D2-csv-blank"])
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [("f.arff", HEAD.encode()), ("f.csv", b"a,b"), ("f.csv", b"\n\na,b\n\n")],
+    ids=["D2-arff", "D2-csv", "D2-csv-blank"],
+)
 def test_header_without_rows(tmp_path: Path, name: str, data: bytes) -> None:
     path = tmp_path / name
     path.write_bytes(data)
@@ -165,17 +181,37 @@ def test_encoding_without_offsets(tmp_path: Path) -> None:
 
 
 LIMITED = {
-    "D17-line-arff": ("f.arff", HEAD.encode() + b"x," + b"1" * 2000, Limits(line=1000), "f.arff:5: a line of more than 1000 characters"),
+    "D17-line-arff": (
+        "f.arff",
+        HEAD.encode() + b"x," + b"1" * 2000,
+        Limits(line=1000),
+        "f.arff:5: a line of more than 1000 characters",
+    ),
     "D17-line-csv": ("f.csv", b"a\n" + b"1" * 2000 + b"\n2\n", Limits(line=1000), "f.csv:2: a line of more than 1000 characters"),
-    "D17-quoted-csv": ("f.csv", b'a\n"' + b"1\n" * 600, Limits(line=1000), "f.csv:2: the quote opened here is not closed within 1000"),
+    "D17-quoted-csv": (
+        "f.csv",
+        b'a\n"' + b"1\n" * 600,
+        Limits(line=1000),
+        "f.csv:2: the quote opened here is not closed within 1000",
+    ),
     "D17-columns-arff": ("f.arff", HEAD.encode(), Limits(columns=1), "f.arff:3: more than 1 columns"),
     "D17-columns-csv": ("f.csv", b"a,b\n", Limits(columns=1), "f.csv:1: more than 1 columns"),
     "D17-cells-arff": ("f.arff", arff("x,1\nx,2\n"), Limits(cells=3), "f.arff:6: more than 3 cells"),
     "D17-cells-csv": ("f.csv", b"a,b\n1,2\n3,4\n", Limits(cells=3), "more than 3 cells"),
     "D17-states-declared": ("f.arff", HEAD.encode(), Limits(states=1), "f.arff:2: more than 1 declared values"),
-    "D17-states-text": ("f.arff", b"@relation r\n@attribute s string\n@data\nu\nv\n", Limits(states=1), "f.arff:5: column 's': more than 1 distinct"),
+    "D17-states-text": (
+        "f.arff",
+        b"@relation r\n@attribute s string\n@data\nu\nv\n",
+        Limits(states=1),
+        "f.arff:5: column 's': more than 1 distinct",
+    ),
     "D17-states-csv": ("f.csv", b"a\nu\nv\n", Limits(states=1), "column 'a': more than 1 distinct values"),
-    "D17-decompressed": ("f.csv.gz", gzip.compress(b"a\n" * 5000), Limits(decompressed=999), "decompresses to more than 999 bytes"),
+    "D17-decompressed": (
+        "f.csv.gz",
+        gzip.compress(b"a\n" * 5000),
+        Limits(decompressed=999),
+        "decompresses to more than 999 bytes",
+    ),
 }
 
 
@@ -222,7 +258,9 @@ def test_many_columns(tmp_path: Path) -> None:
     assert len(read(path).columns) == 100_000
 
 
-@pytest.mark.parametrize("text", ["{" * 200_000, "{x," * 100_000, "'\\" * 100_000, "a {" + "'x' " * 100_000], ids=lambda text: text[:4])
+@pytest.mark.parametrize(
+    "text", ["{" * 200_000, "{x," * 100_000, "'\\" * 100_000, "a {" + "'x' " * 100_000], ids=lambda text: text[:4]
+)
 def test_adversarial_header(tmp_path: Path, text: str) -> None:
     """D18: time linear in the size of the header."""
     path = tmp_path / "f.arff"

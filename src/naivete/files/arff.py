@@ -68,7 +68,7 @@ class _Header:
         self.names: list[str] = []
         self.related = False
         self.line = 0
-        self.rest = Block(0, "", [])
+        self.rest = Block(0, "")
 
     def read(self, stream: Iterator[Block]) -> list[Cells]:
         """The columns that the header declares; what follows it in its last block is left in `rest`."""
@@ -77,8 +77,8 @@ class _Header:
                 self.line = block.first + at
                 words = [word for word in _words(line, f"{self.name}:{self.line}") if word != ","]
                 if words and self._take(words):
-                    lines = [line[line.lower().index("@data") + 5 :], *block.lines[at + 1 :]]
-                    self.rest = Block(self.line, "".join(lines), lines)
+                    after = line[line.lower().index("@data") + len("@data") :]
+                    self.rest = Block(self.line, "".join([after, *block.lines[at + 1 :]]))
                     return self.columns
         raise DataError(f"{self.name}: no header: {self._lacking()}; an ARFF file has @relation, @attribute and @data lines")
 

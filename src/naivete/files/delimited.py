@@ -36,8 +36,8 @@ def read_csv(
     """The table of a delimited text file with a header, gzipped or not.
 
     A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point
-    numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`, `None`, `True` are
-    texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines are allowed at the end
+    numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`, `None`, `True`
+    are texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines are allowed at the end
     only.
 
     Parameters
@@ -171,7 +171,11 @@ class _Reader:
         return True
 
     def _scanned(self, block: Block) -> Records:
-        """The records that end in a block with quotes."""
+        """The records that end in a block with quotes, or in which a quote is open."""
+        if '"' not in block.text:
+            self.open.append(block.text)
+            self._check_length(block.text)
+            return [], []
         numbers: list[int] = []
         rows: list[list[str]] = []
         for number, line in enumerate(block.lines, start=block.first):
@@ -199,6 +203,11 @@ class _Reader:
             self.open.append(line)
             return
         body = line.rstrip("\r\n")
+        if not self.open and body[0] == '"' == body[-1]:
+            texts = body[1:-1].split(f'"{self.delimiter}"')
+            if body.count('"') == 2 * len(texts):  # every cell is in quotes and none has quotes inside
+                self.cells = texts
+                return
         first, *rest = body.split(self.delimiter)
         self._piece(first, "", number)
         for piece in rest:

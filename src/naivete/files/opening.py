@@ -11,6 +11,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Final
 
@@ -64,13 +65,17 @@ def over(place: str, limit: str, value: int, problem: str) -> DataError:
     return DataError(f"{place}: {problem}; if that is meant, raise the limit: Limits({limit}=...), now {value}")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Block:
     """Some whole lines of a text, each with its line end; only the last line of the text may lack it."""
 
     first: int
     text: str
-    lines: list[str]
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines; the first one has the number `first`."""
+        return _lines(self.text)
 
 
 def title(path: PathLike) -> str:
@@ -134,11 +139,11 @@ def blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator
             raise _zero_byte(name, first, "".join(pieces) + text[: text.index("\0")])
         cut = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1  # a last \r may be half of \r\n
         if cut:
-            block = _block(first, "".join(pieces) + text[:cut], name, limits)
-            yield block
-            first += len(block.lines)
-            pieces = []
-        pieces.append(text[cut:])
+            text, rest = "".join(pieces) + text[:cut], text[cut:]
+            yield _block(first, text, name, limits)
+            first += text.count("\n") + text.count("\r") - text.count("\r\n")
+            pieces, text = [], rest
+        pieces.append(text)
         if sum(map(len, pieces)) > limits.line:
             raise _long_line(name, first, limits)
     if rest := "".join(pieces):
@@ -146,12 +151,12 @@ def blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator
 
 
 def _block(first: int, text: str, name: str, limits: Limits) -> Block:
-    lines = _lines(text)
+    block = Block(first, text)
     if len(text) > limits.line:
-        for number, line in enumerate(lines, start=first):
+        for number, line in enumerate(block.lines, start=first):
             if len(line) > limits.line:
                 raise _long_line(name, number, limits)
-    return Block(first, text, lines)
+    return block
 
 
 def _lines(text: str) -> list[str]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -21,6 +22,7 @@ from naivete.variables import State, check_unique
 __all__ = ["read_parquet", "write_parquet"]
 
 _KIND: Final = b"naivete.kind"
+_STATES: Final = b"naivete.states"
 _WIDEST: Final = 2**53
 _MAGIC: Final = b"PAR1"
 
@@ -98,7 +100,16 @@ def _damage(place: str, pa: ModuleType) -> Iterator[None]:
         yield
     except NaiveteError:
         raise
-    except (pa.ArrowException, OSError, ValueError, TypeError, LookupError, ArithmeticError, MemoryError) as error:
+    except (
+        pa.ArrowException,
+        OSError,
+        ValueError,
+        TypeError,
+        LookupError,
+        ArithmeticError,
+        MemoryError,
+        RecursionError,
+    ) as error:
         raise DataError(f"{place}: the Parquet data is damaged: {shown(str(error))}; fetch or write the file again") from error
 
 
@@ -144,6 +155,10 @@ def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) ->
             return _coded(field.name, data.unify_dictionaries(), "nominal", True, place, limits)
         if pa.types.is_string(data.type) or pa.types.is_large_string(data.type):
             return _coded(field.name, data.dictionary_encode().unify_dictionaries(), "nominal", False, place, limits)
+        if told := (field.metadata or {}).get(_STATES):
+            return _coded(
+                field.name, data.dictionary_encode().unify_dictionaries(), "nominal", True, place, limits, _levels(told)
+            )
         if pa.types.is_null(data.type):
             return Column(field.name, np.full(len(data), math.nan), kind=kind)
         if data.null_count and not pa.types.is_floating(data.type) and not _fits(data):
@@ -154,6 +169,16 @@ def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) ->
 def _kind(field: Any) -> Kind | None:
     told = (field.metadata or {}).get(_KIND)
     return "nominal" if told == b"nominal" else "numeric" if told == b"numeric" else None
+
+
+def _levels(told: bytes) -> list[State]:
+    """The declared states that are not texts, as `write_parquet` notes them."""
+    levels = json.loads(told)
+    if not isinstance(levels, list) or {type(level) for level in levels} not in ({int}, {float}, {bool}):
+        raise ValueError("the declared values are not a list of numbers")
+    if len(set(levels)) < len(levels) or not all(map(math.isfinite, levels)):
+        raise ValueError("the declared values repeat or are not finite")
+    return levels
 
 
 def _fits(data: Any) -> bool:
@@ -178,13 +203,17 @@ def _numbers(data: Any, pa: ModuleType) -> NDArray[Any]:
     return values.astype(np.int64) if narrow else values  # type: ignore[no-any-return]
 
 
-def _coded(name: str, data: Any, kind: Kind | None, declared: bool, place: str, limits: Limits) -> Column:
+def _coded(
+    name: str, data: Any, kind: Kind | None, declared: bool, place: str, limits: Limits, told: Sequence[State] = ()
+) -> Column:
     """Codes by value, so that equal values in several dictionaries are one state; a null or NaN is missing, not a state."""
     levels: list[Any] = data.chunk(0).dictionary.to_pylist() if data.num_chunks else []
     if len(levels) > limits.states:
         raise over(place, "states", limits.states, f"more than {limits.states} distinct values")
-    states: dict[State, int] = {}
+    states = {state: code for code, state in enumerate(told)}
     codes = [-1 if level is None or level != level else states.setdefault(level, len(states)) for level in levels]
+    if told and len(states) > len(told):
+        raise ValueError("a value that is not among the declared ones")
     table = np.array([*codes, -1], dtype=np.int32)  # the last one is for null
     parts = [chunk.indices.cast("int64").fill_null(len(codes)).to_numpy(zero_copy_only=False) for chunk in data.chunks]
     return Column(name, table[np.concatenate(parts)] if parts else table[:0], tuple(states), kind, declared)
@@ -207,6 +236,9 @@ def _array(column: Column, place: str, pa: ModuleType) -> Any:
 
 
 def _field(column: Column, array: Any, place: str, pa: ModuleType) -> Any:
-    field = pa.field(column.name, array.type, metadata={_KIND: column.kind} if column.kind else None)
+    metadata: dict[bytes, str] = {_KIND: column.kind} if column.kind else {}
+    if column.declared and pa.types.is_dictionary(array.type) and not pa.types.is_string(array.type.value_type):
+        metadata[_STATES] = json.dumps(column.states)  # the format keeps dictionaries of texts only
+    field = pa.field(column.name, array.type, metadata=metadata)
     _check_type(field, place, pa)
     return field

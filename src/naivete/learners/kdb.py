@@ -56,7 +56,7 @@ def kdb(
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, steps 1-6; theta: the variant of step 5.4.
     """
-    most = k_max if k == "auto" else k
+    most = k_max if isinstance(k, str) and k == "auto" else k
     _check(k, most, theta, alpha)
     dependent, relevant = dependence(counts), relevance(counts)
     telling = np.array([v.card > 1 for v in counts.variables[:CLASS]])
@@ -135,13 +135,13 @@ def _significant(counts: Counts, x: int, parents: list[int], bits: Numbers, alph
 
 
 def _check(k: object, most: object, theta: object, alpha: object) -> None:
-    name = "k_max" if k == "auto" else "k"
+    name = "k_max" if isinstance(k, str) and k == "auto" else "k"
     if not isinstance(most, (int, np.integer)) or isinstance(most, bool) or most < 0:
         raise ParameterError(f"{name}={shown(most)}: a whole number, at least 0" + (", or 'auto'" if name == "k" else ""))
     if isinstance(theta, str):
         if theta not in ("auto", "chi2"):
             raise ParameterError(f"theta={shown(theta)}: a number of bits, 'auto' or 'chi2'")
-    elif not isinstance(theta, (int, float, np.integer, np.floating)) or theta != theta:
+    elif not isinstance(theta, (int, float, np.integer, np.floating)) or isinstance(theta, bool) or theta != theta:
         raise ParameterError(f"theta={shown(theta)}: a number of bits, 'auto' or 'chi2'")
     if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
         raise ParameterError(f"alpha={shown(alpha)}: a level between 0 and 1")

@@ -38,7 +38,7 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     weights, relevant = dependence(counts), relevance(counts)
     if root is None:
         root = max(telling, key=lambda x: relevant[x])
-    elif root not in counts.features:
+    elif not isinstance(root, (int, np.integer)) or isinstance(root, bool) or root not in counts.features:
         raise ParameterError(f"root={shown(root)}: there are {len(counts.features)} features, the first is 0")
     parent = spanning_tree(weights, root, [x for x in telling if x != root])
     structure = {x: (parent.get(x, root), CLASS) if x != root else (CLASS,) for x in counts.features}

@@ -1,0 +1,178 @@
+"""One job in a process of its own: `python -m benchmarks.job '{"do": "classify", ...}'` prints one line of JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks import contenders, measuring, workloads
+from benchmarks.contenders import Array, Contender
+
+Answer = dict[str, Any]
+
+
+def classify(job: dict[str, Any]) -> Answer:
+    """Fit and predict_proba of one classifier on one workload."""
+    data = workloads.load(job["workload"], Path(job["folder"]))
+    if job["library"] == "Weka":
+        return in_weka(job, data)
+    own = contenders.contender(job["library"], job["model"], data.states)
+    X, y = data.X, data.y
+    if own.cells < X.size:
+        X, y = (np.ascontiguousarray(part[: int(own.cells) // data.X.shape[1]]) for part in (X, y))
+    rows = int(min(own.rows, len(data.X_test)))
+    return {
+        "rows": len(data.X),
+        "fitted_rows": len(X),
+        "codes_bytes": X.nbytes,
+        **fitted(own, X, y, data.X_test[:rows], data.y_test[:rows], job["repeat"]),
+    }
+
+
+def fitted(own: Contender, X: Array, y: Array, X_test: Array, y_test: Array, repeat: int) -> Answer:
+    """Time, memory and quality; memory of the first fit, and of a later one, when everything is loaded and warm."""
+    peak = measuring.Peak()
+    first = measuring.timed(lambda: own.learn(X, y), 0)
+    cold = peak.beyond()
+    slow = first.first > 10
+    fit = first if slow else measuring.timed(lambda: own.learn(X, y), repeat)
+    peak = measuring.Peak()
+    if not slow:
+        own.learn(X, y)
+    warm = peak.beyond() if not slow else None
+    peak = measuring.Peak()
+    answer = measuring.timed(lambda: own.answer(fit.result, X_test), repeat)
+    return {
+        "fit_s": fit.best,
+        "first_fit_s": first.first,
+        "fit_bytes": cold,
+        "warm_fit_bytes": warm,
+        "predict_s": answer.best,
+        "predict_bytes": peak.beyond(),
+        "predicted_rows": len(X_test),
+        "passes": own.passes(fit.result),
+        "tables_bytes": own.tables(fit.result),
+        **quality(answer.result, y_test),
+    }
+
+
+def quality(posterior: Array, y: Array) -> Answer:
+    """Accuracy, and the mean of -ln P(the right class)."""
+    right = posterior[np.arange(len(y)), y]
+    return {
+        "accuracy": float((posterior.argmax(axis=1) == y).mean()),
+        "log_loss": float(-np.log(np.maximum(right, 1e-15)).mean()),
+    }
+
+
+def in_weka(job: dict[str, Any], data: workloads.Workload) -> Answer:
+    """Weka in a virtual machine of its own, fed with ARFF files."""
+    rows = int(min(contenders.WEKA_CELLS // data.X.shape[1], len(data.X)))
+    tests = min(20_000, len(data.X_test))
+    with tempfile.TemporaryDirectory() as folder:
+        train, test = Path(folder, "train.arff"), Path(folder, "test.arff")
+        contenders.write_arff(train, data.X[:rows], data.y[:rows], data.states, data.classes)
+        contenders.write_arff(test, data.X_test[:tests], data.y_test[:tests], data.states, data.classes)
+        command = contenders.weka_command(job["model"], train, test, job["repeat"], 10.0)
+        return {
+            "rows": len(data.X),
+            "fitted_rows": rows,
+            "predicted_rows": tests,
+            **measuring.answer_of(command, job["timeout"]),
+        }
+
+
+def pairs(job: dict[str, Any]) -> Answer:
+    """The counts of all pairs of features with the class, from the rows: the bare kernels, and up to complete tables."""
+    from naivete import Encoder, _kernels
+    from naivete.pairs import PLANE_STATES
+
+    data = workloads.load(job["workload"], Path(job["folder"]))
+    columns = list(data.X.T)
+    cards, complete = [data.states] * len(columns), [False] * len(columns)
+
+    def bare() -> None:
+        planes = _kernels.pack(columns, cards, complete, data.y, data.classes)
+        _kernels.margins(planes)
+        _kernels.gram(planes, slice(None), slice(None))
+
+    counts = counted(data.X, data.y, Encoder(kinds="nominal"))
+    tables = measuring.timed(lambda: drained(counts()), job["repeat"]).best
+    kernels = measuring.timed(bare, job["repeat"]).best if data.states <= PLANE_STATES else tables
+    return {"kernels_s": kernels, "tables_s": tables}
+
+
+def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
+    """Makes the counts of an encoded table, nothing counted yet."""
+    from naivete.cases import Block, MemoryCases
+    from naivete.counts import Counts
+    from naivete.encoding import encode
+    from naivete.frames import table_of
+    from naivete.variables import Variable
+
+    table, classes = table_of(X), int(y.max()) + 1
+    features = encoder.schema(table, y, classes, None)
+    encoded = encode(table, features)
+    target = Variable("class", tuple(range(classes)))
+    return lambda: Counts(MemoryCases((*features, target), Block((*encoded.codes, y), None), encoded.gaps))
+
+
+def drained(counts: Any) -> None:
+    for _ in counts.pairs():
+        pass
+
+
+def growth(job: dict[str, Any]) -> Answer:
+    """Costs at one size."""
+    X, y = workloads.uniform(job["rows"], job["features"], job["states"], job["classes"])
+    answer: Answer = {}
+    for model in ("nb", "kdb2"):
+        own = contenders.contender(contenders.OURS, model, job["states"])
+        fit = measuring.timed(lambda own=own: own.learn(X, y), job["repeat"])
+        answer[f"{model} fit"] = fit.best
+        answer[f"{model} predict"] = measuring.timed(lambda own=own, of=fit.result: own.answer(of, X), job["repeat"]).best
+    from naivete import Encoder
+
+    counts = counted(X, y, Encoder(kinds="nominal"))
+    answer["all pairs"] = measuring.timed(lambda: drained(counts()), job["repeat"]).best
+    return answer
+
+
+def versions(job: dict[str, Any]) -> Answer:
+    """What runs here: versions, the tier of our kernels, the threads."""
+    del job
+    import scipy
+    import sklearn
+
+    import naivete
+    from naivete import _kernels
+
+    return {
+        "naivete": naivete.__version__,
+        "kernels": _kernels.tier(),
+        "threads": _kernels.threads(),
+        "python": sys.version.split()[0],
+        "numpy": np.__version__,
+        "scipy": scipy.__version__,
+        "scikit-learn": sklearn.__version__,
+        "cores": os.cpu_count(),
+    }
+
+
+JOBS: dict[str, Callable[[dict[str, Any]], Answer]] = {
+    "classify": classify,
+    "pairs": pairs,
+    "growth": growth,
+    "versions": versions,
+}
+
+if __name__ == "__main__":
+    asked = json.loads(sys.argv[1])
+    print(json.dumps(JOBS[asked["do"]](asked)))

@@ -1,0 +1,92 @@
+"""The command line: `naivete COMMAND ...`. Every command is a module that says its arguments and runs."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+from naivete.cli import convert, demo, describe, doctor, evaluate, fit, predict, show
+from naivete.cli.output import complain, notes, silence
+from naivete.cli.parsing import Command, Finished, parse
+from naivete.cli.signals import Terminated, interruptible
+from naivete.errors import FileError, ModelFileError, NaiveteError, ParameterError, ResourceError
+
+__all__ = ["main"]
+
+COMMANDS: Final[Sequence[Command]] = (
+    fit.COMMAND,
+    predict.COMMAND,
+    describe.COMMAND,
+    show.COMMAND,
+    evaluate.COMMAND,
+    convert.COMMAND,
+    demo.COMMAND,
+    doctor.COMMAND,
+)
+
+BROKEN, USAGE, DATA, MODEL, RESOURCE, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 5, 130, 143
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code.
+
+    0 success, 1 a defect of this program, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 on signals.
+
+    Parameters
+    ----------
+    argv : the words after the name of the program; by default those it was started with.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    try:
+        with notes(), interruptible():
+            return _run(words)
+    except BaseException as error:
+        if "--debug" in words and not isinstance(error, SystemExit):
+            traceback.print_exc()
+        return _failed(error)
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        command, arguments = parse(COMMANDS, words)
+        code = command.run(arguments)
+    except Finished as finished:
+        code = finished.code
+    sys.stdout.flush()
+    return code
+
+
+def _failed(error: BaseException) -> int:
+    """Say what went wrong in one line, and return the exit code for it."""
+    code = _code(error)
+    if isinstance(error, BrokenPipeError):
+        silence()  # nobody reads the output any more: done
+        return 0
+    if code in (INTERRUPTED, TERMINATED):
+        complain("interrupted" if code == INTERRUPTED else "terminated")
+    elif code == BROKEN:
+        complain(f"a defect of naivete, please report it: {type(error).__name__}: {error} (--debug shows where)")
+    elif isinstance(error, MemoryError) and not isinstance(error, NaiveteError):
+        complain("there is not enough memory; use fewer rows, columns or parents")
+    else:
+        complain(str(error) if isinstance(error, NaiveteError) else f"{error.filename or 'output'}: {error.strerror or error}")  # type: ignore[attr-defined]
+    if isinstance(error, OSError) and not isinstance(error, NaiveteError):
+        silence()
+    return code
+
+
+def _code(error: BaseException) -> int:
+    kinds: Sequence[tuple[type[BaseException], int]] = (
+        (ParameterError, USAGE),
+        (ModelFileError, MODEL),
+        (FileError, RESOURCE),
+        (ResourceError, RESOURCE),
+        (NaiveteError, DATA),
+        (OSError, RESOURCE),
+        (MemoryError, RESOURCE),
+        (KeyboardInterrupt, INTERRUPTED),
+        (Terminated, TERMINATED),
+    )
+    return next((code for kind, code in kinds if isinstance(error, kind)), BROKEN)

@@ -1,0 +1,45 @@
+"""`naivete convert`: a table from one format to another."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+
+from naivete.cli.output import escaped, json_text, say
+from naivete.cli.parsing import Command
+from naivete.cli.tables import check_output, read_table, reading_options
+
+__all__ = ["COMMAND"]
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("data", metavar="IN", help="the table to read")
+    parser.add_argument("out", metavar="OUT", help="the table to write: .arff, .csv, .tsv, .parquet; .gz behind text compresses it")
+    parser.add_argument("--force", action="store_true", help="replace the file if there is one")
+    parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas (CSV, TSV)")
+    reading_options(parser)
+
+
+def run(args: Namespace) -> int:
+    """Read and write."""
+    from naivete.files import write
+
+    check_output(args.out, [args.data], args.force)
+    table = read_table(args.data, args)
+    name = args.out.lower().removesuffix(".gz")
+    options = {"spreadsheet_safe": True} if args.spreadsheet_safe and name.endswith((".csv", ".tsv", ".tab")) else {}
+    if not name.endswith((".parquet", ".pq")):
+        options["as_text"] = True
+    write(table, args.out, overwrite=args.force, **options)
+    done = {"data": args.data, "file": args.out, "rows": len(table), "columns": len(table.columns)}
+    say(json_text(done) if args.json else escaped(f"{args.out}: {len(table):,} rows, {len(table.columns):,} columns"))
+    return 0
+
+
+COMMAND = Command(
+    "convert",
+    "Convert a table between ARFF, CSV, TSV and Parquet.",
+    ("naivete convert weather.arff weather.csv", "naivete convert big.csv.gz big.parquet --kinds zip=nominal"),
+    arguments,
+    run,
+)

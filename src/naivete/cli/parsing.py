@@ -1,0 +1,130 @@
+"""The words of a command line -> a command and its arguments, with one-line errors that say what was meant."""
+
+from __future__ import annotations
+
+import argparse
+from argparse import Namespace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+from naivete import __version__
+from naivete.errors import ParameterError, nearest, shown
+
+__all__ = ["Command", "Finished", "UsageError", "parse"]
+
+_ABOUT = "Bayesian network classifiers of every degree of naivete: naive Bayes, TAN, k-dependence and beyond."
+_EXAMPLES = (
+    "naivete demo",
+    "naivete describe weather.csv --target play",
+    "naivete fit weather.csv --target play --model kdb:k=1 --out weather.nvt",
+    "naivete predict weather.nvt tomorrow.csv",
+    "naivete evaluate weather.csv --target play --models majority nb tan kdb:k=2",
+)
+_MODELS = """models:
+  majority                   the most frequent class: what any other has to beat
+  lookup                     the classes of the training cases that equal the row
+  nb                         naive Bayes
+  tan                        tree augmented naive Bayes
+  kdb:k=2                    k-dependence, up to k feature parents; k=auto chooses
+  kdb:k=2,theta=0.03         arcs only above so many bits; theta=auto, theta=chi2
+  nb:smoothing=0.5           any of them with another smoothing (m-estimate, friedman, backoff, ...)
+"""
+_CODES = "exit codes: 0 success, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 when interrupted"
+
+
+class UsageError(ParameterError):
+    """The words of the command line are not understood."""
+
+
+class Finished(Exception):  # noqa: N818 - not an error
+    """Everything that was asked for has been printed."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(code)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Parameters
+    ----------
+    name : the word for it.
+    help : what it does, in one line.
+    examples : command lines worth trying.
+    arguments : adds its arguments to a parser.
+    run : does it, and returns the exit code.
+    json : whether it prints results and therefore has --json.
+    """
+
+    name: str
+    help: str
+    examples: Sequence[str]
+    arguments: Callable[[argparse.ArgumentParser], None]
+    run: Callable[[Namespace], int]
+    json: bool = True
+
+
+class _Parser(argparse.ArgumentParser):
+    """Errors are raised, in one line."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message}; see '{self.prog} --help'")
+
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+        raise Finished(status)
+
+
+def parse(commands: Sequence[Command], words: Sequence[str]) -> tuple[Command, Namespace]:
+    """The command and its arguments."""
+    parser, of = _parser(commands)
+    named = next((word for word in words if not word.startswith("-")), None)
+    if named is None and not words:
+        parser.print_help()
+        raise Finished(2)
+    if named is not None and named not in of:
+        close = nearest(named, of)
+        hint = f"did you mean {' or '.join(close)}?" if close else f"the commands are {', '.join(of)}"
+        raise UsageError(f"there is no command {shown(named)}; {hint}")
+    arguments, strange = parser.parse_known_args(words)
+    if named is None:
+        raise UsageError("a command is missing; see 'naivete --help'")
+    if strange:
+        raise UsageError(_strange(strange[0], named, of[named][1]))
+    return of[named][0], arguments
+
+
+def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
+    """What is wrong with a word that no argument takes."""
+    if not word.startswith("-"):
+        return f"{command}: {shown(word)} is one argument too many; see 'naivete {command} --help'"
+    known = [option for action in parser._actions for option in action.option_strings]
+    close = nearest(word.partition("=")[0], known, 1)
+    hint = f"did you mean {close[0]}?" if close else f"see 'naivete {command} --help'"
+    return f"{command}: there is no option {shown(word)}; {hint} (a file of that name: write ./{word} or put -- before it)"
+
+
+def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Command, _Parser]]]:
+    parser = _Parser(prog="naivete", description=_ABOUT, epilog=f"{_listed(_EXAMPLES)}\n{_MODELS}\n{_CODES}")
+    parser.add_argument("--version", action="version", version=f"naivete {__version__}")
+    parser.add_argument("--debug", action="store_true", help="show a traceback when something goes wrong")
+    inner = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    of = {}
+    for command in commands:
+        epilog = _listed(command.examples) + (f"\n{_MODELS}" if any("model" in line for line in command.examples) else "")
+        own = inner.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
+        command.arguments(own)
+        if command.json:
+            own.add_argument("--json", action="store_true", help="print the results as JSON")
+        own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback when something goes wrong")
+        of[command.name] = command, own
+    return parser, of
+
+
+def _listed(examples: Sequence[str]) -> str:
+    return "examples:\n" + "".join(f"  {line}\n" for line in examples)
