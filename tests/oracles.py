@@ -115,7 +115,9 @@ def labelled_trees(n: int) -> Iterator[list[tuple[int, int]]]:
         yield [*edges, (last[0], last[1])]
 
 
-def slow_kdb(relevant: Sequence[float], dependent: np.ndarray, cards: Sequence[int], k: int, theta: float) -> dict[int, list[int]]:
+def slow_kdb(
+    relevant: Sequence[float], dependent: np.ndarray, cards: Sequence[int], k: int, theta: float
+) -> dict[int, list[int]]:
     """The feature parents of every feature, word for word: by decreasing I(X; C), the k earlier ones with most I(X; Y | C)."""
     placed: list[int] = []
     parents: dict[int, list[int]] = {}
@@ -220,6 +222,10 @@ def identical(one: Any, two: Any) -> bool:
         )
     if isinstance(one, SparseCpt):
         fields = ("configurations", "rows", "default")
-        return isinstance(two, SparseCpt) and one.parents == two.parents and all(identical(getattr(one, f), getattr(two, f)) for f in fields)
+        return (
+            isinstance(two, SparseCpt)
+            and one.parents == two.parents
+            and all(identical(getattr(one, f), getattr(two, f)) for f in fields)
+        )
     a, b = np.asarray(one), np.asarray(two)
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()

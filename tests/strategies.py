@@ -152,6 +152,8 @@ def frames(draw: st.DrawFn, *, min_rows: int = 2, max_rows: int = 25) -> tuple[d
         "number": st.floats(-5, 5, width=32),
     }
     chosen = draw(st.lists(st.sampled_from(sorted(kinds)), min_size=1, max_size=4))
-    columns = {f"{kind}{i}": draw(st.lists(kinds[kind] | st.none(), min_size=rows, max_size=rows)) for i, kind in enumerate(chosen)}
-    full = {name: [column[0] if column[0] is not None else 1.0 if "n" in name else "a", *column[1:]] for name, column in columns.items()}
-    return full, draw(st.lists(st.sampled_from(["no", "yes"]), min_size=rows, max_size=rows))
+    columns = {}
+    for i, kind in enumerate(chosen):
+        rest = draw(st.lists(kinds[kind] | st.none(), min_size=rows - 1, max_size=rows - 1))
+        columns[f"{kind}{i}"] = [draw(kinds[kind]), *rest]
+    return columns, draw(st.lists(st.sampled_from(["no", "yes"]), min_size=rows, max_size=rows))

@@ -312,13 +312,13 @@ def test_every_instruction_set_counts_alike(level):
     codes = [*matrix(rng, 9_000, [5] * 11, gaps=True), rng.integers(0, 2, 9_000).astype(np.uint8)]
     layout = Layout(tuple((i, i + 1, -1) for i in range(10)), (5,) * 11 + (2,))
     try:
-        library.level(level)
+        library.naivete_level(level)
         with use("c"):
             planes = pack(codes[:-1], [5] * 11, [True] * 11, codes[-1], 2)
             np.testing.assert_array_equal(np.triu(gram(planes, slice(0, None), slice(0, None))), np.triu(full_gram(planes)))
             counts = scatter(codes, layout)
     finally:
-        library.level(99)
+        library.naivete_level(99)
     with use("numpy"):
         np.testing.assert_array_equal(counts, scatter(codes, layout))
 

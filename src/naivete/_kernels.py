@@ -186,8 +186,9 @@ def spread(function: Callable[[Task], Result], tasks: Sequence[Task], work: floa
     >>> spread(abs, [1, -2, 3])
     [1, 2, 3]
     """
-    workers = min(threads(), len(tasks))
-    if workers < 2 or work < SERIAL or getattr(_worker, "here", False):
+    alone = len(tasks) < 2 or work < SERIAL or getattr(_worker, "here", False)
+    workers = 1 if alone else min(threads(), len(tasks))
+    if workers < 2:
         return [function(task) for task in tasks]
     results: list[Any] = [None] * len(tasks)
     waiting = iter(range(len(tasks)))  # next() of it is atomic
@@ -253,31 +254,22 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
 }
 
 
-class _Library:
-    """The compiled functions, ready to be called; None in place of an address is NULL."""
-
-    def __init__(self, path: Path) -> None:
-        library = ctypes.CDLL(str(path))
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(library, f"naivete_{name}")
-            function.restype, function.argtypes = result, arguments
-            setattr(self, name, function)
-        self.level(99)
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        raise AttributeError(name)
-
-
 @cache
-def _library() -> _Library | None:
+def _library() -> ctypes.CDLL | None:
     path = Path(__file__).with_name("libkernels.dll" if os.name == "nt" else "libkernels.so")
     try:
-        return _Library(path) if path.exists() else None
+        library = ctypes.CDLL(str(path)) if path.exists() else None
+        for name, (result, arguments) in _SIGNATURES.items() if library else ():
+            function = getattr(library, f"naivete_{name}")
+            function.restype, function.argtypes = result, arguments
     except (OSError, AttributeError):  # built for another machine, or another version of this file
         return None
+    if library:
+        library.naivete_level(99)
+    return library
 
 
-def _compiled() -> _Library | None:
+def _compiled() -> ctypes.CDLL | None:
     return _library() if tier() == "c" else None
 
 
@@ -298,9 +290,10 @@ def _total(private: NDArray[Any]) -> NDArray[Any]:
     return total
 
 
-def _ranges(count: int, parts: int, multiple: int = 1) -> list[tuple[int, int]]:
-    """The numbers below count in so many ranges of about the same size, which begin at multiples."""
-    step = max(multiple, -(-count // max(1, parts) // multiple) * multiple)
+def _ranges(count: int, work: float, each: int = 1, multiple: int = 1) -> list[tuple[int, int]]:
+    """The numbers below count in `each` ranges for every thread, or in one for little work; they begin at multiples."""
+    parts = each * threads() if work >= SERIAL else 1
+    step = max(multiple, -(-count // parts // multiple) * multiple)
     return [(lo, min(lo + step, count)) for lo in range(0, count, step)]
 
 
@@ -320,29 +313,26 @@ def scatter(codes: Codes, layout: Layout, weight: NDArray[np.int64] | None = Non
     library = _compiled()
     if library is None or max(layout.sizes, default=0) >= 1 << 32:
         return _scatter_numpy(codes, layout, weight)
-    return _scatter_c(library, codes, layout, None if weight is None else np.ascontiguousarray(weight))
+    return _scatter_c(library, codes, layout, None if weight is None else np.ascontiguousarray(weight, np.int64))
 
 
-def _scatter_c(library: _Library, codes: Codes, layout: Layout, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
+def _scatter_c(library: ctypes.CDLL, codes: Codes, layout: Layout, weight: NDArray[np.int64] | None) -> NDArray[np.int64]:
     rows, families, n = len(codes[0]), len(layout.families), len(codes)
     columns, _held = _columns(codes)
     struct = layout.struct(None)
     block = min(max(256, (1 << 17) // n // 16 * 16), 4096) if layout.size <= 1 << 15 else 1 << 15
-    work, at = rows * families, 0 if weight is None else _address(weight)
+    work, heavy = rows * families, None if weight is None else _address(weight)
 
     def fill(counts: NDArray[np.int64], first: int, last: int, lo: int, hi: int) -> None:
-        _remembered(
-            library.scatter(
-                _address(columns), n, struct.address, first, last, lo, hi, min(block, hi - lo), at or None, _address(counts)
-            )
-        )
+        at = (_address(columns), n, struct.address, first, last, lo, hi, min(block, hi - lo))
+        _remembered(library.naivete_scatter(*at, heavy, _address(counts)))
 
     workers = threads() if work >= SERIAL else 1
     if workers > 1 and layout.size * workers > max(rows, 1 << 16) and families >= workers:
         counts = np.zeros(layout.size, np.int64)
-        spread(lambda part: fill(counts, *part, 0, rows), _ranges(families, 4 * workers), work)
+        spread(lambda part: fill(counts, *part, 0, rows), _ranges(families, work, 4), work)
         return counts
-    parts = _ranges(rows, workers, 4096)
+    parts = _ranges(rows, work, 1, 4096)
     private = np.zeros((max(1, len(parts)), layout.size), np.int64)
     spread(lambda i: fill(private[i], 0, families, *parts[i]), range(len(parts)), work)
     return _total(private)
@@ -427,7 +417,9 @@ def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: i
     return _gather_c(library, codes, layout, np.ascontiguousarray(values, np.float64), classes)
 
 
-def _gather_c(library: _Library, codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
+def _gather_c(
+    library: ctypes.CDLL, codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int
+) -> NDArray[np.float64]:
     rows, families, n = len(codes[0]), len(layout.families), len(codes)
     joint = np.empty((rows, classes))
     columns, _held = _columns(codes)
@@ -437,10 +429,10 @@ def _gather_c(library: _Library, codes: Codes, layout: Layout, values: NDArray[n
     def fill(part: tuple[int, int]) -> None:
         lo, hi = part
         at = (_address(columns), n, struct.address, families, lo, hi, min(block, hi - lo))
-        _remembered(library.gather(*at, _address(values), classes, _address(joint)))
+        _remembered(library.naivete_gather(*at, _address(values), classes, _address(joint)))
 
     work = rows * families * 4
-    spread(fill, _ranges(rows, 8 * threads() if work >= SERIAL else 1, 4096), work)
+    spread(fill, _ranges(rows, work, 8, 4096), work)
     return joint
 
 
@@ -478,16 +470,16 @@ def posterior(joint: NDArray[np.float64]) -> NDArray[np.float64]:
     return _posterior_numpy(joint) if library is None else _posterior_c(library, np.ascontiguousarray(joint, np.float64))
 
 
-def _posterior_c(library: _Library, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+def _posterior_c(library: ctypes.CDLL, joint: NDArray[np.float64]) -> NDArray[np.float64]:
     result = np.empty(joint.shape)
     classes = joint.shape[1]
 
     def fill(part: tuple[int, int]) -> None:
         lo, hi = part
-        library.posterior(_address(joint[lo:hi]), hi - lo, classes, _address(result[lo:hi]))
+        library.naivete_posterior(_address(joint[lo:hi]), hi - lo, classes, _address(result[lo:hi]))
 
     work = 16 * joint.size
-    spread(fill, _ranges(len(joint), 8 * threads() if work >= SERIAL else 1, 64), work)
+    spread(fill, _ranges(len(joint), work, 8, 64), work)
     return result
 
 
@@ -543,15 +535,15 @@ def _room(first: NDArray[np.int64], counts: NDArray[np.int64]) -> Planes:
     return Planes(flat[start : start + planes * width].reshape(planes, width), bounds, first, counts)
 
 
-def _class_order_c(library: _Library, labels: NDArray[Any], classes: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+def _class_order_c(library: ctypes.CDLL, labels: NDArray[Any], classes: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
     """The rows by class, those without a label last: counted part by part, then each part written where it belongs."""
     column, _held = _columns([labels])
-    parts = _ranges(len(labels), threads() if len(labels) >= SERIAL else 1, 4096)
+    parts = _ranges(len(labels), len(labels), 1, 4096)
     at = np.zeros((len(parts), classes + 1), np.int64)
     order = np.empty(len(labels), np.uint32)
 
     def go(i: int, to: int | None) -> None:
-        library.class_order(_address(column), *parts[i], classes, _address(at[i]), to)
+        library.naivete_class_order(_address(column), *parts[i], classes, _address(at[i]), to)
 
     spread(lambda i: go(i, None), range(len(parts)), len(labels))
     counts = at.sum(axis=0)
@@ -565,7 +557,7 @@ def _bitmaps(planes: Planes) -> _Struct:
 
 
 def _pack_c(
-    library: _Library, codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.uint32], planes: Planes
+    library: ctypes.CDLL, codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.uint32], planes: Planes
 ) -> None:
     columns, _held = _columns(codes)
     bitmaps = _bitmaps(planes)
@@ -574,9 +566,9 @@ def _pack_c(
     work = len(order) * len(codes)
 
     def fill(part: tuple[int, int]) -> None:
-        _remembered(library.pack(*before, bitmaps.address, *part))
+        _remembered(library.naivete_pack(*before, bitmaps.address, *part))
 
-    spread(fill, _ranges(planes.words.shape[1], 8 * threads() if work >= SERIAL else 1, 16), work)
+    spread(fill, _ranges(planes.words.shape[1], work, 8, 16), work)
 
 
 def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -589,10 +581,8 @@ def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.i
 
 def _pack_numpy(codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.intp], planes: Planes) -> None:
     out = planes.words.view(np.uint8)
-    kinds: dict[tuple[int, bool, np.dtype[Any]], list[int]] = {}  # the columns that can be packed together
-    for j, column in enumerate(codes):
-        kinds.setdefault((cards[j], missing[j], column.dtype), []).append(j)
-    together = [(key, _Rows([codes[j] for j in js]), planes.first[js]) for key, js in kinds.items()]
+    kinds = {c.dtype for c in codes}
+    together = [_Together(np.flatnonzero([c.dtype == kind for c in codes]), codes, cards, missing) for kind in kinds]
     step = max(512, min(1 << 14, (1 << 20) // max(1, len(codes)) // 512 * 512))
     starts, tasks = np.cumsum(planes.counts) - planes.counts, []
     for start, count, at in zip(starts.tolist(), planes.counts.tolist(), planes.bounds.tolist(), strict=False):
@@ -601,36 +591,53 @@ def _pack_numpy(codes: Codes, cards: Sequence[int], missing: Sequence[bool], ord
     def fill(task: tuple[int, int, int]) -> None:
         start, count, lo = task
         hi = lo + -(-count // 512) * WORD
-        for (card, gaps, dtype), rows, first in together:
-            last = np.iinfo(dtype).max
-            chunk = np.full((len(first), (hi - lo) * 8), last, dtype)
-            rows.take(order[start : start + count], chunk[:, :count])
-            for state in range(1, card):
-                out[first + (state - 1), lo:hi] = np.packbits(chunk == state, axis=1, bitorder="little")
-            if gaps:
-                out[first + (card - 1), lo:hi] = np.packbits(chunk != last, axis=1, bitorder="little")
+        for some in together:
+            chunk = some.rows(order[start : start + count], (hi - lo) * 8)
+            for members, state in some.states:
+                rows = chunk if len(members) == len(chunk) else chunk[members]
+                out[planes.first[some.columns[members]] + (state - 1), lo:hi] = np.packbits(rows == state, 1, "little")
+            if len(some.gaps):
+                there = chunk[some.gaps] != some.none
+                out[planes.first[some.columns[some.gaps] + 1] - 1, lo:hi] = np.packbits(there, 1, "little")
 
     spread(fill, tasks, work=len(order) * len(out))
 
 
-class _Rows:
-    """Columns of one type from which rows are taken; as one matrix where they lie in one, row by row."""
+class _Together:
+    """Columns of one type, which numpy packs together.
 
-    def __init__(self, columns: Codes) -> None:
-        self.columns = columns
-        first, n, item = columns[0], len(columns), columns[0].itemsize
-        whole = n > 1 and first.strides[0] == n * item and len(first) > 0
-        self.matrix: NDArray[Any] | None = None
-        if whole and all(c.strides == first.strides and _address(c) == _address(first) + j * item for j, c in enumerate(columns)):
-            self.matrix = np.lib.stride_tricks.as_strided(first, (len(first), n), (n * item, item), writeable=False)
+    `states` holds every state but the first with the positions of the columns that have it, `gaps` the positions of those
+    that need a plane for being present.
+    """
 
-    def take(self, rows: NDArray[np.intp], out: NDArray[Any]) -> None:
-        """Write the rows to out.  # (column, row)"""
+    def __init__(self, columns: NDArray[np.intp], codes: Codes, cards: Sequence[int], missing: Sequence[bool]) -> None:
+        self.columns, self.codes = columns, [codes[j] for j in columns]
+        sizes = np.array(cards)[columns]
+        self.states = [(np.flatnonzero(sizes > state), state) for state in range(1, int(sizes.max()))]
+        self.gaps = np.flatnonzero(np.array(missing)[columns])
+        self.none = np.iinfo(self.codes[0].dtype).max
+        self.matrix = _matrix(self.codes)
+
+    def rows(self, rows: NDArray[np.intp], width: int) -> NDArray[Any]:
+        """The codes of the rows, then missing ones up to the width.  # (column, row)"""
+        chunk = np.full((len(self.codes), width), self.none, self.codes[0].dtype)
         if self.matrix is not None:
-            out[:] = self.matrix.take(rows, axis=0).T
-            return
-        for j, column in enumerate(self.columns):
-            out[j] = column[rows]
+            chunk[:, : len(rows)] = self.matrix.take(rows, 0).T if self.matrix.flags.c_contiguous else self.matrix[rows].T
+            return chunk
+        for line, column in zip(chunk, self.codes, strict=True):
+            line[: len(rows)] = column[rows]
+        return chunk
+
+
+def _matrix(columns: Codes) -> NDArray[Any] | None:
+    """The row-major matrix whose neighbouring columns these are, None where there is none.  # (row, column)"""
+    start, step, item = _address(columns[0]), columns[0].strides[0], columns[0].itemsize
+    if len(columns[0]) == 0 or step < len(columns) * item:
+        return None
+    if any(c.strides[0] != step or _address(c) != start + j * item for j, c in enumerate(columns)):
+        return None
+    shape = len(columns[0]), len(columns)
+    return np.lib.stride_tricks.as_strided(columns[0], shape, (step, item), writeable=False)
 
 
 def margins(planes: Planes) -> NDArray[np.int64]:
@@ -639,16 +646,16 @@ def margins(planes: Planes) -> NDArray[np.int64]:
     return _margins_numpy(planes) if library is None else _margins_c(library, planes)
 
 
-def _margins_c(library: _Library, planes: Planes) -> NDArray[np.int64]:
+def _margins_c(library: ctypes.CDLL, planes: Planes) -> NDArray[np.int64]:
     count, width = planes.words.shape
     totals = np.empty((len(planes.counts), count), np.int64)
     bitmaps = _bitmaps(planes)
 
     def fill(part: tuple[int, int]) -> None:
-        library.margins(bitmaps.address, *part, count, _address(totals))
+        library.naivete_margins(bitmaps.address, *part, count, _address(totals))
 
     work = count * width
-    spread(fill, _ranges(count, 2 * threads() if work >= SERIAL else 1, 4), work)
+    spread(fill, _ranges(count, work, 2, 4), work)
     return totals
 
 
@@ -669,7 +676,7 @@ def gram(planes: Planes, rows: slice, columns: slice) -> NDArray[np.int32]:
     return _gram_numpy(planes, down, across) if library is None else _gram_c(library, planes, down, across)
 
 
-def _gram_c(library: _Library, planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
+def _gram_c(library: ctypes.CDLL, planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
     shape = len(planes.counts), len(rows), len(columns)
     width, cells = planes.words.shape[1], shape[1] * shape[2]
     work = cells * width // 4
@@ -678,13 +685,13 @@ def _gram_c(library: _Library, planes: Planes, rows: range, columns: range) -> N
     def fill(counts: NDArray[np.int32], row: tuple[int, int], words: tuple[int, int]) -> None:
         lo, hi = (rows.start + r for r in row)
         to = _address(counts[:, row[0] :])
-        library.gram(bitmaps.address, lo, hi, columns.start, columns.stop, *words, to, cells, shape[2])
+        library.naivete_gram(bitmaps.address, lo, hi, columns.start, columns.stop, *words, to, cells, shape[2])
 
     if work < SERIAL or cells * shape[0] > width * 64:  # many pairs of short planes: a strip of rows at a time
         counts = np.zeros(shape, np.int32)
-        spread(lambda row: fill(counts, row, (0, width)), _ranges(shape[1], 16 * threads() if work >= SERIAL else 1, 4), work)
+        spread(lambda row: fill(counts, row, (0, width)), _ranges(shape[1], work, 16, 4), work)
         return counts
-    parts = _ranges(width, threads(), PADDING)
+    parts = _ranges(width, work, 1, PADDING)
     private = np.zeros((len(parts), *shape), np.int32)
     spread(lambda i: fill(private[i], (0, shape[1]), parts[i]), range(len(parts)), work)
     return _total(private)
@@ -738,14 +745,14 @@ def seen(columns: Codes) -> list[NDArray[np.bool_]]:
     return _seen_numpy(columns) if library is None else _seen_c(library, columns)
 
 
-def _seen_c(library: _Library, columns: Codes) -> list[NDArray[np.bool_]]:
+def _seen_c(library: ctypes.CDLL, columns: Codes) -> list[NDArray[np.bool_]]:
     struct, held = _columns(columns)
     rows = len(held[0]) if held else 0
-    parts = _ranges(rows, threads() if rows * len(held) >= SERIAL else 1, 1024)
+    parts = _ranges(rows, rows * len(held), 1, 1024)
     found = np.zeros((len(parts), len(held), 256), bool)
 
     def fill(i: int) -> None:
-        _remembered(library.seen(_address(struct), len(held), *parts[i], _address(found[i])))
+        _remembered(library.naivete_seen(_address(struct), len(held), *parts[i], _address(found[i])))
 
     spread(fill, range(len(parts)), rows * len(held))
     return list(np.logical_or.reduce(found, axis=0))

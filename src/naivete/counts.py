@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.cases.base import Block, Cases, Parts, added, combined, limbs
+from naivete.cases.base import Block, Cases, Parts, added, combined, limbs, summed
 from naivete.errors import ResourceError, shown
-from naivete.pairs import Pairs, groups, plane_block, plane_pairs
+from naivete.pairs import Group, Pairs, PlaneBlock, groups, plane_block, plane_pairs
 from naivete.variables import CLASS, Family, Variables, family
 
 __all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
@@ -47,8 +47,8 @@ Table = NDArray[Any] | SparseTable
 class Counts:
     """How often every combination of values of a family occurs in the cases.
 
-    Each call of `tables` that asks for something new, and each run through `pairs`, is one pass over the data; `passes` counts
-    them. Counts are int64, or float64 with exact sums where weights are not whole numbers.
+    Each call of `tables` that asks for something new, and each call of `pairs`, is one pass over the data; `passes` counts
+    them. What was counted is kept. Counts are int64, or float64 with exact sums where weights are not whole numbers.
 
     Parameters
     ----------
@@ -66,6 +66,7 @@ class Counts:
         self.budget = budget
         self.passes = 0
         self.dependence: NDArray[np.float64] | None = None
+        self._kept: dict[Family, Table] = {}
         self._margins: dict[Family, NDArray[Any]] = {}
 
     @property
@@ -93,38 +94,53 @@ class Counts:
         A family with more cells than fit a table comes as a `SparseTable` of the configurations that occur.
         """
         wanted = list(dict.fromkeys(families))
-        new = [f for f in wanted if f not in self._margins]
+        new = [f for f in wanted if f not in self._kept]
         sparse = [f for f in new if math.prod(self.cards(f)) > DENSE_CELLS and len(f) > 2 and f[-1] == CLASS]
         dense = [f for f in new if f not in set(sparse)]
         self._check_budget({f: math.prod(self.cards(f)) for f in dense})
         self.passes += bool(new)
-        found: dict[Family, Table] = {f: self._margins[f] for f in wanted if f in self._margins}
-        found |= self._dense(dense)
-        found |= {f: self._sparse(f) for f in sparse}
-        return found
+        self._kept |= self._dense(dense)
+        self._kept |= {f: self._sparse(f) for f in sparse}
+        return {f: self._kept[f] for f in wanted}
 
     def margins(self) -> dict[Family, NDArray[Any]]:
-        """The table of every feature with the class, and of the class alone; counted once and kept."""
+        """The table of every feature with the class, and of the class alone."""
         if not self._margins:
-            families = [*(family(x, CLASS) for x in self.features), (CLASS,)]
-            self._check_budget({f: math.prod(self.cards(f)) for f in families})
-            self.passes += 1
-            self._margins = self._dense(families)
+            self._margins = self.tables(self._margin_families)  # type: ignore[assignment]
         return self._margins
 
-    def pairs(self) -> Iterator[Pairs]:
-        """The tables of all pairs of features with the class, group by group, in one pass over the data.
+    @property
+    def _margin_families(self) -> list[Family]:
+        return [*(family(x, CLASS) for x in self.features), (CLASS,)]
 
-        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time.
+    def pairs(self) -> Iterator[Pairs]:
+        """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
+
+        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time, in as many
+        passes as a quarter of the budget makes of them.
         """
-        self.passes += 1
-        missing = self.cases.gaps
         cards = self.cards([*self.features, CLASS])
-        narrow = groups(self.features, cards, missing)
+        narrow = groups(self.features, cards, self.cases.gaps)
+        wide = self._wide_batches({x for group in narrow for x in group.features})
+        families = [*([] if self._margins else self._margin_families), *(wide[0] if wide else [])]
+        self._check_budget({f: math.prod(self.cards(f)) for f in families})
+        layout = _kernels.Layout(tuple(families), cards)
+        self.passes += max(1, len(wide))
+        blocks = list(self.cases.map(partial(_planes_and_tables, grouped=narrow, layout=layout)))
+        tables = self._unpacked(combined(summed(parts for _, parts in blocks)), layout)
+        self._kept |= {f: table for f, table in tables.items() if len(f) < 3}
+        return self._panels(narrow, [planes for planes, _ in blocks], wide, tables)
+
+    def _panels(
+        self, narrow: list[Group], blocks: list[PlaneBlock], wide: list[list[Family]], tables: dict[Family, NDArray[Any]]
+    ) -> Iterator[Pairs]:
         if narrow:
-            blocks = list(self.cases.map(partial(plane_block, grouped=narrow, classes=cards[CLASS])))
             yield from plane_pairs(blocks, narrow)
-        yield from self._wide_pairs({x for group in narrow for x in group.features}, missing)
+        for batch in wide:
+            for x, y, c in batch:
+                complete = not (self.cases.gaps[x] or self.cases.gaps[y])
+                yield Pairs(np.array([x]), np.array([y]), tables[x, y, c][None, None], complete)
+            tables = self._dense(wide[wide.index(batch) + 1]) if batch is not wide[-1] else {}
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
         """One pass: the function's value for every block, merged."""
@@ -135,8 +151,11 @@ class Counts:
         if not families:
             return {}
         layout = _kernels.Layout(tuple(families), self.cards([*self.features, CLASS]))
-        flat = combined(self.cases.fold(partial(_scattered, layout=layout), added))
-        return {f: layout.table(flat, i) for i, f in enumerate(families)}
+        return self._unpacked(combined(self.cases.fold(partial(_scattered, layout=layout), added)), layout)
+
+    @staticmethod
+    def _unpacked(flat: NDArray[Any], layout: _kernels.Layout) -> dict[Family, NDArray[Any]]:
+        return {f: layout.table(flat, i) for i, f in enumerate(layout.families)}
 
     def _sparse(self, members: Family) -> SparseTable:
         features = members[:-1]
@@ -156,20 +175,26 @@ class Counts:
             f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: lower k, merge rare states, or raise `budget`"
         )
 
-    def _wide_pairs(self, narrow: set[int], missing: NDArray[np.bool_]) -> Iterator[Pairs]:
-        """The pairs with a feature of many states, as many tables at once as a quarter of the budget holds."""
+    def _wide_batches(self, narrow: set[int]) -> list[list[Family]]:
+        """The pairs with a feature of many states, in batches whose tables fit into a quarter of the budget."""
         telling = [x for x in self.features if self.variables[x].card > 1]
         wide = [x for x in telling if x not in narrow]
-        pairs = sorted({family(x, y, CLASS) for x in wide for y in telling if x != y})
-        batch: dict[Family, int] = {}
-        for at, pair in enumerate(pairs):
-            batch[pair] = math.prod(self.cards(pair))
-            self._check_budget({pair: batch[pair]})
-            ahead = math.prod(self.cards(pairs[at + 1])) if at + 1 < len(pairs) else self.budget
-            if 32 * (sum(batch.values()) + ahead) > self.budget:
-                for (x, y, _), table in self._dense(list(batch)).items():
-                    yield Pairs(np.array([x]), np.array([y]), table[None, None], not (missing[x] or missing[y]))
-                batch = {}
+        batches: list[list[Family]] = []
+        room = 0
+        for pair in sorted({family(x, y, CLASS) for x in wide for y in telling if x != y}):
+            cells = math.prod(self.cards(pair))
+            self._check_budget({pair: cells})
+            if cells > room:
+                batches.append([])
+                room = self.budget // 32
+            batches[-1].append(pair)
+            room -= cells
+        return batches
+
+
+def _planes_and_tables(block: Block, grouped: list[Group], layout: _kernels.Layout) -> tuple[PlaneBlock, Parts]:
+    planes = plane_block(block, grouped, layout.cards[CLASS]) if grouped else []
+    return planes, _scattered(block, layout)
 
 
 def _scattered(block: Block, layout: _kernels.Layout) -> Parts:

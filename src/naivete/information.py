@@ -81,6 +81,7 @@ def dependence(counts: Counts) -> Numbers:
     """
     if counts.dependence is not None:
         return counts.dependence
+    panels = counts.pairs()
     margins = counts.margins()
     n = len(counts.features)
     logs = _Logs(margins[CLASS,].sum())
@@ -89,7 +90,7 @@ def dependence(counts: Counts) -> Numbers:
         alone[features] = logs.terms(tables).sum(axis=(1, 2))
     classes = int(logs.terms(margins[CLASS,]).sum())
     matrix = np.zeros((n, n))
-    for pairs in counts.pairs():
+    for pairs in panels:
         _fill(matrix, pairs, logs, alone, classes)
     np.fill_diagonal(matrix, 0.0)
     counts.dependence = _settled(matrix)

@@ -45,7 +45,7 @@ SAME = {
 }
 REFUSED = {
     "D3-too-short": HEAD + "x,1\n",
-    "D3-too-long": HEAD + "x,1,u,v\n",
+    "D3-two-too-long": HEAD + "x,1,u,v,w\n",
     "D4-undeclared": HEAD + "z,1,u\n",
     "D5-names": "@relation r\n@attribute a {x}\n@attribute a {x}\n@data\nx,x\n",
     "D10-sparse-position": HEAD + "{7 x}\n",

@@ -32,8 +32,9 @@ def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, l
     question mark without quotes is missing. What a sparse row leaves out is the first declared value, or zero. A number in
     braces at the end of a row is its weight.
 
-    Two things that Weka takes are refused, because they would move values to other columns: two commas with nothing in
-    between, and a quote in the middle of a value.
+    Three things that Weka takes are refused, because they would move values to other columns or drop them: two commas with
+    nothing in between, a quote in the middle of a value, and one value too many at the end of a row. NaN and infinity in a
+    numeric column are refused too.
 
     Parameters
     ----------

@@ -1,0 +1,57 @@
+"""`naivete demo`: the spectrum of models on embedded data, with a page to look at."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser, Namespace
+from pathlib import Path
+
+from naivete.cli.evaluate import summary
+from naivete.cli.output import escaped, json_text, say
+from naivete.cli.parsing import Command
+from naivete.cli.progress import progress
+from naivete.cli.tables import check_output
+
+__all__ = ["COMMAND"]
+
+_PAGE = "naivete-demo.html"
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("--out", metavar="FILE", default=_PAGE, help=f"the page ({_PAGE}, which is replaced)")
+    parser.add_argument("--force", action="store_true", help="replace a file of another name if there is one")
+    parser.add_argument("--quick", action="store_true", help="fewer data sets and folds")
+    parser.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
+
+
+def run(args: Namespace) -> int:
+    """Compare, print, and write the page."""
+    force = args.force or args.out == _PAGE
+    check_output(args.out, [], force)
+
+    from naivete.atomic import atomic_write
+    from naivete.demo import domains, report, run_all, steps
+
+    chosen = domains(quick=args.quick)
+    folds = 5 if args.quick else 10
+    with progress("demo", steps(chosen, folds), wanted=args.progress) as step:
+        results = run_all(chosen, folds=folds, progress=step)
+    path = Path(args.out)
+    atomic_write(path, str(report(chosen, results, folds=folds)).encode(), overwrite=force)
+    if args.json:
+        rows = {d: [{"model": r.model, "accuracy": r.accuracy[0], "accuracy_sd": r.accuracy[1], "log_loss_bits": r.log_loss} for r in own]
+                for d, own in results.items()}
+        say(json_text({"page": str(path.resolve()), "folds": folds, "results": rows}))
+        return 0
+    say(*summary(results), "", f"accuracy in per cent, mean +- standard deviation over {folds} folds; * marks the best")
+    say("the page with the networks, confusion matrices and probabilities:", escaped(path.resolve()))
+    return 0
+
+
+COMMAND = Command(
+    "demo",
+    "Compare the spectrum of models on embedded data and write a page to look at.",
+    ("naivete demo", "naivete demo --quick --out /tmp/demo.html"),
+    arguments,
+    run,
+)
