@@ -23,7 +23,7 @@ INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "src/naivete/_kernels.c")
 
 COMMANDS = {
     "demo": ("the spectrum on embedded data, with a page to look at", [["-m", "naivete", "demo"]]),
-    "test": ("the tests, in parallel", [["-m", "pytest", "-n", "auto", "--dist", "worksteal", "-q"]]),
+    "test": ("the tests, in parallel", [["-m", "pytest", "-n", "auto", "--dist", "worksteal", "-q", "-m", "not slow"]]),
     "lint": (
         "ruff, mypy and the import contract",
         [
@@ -42,6 +42,7 @@ COMMANDS = {
             ["-m", "coverage", "report"],
         ],
     ),
+    "chaos": ("the slow tests: faults and kills at every file operation", [["-m", "pytest", "-q", "-m", "slow"]]),
     "fuzz": ("50,000 mutated inputs for every reader and the loader", [["-m", "tests.fuzz"]]),
     "bench": ("the benchmarks against the peers", [["-m", "benchmarks"]]),
     "run": ("naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),

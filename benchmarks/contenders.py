@@ -136,7 +136,8 @@ WEKA_CELLS = 40e6
 def weka_command(model: str, train: Path, test: Path, repeat: int, patience: float) -> list[str]:
     """The command that times one of Weka's classifiers on two ARFF files and prints JSON."""
     java, jar = shutil.which("java"), weka_jar()
-    assert java is not None and jar is not None
+    assert java is not None
+    assert jar is not None
     source = Path(__file__).with_name("WekaJob.java")
     return [java, "-Xmx8g", "-cp", str(jar), str(source), *WEKA[model], str(train), str(test), str(repeat), str(patience)]
 

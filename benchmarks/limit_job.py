@@ -53,8 +53,9 @@ def sparse_way(limit: Any, data: workloads.Workload) -> dict[str, Way]:
 def prototype(path: str) -> Any:
     """The prototype as a module."""
     spec = importlib.util.spec_from_file_location("limit", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
+    assert spec is not None
+    assert spec.loader is not None
+    module = sys.modules["limit"] = importlib.util.module_from_spec(spec)  # numba looks its cached functions up there
     spec.loader.exec_module(module)
     return module
 

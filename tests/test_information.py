@@ -7,10 +7,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete import _kernels, information
+from naivete import _kernels
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
-from naivete.information import conditional_information, dependence, entropy, relevance
+from naivete.information import arc_information, conditional_information, dependence, entropy, information, relevance
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, exact_entropy, exact_information, identical
 from tests.strategies import some_cases
@@ -30,13 +30,14 @@ def count_tables(draw: st.DrawFn, axes: int) -> np.ndarray:
 @given(count_tables(2))
 @settings(deadline=None, max_examples=150)
 def test_entropy_and_information_equal_their_definitions(table: np.ndarray) -> None:
-    h, i = entropy(table), information.information(table)
+    h, i = entropy(table), information(table)
     exact = float(exact_entropy(table))
     assert abs(h - exact) <= 1e-12 * max(exact, 1e-3)
     wanted = exact_information(table[:, :, None])
     assert abs(i - wanted) <= 1e-12 * max(wanted, 1e-2)
     assert 0 <= i <= min(entropy(table.sum(axis=1)), entropy(table.sum(axis=0))) + 1e-12
-    assert i == information.information(table.T)
+    assert i == information(table.T) or table.dtype == np.float64
+    assert abs(i - information(table.T)) < 1e-14
 
 
 @given(count_tables(3))
@@ -45,13 +46,16 @@ def test_conditional_information_equals_its_definition(table: np.ndarray) -> Non
     wanted = exact_information(table)
     found = conditional_information(table)
     assert abs(found - wanted) <= 1e-12 * max(wanted, 1e-2)
-    assert found >= 0 and found == conditional_information(table.swapaxes(0, 1))
+    assert found >= 0
+    turned = conditional_information(table.swapaxes(0, 1))
+    assert found == turned or table.dtype == np.float64
+    assert abs(found - turned) < 1e-14
     assert found <= entropy(table.sum(axis=1)) - entropy(table.sum(axis=(0, 1))) + 1e-12  # H(X | Z)
 
 
 def test_nothing_tells_nothing() -> None:
     empty = np.zeros((2, 3), np.int64)
-    assert entropy(empty) == 0 == information.information(empty) == conditional_information(empty[..., None])
+    assert entropy(empty) == 0 == information(empty) == conditional_information(empty[..., None])
     assert entropy(np.array([7])) == 0
 
 
@@ -69,9 +73,10 @@ def test_relevance_and_dependence_of_all_features(own: MemoryCases, cases, tier:
         for y in range(x):
             table = counted(own.block, (y, x, CLASS), (cards[y], cards[x], cards[-1]))
             assert abs(dependent[x, y] - exact_information(table)) < 1e-12
-    assert (
-        (dependent == dependent.T).all() and (np.diag(dependent) == 0).all() and (dependent >= 0).all() and (relevant >= 0).all()
-    )
+    assert (dependent == dependent.T).all()
+    assert (np.diag(dependent) == 0).all()
+    assert (dependent >= 0).all()
+    assert (relevant >= 0).all()
 
 
 @given(own=some_cases(max_card=11), seed=st.integers(0, 999))
@@ -83,18 +88,18 @@ def test_neither_rows_nor_states_have_an_order(own: MemoryCases, seed: int) -> N
     renamed = Block(tuple(m[c] for m, c in zip(maps, block.codes, strict=True)), block.weight)
     one, two = Counts(own), Counts(MemoryCases(own.variables, renamed, own.gaps))
     if own.block.weight is None or (own.block.weight % 1 == 0).all():
-        assert identical(relevance(one), relevance(two)) and identical(dependence(one), dependence(two))
+        assert identical(relevance(one), relevance(two))
+        assert identical(dependence(one), dependence(two))
     else:
-        assert np.allclose(relevance(one), relevance(two), atol=1e-12) and np.allclose(
-            dependence(one), dependence(two), atol=1e-12
-        )
+        assert np.allclose(relevance(one), relevance(two), atol=1e-12)
+        assert np.allclose(dependence(one), dependence(two), atol=1e-12)
 
 
 def test_large_counts_are_computed_and_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
     own = cases_of([3, 3, 2], [rng.integers(0, 3, 500), rng.integers(0, 3, 500), rng.integers(0, 2, 500)])
     looked_up = dependence(Counts(own)), relevance(Counts(own))
-    monkeypatch.setattr(information, "TABULATED", 10)
+    monkeypatch.setattr("naivete.information.TABULATED", 10)
     computed = dependence(Counts(own)), relevance(Counts(own))
     assert all(identical(a, b) for a, b in zip(looked_up, computed, strict=True))
 
@@ -104,7 +109,9 @@ def test_the_information_of_arcs_is_their_dependence() -> None:
     own = cases_of(
         [3, 12, 2, 2], [rng.integers(0, 3, 200), rng.integers(0, 12, 200), rng.integers(-1, 2, 200), rng.integers(0, 2, 200)]
     )
-    dependent = dependence(Counts(own))
-    found = information.arc_information(Counts(own), [(0, 1), (1, 2), (2, 0)])
-    assert set(found) == {(0, 1), (1, 2), (2, 0)}
-    assert all(abs(bits - dependent[arc]) < 1e-12 for arc, bits in found.items())
+    count = Counts(own)
+    assert arc_information(count, [(0, 1)]) == {}  # nobody has asked for the dependence, and nothing is counted for it
+    dependent = dependence(count)
+    assert dependence(count) is dependent
+    found = arc_information(count, [(0, 1), (1, 2), (2, 0)])
+    assert found == {arc: dependent[arc] for arc in [(0, 1), (1, 2), (2, 0)]}

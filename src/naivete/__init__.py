@@ -47,9 +47,7 @@ _HOME = {
     "conditional_information": "information",
     "dependence": "information",
     "entropy": "information",
-    "information": "information",
     "relevance": "information",
-    "leave_one_out": "leave_one_out",
     "Network": "network",
     "load": "saving",
     "save": "saving",
@@ -95,8 +93,7 @@ if TYPE_CHECKING:
     from naivete.files import read, write
     from naivete.frames import table_of
     from naivete.inference import Predictor
-    from naivete.information import conditional_information, dependence, entropy, information, relevance
-    from naivete.leave_one_out import leave_one_out
+    from naivete.information import conditional_information, dependence, entropy, relevance
     from naivete.network import Network
     from naivete.saving import load, save
     from naivete.table import Column, Table

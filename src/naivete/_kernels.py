@@ -699,19 +699,18 @@ def _gram_c(library: ctypes.CDLL, planes: Planes, rows: range, columns: range) -
 
 def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
     counts = np.zeros((len(planes.counts), len(rows), len(columns)), np.int32)
-    longest = min(512, int(np.diff(planes.bounds).max(initial=1)))
+    spans = _spans(planes.bounds.tolist())
+    longest = max((span[-1][2] - span[0][1] for span in spans), default=1)
     wide = max(1, min(len(columns), AT_ONCE // longest))
     high = max(1, min(len(rows), AT_ONCE // (wide * longest)))
-    spans = [
-        (c, lo, min(lo + 512, end)) for c, (at, end) in enumerate(pairwise(planes.bounds.tolist())) for lo in range(at, end, 512)
-    ]
 
     def fill(strip: tuple[int, int]) -> None:
         top, bottom = strip
         down = slice(rows.start + top, rows.start + bottom)
         shared = np.empty(high * wide * longest, np.uint64)
         ones = np.empty(shared.shape, np.uint8)
-        for c, lo, hi in spans:
+        for span in spans:
+            lo, hi = span[0][1], span[-1][2]
             for left in range(max(0, down.start - columns.start), len(columns), wide):
                 right = min(left + wide, len(columns))
                 across = slice(columns.start + left, columns.start + right)
@@ -719,11 +718,28 @@ def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32
                 both, bits = shared[: prod(shape)], ones[: prod(shape)]
                 np.bitwise_and(planes.words[down, None, lo:hi], planes.words[None, across, lo:hi], out=both.reshape(shape))
                 np.bitwise_count(both, out=bits)
-                counts[c, top:bottom, left:right] += _sums(bits.reshape(shape))
+                for c, start, end in span:
+                    counts[c, top:bottom, left:right] += _sums(bits.reshape(shape)[..., start - lo : end - lo])
 
     work = len(rows) * len(columns) * planes.words.shape[1]
     spread(fill, [(top, min(top + high, len(rows))) for top in range(0, len(rows), high)], work)
     return counts
+
+
+def _spans(bounds: list[int]) -> list[list[tuple[int, int, int]]]:
+    """Words of several classes, up to 512 together: the class, where they begin and where they end.
+
+    >>> _spans([0, 8, 8, 1000])
+    [[(0, 0, 8)], [(2, 8, 520)], [(2, 520, 1000)]]
+    """
+    spans: list[list[tuple[int, int, int]]] = []
+    for c, (start, end) in enumerate(pairwise(bounds)):
+        for lo in range(start, end, 512):
+            hi = min(lo + 512, end)
+            if not spans or hi - spans[-1][0][1] > 512:
+                spans.append([])
+            spans[-1].append((c, lo, hi))
+    return spans
 
 
 def _sums(ones: NDArray[np.uint8]) -> NDArray[Any]:

@@ -65,6 +65,7 @@ class Counts:
         self.cases = cases
         self.budget = budget
         self.passes = 0
+        self._cards = tuple(v.card for v in cases.variables)
         self.dependence: NDArray[np.float64] | None = None
         self._kept: dict[Family, Table] = {}
         self._margins: dict[Family, NDArray[Any]] = {}
@@ -86,7 +87,7 @@ class Counts:
 
     def cards(self, members: Iterable[int]) -> tuple[int, ...]:
         """The number of states of each of these variables."""
-        return tuple(self.variables[v].card for v in members)
+        return tuple(self._cards[v] for v in members)
 
     def tables(self, families: Iterable[Family]) -> dict[Family, Table]:
         """The table of each family, axes in increasing order with the class last, in one pass over the data.

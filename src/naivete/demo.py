@@ -1,0 +1,90 @@
+"""The demonstration: the spectrum of models compared on data that comes with the library."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from naivete.domains import corral, led7
+from naivete.encoding import Encoder
+from naivete.experiments import Labelled, Progress, Result, cross_validate, labelled
+from naivete.models import classifier_of, parsed
+from naivete.table import Column, Table
+
+__all__ = ["MODELS", "Domain", "domains", "run_all", "steps"]
+
+MODELS: Final = ("majority", "nb", "kdb:k=1", "kdb:k=2", "kdb:k=3", "tan", "kdb:k=2,theta=0.03", "kdb:k=auto")
+"""From no features at all, over independent ones, to ever more dependences; the last lets the cases choose."""
+
+
+@dataclass(frozen=True, eq=False)
+class Domain:
+    """Cases, and what to say about them.
+
+    Parameters
+    ----------
+    name : what to call them.
+    about : where they come from.
+    cases : the cases.
+    encoder : how their columns become states.
+    """
+
+    name: str
+    about: str
+    cases: Labelled
+    encoder: Encoder = field(default_factory=Encoder)
+
+
+def domains(*, quick: bool = False) -> list[Domain]:
+    """Corral and LED7, generated here, and sets that scikit-learn brings along; only the small ones where `quick`."""
+    digits = led7(1000 if quick else 2000, random_state=7)
+    own = [
+        Domain(
+            "corral", "generated: (A0 and A1) or (B0 and B1), every setting four times", labelled(corral(random_state=1), "class")
+        ),
+        Domain("led7", "generated: digits on seven segments, each inverted one time in ten", labelled(digits, "digit")),
+    ]
+    loaded = ["iris", "wine"] if quick else ["iris", "wine", "breast_cancer", "digits"]
+    return [*own, *map(_loaded, loaded)]
+
+
+_ABOUT: Final = {
+    "iris": "scikit-learn: 150 flowers of three species, four lengths each",
+    "wine": "scikit-learn: 178 wines of three growers, thirteen measurements each",
+    "breast_cancer": "scikit-learn: 569 tumours, thirty measurements of cell nuclei each",
+    "digits": "scikit-learn: 1,797 handwritten digits of 8 x 8 pixels",
+}
+
+
+def _loaded(name: str) -> Domain:
+    """A set of scikit-learn; all its columns are quantities."""
+    from sklearn import datasets
+
+    bunch = getattr(datasets, f"load_{name}")()
+    names = [_short(feature) for feature in bunch.feature_names]
+    columns = [Column(n, np.ascontiguousarray(bunch.data[:, j], np.float64), kind="numeric") for j, n in enumerate(names)]
+    labels = tuple(str(label).replace("class_", "grower ") for label in bunch.target_names)
+    target = Column("class", np.asarray(bunch.target, np.int64), labels, "nominal", declared=True)
+    table = Table((*columns, target), source=name.replace("_", " "), rows=len(bunch.target))
+    return Domain(table.source, _ABOUT[name], labelled(table, "class"))
+
+
+def _short(name: str) -> str:
+    return name.removesuffix(" (cm)").replace("/", " / ").replace("_", " ")
+
+
+def steps(chosen: Sequence[Domain], folds: int) -> int:
+    """How many times `run_all` tells its progress."""
+    return len(chosen) * folds * len(MODELS)
+
+
+def run_all(chosen: Sequence[Domain], *, folds: int = 10, progress: Progress | None = None) -> dict[str, list[Result]]:
+    """All models cross-validated on all domains, by the name of the domain."""
+    results = {}
+    for domain in chosen:
+        models: Mapping[str, Any] = {model: classifier_of(parsed(model), encoder=domain.encoder) for model in MODELS}
+        results[domain.name] = cross_validate(models, domain.cases, folds=folds, random_state=1, progress=progress)
+    return results

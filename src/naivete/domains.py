@@ -61,7 +61,7 @@ def led7(rows: int = 3200, *, noise: float = 0.1, random_state: int = 0) -> Tabl
     ----------
     Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees, section 2.6.1.
     """
-    if not isinstance(rows, int) or rows < 0:
+    if rows < 0:
         raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
     if not 0 <= noise <= 1:
         raise ParameterError(f"noise={shown(noise)}: a probability between 0 and 1")

@@ -67,7 +67,7 @@ class MEstimate:
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
         """P(x | parents); P(x) where the parents never occur."""
-        return normalised(n + self.m * context.marginal, axis)
+        return blended(n, self.m, context.marginal, axis)
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,7 @@ def backed_off(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbe
         shorter = backed_off(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
     else:
         shorter = np.full_like(n, 1 / n.shape[axis])
-    return normalised(n + m * shorter, axis)
+    return blended(n, m, shorter, axis)
 
 
 def grouped_counts(
@@ -214,7 +214,8 @@ def grouped_counts(
     rows, row_of = grouped_rows(keys, cards) if keys else (np.zeros(1, np.int64), np.zeros(len(table.counts), np.int64))
     n = np.zeros((len(rows), card, table.counts.shape[1]))
     np.add.at(n, (row_of, table.configurations[:, table.members.index(x)]), table.counts)
-    return np.ascontiguousarray(table.configurations[rows][:, columns]), n, members
+    found = table.configurations[rows][:, columns] if keys else np.empty((1, 0), np.int32)
+    return np.ascontiguousarray(found), n, members
 
 
 def _sparse_cpt(
@@ -236,14 +237,14 @@ def _sparse_backoff(
     kept = [i for i, p in enumerate(members) if p != parents[-1]]
     if not kept:
         base = backed_off(n.sum(axis=0), 0, [1], m)
-        return SparseCpt(configurations, normalised(n + m * base, 1), base, members)
+        return SparseCpt(configurations, blended(n, m, base, 1), base, members)
     keys = [configurations[:, i] for i in kept]
     rows, row_of = grouped_rows(keys, [int(k.max(initial=0)) + 1 for k in keys])
     fewer = np.zeros((len(rows), *n.shape[1:]))
     np.add.at(fewer, row_of, n)
     inner = np.ascontiguousarray(configurations[rows][:, kept])
     shorter = _sparse_backoff(fewer, inner, tuple(members[i] for i in kept), parents[:-1], m)
-    return SparseCpt(configurations, normalised(n + m * shorter.rows[row_of], 1), shorter, members)
+    return SparseCpt(configurations, blended(n, m, shorter.rows[row_of], 1), shorter, members)
 
 
 def normalised(n: Numbers, axis: int) -> Numbers:
@@ -252,3 +253,9 @@ def normalised(n: Numbers, axis: int) -> Numbers:
     if total.min(initial=1.0) > 0:
         return np.asarray(n / total)
     return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])
+
+
+def blended(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
+    """(n + m base) / (N + m) along the axis; the base itself where nothing was counted."""
+    mixed = normalised(n + m * base, axis)
+    return mixed if m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, base)

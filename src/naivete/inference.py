@@ -16,7 +16,7 @@ from naivete.errors import ResourceError, shown
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS, Family
 
-__all__ = ["Predictor", "largest"]
+__all__ = ["Predictor", "fallback", "largest"]
 
 Numbers = NDArray[np.float64]
 Codes = Sequence[NDArray[Any]]
@@ -102,18 +102,16 @@ class Predictor:
             joint[rows] += _log(tables[np.arange(len(rows)), codes[x][rows].astype(np.int64)])
 
     def _fallback(self, codes: Codes) -> Numbers:
-        """The logarithms that answer impossible rows: the prior of the classes with the fewest impossible factors, else -inf."""
+        """The logarithms that answer impossible rows, by the documented rule."""
         layout, values = self._dense
         zeros = _kernels.gather(codes, layout, np.isneginf(values).astype(np.float64), self.classes)
         for x in self._sparse:
             own = np.zeros_like(zeros)
             self._add_sparse(own, codes, x)
             zeros += np.isneginf(own)
-        fewest = zeros == zeros.min(axis=1, keepdims=True)
         prior = self.network.cpts[CLASS] if not self.network.parents[CLASS] else np.full(self.classes, 1 / self.classes)
         assert isinstance(prior, np.ndarray)
-        logs = np.where(fewest, _log(prior), -np.inf)
-        return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
+        return fallback(zeros, prior)
 
     def _marginalise(self, joint: Numbers, codes: Codes, missing: frozenset[int], rows: NDArray[np.int64]) -> None:
         """Add what the families with missing members contribute to these rows, the missing members summed out."""
@@ -193,6 +191,16 @@ class Predictor:
         tables = cpt.at(np.stack([everywhere[p] for p in cpt.parents], axis=1))
         logs = _log(tables[np.arange(len(tables)), everywhere[x]])
         return logs.reshape(rows, *cards, -1)
+
+
+def fallback(zeros: NDArray[Any], prior: Numbers) -> Numbers:
+    """The logarithms that answer impossible rows: the prior of the classes with the fewest impossible factors, else -inf.
+
+    Where the prior of all these is zero they share.  # (row, class)
+    """
+    fewest = zeros == zeros.min(axis=1, keepdims=True)
+    logs = np.where(fewest, _log(prior), -np.inf)
+    return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
 
 
 def largest(posterior: Numbers) -> NDArray[np.intp]:

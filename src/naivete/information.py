@@ -29,7 +29,7 @@ def entropy(table: NDArray[Any]) -> float:
     >>> entropy(np.array([1, 1, 2]))
     1.5
     """
-    return -float(_Logs(table.sum()).sums(table[None].reshape(1, -1))[0])
+    return -float(_Logs(table.sum()).sums(table.reshape(1, -1))[0]) / SCALE
 
 
 def information(table: NDArray[Any]) -> float:
@@ -129,7 +129,11 @@ def _informations(logs: _Logs, tables: NDArray[Any]) -> Numbers:
 
 
 def _settled(values: Numbers) -> Numbers:
-    return np.maximum(np.rint(values * GRID) / GRID, 0.0)
+    """The values rounded to the grid, in place; what rounding left below zero is zero."""
+    values *= GRID
+    np.rint(values, out=values)
+    values /= GRID
+    return np.maximum(values, 0.0, out=values)
 
 
 class _Logs:

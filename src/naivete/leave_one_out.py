@@ -22,13 +22,14 @@ from naivete.estimation import (
     Context,
     Smoothing,
     backed_off,
+    blended,
     checked_prior,
     estimate,
     grouped_counts,
     normalised,
     smoothing_of,
 )
-from naivete.inference import Predictor
+from naivete.inference import Predictor, fallback
 from naivete.network import SparseCpt, Structure
 from naivete.variables import CLASS, family
 
@@ -36,7 +37,6 @@ __all__ = ["leave_one_out", "leave_one_out_losses"]
 
 Numbers = NDArray[np.float64]
 BLOCK_CELLS = 1 << 22
-IMPOSSIBLE = -1e4
 STEP = 30
 
 
@@ -156,23 +156,29 @@ class _Left:
         own[np.arange(len(piece)), labels] = out
         classes = np.maximum(self.classes - own, 0.0)  # (row, class)
         frequencies = normalised(classes, 1)
-        start = _log(frequencies if self.prior is None else np.broadcast_to(self.prior, frequencies.shape))
+        prior = frequencies if self.prior is None else np.broadcast_to(self.prior, frequencies.shape)
         totals = classes.sum(axis=1)
         terms = {key: self._terms(piece, key, own, frequencies, totals) for key in self.lookups}
-        return self._answers(piece, start, terms)
+        return self._answers(piece, prior, terms)
 
-    def _answers(self, piece: Block, start: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
+    def _answers(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
         """The posteriors of the candidates, each reached from the one before by exchanging what differs."""
-        answers = np.empty((len(self.candidates), *start.shape))
-        joint, before = start.copy(), np.full(self.candidates.shape[1], -1)
+        answers = np.empty((len(self.candidates), *prior.shape))
+        parted = {key: _parted(logs) for key, logs in terms.items()}
+        joint, zeros = _parted(_log(prior))
+        before = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
             for x in np.flatnonzero(candidate != before).tolist():
-                joint += terms[x, int(candidate[x])] - (terms[x, int(before[x])] if before[x] >= 0 else 0.0)
+                logs, impossible = parted[x, int(candidate[x])]
+                old, gone = parted[x, int(before[x])] if before[x] >= 0 else (0.0, 0)
+                joint, zeros = joint + (logs - old), zeros + impossible - gone
             before = candidate
-            whole = joint.copy() if self.predictors else joint
+            whole = np.where(zeros > 0, -np.inf, joint)
             if self.predictors:
                 self.predictors[i].add_marginalised(whole, piece.codes[:-1], self.gaps)
-            answers[i] = _kernels.posterior(np.maximum(whole, whole.max(axis=1, keepdims=True) + IMPOSSIBLE))
+            nowhere = np.flatnonzero(np.isneginf(whole.max(axis=1)))
+            whole[nowhere] = fallback(zeros[nowhere], prior[nowhere]) if len(nowhere) else 0.0
+            answers[i] = _kernels.posterior(whole)
         return answers
 
     def _terms(self, piece: Block, key: tuple[int, int], own: Numbers, frequencies: Numbers, totals: Numbers) -> Numbers:
@@ -190,7 +196,7 @@ class _Left:
             marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - own.sum(axis=1), 0.0)
             context = Context(normalised(marginal, 1)[:, :, None], frequencies[:, None, :], totals[:, None, None])
             p = self.how(n, 1, context)
-        return np.where(known[:, None], np.maximum(_log(p[rows, codes[0]]), IMPOSSIBLE), 0.0)
+        return np.where(known[:, None], _log(p[rows, codes[0]]), 0.0)
 
     def _backed_off(self, n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own: Numbers) -> Numbers:
         """Back-off with the row taken out of every context, from the class up to all parents."""
@@ -201,7 +207,7 @@ class _Left:
         base = shorter[0] if shorter else n
         p = backed_off(base, 1, [2], self.how.m)
         for context in [*shorter[1:], n] if shorter else []:
-            p = normalised(context + self.how.m * p, 1)
+            p = blended(context, self.how.m, p, 1)
         return p
 
 
@@ -243,6 +249,12 @@ def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int], card: int
         return found[-1], np.repeat(marginal[None], rows, axis=0), found[:-1]
 
     return look
+
+
+def _parted(logs: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
+    """The finite logarithms, 0 in place of -inf, and where those were, so that they can be taken off again."""
+    impossible = np.isneginf(logs)
+    return np.where(impossible, 0.0, logs), impossible.astype(np.int64)
 
 
 def _log(p: NDArray[Any]) -> Numbers:

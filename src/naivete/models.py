@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from naivete.errors import ParameterError, nearest, shown
 
@@ -27,7 +27,7 @@ PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """The words for the classifiers, and the parameters that a model written as text may set."""
 
-_ALIASES: Final = {"naive": "nb", "naivebayes": "nb", "naive-bayes": "nb", "bayes": "nb", "zeror": "majority", "dummy": "majority"}
+_ALIASES: Final = {"naive": "nb", "naivebayes": "nb", "naive-bayes": "nb", "bayes": "nb", "zeror": "majority"}
 _ALWAYS: Final = {"kdb": ("k",)}
 """Parameters that are written even where they have their usual value."""
 
@@ -55,7 +55,8 @@ def parsed(text: str) -> Spec:
     word, colon, rest = text.strip().partition(":")
     word = word.strip().lower()
     if word not in PARAMETERS:
-        raise ParameterError(f"model {shown(text)}: there is no model {shown(word)}; {_meant(word, PARAMETERS, _ALIASES.get(word))}")
+        meant = _meant(word, PARAMETERS, _ALIASES.get(word))
+        raise ParameterError(f"model {shown(text)}: there is no model {shown(word)}; {meant}")
     if colon and not rest.strip():
         raise ParameterError(f"model {shown(text)}: nothing follows the colon; write for instance kdb:k=2,theta=0.03")
     parameters: dict[str, Value] = {}
@@ -122,7 +123,8 @@ def classifier_of(model: Spec | str, *, encoder: Encoder | None = None) -> Netwo
     from naivete.saving import KINDS
 
     spec = parsed(model) if isinstance(model, str) else model
-    return KINDS[spec.word](encoder=encoder, **spec.parameters)
+    parameters: dict[str, Any] = dict(spec.parameters)
+    return KINDS[spec.word](encoder=encoder, **parameters)
 
 
 def spec_of(classifier: NetworkClassifier) -> Spec:

@@ -101,22 +101,22 @@ def plane_pairs(blocks: Sequence[PlaneBlock], grouped: Sequence[Group]) -> Itera
     margins = _total(blocks, _kernels.margins)  # (class, plane)
     classes = _total(blocks, lambda planes: planes.counts)  # (class,)
     for one, two in combinations_with_replacement(grouped, 2):
-        for rows, columns in _panels(one, two, len(classes)):
+        for rows, columns in _panels(one, two, max(map(len, classes.values()))):
             here, there = one.planes(rows), two.planes(columns)
             gram = _total(blocks, partial(_kernels.gram, rows=here, columns=there))
-            tables = _completed(gram, margins[:, here], margins[:, there], classes, one, two)
+            tables = {q: _completed(g, margins[q][:, here], margins[q][:, there], classes[q], one, two) for q, g in gram.items()}
             first, second = np.array(one.features[rows]), np.array(two.features[columns])
-            yield Pairs(first, second, tables, not (one.gaps or two.gaps))
+            yield Pairs(first, second, combined(tables), not (one.gaps or two.gaps))
 
 
-def _total(blocks: Sequence[PlaneBlock], count: Callable[[_kernels.Planes], NDArray[Any]]) -> NDArray[Any]:
+def _total(blocks: Sequence[PlaneBlock], count: Callable[[_kernels.Planes], NDArray[Any]]) -> Parts:
     def parts() -> Iterator[Parts]:
         for block in blocks:
             for q, bit, planes in block:
                 counted = count(planes)
                 yield {q: counted if bit == 0 else counted.astype(np.int64) << bit}
 
-    return combined(summed(parts()))
+    return summed(parts())
 
 
 def _panels(one: Group, two: Group, classes: int) -> Iterator[tuple[slice, slice]]:

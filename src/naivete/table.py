@@ -45,6 +45,16 @@ class Column:
             return (None if code < 0 else self.states[code] for code in self.values.tolist())
         return (None if value != value else value for value in self.values.tolist())
 
+    def to_numpy(self) -> NDArray[Any]:
+        """The values as an array: of numbers or booleans, or of Python values with None where missing.
+
+        >>> Column("play", np.array([0, -1, 1]), ("no", "yes")).to_numpy()
+        array(['no', None, 'yes'], dtype=object)
+        """
+        if self.states is None:
+            return self.values
+        return np.array([*self.states, None], object)[self.values]
+
     def take(self, rows: NDArray[Any] | slice) -> Column:
         """The column with these rows only."""
         return Column(self.name, self.values[rows], self.states, self.kind, self.declared)

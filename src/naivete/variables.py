@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -81,7 +80,8 @@ def family(*members: int) -> Family:
     >>> family(CLASS, 3, 1)
     (1, 3, -1)
     """
-    return tuple(sorted(members, key=lambda v: math.inf if v == CLASS else v))
+    features = sorted(v for v in members if v != CLASS)
+    return (*features, CLASS) if CLASS in members else tuple(features)
 
 
 def check_unique(names: Sequence[Name], where: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import os
 import shutil
 import subprocess
@@ -12,8 +13,10 @@ import pytest
 
 from naivete.errors import DataError
 from naivete.files import read_arff
+from tests.files.test_data_sets import FOLDER, SETS, cells, needs_data
 
 USUAL = Path("/usr/share/java/weka.jar")
+LARGEST = 1_000_000
 JAR = Path(os.environ.get("WEKA_JAR", USUAL))
 
 needs_weka = pytest.mark.skipif(
@@ -97,6 +100,29 @@ def test_same_dates(tmp_path: Path) -> None:
     assert made.returncode == 0
     assert list(read_arff(path)["d"]) == [981173100000.0, None]
     assert b"2001-02-03 04:05" in made.stdout
+
+
+def agree(text: str, value: object) -> bool:
+    """Whether a cell as Weka prints it, six digits after the point, is this value."""
+    if value is None:
+        return text == "?"
+    return abs(float(text) - value) <= 1e-6 * max(1.0, abs(value)) if isinstance(value, float) else text == value
+
+
+@needs_weka
+@needs_data
+@pytest.mark.slow
+@pytest.mark.parametrize("row", [pytest.param(row, id=row["name"]) for row in SETS if cells(row) <= LARGEST])
+def test_data_sets(tmp_path: Path, row: dict[str, str]) -> None:
+    """Every data set but the largest, cell by cell."""
+    path = tmp_path / "f.arff"
+    path.write_bytes(gzip.decompress((FOLDER / row["file"]).read_bytes()))
+    theirs = [line for line in weka(path) or [] if line]
+    ours = list(zip(*read_arff(path).columns, strict=True))
+    assert len(theirs) == len(ours)
+    assert all(
+        agree(text, value) for line, values in zip(theirs, ours, strict=True) for text, value in zip(line, values, strict=True)
+    )
 
 
 @needs_weka

@@ -69,12 +69,11 @@ def limbs(weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.int64] | N
     found: dict[int, NDArray[np.int64] | None] = {}
     top = (int(exponent.max(initial=1)) - 1) // LIMB
     rest = weight.copy()
-    for q in range(top, -36, -1):
-        unit = np.ldexp(1.0, LIMB * q) if LIMB * q > -1075 else 0.0
-        limb = np.floor(rest / unit) if unit else rest * 0
+    for q in range(top, -35, -1):  # 2**(32 * -34) lies below the smallest float
+        limb = np.floor(np.ldexp(rest, -LIMB * q))
         if limb.any() or q == top:
             found[q] = limb.astype(np.int64)
-            rest -= limb * unit
+            rest -= np.ldexp(limb, LIMB * q)
         if not rest.any():
             break
     return found

@@ -42,8 +42,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with notes(), interruptible():
             return _run(words)
-    except BaseException as error:
-        if "--debug" in words and not isinstance(error, SystemExit):
+    except (Exception, KeyboardInterrupt, Terminated) as error:  # noqa: BLE001 - no traceback without --debug
+        if "--debug" in words:
             traceback.print_exc()
         return _failed(error)
 
@@ -71,10 +71,15 @@ def _failed(error: BaseException) -> int:
     elif isinstance(error, MemoryError) and not isinstance(error, NaiveteError):
         complain("there is not enough memory; use fewer rows, columns or parents")
     else:
-        complain(str(error) if isinstance(error, NaiveteError) else f"{error.filename or 'output'}: {error.strerror or error}")  # type: ignore[attr-defined]
-    if isinstance(error, OSError) and not isinstance(error, NaiveteError):
-        silence()
+        complain(_line(error))
     return code
+
+
+def _line(error: BaseException) -> str:
+    if isinstance(error, OSError) and not isinstance(error, NaiveteError):
+        silence()  # it was perhaps the output that failed
+        return f"{error.filename or 'output'}: {error.strerror or error}"
+    return str(error)
 
 
 def _code(error: BaseException) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from typing import Any
 
 from naivete.cli.output import escaped, json_text, say
 from naivete.cli.parsing import Command
@@ -14,9 +15,11 @@ __all__ = ["COMMAND"]
 def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("data", metavar="IN", help="the table to read")
-    parser.add_argument("out", metavar="OUT", help="the table to write: .arff, .csv, .tsv, .parquet; .gz behind text compresses it")
+    parser.add_argument(
+        "out", metavar="OUT", help="the table to write, by its name: .arff, .csv, .tsv (or these with .gz), .parquet"
+    )
     parser.add_argument("--force", action="store_true", help="replace the file if there is one")
-    parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas (CSV, TSV)")
+    parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
     reading_options(parser)
 
 
@@ -27,7 +30,9 @@ def run(args: Namespace) -> int:
     check_output(args.out, [args.data], args.force)
     table = read_table(args.data, args)
     name = args.out.lower().removesuffix(".gz")
-    options = {"spreadsheet_safe": True} if args.spreadsheet_safe and name.endswith((".csv", ".tsv", ".tab")) else {}
+    options: dict[str, Any] = (
+        {"spreadsheet_safe": True} if args.spreadsheet_safe and name.endswith((".csv", ".tsv", ".tab")) else {}
+    )
     if not name.endswith((".parquet", ".pq")):
         options["as_text"] = True
     write(table, args.out, overwrite=args.force, **options)

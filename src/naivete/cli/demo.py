@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from naivete.cli.evaluate import summary
 from naivete.cli.output import escaped, json_text, say
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
 from naivete.cli.tables import check_output
+
+if TYPE_CHECKING:
+    from naivete.experiments import Result
 
 __all__ = ["COMMAND"]
 
@@ -30,7 +34,8 @@ def run(args: Namespace) -> int:
     check_output(args.out, [], force)
 
     from naivete.atomic import atomic_write
-    from naivete.demo import domains, report, run_all, steps
+    from naivete.demo import domains, run_all, steps
+    from naivete.demo_page import report
 
     chosen = domains(quick=args.quick)
     folds = 5 if args.quick else 10
@@ -39,13 +44,17 @@ def run(args: Namespace) -> int:
     path = Path(args.out)
     atomic_write(path, str(report(chosen, results, folds=folds)).encode(), overwrite=force)
     if args.json:
-        rows = {d: [{"model": r.model, "accuracy": r.accuracy[0], "accuracy_sd": r.accuracy[1], "log_loss_bits": r.log_loss} for r in own]
-                for d, own in results.items()}
+        rows = {domain: list(map(_record, own)) for domain, own in results.items()}
         say(json_text({"page": str(path.resolve()), "folds": folds, "results": rows}))
         return 0
     say(*summary(results), "", f"accuracy in per cent, mean +- standard deviation over {folds} folds; * marks the best")
     say("the page with the networks, confusion matrices and probabilities:", escaped(path.resolve()))
     return 0
+
+
+def _record(result: Result) -> dict[str, Any]:
+    mean, deviation = result.accuracy
+    return {"model": result.model, "accuracy": mean, "accuracy_sd": deviation, "log_loss_bits": result.log_loss}
 
 
 COMMAND = Command(

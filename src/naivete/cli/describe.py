@@ -55,10 +55,13 @@ def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
 
     from naivete.encoding import Encoder
 
-    kinds = kinds_of(args.kinds)
-    nothing = np.zeros(len(table), np.uint8)
-    variables = Encoder(kinds=kinds or None, cut=lambda values, table: ()).schema(table, nothing, 1, None)
+    kinds: Any = kinds_of(args.kinds) or None
+    variables = Encoder(kinds=kinds, cut=_uncut).schema(table, np.zeros(len(table), np.uint8), 1, None)
     return [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
+
+
+def _uncut(*_: object) -> tuple[float, ...]:
+    return ()
 
 
 def _column(column: Column, variable: Variable) -> dict[str, Any]:
@@ -106,7 +109,7 @@ def _informations(cases: Labelled, args: Namespace) -> NDArray[np.float64]:
     from naivete.information import relevance
     from naivete.variables import Variable
 
-    kinds = kinds_of(args.kinds)
+    kinds: Any = kinds_of(args.kinds)
     if isinstance(kinds, dict):
         kinds = {name: kind for name, kind in kinds.items() if name in cases.features.names}
     labels = cases.labels.astype(narrowest(len(cases.classes)))
@@ -172,8 +175,8 @@ def _consistency_told(described: dict[str, Any]) -> str:
     conflicts = described["conflicts"]
     one, two = conflicts["example_rows"]
     return (
-        f"the cases are not consistent: {conflicts['rows']:,} complete cases in {conflicts['groups']:,} groups of equal features have "
-        f"different classes, for instance rows {one:,} and {two:,}"
+        f"the cases are not consistent: {conflicts['rows']:,} complete cases in {conflicts['groups']:,} groups of equal features "
+        f"have different classes, for instance rows {one:,} and {two:,}"
     )
 
 

@@ -23,7 +23,11 @@ def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="one or more files of cases")
     parser.add_argument(
-        "--models", metavar="MODEL", nargs="+", default=["majority", "nb", "tan", "kdb:k=2"], help="the models (majority nb tan kdb:k=2)"
+        "--models",
+        metavar="MODEL",
+        nargs="+",
+        default=["majority", "nb", "tan", "kdb:k=2"],
+        help="the models (majority nb tan kdb:k=2)",
     )
     parser.add_argument("--folds", type=int, default=10, help="how many folds, stratified by class (10)")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the folds (0)")
@@ -108,8 +112,9 @@ def summary(results: Mapping[str, Sequence[Result]]) -> list[str]:
 
 def _confusion(result: Result) -> list[str]:
     """P#(classified, correct): a row for the class a case was given, a column for the class it has."""
-    rows = [[str(label), *(f"{n:g}" for n in row)] for label, row in zip(result.classes.tolist(), result.confusion, strict=True)]
-    return [f"{result.model}: classified as (rows), correct (columns)", *text_table(["", *map(str, result.classes.tolist())], rows)]
+    labels = list(map(str, result.classes.tolist()))
+    rows = [[label, *(f"{n:g}" for n in row)] for label, row in zip(labels, result.confusion, strict=True)]
+    return [f"{result.model}: classified as (rows), correct (columns)", *text_table(["", *labels], rows)]
 
 
 def _record(path: str, rows: int, args: Namespace, results: Sequence[Result]) -> dict[str, Any]:

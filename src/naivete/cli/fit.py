@@ -7,7 +7,7 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import escaped, json_text, note, say
+from naivete.cli.output import counted, escaped, json_text, note, say
 from naivete.cli.parsing import Command
 from naivete.cli.tables import (
     check_output,
@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
     check_output(args.out, [args.data], args.force)
     cases = labelled_cases(args.data, args)
     if cases.dropped:
-        note(f"{cases.dropped} rows without a class are left out")
+        note(f"left out, without a class: {counted(cases.dropped, 'row')}")
 
     from naivete.models import classifier_of
     from naivete.saving import save
@@ -88,7 +88,7 @@ def _told(summary: dict[str, Any]) -> list[str]:
     few = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
     lines = {
         "rows": f"{summary['rows']:,}",
-        "features": f"{summary['features']:,}, with {summary['arcs']:,} arcs between them",
+        "features": f"{summary['features']:,}, with {counted(summary['arcs'], 'arc')} between them",
         "classes": f"{len(classes):,} of {summary['target']}: {few}",
         "tables": f"{summary['cells']:,} cells",
         "training": f"{summary['seconds']:.3f} s, {summary['passes']} passes over the rows",

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["complain", "escaped", "json_text", "note", "notes", "number", "say", "silence", "text_table"]
+__all__ = ["complain", "counted", "escaped", "json_text", "note", "notes", "number", "say", "silence", "text_table"]
 
 
 def escaped(value: object) -> str:
@@ -83,6 +83,15 @@ def number(value: float, digits: int = 3) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
+def counted(count: int, what: str) -> str:
+    """How many of what.
+
+    >>> counted(1, "row"), counted(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left: int = 1) -> list[str]:
     """The rows below their headers, in columns; the first `left` columns are set to the left, the others to the right.
 
@@ -91,7 +100,8 @@ def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left
     """
     cells = [[escaped(cell) for cell in row] for row in [headers, *rows]]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    return ["  ".join(_padded(c, w, i < left) for i, (c, w) in enumerate(zip(row, widths, strict=True))).rstrip() for row in cells]
+    padded = [[_padded(c, w, i < left) for i, (c, w) in enumerate(zip(row, widths, strict=True))] for row in cells]
+    return ["  ".join(row).rstrip() for row in padded]
 
 
 def _padded(cell: str, width: int, left: bool) -> str:

@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see '{self.prog} --help'")
 
-    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:
+    def exit(self, status: int = 0, message: str | None = None) -> NoReturn:  # noqa: ARG002 - argparse's signature
         raise Finished(status)
 
 
@@ -91,6 +91,8 @@ def parse(commands: Sequence[Command], words: Sequence[str]) -> tuple[Command, N
         close = nearest(named, of)
         hint = f"did you mean {' or '.join(close)}?" if close else f"the commands are {', '.join(of)}"
         raise UsageError(f"there is no command {shown(named)}; {hint}")
+    if named is not None:
+        _check_options(words[words.index(named) + 1 :], named, of[named][1])
     arguments, strange = parser.parse_known_args(words)
     if named is None:
         raise UsageError("a command is missing; see 'naivete --help'")
@@ -99,12 +101,24 @@ def parse(commands: Sequence[Command], words: Sequence[str]) -> tuple[Command, N
     return of[named][0], arguments
 
 
+def _options(parser: argparse.ArgumentParser) -> list[str]:
+    return [option for action in parser._actions for option in action.option_strings]
+
+
+def _check_options(words: Sequence[str], command: str, parser: argparse.ArgumentParser) -> None:
+    """Refuse an option that does not exist before argparse complains of what it therefore misses."""
+    for word in words:
+        if word == "--":
+            return
+        if word.startswith("--") and word.partition("=")[0] not in _options(parser):
+            raise UsageError(_strange(word, command, parser))
+
+
 def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
     """What is wrong with a word that no argument takes."""
     if not word.startswith("-"):
         return f"{command}: {shown(word)} is one argument too many; see 'naivete {command} --help'"
-    known = [option for action in parser._actions for option in action.option_strings]
-    close = nearest(word.partition("=")[0], known, 1)
+    close = nearest(word.partition("=")[0], _options(parser), 1)
     hint = f"did you mean {close[0]}?" if close else f"see 'naivete {command} --help'"
     return f"{command}: there is no option {shown(word)}; {hint} (a file of that name: write ./{word} or put -- before it)"
 
@@ -112,7 +126,7 @@ def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
 def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Command, _Parser]]]:
     parser = _Parser(prog="naivete", description=_ABOUT, epilog=f"{_listed(_EXAMPLES)}\n{_MODELS}\n{_CODES}")
     parser.add_argument("--version", action="version", version=f"naivete {__version__}")
-    parser.add_argument("--debug", action="store_true", help="show a traceback when something goes wrong")
+    parser.add_argument("--debug", action="store_true", help="show a traceback on failure")
     inner = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     of = {}
     for command in commands:
@@ -121,7 +135,7 @@ def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Comma
         command.arguments(own)
         if command.json:
             own.add_argument("--json", action="store_true", help="print the results as JSON")
-        own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback when something goes wrong")
+        own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback on failure")
         of[command.name] = command, own
     return parser, of
 

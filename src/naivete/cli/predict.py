@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from argparse import ArgumentParser, Namespace
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from naivete.cli.output import escaped, json_text, note, say
+from naivete.cli.output import counted, escaped, json_text, note, say
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_output, output_options, read_table, reading_options
 from naivete.errors import ParameterError, shown
@@ -43,7 +42,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--append", action="store_true", help="put the answers behind the columns of the input")
     parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
     parser.add_argument(
-        "--unseen", choices=("marginalise", "error"), help="values that training did not have: as missing, or refused (as learned)"
+        "--unseen", choices=("marginalise", "error"), help="values that training did not have: as missing, or refused"
     )
     reading_options(parser)
 
@@ -87,7 +86,7 @@ def _read(args: Namespace, features: Sequence[Variable]) -> Table:
     extra = [name for name in table.names if name not in own]
     if extra:
         listed = ", ".join(map(shown, extra[:5])) + (" ..." if len(extra) > 5 else "")
-        note(f"{table.source}: {len(extra)} columns are not used by the model: {listed}")
+        note(f"{table.source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
     return _meeting(table, features)
 
 
@@ -101,7 +100,7 @@ def _met(column: Column, states: tuple[State, ...]) -> Column:
     if column.states is None:
         return column
     by_text = {str(s): s for s in states}
-    by_number = {float(s): s for s in states if not isinstance(s, (bool, str))}
+    by_number: dict[float, State] = {float(s): s for s in states if not isinstance(s, (bool, str))}
     return replace(column, states=tuple(_met_state(s, by_text, by_number) for s in column.states))
 
 
@@ -126,7 +125,7 @@ def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -
         impossible = impossible[:0]  # a row that never occurred is answered by the class frequencies; that is the method
     if len(impossible):
         note(
-            f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
+            f"{counted(len(impossible), 'row')} with probability zero in every class (the first is row {impossible[0] + 1}); "
             "answered by the prior of the classes with the fewest impossible factors and marked in the column 'impossible'"
         )
     return _Answers(network.variables[-1].states, posterior, impossible)
@@ -171,6 +170,8 @@ def _records(answers: _Answers) -> dict[str, Any]:
 
 
 def _write(table: Table, args: Namespace) -> None:
+    import tempfile
+
     from naivete.files import write, write_csv
 
     if args.out:

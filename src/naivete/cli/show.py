@@ -8,7 +8,7 @@ from itertools import islice, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import escaped, json_text, number, say, text_table
+from naivete.cli.output import counted, escaped, json_text, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_output
 from naivete.variables import CLASS
@@ -114,12 +114,12 @@ def _told(described: dict[str, Any]) -> list[str]:
     lines = [
         escaped(f"{described['file']}: {described['model']}"),
         escaped(f"  class     {described['target']}: {', '.join(map(str, described['classes'][:20]))}"),
-        f"  features  {len(features):,}, with {len(arcs):,} arcs between them",
+        f"  features  {len(features):,}, with {counted(len(arcs), 'arc')} between them",
         f"  tables    {described['cells']:,} cells",
         "",
     ]
     rows = [
-        [record["name"], number(len(record["labels"])), number(record["information"], 4), _parents(record, described["target"], arcs)]
+        [record["name"], number(len(record["labels"])), number(record["information"], 4), _parents(record, arcs)]
         for record in sorted(features, key=lambda record: -record["information"])
     ]
     lines += _left_last(["feature", "states", "I(X;C) bits", "depends on (I(X;Y|C) bits)"], rows)
@@ -136,7 +136,7 @@ def _left_last(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[st
     return text_table([str(cell) for cell in padded[0]], padded[1:])
 
 
-def _parents(record: dict[str, Any], target: object, arcs: dict[tuple[Any, Any], float | None]) -> str:
+def _parents(record: dict[str, Any], arcs: dict[tuple[Any, Any], float | None]) -> str:
     told = []
     for parent in record["parents"]:
         bits = arcs.get((parent, record["name"]))
@@ -167,7 +167,7 @@ def _page(title: str, model: NetworkClassifier) -> Any:
 
     network = model.network_
     order = sorted(network.features, key=lambda x: -model.relevance_[x])
-    relevance = {network.name(x): float(model.relevance_[x]) for x in order[:40]}
+    relevance: dict[object, float | tuple[float, float]] = {network.name(x): float(model.relevance_[x]) for x in order[:40]}
     tables = [page.details(f"{network.name(v)}", page.figure(page.tables_html(network, v))) for v in (CLASS, *order[:200])]
     caption = "Arcs carry I(X;Y|C), features are shaded by I(X;C), both in bits."
     return page.page(

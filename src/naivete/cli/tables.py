@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -37,7 +36,7 @@ def reading_options(parser: ArgumentParser) -> None:
     group.add_argument("--encoding", default="utf-8", help="how a text file is written (utf-8)")
     group.add_argument("--delimiter", help="what separates the cells of delimited text")
     group.add_argument(
-        "--missing-token", action="append", metavar="TEXT", help="a text that stands for a missing value in CSV, beside an empty cell"
+        "--missing-token", action="append", metavar="TEXT", help="a text that means missing in CSV, beside an empty cell"
     )
     group.add_argument(
         "--kinds",
@@ -59,7 +58,7 @@ def encoding_options(parser: ArgumentParser) -> None:
     """How columns become states."""
     group = parser.add_argument_group("states")
     group.add_argument("--cut", default="mdl", metavar="HOW", help="cut numbers by mdl, frequency:BINS or width:BINS (mdl)")
-    group.add_argument("--missing", choices=("omit", "state"), default="omit", help="missing values: summed out, or a state (omit)")
+    group.add_argument("--missing", choices=("omit", "state"), default="omit", help="missing: summed out, or a state (omit)")
     group.add_argument(
         "--unseen",
         choices=("marginalise", "smooth", "error"),
@@ -164,6 +163,6 @@ def check_output(path: str | None, inputs: Sequence[str], force: bool) -> None:
 
 def _same(one: str, two: str) -> bool:
     try:
-        return os.path.samefile(one, two)
+        return Path(one).samefile(two)
     except OSError:
-        return os.path.abspath(one) == os.path.abspath(two)
+        return Path(one).absolute() == Path(two).absolute()

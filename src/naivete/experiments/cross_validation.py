@@ -33,7 +33,7 @@ def stratified_folds(labels: NDArray[Any], folds: int, random_state: int = 0) ->
     [1, 1, 0, 0, 1, 0]
     """
     rows = len(labels)
-    if not isinstance(folds, int) or not 2 <= folds <= rows:
+    if not 2 <= folds <= rows:
         raise ParameterError(f"folds={shown(folds)}: a whole number between 2 and the number of rows, {rows}")
     shuffled = np.random.default_rng(random_state).permutation(rows)
     dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
@@ -110,7 +110,7 @@ def cross_validate(
     repeat : how many times to divide anew.
     progress : is told of every fold that is done.
     """
-    if not isinstance(repeat, int) or repeat < 1:
+    if repeat < 1:
         raise ParameterError(f"repeat={shown(repeat)}: a whole number, at least 1")
     tallies = {name: _Tally(name, len(cases.classes)) for name in models}
     for again in range(repeat):
@@ -164,6 +164,5 @@ class _Tally:
     def result(self, classes: NDArray[Any]) -> Result:
         """The result, when all folds are done."""
         accuracies, log_losses, briers, rmses = np.array(self.scores, np.float64).reshape(-1, 4).T
-        return Result(
-            self.name, classes, accuracies, log_losses, briers, rmses, self.confusion, self.fit_seconds, self.predict_seconds, self.unseen
-        )
+        seconds = self.fit_seconds, self.predict_seconds
+        return Result(self.name, classes, accuracies, log_losses, briers, rmses, self.confusion, *seconds, self.unseen)

@@ -42,7 +42,7 @@ class Labelled:
     @property
     def y(self) -> NDArray[Any]:
         """The label of every row."""
-        return self.classes[self.labels]  # type: ignore[no-any-return]
+        return self.classes[self.labels]
 
     def take(self, rows: NDArray[Any]) -> Labelled:
         """These rows only; the classes stay."""
@@ -90,7 +90,8 @@ def _named(table: Table, name: Name) -> Column:
     except ParameterError:
         close = nearest(name, table.names)
         hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-        listed = ", ".join(str(n) for n in table.names[:30]) + (f" and {len(table.names) - 30} more" if len(table.names) > 30 else "")
+        more = f" and {len(table.names) - 30} more" if len(table.names) > 30 else ""
+        listed = ", ".join(map(str, table.names[:30])) + more
         raise ParameterError(f"{table.source}: there is no column {shown(name)}; {hint}The columns are: {listed}") from None
 
 
@@ -111,7 +112,7 @@ def _labels(column: Column, table: Table) -> tuple[NDArray[np.int64], NDArray[An
     """The label of every row among those that occur, increasing; -1 where there is none."""
     if column.states is not None:
         present = np.unique(column.values[column.values >= 0])
-        states = np.array([column.states[i] for i in present.tolist()], dtype=_dtype(column.states))
+        states: NDArray[Any] = np.array([column.states[i] for i in present.tolist()], dtype=_dtype(column.states))
         order = np.argsort(states, kind="stable")
         position = np.full(len(column.states) + 1, -1)
         position[present[order]] = np.arange(len(present))
@@ -136,6 +137,6 @@ def _check_whole(column: Column, values: NDArray[Any], known: NDArray[np.bool_],
     if len(broken):
         row = int(broken[0])
         raise DataError(
-            f"{table.place(row)}: column {shown(column.name)}: {values[row]} is a quantity, not a class; choose another target, or "
-            f"declare the column nominal (--kinds {column.name}=nominal on the command line)"
+            f"{table.place(row)}: column {shown(column.name)}: {values[row]} is a quantity, not a class; choose another target, "
+            f"or declare the column nominal (--kinds {column.name}=nominal on the command line)"
         )

@@ -60,28 +60,30 @@ class Nominal:
         if not found:
             for raw, line in zip(raws, lines, strict=True):
                 if raw not in self.codes:
-                    self.codes[raw] = self._code(raw, f"{self.file}:{line}: column {shown(self.name)}")
+                    self.codes[raw] = self._code(raw, line)
             found = list(map(self.codes.__getitem__, raws))
         self.parts.append(np.array(found, dtype=np.min_scalar_type(-max(len(self.index), 1))))
 
-    def _code(self, raw: str, place: str) -> int:
+    def _code(self, raw: str, line: int) -> int:
         if raw.strip(BLANKS) == "?":
             return -1
         if raw == OMITTED:
-            raise DataError(f"{place}: a sparse row leaves out the value, but no first value is declared; write it, or ?")
+            raise DataError(
+                f"{self._place(line)}: a sparse row leaves out the value, but no first value is declared; write it, or ?"
+            )
         value = unquoted(raw)
-        return self.index[value] if value in self.index else self._new(value, place)
+        return self.index[value] if value in self.index else self._new(value, line)
 
-    def _new(self, value: str, place: str) -> int:
+    def _new(self, value: str, line: int) -> int:
         if not self.widen:
-            raise DataError(f"{place}: value {shown(value)} is not declared{self._declared(value)}; {_UNDECLARED}")
-        return self._append(value, place)
-
-    def _append(self, value: str, place: str) -> int:
+            raise DataError(f"{self._place(line)}: value {shown(value)} is not declared{self._declared(value)}; {_UNDECLARED}")
         if len(self.index) >= self.limits.states:
-            raise over(place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
+            raise over(self._place(line), "states", self.limits.states, f"more than {self.limits.states} distinct values")
         self.index[value] = len(self.index)
         return self.index[value]
+
+    def _place(self, line: int) -> str:
+        return f"{self.file}:{line}: column {shown(self.name)}"
 
     def _declared(self, value: str) -> str:
         close = nearest(value, self.index)

@@ -37,8 +37,8 @@ def read_csv(
 
     A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point
     numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`,
-    `None` and `True` are texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines are allowed at the end
-    only.
+    `None` and `True` are texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines
+    are allowed at the end only.
 
     Parameters
     ----------

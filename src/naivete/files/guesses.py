@@ -53,7 +53,7 @@ class Guess:
         self.texts: list[str] = []
         self.integers = True
         self.numeric = kind != "nominal"
-        self.quick = all(_numbers([token], _BETWEEN + token) is None for token in self.missing)
+        self.quick = self.missing == {""} or all(_numbers([token], _BETWEEN + token) is None for token in self.missing)
         self.codes: dict[str, int] = {}
         self.index: dict[str, int] = {}
         self.parts: list[NDArray[Any]] = []
@@ -147,9 +147,10 @@ def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
         values = np.array(list(map(float, texts)), dtype=np.float64)
     except ValueError:
         return None
-    if not np.isfinite(values).all() or _beyond(texts, values):
-        return None
-    return values
+    largest = np.abs(values).max(initial=0.0)
+    if largest < _WIDEST:
+        return values
+    return None if not np.isfinite(largest) or _beyond(texts, values) else values
 
 
 def _beyond(texts: Sequence[str], values: NDArray[np.float64]) -> bool:

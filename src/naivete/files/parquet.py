@@ -146,8 +146,6 @@ def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) ->
     kind = _kind(field)
     with _damage(place, pa):
         data = source.reader.read_column(at)
-        if isinstance(data, pa.Array):
-            data = pa.chunked_array([data])
         if len(data) != source.metadata.num_rows:
             raise ValueError(f"{len(data)} rows, expected {source.metadata.num_rows}")
         data.validate(full=True)

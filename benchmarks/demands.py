@@ -1,0 +1,158 @@
+"""What we ask of ourselves, as ratios within one run, and whether it was reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from benchmarks.contenders import OURS
+
+Record = dict[str, Any]
+Step = Literal["fit", "predict"]
+SLACK = 0.15  # slopes are measured, so they wobble
+FLOOR = 8 << 20  # bytes that threads and code loaded late take, whatever the table
+
+
+@dataclass(frozen=True)
+class Demand:
+    """How many times as fast our model has to be at a step as a peer's model, per row, on some workloads, in each tier."""
+
+    model: str
+    step: Step
+    library: str
+    peer: str
+    workloads: tuple[str, ...]
+    times: dict[str, float]
+    reckoned: dict[str, float] | None = None  # what the peer is known to take, as a multiple of the one that is measured
+
+
+LARGE = ("W2", "W3", "W7")
+BNLEARN_TAN = {"W2": 0.37 / 0.34, "W3": 2.4 / 2.3}
+BNLEARN_NAIVE = {"W2": 0.057 / 0.34, "W3": 0.43 / 2.3}
+ORANGE_NAIVE = {"W2": 0.053 / 0.34, "W3": 0.58 / 2.3}
+SKLEARN = "scikit-learn"
+
+DEMANDS = (
+    Demand("nb", "fit", SKLEARN, "nb", LARGE, {"c": 15, "numpy": 4}),
+    Demand("nb", "predict", SKLEARN, "nb", LARGE, {"c": 4, "numpy": 1}),
+    Demand("kdb2", "fit", SKLEARN, "nb", ("W3", "W7"), {"c": 5, "numpy": 2}),
+    Demand("kdb2", "predict", SKLEARN, "nb", LARGE, {"c": 2}),
+    Demand("nb", "fit", "Orange", "nb", ("W2", "W3"), {"c": 1}, ORANGE_NAIVE),
+    Demand("nb", "fit", "bnlearn", "nb", ("W2", "W3"), {"c": 1}, BNLEARN_NAIVE),
+    Demand("tan", "fit", "bnlearn", "tan", ("W2", "W3"), {"c": 10, "numpy": 5}, BNLEARN_TAN),
+    Demand("kdb1", "fit", "bnlearn", "tan", ("W2", "W3"), {"c": 10, "numpy": 5}, BNLEARN_TAN),
+    Demand("tan", "fit", "pyAgrum", "tan", ("W2", "W3"), {"c": 200}),
+    Demand("tan", "fit", "Weka", "tan", ("W2", "W3"), {"c": 200}),
+    Demand("nb", "predict", "pyAgrum", "nb", LARGE, {"c": 500, "numpy": 500}),
+    Demand("tan", "predict", "pyAgrum", "tan", LARGE, {"c": 500, "numpy": 500}),
+    Demand("nb", "fit", "pyAgrum", "nb", (), {}),
+    Demand("nb", "fit", "pgmpy", "nb", (), {}),
+    Demand("tan", "fit", "pgmpy", "tan", (), {}),
+    Demand("nb", "predict", "pgmpy", "nb", (), {}),
+    Demand("tan", "predict", "pgmpy", "tan", (), {}),
+    Demand("nb", "fit", "Weka", "nb", (), {}),
+    Demand("kdb2", "fit", "Weka", "kdb2", (), {}),
+    Demand("nb", "predict", "Weka", "nb", (), {}),
+    Demand("kdb2", "predict", "Weka", "kdb2", (), {}),
+)
+LIMIT_FACTOR = {"c": 2.0, "numpy": 6.0}
+SLOPES = {
+    ("rows", "nb fit"): 1.0,
+    ("rows", "nb predict"): 1.0,
+    ("rows", "kdb2 fit"): 1.0,
+    ("rows", "kdb2 predict"): 1.0,
+    ("rows", "all pairs"): 1.0,
+    ("features", "all pairs"): 2.0,
+    ("features", "kdb2 fit"): 2.0,
+    ("features", "nb predict"): 1.0,
+    ("features", "kdb2 predict"): 1.0,
+    ("classes", "nb fit"): 1.0,
+    ("classes", "nb predict"): 1.0,
+    ("classes", "kdb2 fit"): 1.0,
+    ("classes", "kdb2 predict"): 1.0,
+    ("classes", "all pairs"): 1.0,
+}
+COLD = 2.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A measured figure beside the demanded one; `demanded` is None where it is only shown."""
+
+    what: str
+    workload: str
+    tier: str
+    measured: float
+    demanded: float | None
+    at_least: bool
+
+    @property
+    def said(self) -> str:
+        """met, short, or nothing where nothing is demanded."""
+        if self.demanded is None:
+            return ""
+        reached = self.measured >= self.demanded if self.at_least else self.measured <= self.demanded
+        return "met" if reached else "short"
+
+
+def speed(records: Sequence[Record]) -> Iterator[Verdict]:
+    """The ratios of the peers' times to ours."""
+    done = {(r["library"], r["model"], r["workload"], r["tier"]): r for r in records if "failed" not in r}
+    for demand in DEMANDS:
+        for (library, model, workload, tier), ours in done.items():
+            peer = done.get(
+                (SKLEARN if demand.reckoned else demand.library, "nb" if demand.reckoned else demand.peer, workload, None)
+            )
+            if library != OURS or model != demand.model or peer is None or (demand.reckoned and workload not in demand.reckoned):
+                continue
+            share = demand.reckoned[workload] if demand.reckoned else 1.0
+            ratio = share * seconds_a_row(peer, demand.step) / seconds_a_row(ours, demand.step)
+            name = f"{model} {demand.step} / {demand.library} {demand.peer}" + (" (reckoned)" if demand.reckoned else "")
+            yield Verdict(
+                name, workload, tier, ratio, demand.times.get(tier) if workload in demand.workloads else None, at_least=True
+            )
+
+
+def seconds_a_row(record: Record, step: Step) -> float:
+    """Seconds a row: of the rows it was given, where a slow peer was given only some."""
+    rows = record["fitted_rows"] if step == "fit" else record["predicted_rows"]
+    return float(record[f"{step}_s"]) / rows
+
+
+def limit(records: Sequence[Record]) -> Iterator[Verdict]:
+    """How many times as long as the prototype our all-pairs pass takes."""
+    for record in records:
+        ways = {name: s for name, s in record["limit"].items() if name != "failed"}
+        for tier in LIMIT_FACTOR:
+            if tier in record and "failed" not in record[tier]:
+                for way, seconds in ways.items():
+                    ratio = record[tier]["kernels_s"] / seconds
+                    yield Verdict(
+                        f"all pairs / limit ({way})", record["workload"], tier, ratio, LIMIT_FACTOR[tier], at_least=False
+                    )
+
+
+def memory(records: Sequence[Record]) -> Iterator[Verdict]:
+    """Peak memory of fit beyond the table, as a share of what is allowed: twice the codes, the tables and a floor."""
+    for r in records:
+        if r["library"] == OURS and "failed" not in r:
+            allowed = 2 * r["codes_bytes"] + r["tables_bytes"] + FLOOR
+            yield Verdict(
+                f"{r['model']} fit, MiB beyond the table",
+                r["workload"],
+                r["tier"],
+                r["fit_bytes"] / 2**20,
+                allowed / 2**20,
+                at_least=False,
+            )
+
+
+def growth(records: Sequence[Record]) -> Iterator[Verdict]:
+    """The exponents of our costs."""
+    for record in records:
+        for what, slope in record.get("slopes", {}).items():
+            demanded = SLOPES.get((record["with"], what))
+            yield Verdict(
+                what, record["with"], record["tier"], slope, None if demanded is None else demanded + SLACK, at_least=False
+            )

@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+import pytest
+
+from naivete.demo import MODELS, domains, run_all, steps
+from naivete.demo_page import report
+
+
+class Balanced(HTMLParser):
+    """Notes tags that are opened and not closed, and everything that would be fetched."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.fetched: list[str] = []
+        self.tags: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        if tag != "meta":
+            self.open.append(tag)
+        self.fetched += [str(v) for k, v in attrs if k in ("src", "href") and not str(v).startswith("#")]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("quick", [True, False])
+def test_the_page_is_whole_and_fetches_nothing(quick: bool) -> None:
+    chosen = domains(quick=quick)
+    told: list[str] = []
+    results = run_all(chosen, folds=2, progress=told.append)
+    assert len(told) == steps(chosen, 2)
+    text = str(report(chosen, results, folds=2))
+    page = Balanced()
+    page.feed(text)
+    assert not page.open
+    assert not page.fetched
+    assert "script" not in page.tags
+    assert page.tags.count("svg") >= 5
+    assert all(domain.name in text for domain in chosen)
+
+
+def test_the_spectrum_is_there() -> None:
+    chosen = [domain for domain in domains(quick=True) if domain.name == "corral"]
+    (own,) = run_all(chosen, folds=10).values()
+    accuracy = {result.model: result.accuracy[0] for result in own}
+    assert list(accuracy) == list(MODELS)
+    assert accuracy["kdb:k=1"] > 0.98 > accuracy["nb"] > accuracy["majority"]
