@@ -19,7 +19,7 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "installed"
-INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "src/naivete/_kernels.c")
+INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "src/naivete/_kernels/kernels.c")
 
 COMMANDS = {
     "demo": ("the spectrum on embedded data, with a page to look at", [["-m", "naivete", "demo"]]),

@@ -14,8 +14,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/naivete/_kernels.c")
-LIBRARY = Path("src/naivete") / ("libkernels.dll" if os.name == "nt" else "libkernels.so")
+SOURCE = Path("src/naivete/_kernels/kernels.c")
+LIBRARY = Path("src/naivete/_kernels") / ("libkernels.dll" if os.name == "nt" else "libkernels.so")
 FLAGS = ["-O3", "-std=c99", "-fPIC", "-shared", "-ffp-contract=off"]
 
 
@@ -48,7 +48,7 @@ class CustomBuildHook(BuildHookInterface[Any]):
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-{platform}"
-        build_data["force_include"][str(Path(self.root) / LIBRARY)] = f"naivete/{LIBRARY.name}"
+        build_data["force_include"][str(Path(self.root) / LIBRARY)] = f"naivete/_kernels/{LIBRARY.name}"
 
 
 if __name__ == "__main__":

@@ -117,7 +117,7 @@ def speed(records: Sequence[Record]) -> Iterator[Verdict]:
 def seconds_a_row(record: Record, step: Step) -> float:
     """Seconds a row: of the rows it was given, where a slow peer was given only some."""
     rows = record["fitted_rows"] if step == "fit" else record["predicted_rows"]
-    return float(record[f"{step}_s"]) / rows
+    return float(record[f"{step}_s"]) / float(rows)
 
 
 def limit(records: Sequence[Record]) -> Iterator[Verdict]:

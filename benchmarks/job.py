@@ -7,6 +7,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -129,15 +130,20 @@ def drained(counts: Any) -> None:
         pass
 
 
+def steps(own: Contender, X: Array, y: Array) -> tuple[Callable[[], Any], Callable[[Any], Array]]:
+    """Learning from a table, and asking what was learned about the same table."""
+    return lambda: own.learn(X, y), lambda fitted: own.answer(fitted, X)
+
+
 def growth(job: dict[str, Any]) -> Answer:
     """Costs at one size."""
     X, y = workloads.uniform(job["rows"], job["features"], job["states"], job["classes"])
     answer: Answer = {}
     for model in ("nb", "kdb2"):
-        own = contenders.contender(contenders.OURS, model, job["states"])
-        fit = measuring.timed(lambda own=own: own.learn(X, y), job["repeat"])
+        learn, ask = steps(contenders.contender(contenders.OURS, model, job["states"]), X, y)
+        fit = measuring.timed(learn, job["repeat"])
         answer[f"{model} fit"] = fit.best
-        answer[f"{model} predict"] = measuring.timed(lambda own=own, of=fit.result: own.answer(of, X), job["repeat"]).best
+        answer[f"{model} predict"] = measuring.timed(partial(ask, fit.result), job["repeat"]).best
     from naivete import Encoder
 
     counts = counted(X, y, Encoder(kinds="nominal"))

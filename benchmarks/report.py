@@ -96,7 +96,8 @@ def ratios(records: Sequence[Record]) -> str:
     heads = ["ours / theirs", "workload", "kernels", "times as fast", "at least", "verdict"]
     speed = _verdicts("How many times as fast we are, per row", heads, demands.speed(records))
     heads = ["", "workload", "kernels", "measured", "at most", "verdict"]
-    return speed + "\n\n" + _verdicts("Peak memory of the first fit in a process", heads, demands.memory(records))
+    memory = _verdicts("Peak memory of the first fit in a process", heads, demands.memory(records))
+    return "\n\n".join(filter(None, [speed, memory]))
 
 
 def _verdicts(title: str, heads: Sequence[str], verdicts: Iterable[Verdict], show: Callable[[float | None], str] = shown) -> str:
@@ -116,7 +117,7 @@ def pairs(records: Sequence[Record]) -> str:
         rows.append([r["workload"], *ours, limit])
     seconds = table("All pairs with the class, from the rows", heads, rows)
     heads = ["", "workload", "kernels", "times as long", "at most", "verdict"]
-    return seconds + "\n\n" + _verdicts("All pairs, against the limit", heads, demands.limit(records))
+    return "\n\n".join(filter(None, [seconds, _verdicts("All pairs, against the limit", heads, demands.limit(records))]))
 
 
 def growth(records: Sequence[Record]) -> str:

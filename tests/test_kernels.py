@@ -15,10 +15,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete import _kernels
-from naivete._kernels import Layout, Planes, gather, gram, margins, pack, posterior, scatter, seen, spread, threads, tier, use
+from naivete._kernels import (
+    Layout,
+    Planes,
+    gather,
+    gram,
+    library,
+    margins,
+    pack,
+    posterior,
+    scatter,
+    seen,
+    spread,
+    threads,
+    tier,
+    use,
+)
 from naivete.errors import ParameterError
 
-COMPILED = _kernels._library() is not None
+COMPILED = library.library() is not None
 needs_c = pytest.mark.skipif(not COMPILED, reason="the compiled kernels are not there: no C compiler when this was installed")
 TIERS = [pytest.param("c", marks=needs_c), "numpy"]
 LEVELS = range(3) if COMPILED else ()
@@ -307,18 +322,18 @@ def test_planes_of_large_tables_in_any_number_of_threads(workers, rows, features
 @needs_c
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_instruction_set_counts_alike(level):
-    library = _kernels._library()
+    compiled = library.library()
     rng = np.random.default_rng(level)
     codes = [*matrix(rng, 9_000, [5] * 11, gaps=True), rng.integers(0, 2, 9_000).astype(np.uint8)]
     layout = Layout(tuple((i, i + 1, -1) for i in range(10)), (5,) * 11 + (2,))
     try:
-        library.naivete_level(level)
+        compiled.naivete_level(level)
         with use("c"):
             planes = pack(codes[:-1], [5] * 11, [True] * 11, codes[-1], 2)
             np.testing.assert_array_equal(np.triu(gram(planes, slice(0, None), slice(0, None))), np.triu(full_gram(planes)))
             counts = scatter(codes, layout)
     finally:
-        library.naivete_level(99)
+        compiled.naivete_level(99)
     with use("numpy"):
         np.testing.assert_array_equal(counts, scatter(codes, layout))
 
@@ -351,7 +366,7 @@ def test_use_chooses_the_tier(kernels):
 def told(monkeypatch, **settings):
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(_kernels, "_chosen", None)
+    monkeypatch.setattr(library, "_chosen", None)
 
 
 def test_environment_chooses_the_tier(monkeypatch):
@@ -361,7 +376,7 @@ def test_environment_chooses_the_tier(monkeypatch):
     with pytest.raises(ParameterError, match="fortran"):
         tier()
     told(monkeypatch, NAIVETE_KERNELS="c")
-    monkeypatch.setattr(_kernels, "_library", lambda: None)
+    monkeypatch.setattr(library, "library", lambda: None)
     with pytest.raises(ParameterError, match="compiler"):
         tier()
     with pytest.raises(ParameterError, match="compiler"), use("c"):

@@ -127,7 +127,7 @@ def test_timestamp_hint(tmp_path: Path) -> None:
 
 
 def test_extension_types_are_not_loaded(tmp_path: Path) -> None:
-    """D20: no code of an extension type runs, known or unknown."""
+    """D20: no code of an extension type runs that the caller has not registered with pyarrow."""
     calls = []
 
     class Loud(pa.ExtensionType):  # type: ignore[misc, name-defined]

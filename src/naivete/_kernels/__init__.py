@@ -1,0 +1,33 @@
+"""The inner loops: counting, bit planes and prediction, each in numpy and, where it was compiled, in C.
+
+Counting (`scatter`) writes where prediction (`gather`) reads: a `Layout` gives every family its place in one flat array,
+and a row's cell in the table of a family is found by the same mixed-radix address in both. All pairs of features are
+counted at once by bit planes: `pack` makes one bitmap of every state, `gram` counts the ones that two bitmaps share.
+
+Both tiers give the same integers, and `gather` the same floats to the bit. The environment variable NAIVETE_KERNELS
+chooses one (`numpy` or `c`); otherwise C is used where the library was built.
+"""
+
+from naivete._kernels.counting import scatter, seen
+from naivete._kernels.layout import Codes, Layout
+from naivete._kernels.library import tier, use
+from naivete._kernels.planes import Planes, gram, margins, pack
+from naivete._kernels.prediction import gather, posterior
+from naivete._kernels.threads import spread, threads
+
+__all__ = [
+    "Codes",
+    "Layout",
+    "Planes",
+    "gather",
+    "gram",
+    "margins",
+    "pack",
+    "posterior",
+    "scatter",
+    "seen",
+    "spread",
+    "threads",
+    "tier",
+    "use",
+]

@@ -1,0 +1,77 @@
+"""Where the tables of some families lie in one flat array: counting writes there, prediction reads there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.library import Codes, Struct
+from naivete.variables import Family
+
+__all__ = ["Codes", "Layout"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where the tables of some families lie in one flat array.
+
+    Parameters
+    ----------
+    families : the members of each table in the order of its axes.
+    cards : how many states each variable has, the class last.
+
+    >>> layout = Layout(((0, -1), (0, 1, -1)), cards=(3, 2, 2))
+    >>> layout.size, layout.offsets.tolist(), layout.strides((0, 1, -1)), layout.shape(1)
+    (18, [0, 6], (4, 2, 1), (3, 2, 2))
+    """
+
+    families: tuple[Family, ...]
+    cards: tuple[int, ...]
+
+    @cached_property
+    def sizes(self) -> tuple[int, ...]:
+        """How many cells each table has."""
+        return tuple(prod(self.cards[v] for v in family) for family in self.families)
+
+    @cached_property
+    def offsets(self) -> NDArray[np.int64]:
+        """Where each table begins."""
+        return np.cumsum([0, *self.sizes[:-1]], dtype=np.int64)[: len(self.families)]
+
+    @cached_property
+    def size(self) -> int:
+        """How many cells all tables have together."""
+        return sum(self.sizes)
+
+    def strides(self, family: Family) -> tuple[int, ...]:
+        """How many cells further the next state of each member lies."""
+        return tuple(prod(self.cards[v] for v in family[at + 1 :]) for at in range(len(family)))
+
+    def struct(self, last: int | None) -> Struct:
+        """The layout as _kernels.c wants it; `last` is -1 to leave out the class, the last member of each family."""
+        if last not in self._structs:
+            members = [family[:last] for family in self.families]
+            flat = [v % len(self.cards) for family in members for v in family]
+            strides = [s for family in self.families for s in self.strides(family)[:last]]
+            first = np.cumsum([0, *map(len, members)], dtype=np.int64)
+            lists = (np.array(numbers, np.int64) for numbers in (flat, strides, self.offsets, self.sizes))
+            self._structs[last] = Struct(first, *lists)
+        return self._structs[last]
+
+    @cached_property
+    def _structs(self) -> dict[int | None, Struct]:
+        return {}
+
+    def shape(self, index: int) -> tuple[int, ...]:
+        """The shape of the table of one family."""
+        return tuple(self.cards[v] for v in self.families[index])
+
+    def table(self, flat: NDArray[Any], index: int) -> NDArray[Any]:
+        """The table of one family, a view of the flat array."""
+        start = int(self.offsets[index])
+        return flat[start : start + self.sizes[index]].reshape(self.shape(index))

@@ -1,0 +1,111 @@
+"""The door to the compiled kernels: which tier is in use, and how arrays are handed over."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import ParameterError
+
+__all__ = ["Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "library", "remembered", "tier", "use"]
+
+Tier = Literal["c", "numpy"]
+Codes = Sequence[NDArray[Any]]
+"""One array for each variable, the class last: uint8, uint16 or uint32 of any stride; the largest code means missing."""
+
+_chosen: Tier | None = None
+
+
+def tier() -> Tier:
+    """Which kernels are in use: "c" or "numpy"."""
+    if _chosen is not None:
+        return _chosen
+    wanted = os.environ.get("NAIVETE_KERNELS", "")
+    if wanted not in ("", "c", "numpy"):
+        raise ParameterError(f"NAIVETE_KERNELS is {wanted!r}; it can be c or numpy")
+    if wanted == "numpy":
+        return "numpy"
+    if library() is not None:
+        return "c"
+    if wanted == "c":
+        raise ParameterError("NAIVETE_KERNELS asks for c, but the compiled library is not there; install with a C compiler")
+    return "numpy"
+
+
+@contextmanager
+def use(tier: Tier) -> Iterator[None]:
+    """Choose the kernels for the body of a with statement, in all threads."""
+    global _chosen
+    if tier == "c" and library() is None:
+        raise ParameterError("the compiled library is not there; install with a C compiler")
+    before, _chosen = _chosen, tier
+    try:
+        yield
+    finally:
+        _chosen = before
+
+
+_P, _I = ctypes.c_void_p, ctypes.c_int64
+
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of _kernels.c
+    "level": (ctypes.c_int, [ctypes.c_int]),
+    "scatter": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _I, _P, _P]),
+    "gather": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _P, _I, _P]),
+    "posterior": (None, [_P, _I, _I, _P]),
+    "class_order": (None, [_P, _I, _I, _I, _P, _P]),
+    "pack": (ctypes.c_int, [_P, _I, _P, _P, _P, _P, _P, _I, _I]),
+    "gram": (None, [_P, _I, _I, _I, _I, _I, _I, _P, _I, _I]),
+    "margins": (None, [_P, _I, _I, _I, _P]),
+    "seen": (ctypes.c_int, [_P, _I, _I, _I, _P]),
+}
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    path = Path(__file__).with_name("libkernels.dll" if os.name == "nt" else "libkernels.so")
+    try:
+        library = ctypes.CDLL(str(path)) if path.exists() else None
+        for name, (result, arguments) in _SIGNATURES.items() if library else ():
+            function = getattr(library, f"naivete_{name}")
+            function.restype, function.argtypes = result, arguments
+    except (OSError, AttributeError):  # built for another machine, or another version of this file
+        return None
+    if library:
+        library.naivete_level(99)
+    return library
+
+
+def compiled() -> ctypes.CDLL | None:
+    return library() if tier() == "c" else None
+
+
+def address(array: NDArray[Any]) -> int:
+    return int(array.__array_interface__["data"][0])
+
+
+class Struct:
+    """A C struct of pointers and numbers, made of arrays and integers that are kept alive with it."""
+
+    def __init__(self, *members: NDArray[Any] | int) -> None:
+        self.members = members
+        self.struct = np.array([m if isinstance(m, int) else address(m) for m in members], np.int64)
+        self.address = address(self.struct)
+
+
+def columns_struct(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
+    """Data, stride and item size of each column, as in struct column; and the arrays, to be kept alive."""
+    held = [c if c.flags.aligned else c.copy() for c in codes]
+    return np.array([(address(c), c.strides[0], c.itemsize) for c in held], np.int64).reshape(-1, 3), held
+
+
+def remembered(done: int) -> None:
+    if not done:
+        raise MemoryError("no memory for a block of rows")

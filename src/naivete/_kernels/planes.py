@@ -1,0 +1,298 @@
+"""Bit planes: one bitmap of every state but the first, and the ones that two bitmaps share in each class."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.layout import Codes
+from naivete._kernels.library import Struct, address, columns_struct, compiled, remembered
+from naivete._kernels.threads import SERIAL, added_up, ranges, spread
+
+__all__ = ["Planes", "gram", "margins", "pack"]
+
+WORD = 64
+
+PADDING = 8  # the words of a class are a multiple of this, so that a vector never reaches into the next class
+
+AT_ONCE = 1 << 19  # words of one numpy operation: enough for threads not to wait for each other, few enough for the cache
+
+
+@dataclass(frozen=True)
+class Planes:
+    """One bitmap for each state of each feature but the first, over rows that are grouped by class.
+
+    Parameters
+    ----------
+    words : the bitmaps, row r of a class is bit r % 64 of word r // 64 of the class.  # (plane, word)
+    bounds : where the words of each class begin, and the end of the last.  # (class + 1,)
+    first : where the planes of each feature begin, and the end of the last; the last plane of a feature that has
+        missing values tells where it is present.  # (feature + 1,)
+    counts : how many rows each class has.  # (class,)
+    """
+
+    words: NDArray[np.uint64]
+    bounds: NDArray[np.int64]
+    first: NDArray[np.int64]
+    counts: NDArray[np.int64]
+
+
+def pack(codes: Codes, cards: Sequence[int], missing: Sequence[bool], labels: NDArray[Any], classes: int) -> Planes:
+    """The bit planes of some feature columns; rows without a label are left out.
+
+    Parameters
+    ----------
+    codes : the columns.
+    cards : how many states each has.
+    missing : whether a column gets a plane that tells where it is present.
+    labels : the class column.
+    classes : how many classes there are.
+
+    >>> planes = pack([np.array([0, 1, 2, 1], np.uint8)], [3], [False], np.array([1, 0, 1, 1], np.uint8), 2)
+    >>> planes.words[:, planes.bounds[:2]].tolist(), planes.counts.tolist()
+    ([[1, 4], [0, 2]], [1, 3])
+    """
+    first = np.cumsum([0, *(card - 1 + bool(gaps) for card, gaps in zip(cards, missing, strict=True))], dtype=np.int64)
+    library = compiled()
+    if library is None or len(labels) >= 1 << 32:
+        order, counts = _class_order_numpy(labels, classes)
+        planes = _room(first, counts)
+        _pack_numpy(codes, cards, missing, order, planes)
+    else:
+        rows, counts = _class_order_c(library, labels, classes)
+        planes = _room(first, counts)
+        _pack_c(library, codes, cards, missing, rows, planes)
+    return planes
+
+
+def _room(first: NDArray[np.int64], counts: NDArray[np.int64]) -> Planes:
+    """Planes without their contents, aligned with the lines of the cache."""
+    bounds = np.zeros(len(counts) + 1, np.int64)
+    np.cumsum(-(-counts // (WORD * PADDING)) * PADDING, out=bounds[1:])
+    planes, width = int(first[-1]), int(bounds[-1])
+    flat = np.empty(planes * width + 8, np.uint64)
+    start = -address(flat) % 64 // 8
+    return Planes(flat[start : start + planes * width].reshape(planes, width), bounds, first, counts)
+
+
+def _class_order_c(library: ctypes.CDLL, labels: NDArray[Any], classes: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """The rows by class, those without a label last: counted part by part, then each part written where it belongs."""
+    column, _held = columns_struct([labels])
+    parts = ranges(len(labels), len(labels), 1, 4096)
+    at = np.zeros((len(parts), classes + 1), np.int64)
+    order = np.empty(len(labels), np.uint32)
+
+    def go(i: int, to: int | None) -> None:
+        library.naivete_class_order(address(column), *parts[i], classes, address(at[i]), to)
+
+    spread(lambda i: go(i, None), range(len(parts)), len(labels))
+    counts = at.sum(axis=0)
+    at[:] = np.cumsum(at.T).reshape(classes + 1, -1).T - at  # by class, then by part
+    spread(lambda i: go(i, address(order)), range(len(parts)), len(labels))
+    return order, counts[:classes]
+
+
+def _bitmaps(planes: Planes) -> Struct:
+    return Struct(planes.words, planes.bounds, planes.counts, planes.words.shape[1], len(planes.counts))
+
+
+def _pack_c(
+    library: ctypes.CDLL, codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.uint32], planes: Planes
+) -> None:
+    columns, _held = columns_struct(codes)
+    bitmaps = _bitmaps(planes)
+    sizes, gaps = np.array(cards, np.int64), np.array(missing, np.uint8)
+    before = (address(columns), len(codes), address(sizes), address(gaps), address(planes.first), address(order))
+    work = len(order) * len(codes)
+
+    def fill(part: tuple[int, int]) -> None:
+        remembered(library.naivete_pack(*before, bitmaps.address, *part))
+
+    spread(fill, ranges(planes.words.shape[1], work, 8, 16), work)
+
+
+def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+    """The rows by class, those of one class in their order, and how many there are of each."""
+    counts = np.bincount(labels[labels != np.iinfo(labels.dtype).max], minlength=classes)
+    if classes > 8:
+        return np.argsort(labels, kind="stable")[: counts.sum()], counts
+    return np.concatenate([np.flatnonzero(labels == c) for c in range(classes)]), counts
+
+
+def _pack_numpy(codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.intp], planes: Planes) -> None:
+    out = planes.words.view(np.uint8)
+    kinds = {c.dtype for c in codes}
+    together = [_Together(np.flatnonzero([c.dtype == kind for c in codes]), codes, cards, missing) for kind in kinds]
+    step = max(512, min(1 << 14, (1 << 20) // max(1, len(codes)) // 512 * 512))
+    starts, tasks = np.cumsum(planes.counts) - planes.counts, []
+    for start, count, at in zip(starts.tolist(), planes.counts.tolist(), planes.bounds.tolist(), strict=False):
+        tasks += [(start + lo, min(step, count - lo), at * 8 + lo // 8) for lo in range(0, count, step)]
+
+    def fill(task: tuple[int, int, int]) -> None:
+        start, count, lo = task
+        hi = lo + -(-count // 512) * WORD
+        for some in together:
+            chunk = some.rows(order[start : start + count], (hi - lo) * 8)
+            for members, state in some.states:
+                rows = chunk if len(members) == len(chunk) else chunk[members]
+                out[planes.first[some.columns[members]] + (state - 1), lo:hi] = np.packbits(rows == state, 1, "little")
+            if len(some.gaps):
+                there = chunk[some.gaps] != some.none
+                out[planes.first[some.columns[some.gaps] + 1] - 1, lo:hi] = np.packbits(there, 1, "little")
+
+    spread(fill, tasks, work=len(order) * len(out))
+
+
+class _Together:
+    """Columns of one type, which numpy packs together.
+
+    `states` holds every state but the first with the positions of the columns that have it, `gaps` the positions of those
+    that need a plane for being present.
+    """
+
+    def __init__(self, columns: NDArray[np.intp], codes: Codes, cards: Sequence[int], missing: Sequence[bool]) -> None:
+        self.columns, self.codes = columns, [codes[j] for j in columns]
+        sizes = np.array(cards)[columns]
+        self.states = [(np.flatnonzero(sizes > state), state) for state in range(1, int(sizes.max()))]
+        self.gaps = np.flatnonzero(np.array(missing)[columns])
+        self.none = np.iinfo(self.codes[0].dtype).max
+        self.matrix = _matrix(self.codes)
+
+    def rows(self, rows: NDArray[np.intp], width: int) -> NDArray[Any]:
+        """The codes of the rows, then missing ones up to the width.  # (column, row)"""
+        chunk = np.full((len(self.codes), width), self.none, self.codes[0].dtype)
+        if self.matrix is not None:
+            chunk[:, : len(rows)] = self.matrix.take(rows, 0).T if self.matrix.flags.c_contiguous else self.matrix[rows].T
+            return chunk
+        for line, column in zip(chunk, self.codes, strict=True):
+            line[: len(rows)] = column[rows]
+        return chunk
+
+
+def _matrix(columns: Codes) -> NDArray[Any] | None:
+    """The row-major matrix whose neighbouring columns these are, None where there is none.  # (row, column)"""
+    start, step, item = address(columns[0]), columns[0].strides[0], columns[0].itemsize
+    if len(columns[0]) == 0 or step < len(columns) * item:
+        return None
+    if any(c.strides[0] != step or address(c) != start + j * item for j, c in enumerate(columns)):
+        return None
+    shape = len(columns[0]), len(columns)
+    return np.lib.stride_tricks.as_strided(columns[0], shape, (step, item), writeable=False)
+
+
+def margins(planes: Planes) -> NDArray[np.int64]:
+    """How many rows of each class each plane holds.  # (class, plane)"""
+    library = compiled()
+    return _margins_numpy(planes) if library is None else _margins_c(library, planes)
+
+
+def _margins_c(library: ctypes.CDLL, planes: Planes) -> NDArray[np.int64]:
+    count, width = planes.words.shape
+    totals = np.empty((len(planes.counts), count), np.int64)
+    bitmaps = _bitmaps(planes)
+
+    def fill(part: tuple[int, int]) -> None:
+        library.naivete_margins(bitmaps.address, *part, count, address(totals))
+
+    work = count * width
+    spread(fill, ranges(count, work, 2, 4), work)
+    return totals
+
+
+def _margins_numpy(planes: Planes) -> NDArray[np.int64]:
+    totals = np.empty((len(planes.counts), len(planes.words)), np.int64)
+    for c, (lo, hi) in enumerate(zip(planes.bounds[:-1].tolist(), planes.bounds[1:].tolist(), strict=True)):
+        totals[c] = np.bitwise_count(planes.words[:, lo:hi]).sum(axis=1, dtype=np.int64)
+    return totals
+
+
+def gram(planes: Planes, rows: slice, columns: slice) -> NDArray[np.int32]:
+    """How many rows of each class two planes share: one of `rows`, the other of `columns`.
+
+    A pair of which the second plane comes before the first may be left 0.  # (class, rows, columns)
+    """
+    library, height = compiled(), len(planes.words)
+    down, across = range(*rows.indices(height)), range(*columns.indices(height))
+    return _gram_numpy(planes, down, across) if library is None else _gram_c(library, planes, down, across)
+
+
+def _gram_c(library: ctypes.CDLL, planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
+    shape = len(planes.counts), len(rows), len(columns)
+    width, cells = planes.words.shape[1], shape[1] * shape[2]
+    work = cells * width // 4
+    bitmaps = _bitmaps(planes)
+
+    def fill(counts: NDArray[np.int32], row: tuple[int, int], words: tuple[int, int]) -> None:
+        lo, hi = (rows.start + r for r in row)
+        to = address(counts[:, row[0] :])
+        library.naivete_gram(bitmaps.address, lo, hi, columns.start, columns.stop, *words, to, cells, shape[2])
+
+    if work < SERIAL or cells * shape[0] > width * 64:  # many pairs of short planes: a strip of rows at a time
+        counts = np.zeros(shape, np.int32)
+        spread(lambda row: fill(counts, row, (0, width)), ranges(shape[1], work, 16, 4), work)
+        return counts
+    parts = ranges(width, work, 1, PADDING)
+    private = np.zeros((len(parts), *shape), np.int32)
+    spread(lambda i: fill(private[i], (0, shape[1]), parts[i]), range(len(parts)), work)
+    return added_up(private)
+
+
+def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
+    counts = np.zeros((len(planes.counts), len(rows), len(columns)), np.int32)
+    spans = _spans(planes.bounds.tolist())
+    longest = max((span[-1][2] - span[0][1] for span in spans), default=1)
+    wide = max(1, min(len(columns), AT_ONCE // longest))
+    high = max(1, min(len(rows), AT_ONCE // (wide * longest)))
+
+    def fill(strip: tuple[int, int]) -> None:
+        top, bottom = strip
+        down = slice(rows.start + top, rows.start + bottom)
+        shared = np.empty(high * wide * longest, np.uint64)
+        ones = np.empty(shared.shape, np.uint8)
+        for span in spans:
+            lo, hi = span[0][1], span[-1][2]
+            for left in range(max(0, down.start - columns.start), len(columns), wide):
+                right = min(left + wide, len(columns))
+                across = slice(columns.start + left, columns.start + right)
+                shape = bottom - top, right - left, hi - lo
+                both, bits = shared[: prod(shape)], ones[: prod(shape)]
+                np.bitwise_and(planes.words[down, None, lo:hi], planes.words[None, across, lo:hi], out=both.reshape(shape))
+                np.bitwise_count(both, out=bits)
+                for c, start, end in span:
+                    counts[c, top:bottom, left:right] += _sums(bits.reshape(shape)[..., start - lo : end - lo])
+
+    work = len(rows) * len(columns) * planes.words.shape[1]
+    spread(fill, [(top, min(top + high, len(rows))) for top in range(0, len(rows), high)], work)
+    return counts
+
+
+def _spans(bounds: list[int]) -> list[list[tuple[int, int, int]]]:
+    """Words of several classes, up to 512 together: the class, where they begin and where they end.
+
+    >>> _spans([0, 8, 8, 1000])
+    [[(0, 0, 8)], [(2, 8, 520)], [(2, 520, 1000)]]
+    """
+    spans: list[list[tuple[int, int, int]]] = []
+    for c, (start, end) in enumerate(pairwise(bounds)):
+        for lo in range(start, end, 512):
+            hi = min(lo + 512, end)
+            if not spans or hi - spans[-1][0][1] > 512:
+                spans.append([])
+            spans[-1].append((c, lo, hi))
+    return spans
+
+
+def _sums(ones: NDArray[np.uint8]) -> NDArray[Any]:
+    """Sums over the last axis of at most 512 numbers up to 64; of a few a product is quicker than a sum."""
+    if ones.shape[-1] >= 256:
+        total: NDArray[Any] = np.add.reduce(ones, axis=-1, dtype=np.uint16)
+    else:
+        total = (ones @ np.ones(ones.shape[-1], np.float32)).astype(np.int32)
+    return total

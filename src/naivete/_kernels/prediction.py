@@ -1,0 +1,118 @@
+"""Prediction: the sum of a row's cells over the families, and the posterior of the classes."""
+
+from __future__ import annotations
+
+import ctypes
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.counting import RowBlock
+from naivete._kernels.layout import Codes, Layout
+from naivete._kernels.library import address, columns_struct, compiled, remembered
+from naivete._kernels.threads import ranges, spread
+from naivete.variables import CLASS
+
+__all__ = ["gather", "posterior"]
+
+
+def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
+    """For each row and class the sum over the families, in their order, of the value in the row's cell.
+
+    A family of which a member is missing adds nothing to the row. Rows come from the first column, so there has to be one.
+
+    Parameters
+    ----------
+    codes : the feature columns, without the class.
+    layout : families that end with the class.
+    values : the tables of the families.
+    classes : how many classes there are.
+
+    >>> layout = Layout(((-1,), (0, -1)), cards=(2, 2))
+    >>> gather([np.array([0, 1, 255], np.uint8)], layout, np.array([1.0, 2.0, 10.0, 20.0, 30.0, 40.0]), 2).tolist()
+    [[11.0, 22.0], [31.0, 42.0], [1.0, 2.0]]
+    """
+    library = compiled()
+    if library is None or max(layout.sizes, default=0) >= 1 << 32:
+        return _gather_numpy(codes, layout, values, classes)
+    return _gather_c(library, codes, layout, np.ascontiguousarray(values, np.float64), classes)
+
+
+def _gather_c(
+    library: ctypes.CDLL, codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int
+) -> NDArray[np.float64]:
+    rows, families, n = len(codes[0]), len(layout.families), len(codes)
+    joint = np.empty((rows, classes))
+    columns, _held = columns_struct(codes)
+    struct = layout.struct(-1)
+    block = min(max(128, (1 << 15) // max(n, classes) // 16 * 16), 1024)
+
+    def fill(part: tuple[int, int]) -> None:
+        lo, hi = part
+        at = (address(columns), n, struct.address, families, lo, hi, min(block, hi - lo))
+        remembered(library.naivete_gather(*at, address(values), classes, address(joint)))
+
+    work = rows * families * 4
+    spread(fill, ranges(rows, work, 8, 4096), work)
+    return joint
+
+
+def _gather_numpy(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
+    joint = np.zeros((len(codes[0]), classes))
+    block = 8192
+
+    def fill(lo: int) -> None:
+        part, rows = RowBlock(codes, slice(lo, lo + block)), joint[lo : lo + block]
+        for index, family in enumerate(layout.families):
+            table = layout.table(values, index).reshape(-1, classes)
+            if family == (CLASS,):
+                rows += table
+                continue
+            strides = [stride // classes for stride in layout.strides(family)[:-1]]
+            address, missing = part.address(family[:-1], strides, len(table))
+            if missing is not None:
+                address[missing] = 0
+            terms = table.take(address, axis=0)
+            if missing is not None:
+                terms[missing] = 0.0
+            rows += terms
+
+    spread(fill, range(0, len(joint), block), work=joint.size * len(layout.families))
+    return joint
+
+
+def posterior(joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The probabilities of the classes in each row from their joint logarithms; each row has one that is finite.
+
+    >>> posterior(np.log([[1.0, 3.0]])).round(6).tolist()
+    [[0.25, 0.75]]
+    """
+    library = compiled()
+    return _posterior_numpy(joint) if library is None else _posterior_c(library, np.ascontiguousarray(joint, np.float64))
+
+
+def _posterior_c(library: ctypes.CDLL, joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    result = np.empty(joint.shape)
+    classes = joint.shape[1]
+
+    def fill(part: tuple[int, int]) -> None:
+        lo, hi = part
+        library.naivete_posterior(address(joint[lo:hi]), hi - lo, classes, address(result[lo:hi]))
+
+    work = 16 * joint.size
+    spread(fill, ranges(len(joint), work, 8, 64), work)
+    return result
+
+
+def _posterior_numpy(joint: NDArray[np.float64]) -> NDArray[np.float64]:
+    result = np.empty(joint.shape)
+
+    def fill(lo: int) -> None:
+        part = np.exp(joint[lo : lo + 4096] - joint[lo : lo + 4096].max(axis=1, keepdims=True))
+        total = part[:, 0].copy()
+        for c in range(1, part.shape[1]):  # in this order whatever the number of rows
+            total += part[:, c]
+        np.divide(part, total[:, None], out=result[lo : lo + 4096])
+
+    spread(fill, range(0, len(joint), 4096), work=8 * joint.size)
+    return result

@@ -1,0 +1,61 @@
+"""The majority class and the look-up table."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+
+from naivete import counts
+from naivete.cases import MemoryCases
+from naivete.counts import Counts
+from naivete.inference import Predictor
+from naivete.learners import lookup, majority
+from naivete.variables import CLASS
+from tests.oracles import identical, rows_of
+from tests.strategies import some_cases
+
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+
+
+@given(own=some_cases())
+@quick
+def test_the_majority_ignores_the_features(own: MemoryCases, cases: Any) -> None:
+    network = majority(Counts(cases(own)))
+    assert not network.arcs
+    assert all(CLASS not in network.parents[x] for x in network.features)
+    found = Predictor(network).posterior(own.block.codes[:-1], own.gaps)[0]
+    assert np.allclose(found, network.cpts[CLASS], rtol=0, atol=1e-12)
+
+
+@given(own=some_cases(gaps=False, rows=(1, 25), features=(1, 4)))
+@quick
+def test_a_row_gets_the_classes_of_its_equals(own: MemoryCases, cases: Any, monkeypatch: Any) -> None:
+    network = lookup(Counts(cases(own)))
+    equals: dict[tuple[Any, ...], Counter[int]] = {}
+    for row, weight in rows_of(own.block):
+        equals.setdefault(tuple(row[:-1]), Counter())[row[-1]] += weight
+    rng = np.random.default_rng(0)
+    new = [rng.integers(0, v.card, 20).astype(np.uint8) for v in own.variables[:-1]]
+    codes = tuple(np.concatenate([a, b]) for a, b in zip(own.block.codes[:-1], new, strict=True))
+    found, impossible = Predictor(network).posterior(codes, own.gaps)
+    for i in range(len(found)):
+        known = equals.get(tuple(int(c[i]) for c in codes))
+        assert (known is None) == (i in impossible)
+        expected = (
+            network.cpts[CLASS] if known is None else [float(known[c] / sum(known.values())) for c in range(found.shape[1])]
+        )
+        assert np.allclose(found[i], expected, rtol=0, atol=1e-12)
+    with monkeypatch.context() as patch:
+        patch.setattr(counts, "DENSE_CELLS", 0)
+        sparse = lookup(Counts(cases(own)))
+    assert np.allclose(Predictor(sparse).posterior(codes, own.gaps)[0], found, rtol=0, atol=1e-12)
+
+
+@given(own=some_cases())
+@quick
+def test_back_ends_give_the_same_bits(own: MemoryCases, cases: Any) -> None:
+    assert identical(lookup(Counts(own)), lookup(Counts(cases(own))))
+    assert identical(majority(Counts(own)), majority(Counts(cases(own))))

@@ -1,0 +1,196 @@
+"""k-dependence networks against the definition, word for word."""
+
+from __future__ import annotations
+
+from math import inf, log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from naivete import _kernels, counts
+from naivete.cases import Block, MemoryCases
+from naivete.counts import Counts
+from naivete.errors import ParameterError
+from naivete.information import dependence, relevance
+from naivete.learners import kdb
+from naivete.learners.kdb import THETAS, best
+from naivete.variables import CLASS
+from tests.oracles import cases_of, honest_leave_one_out, identical, slow_kdb
+from tests.strategies import some_cases
+from tests.test_estimation import smoothings
+
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+thetas = st.sampled_from([-inf, 0.0, 0.03, 0.2, inf])
+
+
+@given(own=some_cases(features=(1, 7), max_card=11), k=st.integers(0, 8), theta=thetas)
+@quick
+def test_the_structure_is_the_definition(own: MemoryCases, k: int, theta: float, cases: Any) -> None:
+    network = kdb(Counts(cases(own)), k=k, theta=theta)
+    cards = [v.card for v in own.variables[:-1]]
+    expected = slow_kdb(relevance(Counts(own)), dependence(Counts(own)), cards, k, theta)
+    assert dict(network.parents) == {CLASS: (), **{x: (*own_parents, CLASS) for x, own_parents in expected.items()}}
+
+
+@given(own=some_cases(features=(1, 7)), k=st.integers(0, 6), theta=thetas)
+@quick
+def test_parents_are_nested_in_k(own: MemoryCases, k: int, theta: float) -> None:
+    fewer, more = kdb(Counts(own), k=k, theta=theta), kdb(Counts(own), k=k + 1, theta=theta)
+    for x in fewer.features:
+        assert more.parents[x][:-1][: len(fewer.parents[x]) - 1] == fewer.parents[x][:-1]
+
+
+@pytest.mark.parametrize(
+    "options", [{"k": 2}, {"k": "auto"}, {"theta": "auto"}, {"theta": "chi2"}, {"k": "auto", "theta": "auto"}], ids=str
+)
+@given(own=some_cases(features=(1, 5), rows=(1, 20)), how=smoothings, seed=st.integers(0, 99))
+@settings(quick, max_examples=15)
+def test_neither_back_end_nor_kernel_nor_threads_nor_order_matter(
+    own: MemoryCases, options: Any, how: Any, seed: int, cases: Any
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        if seed % 2:
+            patch.setattr(counts, "DENSE_CELLS", 9)
+        network = kdb(Counts(own), smoothing=how, **options)
+        order = np.random.default_rng(seed).permutation(len(own.block))
+        shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
+        assert identical(network, kdb(Counts(shuffled), smoothing=how, **options))
+        with _kernels.use("numpy"):
+            assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
+        patch.setattr(_kernels, "SERIAL", 0)
+        patch.setenv("NAIVETE_THREADS", "5")
+        assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
+
+
+@given(own=some_cases(weights="whole"), how=smoothings, k=st.sampled_from([0, 2, "auto"]))
+@quick
+def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, k: Any) -> None:
+    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    assert identical(kdb(Counts(own), k=k, smoothing=how), kdb(Counts(twice), k=k, smoothing=how))
+
+
+def honest_loss(own: MemoryCases, network: Any, how: Any) -> float:
+    true = honest_leave_one_out(own, dict(network.parents), how)[np.arange(len(own.block)), own.block.codes[-1]]
+    weight = np.ones(len(true)) if own.block.weight is None else own.block.weight
+    return float((weight * (1 - true) ** 2).sum())
+
+
+@given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings)
+@settings(quick, max_examples=25)
+def test_automatic_k_is_the_k_an_explicit_loop_chooses(own: MemoryCases, how: Any) -> None:
+    assume(how != "clark-niblett" or not own.gaps.any())
+    networks = [kdb(Counts(own), k=k, smoothing=how) for k in range(4)]
+    losses = [honest_loss(own, network, how) for network in networks]
+    chosen = kdb(Counts(own), k="auto", k_max=3, smoothing=how)
+    at = next(k for k, network in enumerate(networks) if dict(network.parents) == dict(chosen.parents))
+    assert losses[at] <= min(losses) + 1e-7
+    assert at == min(k for k in range(4) if losses[k] <= losses[at] - 1e-7 or dict(networks[k].parents) == dict(chosen.parents))
+
+
+@given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings, k=st.sampled_from([1, 2, "auto"]))
+@settings(quick, max_examples=25)
+def test_automatic_theta_is_the_theta_an_explicit_loop_chooses(own: MemoryCases, how: Any, k: Any) -> None:
+    assume(how != "clark-niblett" or not own.gaps.any())
+    values = sorted({-inf, inf, *dependence(Counts(own)).ravel().tolist()})
+    sizes = [k] if k != "auto" else range(6)
+    tried = [kdb(Counts(own), k=size, theta=theta, smoothing=how) for size in sizes for theta in values]
+    chosen = kdb(Counts(own), k=k, theta="auto", smoothing=how)
+    assert any(dict(network.parents) == dict(chosen.parents) for network in tried)
+    least = min(honest_loss(own, network, how) for network in tried)
+    assert honest_loss(own, chosen, how) <= least + 1e-7
+
+
+def test_chi2_keeps_the_arcs_whose_information_is_significant() -> None:
+    from scipy.stats import chi2
+
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 2, 300)
+    b = np.where(rng.random(300) < 0.9, a, 1 - a)
+    c = rng.integers(0, 3, 300)
+    own = cases_of([2, 2, 3, 2], [a, b, c, rng.integers(0, 2, 300)])
+    dependent = dependence(Counts(own))
+    everything = kdb(Counts(own), k=2)
+    for alpha in (0.001, 0.05, 0.5, 0.999):
+        network = kdb(Counts(own), k=2, theta="chi2", alpha=alpha)
+        for x in network.features:
+            cards = [own.variables[x].card - 1, 2]
+            wanted = tuple(
+                y
+                for y in everything.parents[x][:-1]
+                if 2 * 300 * log(2) * dependent[x, y] > chi2.isf(alpha, cards[0] * (own.variables[y].card - 1) * cards[1])
+            )
+            assert network.parents[x][:-1] == wanted
+
+
+def test_ties_go_to_the_lower_column() -> None:
+    column = [0, 1, 0, 1, 1, 0, 1, 1]
+    own = cases_of([2] * 5, [column] * 4 + [[0, 1, 0, 1, 0, 0, 1, 1]])
+    parents = kdb(Counts(own), k=2).parents
+    assert dict(parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (0, 1, CLASS)}
+
+
+def test_constant_features_are_nobodys_parents_and_have_none() -> None:
+    own = cases_of([1, 2, 1, 2, 2], [[0] * 4, [0, 1, 0, 1], [0] * 4, [0, 1, 1, 1], [0, 1, 0, 1]])
+    assert dict(kdb(Counts(own), k=4).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,), 3: (1, CLASS)}
+
+
+@given(
+    st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=30),
+    st.integers(0, 6),
+    st.randoms(use_true_random=False),
+)
+@settings(deadline=None)
+def test_the_best_are_those_a_sort_finds(values: list[float], count: int, random: Any) -> None:
+    among = sorted(random.sample(range(len(values)), random.randint(0, len(values))))
+    assert best(np.array(values), np.array(among, np.int64), count) == sorted(among, key=lambda y: (-values[y], y))[:count]
+
+
+def test_many_thresholds_are_thinned_out() -> None:
+    rng = np.random.default_rng(0)
+    n = 14
+    own = cases_of([3] * n + [2], [rng.integers(0, 3, 60) for _ in range(n)] + [rng.integers(0, 2, 60)])
+    count = Counts(own)
+    assert len(np.unique(dependence(count))) > THETAS
+    assert len(kdb(count, k=n, theta="auto").variables) == n + 1
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"k": -1}, "k=-1"),
+        ({"k": 1.5}, "k=1.5"),
+        ({"k": float("nan")}, "k=nan"),
+        ({"k": "all"}, "k='all'"),
+        ({"k": None}, "k=None"),
+        ({"k": True}, "k=True"),
+        ({"k": np.array([1, 2])}, "k=array"),
+        ({"k": "auto", "k_max": -1}, "k_max=-1"),
+        ({"k": "auto", "k_max": "auto"}, "k_max='auto'"),
+        ({"theta": float("nan")}, "theta=nan"),
+        ({"theta": "some"}, "theta='some'"),
+        ({"theta": None}, "theta=None"),
+        ({"theta": True}, "theta=True"),
+        ({"theta": [0.1]}, "theta="),
+        ({"theta": "chi2", "alpha": 0}, "alpha=0"),
+        ({"theta": "chi2", "alpha": 1.0}, "alpha=1.0"),
+        ({"theta": "chi2", "alpha": "x"}, "alpha='x'"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        kdb(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), **options)
+
+
+def test_the_cost_can_be_read_off_the_passes() -> None:
+    rng = np.random.default_rng(0)
+    own = cases_of([2, 3, 2, 2], [rng.integers(0, c, 40) for c in (2, 3, 2, 2)])
+    fixed, auto = Counts(own), Counts(own)
+    kdb(fixed, k=2)
+    assert fixed.passes == 2
+    kdb(auto, k="auto")
+    assert auto.passes <= 4

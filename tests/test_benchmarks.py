@@ -1,0 +1,87 @@
+"""The benchmarks run: a tiny workload, one job of ours and one peer, and the tables that come out."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks import __main__ as command
+from benchmarks import contenders, demands, measuring, report, runs, workloads
+
+TINY = workloads.Spec(400, 100, 6, 3, 2, parents=2, signal=0.5)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setitem(workloads.SPECS, "W1", TINY)
+    workloads.ensure("W1", tmp_path)
+    return tmp_path
+
+
+def test_a_workload_is_what_its_specification_says(folder):
+    data = workloads.load("W1", folder)
+    assert data.X.shape == (400, 6)
+    assert data.X_test.shape == (100, 6)
+    assert data.X.max() == 2
+    assert set(data.y.tolist()) == {0, 1}
+    before = (folder / "W1.xtr.u8").stat().st_mtime_ns
+    workloads.ensure("W1", folder)
+    assert (folder / "W1.xtr.u8").stat().st_mtime_ns == before
+
+
+def test_words_are_sparse(tmp_path):
+    workloads.ensure("text", tmp_path, workloads.Spec(300, 20, 500, 2, 3, parents=None))
+    data = workloads.load("text", tmp_path)
+    assert 0 < data.X.mean() < 0.03
+    assert len(np.unique(data.y)) == 3
+
+
+def test_one_command_prints_tables_and_writes_figures(folder, capsys):
+    out = folder / "figures.json"
+    what = ["W1", "--jobs", "nb", "--peers", "naivete,scikit-learn", "--tier", "numpy", "--repeat", "1"]
+    assert command.main([*what, "--data", str(folder), "--json", str(out)]) == 0
+    printed = capsys.readouterr().out
+    assert "times as fast" in printed
+    ours, theirs = json.loads(out.read_text())["classify"]
+    assert (ours["library"], theirs["library"]) == ("naivete", "scikit-learn")
+    assert ours["passes"] == 1
+    assert ours["log_loss"] == pytest.approx(theirs["log_loss"], rel=1e-9)
+    assert str(folder) not in printed
+
+
+def test_a_peer_that_is_absent_is_listed(folder, monkeypatch):
+    monkeypatch.setattr(contenders, "interpreter", lambda _: None)
+    plan = runs.Plan(["W1"], ["nb"], ["Weka"], ["numpy"], folder, 1, 5, say=lambda _: None)
+    (record,) = runs.classified(plan)
+    assert record["failed"] == "not found"
+    assert "not found" in report.classifiers("W1", [record])
+
+
+def test_a_job_past_its_time_is_ended():
+    slow = ["python3", "-c", "import time; time.sleep(60)"]
+    assert measuring.answer_of(slow, 0.2) == {"failed": "over 0 s"}
+
+
+def test_weka_reads_what_is_written(tmp_path):
+    path = tmp_path / "codes.arff"
+    contenders.write_arff(path, np.array([[0, 11], [3, 4]], np.uint8), np.array([1, 0], np.uint8), 12, 2)
+    assert path.read_text().splitlines()[-2:] == ["00,11,1", "03,04,0"]
+
+
+def test_verdicts():
+    assert demands.Verdict("", "", "", 15.0, 15, at_least=True).said == "met"
+    assert demands.Verdict("", "", "", 2.1, 2, at_least=False).said == "short"
+    assert demands.Verdict("", "", "", 2.1, None, at_least=False).said == ""
+
+
+def test_a_slow_peer_is_compared_by_the_row():
+    ours = {"library": "naivete", "model": "tan", "workload": "W2", "tier": "c", "fit_s": 1.0, "fitted_rows": 100}
+    peer = {"library": "pyAgrum", "model": "tan", "workload": "W2", "tier": None, "fit_s": 30.0, "fitted_rows": 10}
+    common = {"predict_s": 1.0, "predicted_rows": 1}
+    fit, _ = demands.speed([{**ours, **common}, {**peer, **common}])
+    assert (fit.measured, fit.demanded, fit.said) == (pytest.approx(300.0), 200, "met")
+
+
+def test_what_slopes_ask_is_measured():
+    assert {size for size, _ in demands.SLOPES} <= set(runs.SIZES)
+    assert Path(contenders.__file__).with_name("WekaJob.java").exists()
