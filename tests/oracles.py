@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -12,6 +13,7 @@ from typing import Any
 
 import mpmath
 import numpy as np
+import pytest
 
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
@@ -229,3 +231,11 @@ def identical(one: Any, two: Any) -> bool:
         )
     a, b = np.asarray(one), np.asarray(two)
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def many_threads(patch: pytest.MonkeyPatch, count: int = 5) -> None:
+    """Make the kernels use so many threads for jobs of any size."""
+    patch.setenv("NAIVETE_THREADS", str(count))
+    for name, own in list(sys.modules.items()):
+        if name.startswith("naivete._kernels") and hasattr(own, "SERIAL"):
+            patch.setattr(own, "SERIAL", 0)

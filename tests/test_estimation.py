@@ -17,7 +17,7 @@ from naivete.errors import ParameterError
 from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate, smoothing_of
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS, family
-from tests.oracles import cases_of, chunked, counted, identical, probability
+from tests.oracles import cases_of, chunked, counted, identical, many_threads, probability
 from tests.strategies import some_cases, structures
 
 quick = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -110,8 +110,7 @@ def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
         assert identical(one, estimate(Counts(chunked(own, rng)), structure, how))
         with _kernels.use("numpy"):
             assert identical(one, estimate(Counts(own), structure, how))
-        patch.setenv("NAIVETE_THREADS", "7")
-        patch.setattr(_kernels, "SERIAL", 0)
+        many_threads(patch)
         assert identical(one, estimate(Counts(own), structure, how))
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from naivete import _kernels, counts
+from naivete import counts
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
 from naivete.leave_one_out import leave_one_out, leave_one_out_losses
 from naivete.variables import CLASS
-from tests.oracles import cases_of, chunked, honest_leave_one_out, identical
+from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
 from tests.strategies import some_cases, structures
 from tests.test_estimation import smoothings
 
@@ -89,8 +89,7 @@ def test_many_small_pieces_and_threads_give_the_same_bits(monkeypatch: pytest.Mo
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (1, 0, CLASS)}
     whole = leave_one_out(Counts(own), structure, "backoff")
     monkeypatch.setattr(module, "BLOCK_CELLS", 100)
-    monkeypatch.setattr(_kernels, "SERIAL", 0)
-    monkeypatch.setenv("NAIVETE_THREADS", "5")
+    many_threads(monkeypatch)
     assert identical(leave_one_out(Counts(own), structure, "backoff"), whole)
     assert identical(leave_one_out(Counts(chunked(own, rng)), structure, "backoff"), whole)
 

@@ -18,7 +18,7 @@ from naivete.information import dependence, relevance
 from naivete.learners import kdb
 from naivete.learners.kdb import THETAS, best
 from naivete.variables import CLASS
-from tests.oracles import cases_of, honest_leave_one_out, identical, slow_kdb
+from tests.oracles import cases_of, honest_leave_one_out, identical, many_threads, slow_kdb
 from tests.strategies import some_cases
 from tests.test_estimation import smoothings
 
@@ -60,8 +60,7 @@ def test_neither_back_end_nor_kernel_nor_threads_nor_order_matter(
         assert identical(network, kdb(Counts(shuffled), smoothing=how, **options))
         with _kernels.use("numpy"):
             assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
-        patch.setattr(_kernels, "SERIAL", 0)
-        patch.setenv("NAIVETE_THREADS", "5")
+        many_threads(patch)
         assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
 
 
@@ -88,7 +87,6 @@ def test_automatic_k_is_the_k_an_explicit_loop_chooses(own: MemoryCases, how: An
     chosen = kdb(Counts(own), k="auto", k_max=3, smoothing=how)
     at = next(k for k, network in enumerate(networks) if dict(network.parents) == dict(chosen.parents))
     assert losses[at] <= min(losses) + 1e-7
-    assert at == min(k for k in range(4) if losses[k] <= losses[at] - 1e-7 or dict(networks[k].parents) == dict(chosen.parents))
 
 
 @given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings, k=st.sampled_from([1, 2, "auto"]))

@@ -29,8 +29,9 @@ def stratified_folds(labels: NDArray[Any], folds: int, random_state: int = 0) ->
     The rows are shuffled, put in the order of their classes and dealt out one by one. A class with fewer rows than folds is
     absent from some of them.
 
-    >>> stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2).tolist()
-    [1, 1, 0, 0, 1, 0]
+    >>> fold = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2)
+    >>> np.bincount(fold[:4]).tolist(), np.bincount(fold[4:]).tolist()
+    ([2, 2], [1, 1])
     """
     rows = len(labels)
     if not 2 <= folds <= rows:

@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from naivete.domains import corral
+from naivete.files import write
+from naivete.information import information
+from tests.cli.conftest import Run
+
+
+def test_a_table_and_its_class(run: Run, weather: Path) -> None:
+    ran = run("describe", weather, "--target", "play")
+    assert ran.code == 0
+    lines = ran.out.splitlines()
+    assert lines[0] == f"{weather}: 8 rows, 4 columns"
+    assert lines[1] == "class play: no 3 (37.5%), yes 5 (62.5%)"
+    assert lines[2].startswith("the cases are consistent")
+    assert "numeric  15.5 .. 30.5" in ran.out
+
+
+def test_the_information_is_that_of_the_table(run: Run, weather: Path) -> None:
+    import numpy as np
+
+    columns = run("describe", weather, "--target", "play", "--json").json["columns"]
+    by_name = {column["name"]: column for column in columns}
+    outlook = np.array([[0, 2], [1, 2], [2, 1]])  # overcast, rain, sunny by no, yes
+    assert by_name["outlook"]["information"] == pytest.approx(information(outlook))
+    assert by_name["outlook"]["states"] == ["overcast", "rain", "sunny"]
+    assert "information" not in by_name["play"]
+
+
+def test_without_a_class(run: Run, weather: Path) -> None:
+    ran = run("describe", weather)
+    assert ran.code == 0
+    assert "class" not in ran.out
+    assert "consistent" not in run("describe", weather, "--json").json
+
+
+def test_cases_that_contradict_each_other(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,n,c\na,1.5,no\nb,2,no\na,1.5,yes\n,1.5,yes\nb,2,no\n")
+    ran = run("describe", file, "--target", "c")
+    assert "not consistent: 2 complete cases in 1 groups of equal features have different classes, for instance rows 1 and 3" in ran.out
+    found = run("describe", file, "--target", "c", "--json").json
+    assert found["consistent"] is False
+    assert found["conflicts"] == {"groups": 1, "rows": 2, "example_rows": [1, 3]}
+
+
+def test_rows_with_missing_values_contradict_nothing(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n,no\n,yes\n")
+    assert run("describe", file, "--target", "c", "--json").json["consistent"] is True
+
+
+def test_corral_contradicts_nothing_and_arff_tells_its_class(run: Run, tmp_path: Path) -> None:
+    write(corral(), tmp_path / "corral.arff")
+    assert "class class: 0 72 (56.2%), 1 56 (43.8%)" in run("describe", tmp_path / "corral.arff").out
+
+
+def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    rows = [f"id{i:02},{i},{i / 7:.3f},{i % 7},,{i % 2}" for i in range(25)]
+    file.write_text("name,number,real,few,nothing,c\n" + "\n".join(rows) + "\n")
+    found = run("describe", file, "--target", "c", "--kinds", "few=nominal,c=nominal", "--json").json["columns"]
+    assert [column["identifier"] for column in found] == [True, True, False, False, False, False]
+    assert [column["missing"] for column in found] == [0, 0, 0, 0, 25, 0]
+    text = run("describe", file, "--target", "c").out
+    assert text.count("looks like an identifier") == 2
+    assert "0, 1, 2, 3, 4 ..." in text
+
+
+def test_kinds_for_all_columns(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,c\n1,,0\n2,,1\n")
+    found = run("describe", file, "--kinds", "numeric", "--target", "c", "--json").json["columns"]
+    assert [column["kind"] for column in found] == ["numeric"] * 3
+    assert found[1]["range"] is None
+    assert "numeric  -" in run("describe", file, "--kinds", "numeric", "--target", "c").out
+
+
+def test_nominal_numbers_declared_numeric(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.arff"
+    file.write_text("@relation t\n@attribute a {x,y}\n@attribute c {0,1}\n@data\nx,0\ny,1\n")
+    ran = run("describe", file, "--kinds", "a=numeric")
+    assert ran.code == 3
+    assert "not a number" in ran.err
+
+
+def test_many_classes_are_cut_short(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n" + "".join(f"a,k{i}\n" for i in range(30)))
+    assert "k26 1 (3.3%), ..." in run("describe", file, "--target", "c").out

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from naivete.domains import corral, led7
+from naivete.files import write
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    write(corral(), tmp_path / "corral.arff")
+    write(led7(200), tmp_path / "led7.arff.gz")
+    return [tmp_path / "corral.arff", tmp_path / "led7.arff.gz"]
+
+
+def test_models_side_by_side(run: Run, files: list[Path]) -> None:
+    ran = run("evaluate", files[0], "--models", "majority", "nb", "kdb:k=1,theta=0.03", "--folds", "5")
+    assert (ran.code, ran.err) == (0, "")
+    lines = ran.out.splitlines()
+    assert lines[0] == f"{files[0]}: 128 rows, 5 folds, seed 0"
+    assert [line.split()[0] for line in lines[1:5]] == ["model", "majority", "nb", "kdb:k=1,theta=0.03"]
+    assert "100.0 +-  0.0*" in lines[4]
+
+
+def test_several_files_and_the_confusion(run: Run, files: list[Path]) -> None:
+    ran = run("evaluate", *files, "--models", "nb;tan", "--folds", "3", "--repeat", "2", "--confusion", "--progress")
+    assert ran.code == 0
+    assert "3 folds x 2" in ran.out
+    assert "nb: classified as (rows), correct (columns)" in ran.out
+    assert ran.out.splitlines()[-3].startswith("mean ")
+    assert "naivete: evaluate: 24 of 24 (tan)" in ran.err
+
+
+def test_as_json(run: Run, files: list[Path]) -> None:
+    (found,) = run("evaluate", files[0], "--models", "nb,kdb:k=1", "--folds", "4", "--seed", "3", "--json").json
+    assert (found["rows"], found["folds"], found["seed"]) == (128, 4, 3)
+    assert [result["model"] for result in found["results"]] == ["nb", "kdb:k=1"]
+    assert found["results"][1]["accuracy"] == pytest.approx(sum(found["results"][1]["accuracies"]) / 4)
+    assert sum(map(sum, found["results"][0]["confusion"])) == 128
+
+
+def test_the_same_seed_gives_the_same_numbers(run: Run, files: list[Path]) -> None:
+    once, again, other = (run("evaluate", files[1], "--folds", "3", "--seed", s, "--json").json[0]["results"] for s in (1, 1, 2))
+    accuracies = [[r["accuracies"] for r in results] for results in (once, again, other)]
+    assert accuracies[0] == accuracies[1] != accuracies[2]
+
+
+def test_unseen_values_are_noted(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n" + "".join(f"{'abcdefgh'[i]},{i % 2}\n" for i in range(8)))
+    ran = run("evaluate", file, "--target", "c", "--folds", "2", "--models", "nb")
+    assert "values occurred that their training did not have" in ran.err
+
+
+@pytest.mark.parametrize("wrong", [["--folds", "0"], ["--repeat", "0"], ["--seed", "-1"], ["--models", ";"]])
+def test_ranges(run: Run, files: list[Path], wrong: list[str]) -> None:
+    assert run("evaluate", files[0], *wrong).code == 2
+
+
+def test_arguments_after_the_models(run: Run, files: list[Path]) -> None:
+    assert run("evaluate", "--models", "nb", "tan", "--folds", "2", "--", files[0]).code == 0

@@ -1,0 +1,130 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from naivete.domains import corral
+from naivete.files import read, write
+from naivete.saving import load
+from naivete.table import Column, Table
+from tests.cli.conftest import Run
+
+
+def test_answers_on_standard_output(run: Run, model: Path, weather: Path) -> None:
+    ran = run("predict", model, weather)
+    header, *lines = ran.out.splitlines()
+    assert header == "predicted,P(no),P(yes)"
+    table = read(weather)
+    expected = load(model).predict_proba(table.without("play"))
+    assert np.array_equal([[float(p) for p in line.split(",")[1:]] for line in lines], expected)
+    assert [line.split(",")[0] for line in lines] == load(model).predict(table.without("play")).tolist()
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "arff", "parquet", "txt"])
+@pytest.mark.parametrize("append", [[], ["--append"]], ids=["alone", "append"])
+def test_answers_in_a_file(run: Run, model: Path, weather: Path, ending: str, append: list[str]) -> None:
+    out = weather.with_name(f"answers.{ending}")
+    ran = run("predict", model, weather, "--out", out, *append)
+    assert (ran.code, ran.out) == (0, "")
+    found = read(out, format="csv" if ending == "txt" else None)
+    before = read(weather).names if append else ()
+    assert found.names == (*before, "predicted", "P(no)", "P(yes)")
+    assert len(found) == 8
+    assert set(found["predicted"]) <= {"no", "yes"}
+
+
+def test_answers_as_json(run: Run, model: Path, weather: Path) -> None:
+    found = run("predict", model, weather, "--json").json
+    assert found["classes"] == ["no", "yes"]
+    assert len(found["rows"]) == 8
+    assert sum(found["rows"][0]["probabilities"].values()) == pytest.approx(1)
+    assert found["rows"][0]["impossible"] is False
+
+
+def test_unseen_values_are_counted_or_refused(run: Run, model: Path, tmp_path: Path) -> None:
+    file = tmp_path / "new.csv"
+    file.write_text("outlook,temperature,windy\nfog,20,no\nsnow,21,no\nsunny,22,\n")
+    ran = run("predict", model, file)
+    assert ran.code == 0
+    assert "naivete: note: values that did not occur in training were treated as missing ('outlook': 2)" in ran.err
+    refused = run("predict", model, file, "--unseen", "error")
+    assert refused.code == 3
+    assert f"{file}:2: column 'outlook': value 'fog' did not occur in training" in refused.err
+
+
+def test_text_stays_text_and_numbers_numbers(run: Run, tmp_path: Path) -> None:
+    train, new, model = tmp_path / "t.csv", tmp_path / "n.csv", tmp_path / "m.nvt"
+    train.write_text("zip,n,c\n01,1,a\n02,2,b\n01,1,a\n02,2,b\n")
+    assert run("fit", train, "--target", "c", "--out", model, "--model", "nb").code == 0
+    assert load(model).network_.variables[0].states == ("01", "02")
+    assert load(model).network_.variables[1].states == (1, 2)
+    new.write_text("zip,n\n02,2\n02,2.0\n2,x\n")
+    ran = run("predict", model, new)
+    assert [line.split(",")[0] for line in ran.out.splitlines()[1:3]] == ["b", "b"]
+    assert "'zip': 1, 'n': 1" in ran.err
+
+
+def test_truth_values_in_text(run: Run, tmp_path: Path) -> None:
+    table = Table((Column("x", np.array([True, False] * 4)), Column("c", np.array([0, 1] * 4), ("a", "b"))))
+    write(table, tmp_path / "t.parquet")
+    assert run("fit", tmp_path / "t.parquet", "--target", "c", "--model", "nb", "--out", tmp_path / "m.nvt").code == 0
+    (tmp_path / "n.csv").write_text("x\nTrue\nFalse\n")
+    ran = run("predict", tmp_path / "m.nvt", tmp_path / "n.csv")
+    assert [line.split(",")[0] for line in ran.out.splitlines()[1:]] == ["a", "b"]
+    assert ran.err == ""
+
+
+def test_a_model_of_texts_reads_numbers_of_csv_as_texts(run: Run, tmp_path: Path) -> None:
+    write(corral(), tmp_path / "corral.arff")
+    write(corral(), tmp_path / "corral.csv")
+    run("fit", tmp_path / "corral.arff", "--out", tmp_path / "m.nvt")
+    a = run("predict", tmp_path / "m.nvt", tmp_path / "corral.arff")
+    b = run("predict", tmp_path / "m.nvt", tmp_path / "corral.csv")
+    assert a.out == b.out
+    run("fit", tmp_path / "corral.csv", "--target", "class", "--out", tmp_path / "n.nvt")
+    c = run("predict", tmp_path / "n.nvt", tmp_path / "corral.arff")
+    assert c.out == run("predict", tmp_path / "n.nvt", tmp_path / "corral.csv").out
+    assert "did not occur" not in b.err + c.err
+
+
+def test_impossible_rows_are_marked(run: Run, tmp_path: Path) -> None:
+    train, new, model = tmp_path / "t.csv", tmp_path / "n.csv", tmp_path / "m.nvt"
+    train.write_text("x,y,c\na,p,no\nb,q,yes\n")
+    new.write_text("x,y\na,p\na,q\n")
+    assert run("fit", train, "--target", "c", "--model", "nb:smoothing=0", "--out", model).code == 0
+    ran = run("predict", model, new)
+    assert ran.out.splitlines()[0] == "predicted,P(no),P(yes),impossible"
+    assert [line.split(",")[-1] for line in ran.out.splitlines()[1:]] == ["0", "1"]
+    assert "1 row with probability zero in every class (the first is row 2)" in ran.err
+    assert [row["impossible"] for row in run("predict", model, new, "--json").json["rows"]] == [False, True]
+
+
+def test_looking_up_is_never_impossible(run: Run, tmp_path: Path) -> None:
+    train, new, model = tmp_path / "t.csv", tmp_path / "n.csv", tmp_path / "m.nvt"
+    train.write_text("x,y,c\na,p,no\nb,q,yes\nb,q,yes\n")
+    new.write_text("x,y\na,p\na,q\n")
+    run("fit", train, "--target", "c", "--model", "lookup", "--out", model)
+    ran = run("predict", model, new)
+    assert [line.split(",")[0] for line in ran.out.splitlines()] == ["predicted", "no", "yes"]
+    assert ran.err == ""
+
+
+def test_names_that_are_taken(run: Run, tmp_path: Path) -> None:
+    train, model = tmp_path / "t.csv", tmp_path / "m.nvt"
+    train.write_text("predicted,P(a),c\n1,x,a\n2,y,b\n")
+    run("fit", train, "--target", "c", "--out", model)
+    assert run("predict", model, train, "--append").out.splitlines()[0] == "predicted,P(a),c,predicted_,P(a)_,P(b)"
+
+
+def test_weights_of_the_input_are_no_matter(run: Run, tmp_path: Path, model: Path) -> None:
+    arff = tmp_path / "w.arff"
+    arff.write_text("@relation w\n@attribute outlook {sunny,rain,overcast}\n@attribute temperature numeric\n@attribute windy {yes,no}\n@data\nsunny,20,no,{3}\n")
+    assert run("predict", model, arff, "--append").out.count("\n") == 2
+
+
+def test_a_kind_that_is_no_column_is_an_error_of_usage(run: Run, model: Path, weather: Path) -> None:
+    ran = run("predict", model, weather, "--kinds", "wind=nominal")
+    assert ran.code == 2
+    assert "wind" in ran.err

@@ -1,0 +1,53 @@
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+import pytest
+
+from naivete.cli.signals import Terminated, interruptible
+
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+
+
+def test_terminated() -> None:
+    with pytest.raises(Terminated), interruptible():
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
+    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+
+
+def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    codes: list[int] = []
+    monkeypatch.setattr(os, "_exit", codes.append)
+    with interruptible(grace=0.05):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        except Terminated:
+            time.sleep(0.5)  # putting things in order, and never ready
+    assert codes == [143]
+
+
+def test_other_signals_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = signal.signal(signal.SIGUSR1, lambda *_: None)
+    monkeypatch.setattr(os, "_exit", lambda code: pytest.fail(str(code)))
+    with interruptible(grace=0.0):
+        os.kill(os.getpid(), signal.SIGUSR1)
+        time.sleep(0.1)
+    signal.signal(signal.SIGUSR1, before)
+
+
+def test_outside_the_main_thread_nothing_is_touched() -> None:
+    seen: list[object] = []
+
+    def work() -> None:
+        with interruptible():
+            seen.append(signal.getsignal(signal.SIGTERM))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.SIG_DFL]
