@@ -42,7 +42,9 @@ def test_segments_of_the_digits_without_noise() -> None:
         lit.setdefault(digit, set()).add(tuple(segments))
     assert len(lit) == 10
     assert all(len(own) == 1 for own in lit.values())
-    assert {d: sum(s == "1" for s in next(iter(own))) for d, own in lit.items()} == dict(zip("0123456789", (6, 2, 5, 5, 4, 5, 6, 3, 7, 6), strict=True))
+    assert {d: sum(s == "1" for s in next(iter(own))) for d, own in lit.items()} == dict(
+        zip("0123456789", (6, 2, 5, 5, 4, 5, 6, 3, 7, 6), strict=True)
+    )
 
 
 def test_noise_inverts_one_segment_in_ten() -> None:

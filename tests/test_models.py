@@ -69,7 +69,7 @@ def test_what_is_not_a_model_is_refused_with_a_hint(text: str, hint: str) -> Non
         (["nb", "kdb:k=2,theta=0.03"], ["nb", "kdb:k=2,theta=0.03"]),
         (["nb,kdb:k=2,theta=0.03,tan"], ["nb", "kdb:k=2,theta=0.03", "tan"]),
         (["nb;kdb:k=1; tan ;"], ["nb", "kdb:k=1", "tan"]),
-        (["nb", "nb,nb"], ["nb"]),
+        (["nb", "nb,,nb,"], ["nb"]),
         (["kdb:k=1,smoothing=m-estimate:3,nb"], ["kdb:k=1,smoothing=m-estimate:3", "nb"]),
     ],
 )

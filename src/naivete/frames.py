@@ -214,6 +214,8 @@ def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
         return _from_objects(name, series.to_list(), source)
     if dtype == nw.Object:
         return _from_objects(name, series.to_list(), source)
+    if series.null_count() == len(series):  # of no type at all
+        return _from_text(name, [None] * len(series))
     if dtype.is_temporal():
         raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('M')}")
     raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('O')}")

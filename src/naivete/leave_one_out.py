@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +19,10 @@ from naivete.cases.base import LIMB, Block, limbs
 from naivete.counts import Counts, SparseTable, Table
 from naivete.estimation import (
     Backoff,
+    ClarkNiblett,
     Context,
+    Lidstone,
+    MEstimate,
     Smoothing,
     backed_off,
     blended,
@@ -31,10 +34,11 @@ from naivete.estimation import (
 )
 from naivete.inference import Predictor, fallback
 from naivete.network import SparseCpt, Structure
-from naivete.variables import CLASS, family
+from naivete.variables import CLASS, Family, family
 
 __all__ = ["leave_one_out", "leave_one_out_losses"]
 
+T = TypeVar("T")
 Numbers = NDArray[np.float64]
 BLOCK_CELLS = 1 << 22
 STEP = 30
@@ -47,7 +51,7 @@ def leave_one_out(
     nested = {x: parents for x, parents in structure.items() if x != CLASS}
     full = np.array([[len(_features(nested[x])) for x in counts.features]])
     left = _Left(counts, nested, full, smoothing_of(smoothing), prior)
-    parts = counts.cases.map(lambda block: np.concatenate([p[0] for p in left.posteriors(block)]))
+    parts = counts.cases.map(lambda block: np.concatenate(left.over_pieces(block, lambda piece: left.posteriors(piece)[0])))
     counts.passes += 1
     return np.concatenate(list(parts))
 
@@ -74,17 +78,13 @@ def leave_one_out_losses(
 
 
 def _losses(block: Block, left: _Left) -> list[Fraction]:
-    totals = [Fraction(0)] * len(left.candidates)
-    at = 0
-    for part in left.posteriors(block):
-        rows = slice(at, at + part.shape[1])
-        labels = block.codes[-1][rows].astype(np.int64)
-        weight = None if block.weight is None else block.weight[rows]
-        wrong = 1 - part[:, np.arange(part.shape[1]), labels]
-        steps = np.rint(wrong * wrong * 2.0**STEP).astype(np.int64)  # (structure, row)
-        totals = [total + own for total, own in zip(totals, _weighted(steps, weight), strict=True)]
-        at = rows.stop
-    return totals
+    def of_piece(piece: Block) -> list[Fraction]:
+        answers = left.posteriors(piece)  # (structure, row, class)
+        wrong = 1 - answers[:, np.arange(len(piece)), piece.codes[-1].astype(np.int64)]
+        return _weighted(np.rint(wrong * wrong * 2.0**STEP).astype(np.int64), piece.weight)
+
+    nothing = [Fraction(0)] * len(left.candidates)
+    return [sum(own, Fraction(0)) for own in zip(nothing, *left.over_pieces(block, of_piece), strict=True)]
 
 
 def _weighted(steps: NDArray[np.int64], weight: NDArray[np.float64] | None) -> list[Fraction]:
@@ -130,6 +130,11 @@ class _Left:
             for (x, q), members in wanted.items()
         }
         self.gaps = counts.cases.gaps
+        self.tabulated = {
+            key: _tabulated(table, key[0], members, self.classes, how, counts.cards([*counts.features, CLASS]))
+            for key, members in wanted.items()
+            if isinstance(table := tables[members], np.ndarray) and not isinstance(how, Backoff)
+        }
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
         self.predictors = self._predictors(counts, prior) if self.gaps.any() else []
 
@@ -141,24 +146,29 @@ class _Left:
         )
         return [Predictor(estimate(counts, structure, self.how, prior=prior)) for structure in structures]
 
-    def posteriors(self, block: Block) -> list[Numbers]:
-        """P(class | row) without the row, for every candidate, piece by piece.  # (candidate, row, class)"""
+    def over_pieces(self, block: Block, function: Callable[[Block], T]) -> list[T]:
+        """The function's values for pieces of the block that are small enough for all terms of their rows."""
         terms = sum(map(len, self.used)) + len(self.candidates) + self.widest
         step = max(1, BLOCK_CELLS // (terms * len(self.classes)))
-        starts = range(0, len(block), step)
-        pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in starts]
-        return _kernels.spread(self._piece, pieces, work=len(block) * terms * 8)
+        pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step)]
+        return _kernels.spread(function, pieces, work=len(block) * terms * 8)
 
-    def _piece(self, piece: Block) -> Numbers:
+    def posteriors(self, piece: Block) -> Numbers:
+        """P(class | row) without the row, for every candidate.  # (candidate, row, class)"""
         labels = piece.codes[-1].astype(np.int64)
-        out = np.ones(len(piece)) if piece.weight is None else np.minimum(piece.weight, 1.0)
+        whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
         own = np.zeros((len(piece), len(self.classes)))
-        own[np.arange(len(piece)), labels] = out
+        own[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
         classes = np.maximum(self.classes - own, 0.0)  # (row, class)
         frequencies = normalised(classes, 1)
         prior = frequencies if self.prior is None else np.broadcast_to(self.prior, frequencies.shape)
         totals = classes.sum(axis=1)
-        terms = {key: self._terms(piece, key, own, frequencies, totals) for key in self.lookups}
+        terms = {
+            key: _looked_up(piece, self.tabulated[key], labels)
+            if whole and key in self.tabulated
+            else self._terms(piece, key, own, frequencies, totals)
+            for key in self.lookups
+        }
         return self._answers(piece, prior, terms)
 
     def _answers(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
@@ -209,6 +219,64 @@ class _Left:
         for context in [*shorter[1:], n] if shorter else []:
             p = blended(context, self.how.m, p, 1)
         return p
+
+
+Tabulated = tuple[_kernels.Layout, Numbers, Numbers]
+"""log P(x | parents, class) without a case of that cell: in the classes that the case is not of, and in its own."""
+
+
+def _tabulated(
+    table: NDArray[Any],
+    x: int,
+    members: Family,
+    classes: Numbers,
+    how: Lidstone | MEstimate | ClarkNiblett,
+    cards: tuple[int, ...],
+) -> Tabulated:
+    """What leaving out one whole case makes of every cell: it depends on nothing but the cell, so it is worked out once."""
+    n, axis = table.astype(np.float64), members.index(x)
+    total = classes.sum() - 1
+    elsewhere, own = (_shares(c, np.full_like(c, total), 0) for c in (classes, np.maximum(classes - 1, 0.0)))
+    exact = table.dtype.kind == "i" and isinstance(how, Lidstone) and float(how.alpha * 2**16).is_integer()
+    if exact and isinstance(how, Lidstone):  # sums without rounding may be taken apart
+        sums = (n + how.alpha).sum(axis=axis, keepdims=True)
+        less = np.maximum(n - 1, 0.0) + how.alpha
+        parts = how(n, axis, Context(n, classes, total)), _shares(less, sums - (n >= 1), axis)
+    else:
+        parts = _state_by_state(n, axis, how, elsewhere, own, total)
+    layout = _kernels.Layout((members,), cards)
+    return layout, _log(parts[0]).ravel(), _log(parts[1]).ravel()
+
+
+def _shares(n: Numbers, total: Numbers, axis: int) -> Numbers:
+    return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])
+
+
+def _state_by_state(
+    n: Numbers, axis: int, how: Lidstone | MEstimate | ClarkNiblett, elsewhere: Numbers, own: Numbers, total: float
+) -> tuple[Numbers, Numbers]:
+    """The two tables of `_tabulated`, one state of x after the other."""
+    others = tuple(a for a in range(n.ndim) if a != axis)
+    marginal = n.sum(axis=others, keepdims=True)
+    result = np.empty_like(n), np.empty_like(n)
+    for state in range(n.shape[axis]):
+        at: Any = (*(slice(None),) * axis, state)
+        left, less = marginal.copy(), n.copy()
+        left[at] = np.maximum(left[at] - 1, 0.0)
+        less[at] = np.maximum(less[at] - 1, 0.0)
+        result[0][at] = how(n, axis, Context(normalised(left, axis), elsewhere, total))[at]
+        result[1][at] = how(less, axis, Context(normalised(left, axis), own, total))[at]
+    return result
+
+
+def _looked_up(piece: Block, tabulated: Tabulated, labels: NDArray[np.int64]) -> Numbers:
+    """The terms of one family for rows that are left out whole.  # (row, class)"""
+    layout, elsewhere, own = tabulated
+    rows = np.arange(len(piece))
+    classes = layout.cards[CLASS]
+    terms = _kernels.gather(piece.codes[:-1], layout, elsewhere, classes)
+    terms[rows, labels] = _kernels.gather(piece.codes[:-1], layout, own, classes)[rows, labels]
+    return terms
 
 
 Lookup = Callable[[NDArray[np.int64], Sequence[NDArray[np.int64]]], tuple[Numbers, Numbers, list[Numbers]]]

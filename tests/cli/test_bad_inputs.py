@@ -68,7 +68,9 @@ def test_c2_signals_end_it_in_time_and_leave_nothing(tmp_path: Path, number: sig
     data = tmp_path / "led.csv"
     write(led7(3000), data, as_text=True)
     words = ["evaluate", str(data), "--target", "digit", "--repeat", "10000", "--models", "kdb:k=3", "--progress"]
-    process = subprocess.Popen([sys.executable, "-m", "naivete", *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "naivete", *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
+    )
     assert process.stderr is not None
     assert b"evaluate" in process.stderr.readline()  # it is at work
     started = time.monotonic()
@@ -142,7 +144,15 @@ def test_c4_replacing_needs_force(run: Run, weather: Path, model: Path, words: l
 HOSTILE = 'name,"evil\x1b[31m",play\n"=cmd|calc","\x1b]0;x\x07",+no\n@sum,"two\nlines",-yes\n'
 
 
-@pytest.mark.parametrize("words", [["describe", "{csv}", "--target", "play"], ["show", "{nvt}", "--tables"], ["evaluate", "{csv}", "--target", "play", "--folds", "2"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["describe", "{csv}", "--target", "play"],
+        ["show", "{nvt}", "--tables"],
+        ["evaluate", "{csv}", "--target", "play", "--folds", "2"],
+    ],
+    ids=" ".join,
+)
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["text", "json"])
 def test_c5_values_do_not_control_the_terminal(run: Run, tmp_path: Path, words: list[str], form: list[str]) -> None:
     csv, nvt = tmp_path / "hostile\x1b[1m.csv", tmp_path / "m.nvt"
@@ -194,17 +204,19 @@ def test_c6_odd_names_in_any_locale(tmp_path: Path, name: bytes, language: str) 
 
 
 def test_c6_an_output_that_holds_ascii_only(weather: Path) -> None:
-    weather.write_text(WEATHER.replace("sunny", "Sonne–☀"), encoding="utf-8")
+    weather.write_text(WEATHER.replace("sunny", "Sonne☀"), encoding="utf-8")
     ran = command("describe", weather, "--target", "play", env={"PYTHONIOENCODING": "ascii"})
     assert ran.returncode == 0, ran.stderr
-    assert b"Sonne\\u2013\\u2600" in ran.stdout
+    assert b"Sonne\\u2600" in ran.stdout
 
 
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_closed_pipe_ends_quietly(weather: Path) -> None:
     reading, writing = os.pipe()
     os.close(reading)
-    ran = subprocess.run([sys.executable, "-m", "naivete", "describe", str(weather)], stdout=writing, stderr=subprocess.PIPE, check=False)
+    ran = subprocess.run(
+        [sys.executable, "-m", "naivete", "describe", str(weather)], stdout=writing, stderr=subprocess.PIPE, check=False
+    )
     os.close(writing)
     assert (ran.returncode, ran.stderr) == (0, b"")
 
@@ -212,7 +224,9 @@ def test_a_closed_pipe_ends_quietly(weather: Path) -> None:
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
 def test_a_full_disk_under_the_output(weather: Path) -> None:
     with open("/dev/full", "wb") as full:
-        ran = subprocess.run([sys.executable, "-m", "naivete", "describe", str(weather)], stdout=full, stderr=subprocess.PIPE, check=False)
+        ran = subprocess.run(
+            [sys.executable, "-m", "naivete", "describe", str(weather)], stdout=full, stderr=subprocess.PIPE, check=False
+        )
     assert ran.returncode == 5
     assert ran.stderr == b"naivete: output: No space left on device\n"
 

@@ -9,7 +9,7 @@ from naivete.domains import corral
 from naivete.files import read, write
 from naivete.models import spec_of
 from naivete.saving import load
-from tests.cli.conftest import WEATHER, Run
+from tests.cli.conftest import Run
 
 
 def test_the_summary(run: Run, weather: Path) -> None:
@@ -76,6 +76,13 @@ def test_one_kind_for_all_columns(run: Run, tmp_path: Path, kind: str) -> None:
     assert variable.states == (("1", "2", "3") if kind == "nominal" else ())
 
 
+def test_one_kind_for_all_features_leaves_the_class_alone(run: Run, tmp_path: Path) -> None:
+    file, out = tmp_path / "t.csv", tmp_path / "m.nvt"
+    file.write_text("a,w,c\n1,1,no\n2,1,yes\n3,2,no\n")
+    assert run("fit", file, "--target", "c", "--weight", "w", "--out", out, "--kinds", "numeric").code == 0
+    assert run("fit", file, "--target", "c", "--weight", "w", "--out", out, "--kinds", "nominal", "--force").code == 0
+
+
 def test_weights_and_rows_without_a_class(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("x,w,c\na,1,no\nb,3,yes\nb,1,\n")
@@ -108,4 +115,3 @@ def test_the_columns_are_listed_when_the_class_is_not_given(run: Run, weather: P
     assert "Give it with --target; the columns are: outlook, temperature, windy, play" in ran.err
     near = run("fit", weather, "--target", "ply", "--out", "m.nvt")
     assert "did you mean 'play'? The columns are: outlook, temperature, windy, play" in near.err
-    assert WEATHER

@@ -43,6 +43,10 @@ def test_answers_as_json(run: Run, model: Path, weather: Path) -> None:
     assert found["rows"][0]["impossible"] is False
 
 
+def test_json_is_not_for_files(run: Run, model: Path, weather: Path) -> None:
+    assert run("predict", model, weather, "--json", "--out", weather.with_name("o.csv")).code == 2
+
+
 def test_unseen_values_are_counted_or_refused(run: Run, model: Path, tmp_path: Path) -> None:
     file = tmp_path / "new.csv"
     file.write_text("outlook,temperature,windy\nfog,20,no\nsnow,21,no\nsunny,22,\n")
@@ -120,7 +124,9 @@ def test_names_that_are_taken(run: Run, tmp_path: Path) -> None:
 
 def test_weights_of_the_input_are_no_matter(run: Run, tmp_path: Path, model: Path) -> None:
     arff = tmp_path / "w.arff"
-    arff.write_text("@relation w\n@attribute outlook {sunny,rain,overcast}\n@attribute temperature numeric\n@attribute windy {yes,no}\n@data\nsunny,20,no,{3}\n")
+    arff.write_text(
+        "@relation w\n@attribute outlook {sunny,rain,overcast}\n@attribute temperature numeric\n@attribute windy {yes,no}\n@data\nsunny,20,no,{3}\n"
+    )
     assert run("predict", model, arff, "--append").out.count("\n") == 2
 
 

@@ -13,9 +13,12 @@ pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 
 def test_terminated() -> None:
-    with pytest.raises(Terminated), interruptible():
+    def ended() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
         time.sleep(5)
+
+    with pytest.raises(Terminated), interruptible():
+        ended()
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 

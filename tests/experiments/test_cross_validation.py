@@ -100,6 +100,12 @@ def test_a_fold_of_weightless_rows_is_left_out() -> None:
     assert len(result.accuracies) == 18
 
 
+def test_one_fold_that_counts_has_no_deviation() -> None:
+    one = cases(weight=[1.0] * 2 + [0.0] * 18)
+    (result,) = cross_validate({"majority": classifier_of("majority:smoothing=1")}, one, folds=2, random_state=2)
+    assert result.accuracy[1] == pytest.approx(0.0) or len(result.accuracies) == 2
+
+
 def test_unseen_values_are_counted_not_warned_of() -> None:
     table = Table((Column("x", np.arange(6), tuple("abcdef")), Column("c", np.array([0, 1] * 3))))
     (result,) = cross_validate({"nb": classifier_of("nb")}, labelled(table, "c"), folds=3)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from naivete.cli.output import escaped, json_text, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import kinds_of, read_table, reading_options, target_options, usual_target
-from naivete.errors import DataError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,8 +35,6 @@ def run(args: Namespace) -> int:
     from naivete.experiments.labelled import labelled
 
     table = read_table(args.data, args)
-    if not table.columns:
-        raise DataError(f"{table.source}: there are no columns")
     target = usual_target(args.data, args, table)
     cases = None
     if target is not None and len(table):

@@ -49,9 +49,10 @@ def run(args: Namespace) -> int:
         raise ParameterError("--folds is at least 2, --repeat at least 1, --seed at least 0")
     results: dict[str, Sequence[Result]] = {}
     rows: dict[str, int] = {}
-    total = len(args.data) * args.repeat * args.folds * len(specs)
+    paths = list(dict.fromkeys(args.data))
+    total = len(paths) * args.repeat * args.folds * len(specs)
     with progress("evaluate", total, wanted=args.progress) as step:
-        for path in args.data:
+        for path in paths:
             cases = labelled_cases(path, args)
             models = {str(spec): classifier_of(spec, encoder=encoder_of(args, cases)) for spec in specs}
             rows[path] = len(cases)
@@ -71,9 +72,15 @@ def run(args: Namespace) -> int:
             for result in own:
                 say(*_confusion(result), "")
     if len(results) > 1:
-        say(*summary({PurePath(path).name: own for path, own in results.items()}), "")
+        say(*summary({name: results[path] for name, path in _short(paths).items()}), "")
     say("accuracy: mean +- standard deviation over the folds; log loss in bits; * marks the best")
     return 0
+
+
+def _short(paths: Sequence[str]) -> dict[str, str]:
+    """The paths by the names of their files, where these tell them apart."""
+    names = [PurePath(path).name for path in paths]
+    return dict(zip(names if len(set(names)) == len(names) else paths, paths, strict=True))
 
 
 def comparison(results: Sequence[Result]) -> list[str]:

@@ -56,7 +56,6 @@ class Command:
     examples : command lines worth trying.
     arguments : adds its arguments to a parser.
     run : does it, and returns the exit code.
-    json : whether it prints results and therefore has --json.
     """
 
     name: str
@@ -64,7 +63,6 @@ class Command:
     examples: Sequence[str]
     arguments: Callable[[argparse.ArgumentParser], None]
     run: Callable[[Namespace], int]
-    json: bool = True
 
 
 class _Parser(argparse.ArgumentParser):
@@ -133,8 +131,7 @@ def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Comma
         epilog = _listed(command.examples) + (f"\n{_MODELS}" if any("model" in line for line in command.examples) else "")
         own = inner.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
         command.arguments(own)
-        if command.json:
-            own.add_argument("--json", action="store_true", help="print the results as JSON")
+        own.add_argument("--json", action="store_true", help="print the results as JSON")
         own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback on failure")
         of[command.name] = command, own
     return parser, of

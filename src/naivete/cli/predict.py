@@ -50,6 +50,8 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Classify every row."""
     check_output(args.out, [args.model, args.data], args.force)
+    if args.json and args.out:
+        raise ParameterError("--json prints to standard output; leave --out or --json out")
     if args.spreadsheet_safe and args.out and not _is_text(args.out):
         raise ParameterError("--spreadsheet-safe is for CSV and TSV; name the output .csv or .tsv, or leave the option out")
 
@@ -79,9 +81,9 @@ def _read(args: Namespace, features: Sequence[Variable]) -> Table:
             kinds[variable.name] = "numeric" if variable.numeric else "nominal"
     try:
         table = read_table(args.data, args, kinds)
-    except ParameterError:
-        matched(read_table(args.data, args), features)  # says which columns are missing
-        raise
+    except ParameterError:  # of a column that is not there, about which there is more to say
+        table = read_table(args.data, args)
+        matched(table, features)
     own = {variable.name for variable in features}
     extra = [name for name in table.names if name not in own]
     if extra:
@@ -114,6 +116,7 @@ def _met_state(state: State, by_text: dict[str, State], by_number: dict[float, S
 
 
 def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -> _Answers:
+    from naivete.classifiers import Lookup
     from naivete.encoding import encode
     from naivete.inference import Predictor
 
@@ -121,7 +124,7 @@ def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -
     usual = "marginalise" if classifier.encoder is None else classifier.encoder.unseen
     encoded = encode(table, network.variables[:-1], unseen=unseen or usual)
     posterior, impossible = Predictor(network).posterior(encoded.codes, encoded.gaps)
-    if type(classifier).__name__ == "Lookup":
+    if isinstance(classifier, Lookup):
         impossible = impossible[:0]  # a row that never occurred is answered by the class frequencies; that is the method
     if len(impossible):
         note(

@@ -42,7 +42,7 @@ def reading_options(parser: ArgumentParser) -> None:
         "--kinds",
         action="append",
         metavar="COLUMN=KIND,...",
-        help="columns that are nominal or numeric whatever they look like; 'nominal' alone means all of them",
+        help="columns that are nominal or numeric whatever they look like; 'nominal' alone means all features",
     )
 
 
@@ -107,7 +107,8 @@ def read_table(path: str, args: Namespace, kinds: Mapping[str, Kind] | None = No
     tokens = ("", *(args.missing_token or ()))
     table = read(path, format=args.format, encoding=args.encoding, delimiter=args.delimiter, missing=tokens, kinds=own or None)
     if isinstance(given, str) and not kinds and _text_of_cells(path, args):
-        all_alike: dict[str, Kind] = {str(name): given for name in table.names}
+        features = [name for name in table.names if name not in (getattr(args, "target", None), getattr(args, "weight", None))]
+        all_alike: dict[str, Kind] = {str(name): given for name in features}
         return read(path, format=args.format, encoding=args.encoding, delimiter=args.delimiter, missing=tokens, kinds=all_alike)
     return table
 

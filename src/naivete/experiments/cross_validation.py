@@ -73,7 +73,8 @@ class Result:
     @property
     def accuracy(self) -> tuple[float, float]:
         """The mean over the folds, and the standard deviation."""
-        return float(self.accuracies.mean()), float(self.accuracies.std(ddof=1))
+        deviation = self.accuracies.std(ddof=1) if len(self.accuracies) > 1 else 0.0
+        return float(self.accuracies.mean()), float(deviation)
 
     @property
     def log_loss(self) -> float:
