@@ -39,15 +39,17 @@ def classify(job: dict[str, Any]) -> Answer:
 
 def fitted(own: Contender, X: Array, y: Array, X_test: Array, y_test: Array, repeat: int) -> Answer:
     """Time, memory and quality; memory of the first fit, and of a later one, when everything is loaded and warm."""
+
+    def learn() -> Any:
+        return own.learn(X, y)
+
     peak = measuring.Peak()
-    first = measuring.timed(lambda: own.learn(X, y), 0)
-    cold = peak.beyond()
-    slow = first.first > 10
-    fit = first if slow else measuring.timed(lambda: own.learn(X, y), repeat)
-    peak = measuring.Peak()
-    if not slow:
-        own.learn(X, y)
-    warm = peak.beyond() if not slow else None
+    first = measuring.timed(learn, 0)
+    cold, warm, fit = peak.beyond(), None, first
+    if first.first < measuring.PATIENCE:
+        peak = measuring.Peak()
+        fit = measuring.timed(learn, repeat, measuring.PATIENCE - first.first)
+        warm = peak.beyond()
     peak = measuring.Peak()
     answer = measuring.timed(lambda: own.answer(fit.result, X_test), repeat)
     return {
@@ -81,7 +83,7 @@ def in_weka(job: dict[str, Any], data: workloads.Workload) -> Answer:
         train, test = Path(folder, "train.arff"), Path(folder, "test.arff")
         contenders.write_arff(train, data.X[:rows], data.y[:rows], data.states, data.classes)
         contenders.write_arff(test, data.X_test[:tests], data.y_test[:tests], data.states, data.classes)
-        command = contenders.weka_command(job["model"], train, test, job["repeat"], 10.0)
+        command = contenders.weka_command(job["model"], train, test, job["repeat"], measuring.PATIENCE)
         return {
             "rows": len(data.X),
             "fitted_rows": rows,

@@ -20,6 +20,7 @@ from typing import Any
 
 from naivete.errors import NaiveteError
 from naivete.files import read_arff, read_csv, read_parquet
+from tests import fuzz_model
 
 SECONDS = 2.0
 LONGEST = 1 << 16
@@ -109,6 +110,7 @@ class Reader:
     corpus: Callable[[], Sequence[bytes]]
     ending: str
     read: Callable[[Path], Any]
+    mutant: Callable[[random.Random, Sequence[bytes]], bytes] = lambda rng, corpus: mutated(rng.choice(corpus), rng, corpus)
 
 
 def parquet_corpus() -> tuple[bytes, ...]:
@@ -129,6 +131,7 @@ READERS: dict[str, Reader] = {
     "arff": Reader(lambda: ARFF, ".arff", read_arff),
     "csv": Reader(lambda: CSV, ".csv", read_csv),
     "parquet": Reader(parquet_corpus, ".parquet", read_parquet),
+    "model": Reader(fuzz_model.corpus, ".nvt", fuzz_model.read, fuzz_model.mutant),
 }
 
 
@@ -197,7 +200,7 @@ def fuzz(reader: Reader, count: int, seed: int) -> list[tuple[bytes, str]]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, f"input{reader.ending}")
         for _ in range(count):
-            data = mutated(rng.choice(corpus), rng, corpus)
+            data = reader.mutant(rng, corpus)
             path.write_bytes(data)
             faulthandler.dump_traceback_later(60, exit=True, file=sys.__stderr__)
             problem = failure(reader, path)

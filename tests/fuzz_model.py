@@ -13,9 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from naivete.classifiers import KDB
+from naivete.encoding import Encoder
 from naivete.errors import ModelFileError
 from naivete.model_file import Model, model_bytes, model_from_bytes, read_model
 from naivete.network import Network, SparseCpt
+from naivete.saving import classifier_of, model_of
 from naivete.variables import Variable
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -75,15 +78,19 @@ def corpus() -> list[bytes]:
     """Good files to begin with."""
     coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
     golden = [path.read_bytes() for path in sorted(GOLDEN.glob("*.nvt"))]
-    return [model_bytes(sample()), model_bytes(Model("majority", {}, coin, {})), *golden]
+    rows = [[a, b, c] for a in "xyz" for b in (0, 1) for c in (0.5, 1.5, 2.5)]
+    encoder = Encoder(kinds={"x1": "nominal"}, missing="state", unseen="error")
+    fitted = KDB(k=1, encoder=encoder).fit(rows, [str(row[0] + "z" > "y" + "z") for row in rows])
+    return [model_bytes(sample()), model_bytes(model_of(fitted)), model_bytes(Model("majority", {}, coin, {})), *golden]
 
 
 def read(path: Path) -> None:
     """Read the file as it is and, where it is refused, once more with a checksum that fits."""
     try:
-        read_model(path)
+        model = read_model(path)
     except ModelFileError:
-        model_from_bytes(sealed(Path(path).read_bytes()[:-32]))
+        model = model_from_bytes(sealed(Path(path).read_bytes()[:-32]))
+    classifier_of(model, str(path))
 
 
 def sealed(data: bytes) -> bytes:

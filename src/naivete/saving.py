@@ -17,7 +17,7 @@ from naivete.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.model_file import Model, fingerprint, read_model, write_model
 from naivete.variables import CLASS
 
-__all__ = ["KINDS", "cut_of", "load", "model_hash", "model_of", "save"]
+__all__ = ["KINDS", "classifier_of", "cut_of", "load", "model_hash", "model_of", "save"]
 
 KINDS: dict[str, type[NetworkClassifier]] = {
     "majority": classifiers.Majority,
@@ -46,13 +46,7 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
 
 def load(path: str | PathLike[str]) -> NetworkClassifier:
     """The classifier of a model file, with the answers it had when it was saved; nothing in the file is ever executed."""
-    model = read_model(Path(path))
-    try:
-        return _classifier(model)
-    except ModelFileError:
-        raise
-    except (NaiveteError, KeyError, TypeError, ValueError) as error:
-        raise ModelFileError(f"{path}: the parameters do not make a classifier: {error}") from None
+    return classifier_of(read_model(Path(path)), str(path))
 
 
 def model_hash(classifier: NetworkClassifier) -> str:
@@ -78,12 +72,19 @@ def model_of(classifier: NetworkClassifier) -> Model:
     return Model(kind, parameters, classifier.network_, notes)
 
 
-def _classifier(model: Model) -> NetworkClassifier:
+def classifier_of(model: Model, where: str) -> NetworkClassifier:
+    """The classifier that a model describes; what does not make sense is refused under the name of its source."""
     if model.kind not in KINDS:
         close = nearest(model.kind, KINDS)
-        raise ModelFileError(
-            f"kind: {shown(model.kind)} is not a classifier of this version" + (f" (like {close[0]!r})" if close else "")
-        )
+        hint = f" (like {close[0]!r})" if close else ""
+        raise ModelFileError(f"{where}: kind: {shown(model.kind)} is not a classifier of this version{hint}")
+    try:
+        return _classifier(model)
+    except (NaiveteError, KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"{where}: parameters or notes do not make a classifier: {shown(error)}") from None
+
+
+def _classifier(model: Model) -> NetworkClassifier:
     parameters = dict(model.parameters)
     parameters["encoder"] = _encoder(parameters.get("encoder"))
     classifier = KINDS[model.kind](**parameters)
@@ -92,14 +93,21 @@ def _classifier(model: Model) -> NetworkClassifier:
     framed = bool(model.notes["framed"])
     if framed and all(isinstance(name, str) for name in names):
         classifier.feature_names_in_ = np.array(names, object)
+    relevance = np.array(model.notes["relevance"], np.float64)
+    arcs = {(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]}
+    known = set(model.network.arcs)
+    if relevance.shape != (len(features),) or not np.all(relevance >= 0) or not np.all(np.isfinite(relevance)):
+        raise ModelFileError("notes.relevance: one number of bits for each feature is needed")
+    if not all(arc in known and 0 <= bits < np.inf for arc, bits in arcs.items()):
+        raise ModelFileError("notes.arcs: an arc is not in the network, or its information is not a number of bits")
     states = model.network.variables[CLASS].states
     classifier._adopt(
         model.network,
         classes=np.array(states, DTYPES[model.notes["labels"]]),
         framed=framed,
         passes=int(model.notes["passes"]),
-        relevance=np.array(model.notes["relevance"], np.float64),
-        arcs={(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]},
+        relevance=relevance,
+        arcs=arcs,
     )
     return classifier
 

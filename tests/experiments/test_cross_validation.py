@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naivete.domains import corral
-from naivete.errors import ParameterError
+from naivete.errors import DataError, ParameterError
 from naivete.experiments import cross_validate, labelled, stratified_folds
 from naivete.experiments.labelled import Labelled
 from naivete.models import classifier_of
@@ -100,10 +100,9 @@ def test_a_fold_of_weightless_rows_is_left_out() -> None:
     assert len(result.accuracies) == 18
 
 
-def test_one_fold_that_counts_has_no_deviation() -> None:
-    one = cases(weight=[1.0] * 2 + [0.0] * 18)
-    (result,) = cross_validate({"majority": classifier_of("majority:smoothing=1")}, one, folds=2, random_state=2)
-    assert result.accuracy[1] == pytest.approx(0.0) or len(result.accuracies) == 2
+def test_training_without_weight_is_refused() -> None:
+    with pytest.raises(DataError, match="zero in every row"):
+        cross_validate({"nb": classifier_of("nb")}, cases(weight=[1.0] + [0.0] * 19), folds=2)
 
 
 def test_unseen_values_are_counted_not_warned_of() -> None:

@@ -73,8 +73,7 @@ class Result:
     @property
     def accuracy(self) -> tuple[float, float]:
         """The mean over the folds, and the standard deviation."""
-        deviation = self.accuracies.std(ddof=1) if len(self.accuracies) > 1 else 0.0
-        return float(self.accuracies.mean()), float(deviation)
+        return float(self.accuracies.mean()), float(self.accuracies.std(ddof=1))
 
     @property
     def log_loss(self) -> float:

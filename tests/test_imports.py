@@ -1,0 +1,71 @@
+"""What importing the package costs, and that every public name is there."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import subprocess
+import sys
+
+import pytest
+
+import naivete
+
+OPTIONAL = ["sklearn", "pandas", "polars", "pyarrow", "matplotlib", "dask", "torch", "scipy", "narwhals", "rich"]
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_importing_the_package_imports_nothing_optional() -> None:
+    assert run(f"import naivete, sys; print([m for m in {OPTIONAL} if m in sys.modules])") == "[]"
+
+
+def test_a_classifier_needs_no_frame_library() -> None:
+    unwanted = ["pandas", "polars", "pyarrow", "matplotlib", "dask", "torch", "rich"]
+    code = f"""
+import sys, builtins
+import numpy as np
+import naivete
+naivete.KDB(k=1).fit(np.array([[0, 1], [1, 1]]), [0, 1]).predict(np.array([[0, 1]]))
+print([m for m in {unwanted} if m in sys.modules])
+"""
+    found = run(code)
+    assert "polars" not in found
+    assert "matplotlib" not in found
+    assert "dask" not in found
+
+
+@pytest.mark.parametrize("name", naivete.__all__)
+def test_public_names_are_what_they_say(name: str) -> None:
+    value = getattr(naivete, name)
+    assert value is not None
+    assert not isinstance(value, type(sys)), f"{name} is a module once the module of that name has been imported"
+
+
+def test_public_names_survive_the_import_of_every_module() -> None:
+    code = """
+import importlib, pkgutil, types, naivete
+for module in pkgutil.walk_packages(naivete.__path__, "naivete."):
+    if not module.name.endswith("__main__"):
+        try:
+            importlib.import_module(module.name)
+        except ImportError:
+            pass
+print([n for n in naivete.__all__ if isinstance(getattr(naivete, n), types.ModuleType)])
+"""
+    assert run(code) == "[]"
+
+
+def test_there_is_no_other_name() -> None:
+    assert dir(naivete) == naivete.__all__
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        naivete.nonsense  # noqa: B018
+
+
+def test_core_modules_say_what_they_offer() -> None:
+    for module in pkgutil.iter_modules(naivete.__path__):
+        if module.name in ("variables", "table", "frames", "encoding", "counts", "network", "estimation", "inference"):
+            own = importlib.import_module(f"naivete.{module.name}")
+            assert all(hasattr(own, name) for name in own.__all__)
