@@ -27,7 +27,6 @@ class Timed(Generic[R]):
 
     first: float
     best: float
-    calls: int
     result: R
 
 
@@ -42,7 +41,7 @@ def timed(work: Callable[[], R], repeat: int, patience: float = PATIENCE) -> Tim
     while first + sum(times) < patience and (len(times) < repeat or (repeat > 0 and sum(times) < SHORT)):
         took, result = _seconds(work)
         times.append(took)
-    return Timed(first, min(times, default=first), 1 + len(times), result)
+    return Timed(first, min(times, default=first), result)
 
 
 def _seconds(work: Callable[[], R]) -> tuple[float, R]:

@@ -6,7 +6,6 @@ import warnings
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.naive_bayes import CategoricalNB
@@ -95,18 +94,3 @@ def test_posteriors_are_those_of_lazy_propagation(own: MemoryCases, learner: Any
         engine = gum.LazyPropagation(theirs)
         engine.setEvidence({f"v{x}": int(c[i]) for x, c in enumerate(codes) if not missing(c)[i]})
         assert np.allclose(found[i], engine.posterior("c").tolist(), rtol=0, atol=1e-12)
-
-
-def test_their_naive_bayes_classifier_agrees_where_it_smooths_alike(tmp_path: Any) -> None:
-    skbn = pytest.importorskip("pyagrum.skbn")
-    rng = np.random.default_rng(0)
-    X = rng.integers(0, 3, (200, 4))
-    y = (X.sum(axis=1) + rng.integers(0, 3, 200) > 4).astype(int)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        theirs = skbn.BNClassifier(learningMethod="NaiveBayes", prior="Smoothing", priorWeight=1)
-        theirs.fit(X.astype(str), y.astype(str))
-        expected = theirs.predict_proba(X.astype(str))
-    prior = (np.bincount(y) + 1) / (len(y) + 2)
-    found = NaiveBayes(prior=prior).fit(X, y).predict_proba(X)
-    assert np.allclose(found, expected, rtol=0, atol=1e-12)
