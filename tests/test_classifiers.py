@@ -315,9 +315,9 @@ def test_sample_weight_can_be_routed() -> None:
     X, y = data(rows=90)
     weight = np.arange(90) % 3 + 0.0
     with sklearn.config_context(enable_metadata_routing=True):
-        grid = GridSearchCV(NaiveBayes().set_fit_request(sample_weight=True), {"smoothing": [1.0]}, cv=3).fit(
-            X, y, sample_weight=weight
-        )
+        grid = GridSearchCV(
+            NaiveBayes().set_fit_request(sample_weight=True).set_score_request(sample_weight=True), {"smoothing": [1.0]}, cv=3
+        ).fit(X, y, sample_weight=weight)
     assert same(grid.best_estimator_, NaiveBayes().fit(X, y, weight))
 
 
@@ -348,7 +348,7 @@ def test_columns_are_matched_by_name(classifier: NetworkClassifier) -> None:
     assert not hasattr(plain, "feature_names_in_")
     with pytest.warns(UserWarning, match="fitted without feature names"):
         assert identical(plain.predict_proba(frame), expected)
-    with pytest.raises(DataError, match="X has 3 features, but .* is expecting 4 features"):
+    with pytest.raises(DataError, match=r"X has 3 features, but .* is expecting 4 features"):
         plain.predict(X[:, :3])
     assert not hasattr(fitted.fit(X, y), "feature_names_in_")
 

@@ -244,8 +244,8 @@ def _tumours(domain: Domain, results: Sequence[Result]) -> list[object]:
 def _digits(domain: Domain, results: Sequence[Result]) -> list[object]:
     best = max(results, key=lambda r: r.accuracy[0]).model
     return [
-        "A pixel depends on its neighbours whatever the digit is. Nothing told the tree where a pixel lies: it links neighbours "
-        "because they say most about each other, given the digit.",
+        "A pixel depends on its neighbours whatever the digit is. Nothing told the tree where a pixel lies: mostly it links "
+        "neighbours, because they say most about each other, given the digit.",
         page.figure(
             _pixels(_fitted(domain, "tan")),
             "The best tree over the pixels. Squares are the darker the more they tell about the digit, lines the wider the more "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ def is_frame(X: object) -> bool:
         return True
 
 
-def table_of(X: Any, *, source: str = "X", only: Container[Name] | None = None) -> Table:
+def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None) -> Table:
     """The table, column by column; nothing is copied where the values are numbers already.
 
     Parameters
@@ -180,11 +180,13 @@ def _from_states(name: Name, values: list[State | None]) -> Column:
     return Column(name, codes, tuple(v for _, v in index), kind="nominal")
 
 
-def _from_frame(X: Any, source: str, only: Container[Name] | None) -> Table:
+def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:
     import narwhals.stable.v2 as nw
 
     names = list(getattr(X, "column_names", getattr(X, "columns", ())))
     check_unique(names, source)
+    if only is not None and not set(only) <= set(names):
+        only = None  # whoever asked will want to know what is there instead
     frame = nw.from_native(X, eager_only=True)
     columns = []
     for j, name in enumerate(frame.columns):

@@ -22,7 +22,7 @@ def test_terminated() -> None:
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
 
 
-def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     codes: list[int] = []
     monkeypatch.setattr(os, "_exit", codes.append)
     with interruptible(grace=0.05):
@@ -32,6 +32,7 @@ def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
         except Terminated:
             time.sleep(0.5)  # putting things in order, and never ready
     assert codes == [143]
+    assert capsys.readouterr().err == "naivete: terminated\n"
 
 
 def test_other_signals_do_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
+from naivete.cli.output import complain
+
 __all__ = ["Terminated", "interruptible"]
 
 GRACE: Final = 1.5
@@ -63,4 +65,5 @@ def _watch(reading: int, done: threading.Event, grace: float) -> None:
         if byte == _STOP:
             return
         if byte[0] in _ENDING and not done.wait(grace):
+            complain("interrupted" if byte[0] == signal.SIGINT else "terminated")
             os._exit(128 + byte[0])

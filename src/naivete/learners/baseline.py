@@ -31,9 +31,9 @@ def lookup(counts: Counts, *, prior: Sequence[float] | None = None) -> Network:
     """The joint table of all features with the class: a case gets the classes of the training cases that equal it.
 
     Each feature has the class and all features before it as parents, and nothing is smoothed, so that the product of the
-    tables is the relative frequency of the row in the class. A row that never occurred has probability zero in every class,
-    each by exactly one factor, and is answered by the class frequencies. With missing values, the cases that agree in the
-    known ones count.
+    tables is the relative frequency of the row in the class. A feature of a single state tells nothing and is nobody's
+    parent. A row that never occurred has probability zero in every class, each by exactly one factor, and is answered by the
+    class frequencies. With missing values, the cases that agree in the known ones count.
 
     Parameters
     ----------
@@ -44,5 +44,7 @@ def lookup(counts: Counts, *, prior: Sequence[float] | None = None) -> Network:
     ----------
     Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
     """
-    structure = {CLASS: (), **{x: (*range(x), CLASS) for x in counts.features}}
+    telling = [x for x in counts.features if counts.variables[x].card > 1]
+    earlier = {x: tuple(y for y in telling if y < x) if x in telling else () for x in counts.features}
+    structure = {CLASS: (), **{x: (*own, CLASS) for x, own in earlier.items()}}
     return estimate(counts, structure, 0.0, prior=prior)
