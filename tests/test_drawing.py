@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.drawing import NODES_UP_TO, Safe, cut, element, escaped, isolated, plain, svg, text_width
+from naivete.drawing import NODES_UP_TO, svg
 from naivete.errors import ParameterError
 from naivete.layout import HEIGHT, Box, Layout, grid, layering, layout, spread
+from naivete.markup import Safe, cut, element, escaped, isolated, plain, text_width
 from naivete.network import Network
 from naivete.variables import CLASS, Variable, family
 

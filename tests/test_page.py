@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.drawing import Safe, svg
+from naivete.drawing import svg
+from naivete.markup import Safe
 from naivete.network import Network, SparseCpt
 from naivete.page import (
     Answer,

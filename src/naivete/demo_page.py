@@ -11,8 +11,9 @@ import numpy as np
 from naivete import __version__, page
 from naivete.classifiers import NetworkClassifier
 from naivete.demo import Domain
-from naivete.drawing import Safe, element, svg
+from naivete.drawing import svg
 from naivete.experiments import Labelled, Result
+from naivete.markup import Safe, element
 from naivete.models import classifier_of
 from naivete.network import Network
 from naivete.table import Column, Table

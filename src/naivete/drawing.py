@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import html
 import math
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -13,10 +10,11 @@ from typing import Final
 
 from naivete.errors import ParameterError, shown
 from naivete.layout import HEIGHT, Arc, Box, Layout, Point, grid, layout
+from naivete.markup import Safe, attribute, cut, element, isolated, plain, text_width
 from naivete.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Information", "Safe", "cut", "element", "escaped", "isolated", "plain", "svg", "text_width"]
+__all__ = ["Information", "svg"]
 
 Information = Mapping[int | Arc, float]
 """Bits: of an arc under (parent, child), of a feature about the class under the feature."""
@@ -45,82 +43,6 @@ _STYLE: Final = (
     ".nv-net .nv-arc:hover{stroke:var(--c)}.nv-net .nv-arc:hover polygon{fill:var(--c)}"
     "@media (prefers-color-scheme:dark){.nv-net:root{color:#e4e8ee;background:#14181e}}"
 )
-_UNPRINTABLE: Final = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff]"
-)
-_STACKED: Final = re.compile(
-    r"((?:[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]){2})[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]+"
-)
-
-
-class Safe(str):
-    """Text that is markup already and is not escaped again."""
-
-    __slots__ = ()
-
-
-def plain(value: object) -> str:
-    """The value as text that HTML and XML can hold: what has no shape or turns the line around becomes U+FFFD.
-
-    >>> plain("a\\x00b"), plain(None), plain("")
-    ('a\\ufffdb', 'None', '(empty)')
-    """
-    text = _UNPRINTABLE.sub("\ufffd", str(value).replace("\n", " ").replace("\t", " "))
-    return _STACKED.sub(r"\1", text) if text.strip() else "(empty)" if not text else "(blank)"
-
-
-def escaped(value: object) -> Safe:
-    """The value as markup: a `Safe` as it is, anything else as inert text, also inside a quoted attribute.
-
-    >>> escaped('<a href="x">'), escaped(Safe("<b>"))
-    ('&lt;a href=&quot;x&quot;&gt;', '<b>')
-    """
-    return value if isinstance(value, Safe) else Safe(html.escape(plain(value), quote=True))
-
-
-def element(tag: str, *children: object, **attributes: object) -> Safe:
-    """An element with its children; `class_` gives class, `stroke_width` gives stroke-width, None leaves an attribute out.
-
-    >>> element("text", "a < b", x=1.0, class_="name")
-    '<text x="1" class="name">a &lt; b</text>'
-    """
-    inside = "".join(f' {k.rstrip("_").replace("_", "-")}="{_value(v)}"' for k, v in attributes.items() if v is not None)
-    return Safe(f"<{tag}{inside}>{''.join(map(escaped, children))}</{tag}>")
-
-
-def _value(value: object) -> str:
-    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else escaped(plain(value))
-
-
-def text_width(text: str, size: float) -> float:
-    """About how wide a text is, rather too wide than too narrow, in a sans-serif font of this size."""
-    return size * sum(map(_em, text))
-
-
-def _em(char: str) -> float:
-    if unicodedata.combining(char):
-        return 0.0
-    if unicodedata.east_asian_width(char) in "WF" or ord(char) > 0xFFFF:
-        return 1.25
-    if char in "mwMW@%\u2014\ufffd":
-        return 0.98
-    return 0.4 if char in "iljtfrI.,:;'|!()[] " else 0.72 if char.isupper() else 0.62
-
-
-def cut(value: object, width: float, size: float, length: int = 60) -> str:
-    """The value as text, with an ellipsis where it would be wider or longer than this.
-
-    >>> cut("temperature", 60, 13)
-    'temper…'
-    """
-    text = plain(value)[: length + 1]
-    if text_width(text, size) <= width and len(text) <= length:
-        return text
-    end, used = 0, text_width("\u2026", size)
-    while end < min(len(text), length) and used + text_width(text[end], size) <= width:
-        used += text_width(text[end], size)
-        end += 1
-    return text[:end].rstrip() + "\u2026"
 
 
 def svg(
@@ -201,10 +123,10 @@ def _document(network: Network, picture: _Picture, bits: Mapping[int | Arc, floa
         class_="nv-net",
         role="img",
         aria_label=cut(told, 900, 15),
-        viewBox=f"0 0 {_value(width)} {_value(height)}",
+        viewBox=f"0 0 {attribute(width)} {attribute(height)}",
         width=width,
         height=height,
-        style=f"max-width:100%;height:auto;--own:{_value(width)}px",
+        style=f"max-width:100%;height:auto;--own:{attribute(width)}px",
     )
 
 
@@ -228,7 +150,7 @@ def _body(
 
 
 def _at(x: float, y: float, *parts: Safe) -> Safe:
-    return element("g", *parts, transform=f"translate({_value(x)},{_value(y)})")
+    return element("g", *parts, transform=f"translate({attribute(x)},{attribute(y)})")
 
 
 def _description(network: Network, picture: _Picture) -> str:
@@ -246,7 +168,7 @@ def _header(network: Network, width: float, top: float, frame: tuple[float, floa
     if not network.features:
         return [node, _text("no features", width / 2 + own / 2 + 12, top + 23, "nv-small nv-start")]
     y = top + HEIGHT
-    stem = element("path", d=f"M{_value(width / 2)} {_value(y)}V{_value(y + 27)}", stroke_width=2.0)
+    stem = element("path", d=f"M{attribute(width / 2)} {attribute(y)}V{attribute(y + 27)}", stroke_width=2.0)
     arrow = element("g", stem, _head(width / 2, y + 34, 2.0), class_="nv-arc nv-given")
     note = _text("class \u2192 every feature", width / 2 + 14, y + 21, "nv-small nv-start")
     outline = element("rect", class_="nv-frame", x=(width - frame[0]) / 2, y=y + 34, width=frame[0], height=frame[1], rx=14.0)
@@ -282,11 +204,6 @@ def _node(network: Network, v: int, box: Box, shade: float) -> Safe:
     )
 
 
-def isolated(text: str) -> str:
-    """The text so that letters written from right to left do not move what stands around them."""
-    return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text) else text
-
-
 def _text(text: str, x: float, y: float, class_: str) -> Safe:
     return element("text", text, x=x, y=y, class_=class_)
 
@@ -311,7 +228,7 @@ def _arc(
 def _head(x: float, y: float, width: float) -> Safe:
     side, back = 2.6 + 0.7 * width, 7.5 + width
     corners = [(x, y), (x - side, y - back), (x + side, y - back)]
-    return element("polygon", points=" ".join(f"{_value(a)},{_value(b)}" for a, b in corners))
+    return element("polygon", points=" ".join(f"{attribute(a)},{attribute(b)}" for a, b in corners))
 
 
 def _path(points: Sequence[Point], labels: Sequence[Box]) -> str:
@@ -322,7 +239,7 @@ def _path(points: Sequence[Point], labels: Sequence[Box]) -> str:
 
 
 def _pair(point: Point) -> str:
-    return f"{_value(point[0])} {_value(point[1])}"
+    return f"{attribute(point[0])} {attribute(point[1])}"
 
 
 def _on_swing(a: Point, b: Point, t: float) -> Point:

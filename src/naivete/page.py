@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, groupby, islice, product
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.drawing import Safe, cut, element, escaped, isolated, plain, text_width
-from naivete.layout import spread
-from naivete.network import Network, SparseCpt
-from naivete.variables import CLASS
+from naivete.charts import line_chart
+from naivete.markup import COLOURS, Number, Safe, cut, element, escaped, figure, isolated, plain
+from naivete.network_tables import tables_html
 
 __all__ = [
     "Answer",
@@ -33,8 +31,6 @@ __all__ = [
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
 """What the page may do: show inline styles and images of its own."""
-_COLOURS: Final = ("#3b7dd8", "#d9692a", "#2b9a78", "#a657b4", "#b98a12", "#5f7f95", "#d1547f", "#7a8f2d")
-_BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-feature,#3b7dd8)) 0 100%/{}% 3px no-repeat"
 _CSS: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--paper:#fff;--muted:#5a6573;--line:#dde2e8;--wash:#f5f7f9;
 --nv-feature:#3b7dd8;--nv-class:#d9692a}
@@ -83,9 +79,6 @@ main{max-width:none;padding:0}
 nav{display:none}figure,tr,.note{break-inside:avoid}h2{break-after:avoid}figure{overflow:visible}
 figure>.nv-net,figure>.chart{min-width:0}}
 """
-
-Number = float | tuple[float, float]
-"""A value, or a value and its deviation."""
 
 
 class Answer(NamedTuple):
@@ -142,13 +135,6 @@ def note(*parts: object) -> Safe:
 def details(summary: object, *body: object) -> Safe:
     """Parts that open on a click on their summary."""
     return element("details", element("summary", summary), *(part if isinstance(part, Safe) else text(part) for part in body))
-
-
-def figure(content: Safe, caption: object = None) -> Safe:
-    """A drawing, chart or table with a caption; what is too wide for the page scrolls by itself."""
-    told = [] if caption is None else [element("figcaption", caption)]
-    label = "figure" if caption is None or isinstance(caption, Safe) else caption
-    return element("figure", content, *told, tabindex=0, role="group", aria_label=label)
 
 
 def table(
@@ -259,7 +245,7 @@ def _track(shares: Iterable[tuple[float, str, str | None]]) -> Safe:
 def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: int = 3) -> Safe:
     """Cases with their correct class, the most probable class, and all probabilities as one bar."""
     classes = list(dict.fromkeys(c for answer in answers for c in answer.probabilities))
-    colours = {c: _COLOURS[i] if i < len(_COLOURS) else "var(--muted)" for i, c in enumerate(classes)}
+    colours = {c: COLOURS[i] if i < len(COLOURS) else "var(--muted)" for i, c in enumerate(classes)}
     keys = [element("span", element("i", style=f"background:{colours[c]}"), cut(c, 200, 14), class_="key") for c in classes[:8]]
     heads = [
         "case",
@@ -287,157 +273,3 @@ def _answer(answer: Answer, colours: Mapping[object, str], top: int) -> Safe:
         said,
     ]
     return element("tr", *(element("td", cell, style="width:34%" if i == 3 else None) for i, cell in enumerate(cells)))
-
-
-def line_chart(
-    series: Mapping[object, Sequence[tuple[float, Number]]], *, x: str = "", y: str = "", caption: object = None
-) -> Safe:
-    """Lines through points (x, y) or (x, (y, deviation)), with a whisker of one deviation up and down and the name at the end.
-
-    Parameters
-    ----------
-    series : the points of every line, by its name; points that are not finite are left out.
-    x, y : what the axes show.
-    """
-    lines = {name: [p for p in map(_point, points) if all(map(math.isfinite, p))] for name, points in series.items()}
-    points = [p for own in lines.values() for p in own] or [(0.0, 0.0, 0.0)]
-    names = {name: cut(name, 150, 12) for name in lines}
-    right = 24 + max((text_width(n, 12) for n in names.values()), default=0.0)
-    across = _Axis.over([p[0] for p in points], 66.0, 700.0 - right)
-    up = _Axis.over([v for _, v, d in points for v in (v - d, v + d)], 306.0, 34.0)
-    body = [*_axes(across, up, x, y), *_drawn(lines, across, up), *_end_names(names, lines, across, up)]
-    told = "; ".join(f"{n}: " + ", ".join(f"{b:.4g} at {a:.4g}" for a, b, _ in lines[name][:20]) for name, n in names.items())
-    described = [element("title", f"{y} against {x}"), element("desc", told)]
-    label = f"{y} against {x}"
-    return figure(
-        element(
-            "svg", *described, *body, viewBox="0 0 700 354", width=700, height=354, class_="chart", role="img", aria_label=label
-        ),
-        caption,
-    )
-
-
-def _point(point: tuple[float, Number]) -> tuple[float, float, float]:
-    value, deviation = point[1] if isinstance(point[1], tuple) else (point[1], 0.0)
-    return float(point[0]), float(value), float(deviation)
-
-
-class _Axis(NamedTuple):
-    """A scale from round numbers to pixels."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    step: float
-
-    @classmethod
-    def over(cls, values: Sequence[float], start: float, end: float) -> _Axis:
-        """The axis over round numbers that holds the values."""
-        low, high = min(values), max(values)
-        if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
-            low, high = low - 0.5, high + 0.5
-        rough = (high - low) / 5
-        unit = 10.0 ** math.floor(math.log10(rough))
-        step = next((m * unit for m in (1, 2, 5) if m * unit >= rough), 10 * unit)
-        return cls(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, start, end, step)
-
-    def __call__(self, value: float) -> float:
-        return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
-
-    def ticks(self) -> list[tuple[float, str]]:
-        """Places and texts of the round numbers."""
-        count = round((self.high - self.low) / self.step)
-        values = [self.low + i * self.step for i in range(count + 1)]
-        return [(self(v), f"{0.0 if abs(v) < self.step / 1e6 else v:.6g}") for v in values]
-
-
-def _axes(across: _Axis, up: _Axis, x: str, y: str) -> Iterator[Safe]:
-    for at, told in up.ticks():
-        yield element("path", d=f"M{across.start:.1f} {at:.1f}H{across.end:.1f}", class_="axis")
-        yield element("text", told, x=across.start - 8, y=at + 4, text_anchor="end", class_="tick")
-    for at, told in across.ticks():
-        yield element("text", told, x=at, y=up.start + 20, text_anchor="middle", class_="tick")
-    yield element("text", x, x=(across.start + across.end) / 2, y=up.start + 40, text_anchor="middle")
-    yield element("text", y, x=8.0, y=12.0, text_anchor="start")
-
-
-def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across: _Axis, up: _Axis) -> Iterator[Safe]:
-    for i, points in enumerate(lines.values()):
-        colour, dash = _COLOURS[i % len(_COLOURS)], "6 4" if i >= len(_COLOURS) else None
-        way = "L".join(f"{across(a):.1f} {up(b):.1f}" for a, b, _ in points)
-        marks = [element("circle", cx=across(a), cy=up(b), r=3.4, fill=colour, stroke="none") for a, b, _ in points]
-        ends = "".join(f"M{across(a):.1f} {up(b - d):.1f}V{up(b + d):.1f}" for a, b, d in points if d)
-        whiskers = [element("path", d=ends, stroke_opacity=0.5)] if ends else []
-        line = [element("path", d=f"M{way}", stroke_dasharray=dash)] if points else []
-        yield element("g", *whiskers, *line, *marks, fill="none", stroke=colour, stroke_width=2)
-
-
-def _end_names(
-    names: Mapping[object, str], lines: Mapping[object, Sequence[tuple[float, float, float]]], across: _Axis, up: _Axis
-) -> Iterator[Safe]:
-    """The name of every line beside its last point, moved apart where they would touch."""
-    ends = sorted((up(points[-1][1]), i, name) for i, (name, points) in enumerate(lines.items()) if points)
-    places = spread([at for at, _, _ in ends], [1.0] * len(ends), [15.0] * (len(ends) - 1), 16.0, 316.0) if ends else []
-    for (_, i, name), at in zip(ends, places, strict=True):
-        yield element("circle", cx=across.end + 12, cy=at, r=3.4, fill=_COLOURS[i % len(_COLOURS)])
-        yield element("text", names[name], x=across.end + 20, y=at + 4)
-
-
-def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: int = 40) -> Safe:
-    """P(v | parents) as an HTML table: a row for every state, a column for every configuration of the parents and the class.
-
-    Works inside and outside a page. What is beyond `max_columns` and `max_states` is left out, and a line below says so.
-    """
-    others = [m for m in network.family(v) if m != v]
-    columns = list(islice(_columns(network, v, others), max_columns))
-    states = network.variables[v].labels[:max_states]
-    cpt = network.cpts[v]
-    total = (
-        (len(cpt.rows) + 1) * cpt.rows.shape[2] if isinstance(cpt, SparseCpt) else cpt.size // max(1, network.variables[v].card)
-    )
-    heads = [_head_row(network, m, [labels[: i + 1] for labels, _ in columns]) for i, m in enumerate(others)]
-    rows = [
-        element(
-            "tr", element("th", cut(state, 200, 14), scope="row", title=plain(state)), *(_probability(p[i]) for _, p in columns)
-        )
-        for i, state in enumerate(states)
-    ]
-    left_out = [("columns", len(columns), total), ("states", len(states), network.variables[v].card)]
-    cuts = [f"{shown:,} of {full:,} {what} are shown" for what, shown, full in left_out if shown < full]
-    given = ", ".join(isolated(cut(network.name(m), 160, 14)) for m in others)
-    name = isolated(cut(network.name(v), 300, 14))
-    caption = "; ".join([f"P({name} | {given})" if given else f"P({name})", *cuts])
-    return element("table", element("caption", caption), element("thead", *heads), element("tbody", *rows), class_="cpt")
-
-
-def _columns(network: Network, v: int, others: Sequence[int]) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
-    """The labels of the other members and the probabilities of v, column by column."""
-    cpt, labels = network.cpts[v], {m: network.variables[m].labels for m in others}
-    if not isinstance(cpt, SparseCpt):
-        table = np.moveaxis(cpt, network.family(v).index(v), -1)
-        for codes in product(*(range(len(labels[m])) for m in others)):
-            yield tuple(labels[m][c] for m, c in zip(others, codes, strict=True)), table[codes]
-        return
-    default = (("any other",) * len(cpt.parents), cpt.default)
-    known = (
-        (tuple(labels[p][c] for p, c in zip(cpt.parents, codes, strict=True)), rows)
-        for codes, rows in zip(cpt.configurations, cpt.rows, strict=True)
-    )
-    for names, rows in chain(known, [default]):
-        for c in range(rows.shape[1]):
-            yield (*names, labels[CLASS][c]) if CLASS in labels else names, rows[:, c]
-
-
-def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> Safe:
-    groups = [(key[-1], len(list(same))) for key, same in groupby(prefixes)]
-    first = element("th", cut(network.name(m), 160, 14), scope="row", title=plain(network.name(m)))
-    cells = [
-        element("th", cut(label, 46 + 80 * span, 14), colspan=span, scope="colgroup", title=plain(label))
-        for label, span in groups
-    ]
-    return element("tr", first, *cells)
-
-
-def _probability(p: float) -> Safe:
-    return element("td", f"{p:.3f}", style=_BAR.format(f"{100 * p:.1f}"), class_="num")

@@ -53,7 +53,7 @@ class Column:
         """
         if self.states is None:
             return self.values
-        return np.array([*self.states, None], object)[self.values]
+        return np.asarray(np.array([*self.states, None], object)[self.values])
 
     def take(self, rows: NDArray[Any] | slice) -> Column:
         """The column with these rows only."""

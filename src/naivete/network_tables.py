@@ -1,0 +1,77 @@
+"""The conditional tables of a network as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain, groupby, islice, product
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.markup import Safe, cut, element, isolated, plain
+from naivete.network import Network, SparseCpt
+from naivete.variables import CLASS
+
+__all__ = ["tables_html"]
+
+_BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-feature,#3b7dd8)) 0 100%/{}% 3px no-repeat"
+
+
+def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: int = 40) -> Safe:
+    """P(v | parents) as an HTML table: a row for every state, a column for every configuration of the parents and the class.
+
+    Works inside and outside a page. What is beyond `max_columns` and `max_states` is left out, and a line below says so.
+    """
+    others = [m for m in network.family(v) if m != v]
+    columns = list(islice(_columns(network, v, others), max_columns))
+    states = network.variables[v].labels[:max_states]
+    cpt = network.cpts[v]
+    total = (
+        (len(cpt.rows) + 1) * cpt.rows.shape[2] if isinstance(cpt, SparseCpt) else cpt.size // max(1, network.variables[v].card)
+    )
+    heads = [_head_row(network, m, [labels[: i + 1] for labels, _ in columns]) for i, m in enumerate(others)]
+    rows = [
+        element(
+            "tr", element("th", cut(state, 200, 14), scope="row", title=plain(state)), *(_probability(p[i]) for _, p in columns)
+        )
+        for i, state in enumerate(states)
+    ]
+    left_out = [("columns", len(columns), total), ("states", len(states), network.variables[v].card)]
+    cuts = [f"{shown:,} of {full:,} {what} are shown" for what, shown, full in left_out if shown < full]
+    given = ", ".join(isolated(cut(network.name(m), 160, 14)) for m in others)
+    name = isolated(cut(network.name(v), 300, 14))
+    caption = "; ".join([f"P({name} | {given})" if given else f"P({name})", *cuts])
+    return element("table", element("caption", caption), element("thead", *heads), element("tbody", *rows), class_="cpt")
+
+
+def _columns(network: Network, v: int, others: Sequence[int]) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
+    """The labels of the other members and the probabilities of v, column by column."""
+    cpt, labels = network.cpts[v], {m: network.variables[m].labels for m in others}
+    if not isinstance(cpt, SparseCpt):
+        table = np.moveaxis(cpt, network.family(v).index(v), -1)
+        for codes in product(*(range(len(labels[m])) for m in others)):
+            yield tuple(labels[m][c] for m, c in zip(others, codes, strict=True)), table[codes]
+        return
+    default = (("any other",) * len(cpt.parents), cpt.default)
+    known = (
+        (tuple(labels[p][c] for p, c in zip(cpt.parents, codes, strict=True)), rows)
+        for codes, rows in zip(cpt.configurations, cpt.rows, strict=True)
+    )
+    for names, rows in chain(known, [default]):
+        for c in range(rows.shape[1]):
+            yield (*names, labels[CLASS][c]) if CLASS in labels else names, rows[:, c]
+
+
+def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> Safe:
+    groups = [(key[-1], len(list(same))) for key, same in groupby(prefixes)]
+    first = element("th", cut(network.name(m), 160, 14), scope="row", title=plain(network.name(m)))
+    cells = [
+        element("th", cut(label, 46 + 80 * span, 14), colspan=span, scope="colgroup", title=plain(label))
+        for label, span in groups
+    ]
+    return element("tr", first, *cells)
+
+
+def _probability(p: float) -> Safe:
+    return element("td", f"{p:.3f}", style=_BAR.format(f"{100 * p:.1f}"), class_="num")
