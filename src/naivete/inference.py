@@ -72,10 +72,15 @@ class Predictor:
         return joint
 
     def add_marginalised(self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_]) -> None:
-        """Add what the families with missing members contribute, row by row, the missing members summed out."""
-        if gaps.any():
-            for pattern, rows in _patterns(codes, np.flatnonzero(gaps).tolist()):
-                self._marginalise(joint, codes, pattern, rows)
+        """Add what the families with missing members contribute, row by row, the missing members summed out.
+
+        A missing feature that is nobody's parent sums to one, so that only rows which miss a parent have anything to add.
+        """
+        inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
+        if inner:
+            rows = np.flatnonzero(np.logical_or.reduce([_missing(codes[x]) for x in inner]))
+            for pattern, own in _patterns([c[rows] for c in codes], np.flatnonzero(gaps).tolist()):
+                self._marginalise(joint, codes, pattern, rows[own])
 
     def posterior(self, codes: Codes, gaps: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
         """P(class | row), and the rows that have probability zero in every class.
@@ -229,15 +234,13 @@ def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
 
 def _patterns(codes: Codes, gaps: list[int]) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:
     """The rows that miss exactly the same values, for each set of missing values."""
-    missing = np.stack([_missing(codes[x]) for x in gaps], axis=1)
-    rows = np.flatnonzero(missing.any(axis=1))
-    packed = np.packbits(missing[rows], axis=1)
+    packed = np.packbits(np.stack([_missing(codes[x]) for x in gaps], axis=1), axis=1)
     kinds, kind_of = np.unique(packed, axis=0, return_inverse=True)
     order = np.argsort(kind_of.ravel(), kind="stable")
     bounds = np.searchsorted(kind_of.ravel()[order], np.arange(len(kinds) + 1))
     for kind, start, stop in zip(kinds, bounds[:-1], bounds[1:], strict=True):
         flags = np.unpackbits(kind, count=len(gaps)).astype(bool)
-        yield frozenset(np.array(gaps)[flags].tolist()), rows[order[start:stop]]
+        yield frozenset(np.array(gaps)[flags].tolist()), order[start:stop]
 
 
 def _summed_out(factors: list[Factor], h: int) -> Factor:

@@ -64,9 +64,17 @@ def spread(function: Callable[[Task], Result], tasks: Sequence[Task], work: floa
     results: list[Any] = [None] * len(tasks)
     waiting = iter(range(len(tasks)))  # next() of it is atomic
 
+    failed = threading.Event()
+
     def help_out() -> None:
         for at in waiting:
-            results[at] = function(tasks[at])
+            if failed.is_set():
+                return
+            try:
+                results[at] = function(tasks[at])
+            except BaseException:
+                failed.set()
+                raise
 
     helpers = [_pool(threads()).submit(help_out) for _ in range(workers - 1)]
     try:
