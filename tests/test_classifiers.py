@@ -32,7 +32,7 @@ from naivete import _kernels
 from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
 from naivete.discretization import EqualFrequency, EqualWidth
 from naivete.encoding import Encoder
-from naivete.errors import DataError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
+from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
 from naivete.frames import table_of
 from naivete.table import Table
 from tests.oracles import identical, many_threads
@@ -410,3 +410,17 @@ def test_every_method_of_an_unfitted_classifier_says_so(classifier: NetworkClass
         getattr(clone(classifier), method)([["a"]])
     assert isinstance(error.value, NaiveteError)
     assert isinstance(error.value, SklearnNotFitted)
+
+
+def test_one_number_is_the_weight_of_every_row() -> None:
+    X, y = data()
+    assert same(KDB().fit(X, y, 2.0), KDB().fit(X, y, np.full(len(y), 2.0)))
+
+
+def test_what_cannot_be_made_an_array_is_refused_by_our_own_error() -> None:
+    class Broken:
+        def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+            raise TypeError("not today")
+
+    with pytest.raises(DataTypeError, match="not today"):
+        NaiveBayes().fit(Broken(), [0, 1])

@@ -180,6 +180,7 @@ def test_numbers_outside_the_training_range_are_in_the_end_intervals() -> None:
     variable = Variable("x0", cuts=(0.0, 1.0))
     assert codes_of([[-1e300], [0.0], [0.5], [1.0], [1e300], [np.nan]], variable) == [[0, 0, 1, 1, 2, 255]]
     assert codes_of(np.array([[5], [-5]], np.int8), variable) == [[2, 0]]
+    assert codes_of(np.array([[5], [0]], np.uint8), variable) == [[2, 0]]
     with pytest.raises(DataError, match="'high' is not a number"):
         codes_of([["high"]], variable)
 

@@ -17,6 +17,8 @@ def test_columns_give_their_values() -> None:
     assert list(WORDS) == ["b", None, "a"]
     assert list(NUMBERS) == [1.5, None, 2.0]
     assert list(Column("flag", np.array([True, False]))) == [True, False]
+    assert WORDS.to_numpy().tolist() == ["b", None, "a"]
+    assert NUMBERS.to_numpy() is NUMBERS.values
     assert (len(WORDS), list(WORDS.take(slice(1, 3)))) == (3, [None, "a"])
 
 

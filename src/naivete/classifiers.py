@@ -296,7 +296,9 @@ def _weight(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
     if not weight.any():
         raise DataError("sample_weight is zero in every row; there is nothing to learn from")
     if weight.max() > np.finfo(np.float64).max / rows:
-        raise DataError(f"sample_weight, row {int(weight.argmax()) + 1}: {weight.max()} is too large for sums; scale the weights down")
+        raise DataError(
+            f"sample_weight, row {int(weight.argmax()) + 1}: {weight.max()} is too large for sums; scale the weights down"
+        )
     return weight
 
 

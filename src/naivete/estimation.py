@@ -185,7 +185,8 @@ def _cpt(
     n, axis = table.astype(np.float64), members.index(v)
     own = prior if members[-1] == CLASS and v != CLASS else np.ones(1)
     if isinstance(how, Backoff):
-        weakest = sorted(reversed(parents), key=lambda p: p == CLASS)  # the class is the last parent to go
+        features = [p for p in reversed(parents) if p != CLASS]
+        weakest = [*features, *(p for p in parents if p == CLASS)]  # the class is the last parent to go
         return backed_off(n, axis, [members.index(p) for p in weakest], how.m)
     others = tuple(a for a in range(n.ndim) if a != axis)
     return how(n, axis, Context(normalised(n.sum(axis=others, keepdims=True), axis), own, total))

@@ -38,11 +38,15 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     weights, relevant = dependence(counts), relevance(counts)
     if root is None:
         root = max(telling, key=lambda x: relevant[x])
-    elif not isinstance(root, (int, np.integer)) or isinstance(root, bool) or root not in counts.features:
+    elif not _is_feature(root, counts.features):
         raise ParameterError(f"root={shown(root)}: there are {len(counts.features)} features, the first is 0")
     parent = spanning_tree(weights, root, [x for x in telling if x != root])
     structure = {x: (parent.get(x, root), CLASS) if x != root else (CLASS,) for x in counts.features}
     return estimate(counts, {CLASS: (), **structure}, smoothing, prior=prior)
+
+
+def _is_feature(root: object, features: range) -> bool:
+    return isinstance(root, (int, np.integer)) and not isinstance(root, bool) and root in features
 
 
 def spanning_tree(weights: NDArray[np.float64], root: int, others: Sequence[int]) -> dict[int, int]:
