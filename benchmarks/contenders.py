@@ -133,13 +133,18 @@ WEKA = {
 WEKA_CELLS = 40e6
 
 
-def weka_command(model: str, train: Path, test: Path, repeat: int, patience: float) -> list[str]:
-    """The command that times one of Weka's classifiers on two ARFF files and prints JSON."""
+def weka_command(model: str, train: Path, test: Path) -> list[str]:
+    """Weka's own command line: it learns from one ARFF file, is tested on both, and prints how long that took."""
     java, jar = shutil.which("java"), weka_jar()
     assert java is not None
     assert jar is not None
-    source = Path(__file__).with_name("WekaJob.java")
-    return [java, "-Xmx8g", "-cp", str(jar), str(source), *WEKA[model], str(train), str(test), str(repeat), str(patience)]
+    name, options = WEKA[model]
+    return [java, "-Xmx8g", "-cp", str(jar), name, "-t", str(train), "-T", str(test), *options.split()]
+
+
+def weka_said(text: str, marker: str) -> float:
+    """The number that follows a marker in what Weka printed."""
+    return float(text.split(marker, 1)[1].split()[0])
 
 
 def weka_jar() -> Path | None:
@@ -175,7 +180,7 @@ def interpreter(library: str) -> str | None:
     """The Python that has the library, None where none is found."""
     module = {OURS: "naivete", "scikit-learn": "sklearn", "pyAgrum": "pyagrum", "pgmpy": "pgmpy"}.get(library)
     if library == "Weka":
-        return sys.executable if weka_jar() and shutil.which("java") and shutil.which("javac") else None
+        return sys.executable if weka_jar() and shutil.which("java") else None
     assert module is not None
     other = os.environ.get("NAIVETE_PGMPY_PYTHON") if library == "pgmpy" else None
     if other:

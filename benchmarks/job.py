@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -83,13 +84,29 @@ def in_weka(job: dict[str, Any], data: workloads.Workload) -> Answer:
         train, test = Path(folder, "train.arff"), Path(folder, "test.arff")
         contenders.write_arff(train, data.X[:rows], data.y[:rows], data.states, data.classes)
         contenders.write_arff(test, data.X_test[:tests], data.y_test[:tests], data.states, data.classes)
-        command = contenders.weka_command(job["model"], train, test, job["repeat"], measuring.PATIENCE)
-        return {
-            "rows": len(data.X),
-            "fitted_rows": rows,
-            "predicted_rows": tests,
-            **measuring.answer_of(command, job["timeout"]),
-        }
+        command = contenders.weka_command(job["model"], train, test)
+        try:
+            said = subprocess.run(command, capture_output=True, text=True, timeout=job["timeout"], check=True).stdout
+        except subprocess.TimeoutExpired:
+            return {"failed": f"over {job['timeout']:.0f} s"}
+        except subprocess.CalledProcessError as error:
+            return {"failed": (error.stderr.strip().splitlines() or ["no reason given"])[0]}
+    tested = said.split("Error on test data", 1)[1]
+    return {
+        "rows": len(data.X),
+        "fitted_rows": rows,
+        "predicted_rows": tests,
+        "fit_s": max(contenders.weka_said(said, "Time taken to build model:"), 0.005),
+        "predict_s": predicted_seconds(said, tests),
+        "accuracy": contenders.weka_said(tested, "Correctly Classified Instances") / tests,
+    }
+
+
+def predicted_seconds(said: str, tests: int) -> float:
+    """How long Weka would take for the test rows: by the row as long as for its training rows."""
+    marker = "Time taken to test model on training data:"
+    trained = contenders.weka_said(said, "Total Number of Instances")
+    return max(contenders.weka_said(said, marker), 0.005) * tests / trained
 
 
 def pairs(job: dict[str, Any]) -> Answer:

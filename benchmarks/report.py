@@ -80,12 +80,12 @@ def _line(r: Record) -> list[str]:
     return [
         name,
         shown(r["fit_s"]),
-        shown(r["first_fit_s"]),
+        shown(r.get("first_fit_s")),
         *map(shown, mib),
         shown(r.get("passes")),
         shown(r["predicted_rows"] / r["predict_s"]),
         f"{r['accuracy']:.4f}",
-        f"{r['log_loss']:.4f}",
+        f"{r['log_loss']:.4f}" if "log_loss" in r else "-",
         "" if part == 1 else f"fitted on {r['fitted_rows']:,} rows",
     ]
 

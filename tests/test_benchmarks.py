@@ -1,7 +1,6 @@
 """The benchmarks run: a tiny workload, one job of ours and one peer, and the tables that come out."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -84,4 +83,3 @@ def test_a_slow_peer_is_compared_by_the_row():
 
 def test_what_slopes_ask_is_measured():
     assert {size for size, _ in demands.SLOPES} <= set(runs.SIZES)
-    assert Path(contenders.__file__).with_name("WekaJob.java").exists()

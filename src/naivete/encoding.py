@@ -144,6 +144,8 @@ def _ordered(states: Any) -> tuple[State, ...]:
 
 
 def _warn_empty(column: Column) -> None:
+    if column.states is None and column.values.dtype.kind != "f":
+        return
     known = column.values >= 0 if column.states is not None else column.values == column.values
     if len(known) and not known.any():
         warnings.warn(

@@ -89,7 +89,8 @@ class Predictor:
         gets the prior itself.
         """
         joint = self.joint(codes, gaps)
-        impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if len(joint) else np.empty(0, np.int64)
+        certain = len(joint) and joint.min() == -np.inf
+        impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if certain else np.empty(0, np.int64)
         if len(impossible):
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
