@@ -131,7 +131,7 @@ READERS: dict[str, Reader] = {
     "arff": Reader(lambda: ARFF, ".arff", read_arff),
     "csv": Reader(lambda: CSV, ".csv", read_csv),
     "parquet": Reader(parquet_corpus, ".parquet", read_parquet),
-    "model": Reader(fuzz_model.corpus, ".nvt", fuzz_model.read, fuzz_model.mutant),
+    "model": Reader(fuzz_model.corpus, ".nvt", fuzz_model.load, fuzz_model.mutant),
 }
 
 

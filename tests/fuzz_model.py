@@ -84,13 +84,17 @@ def corpus() -> list[bytes]:
     return [model_bytes(sample()), model_bytes(model_of(fitted)), model_bytes(Model("majority", {}, coin, {})), *golden]
 
 
-def read(path: Path) -> None:
+def read(path: Path) -> Model:
     """Read the file as it is and, where it is refused, once more with a checksum that fits."""
     try:
-        model = read_model(path)
+        return read_model(path)
     except ModelFileError:
-        model = model_from_bytes(sealed(Path(path).read_bytes()[:-32]))
-    classifier_of(model, str(path))
+        return model_from_bytes(sealed(Path(path).read_bytes()[:-32]))
+
+
+def load(path: Path) -> None:
+    """Read the file, down to the classifier that it describes."""
+    classifier_of(read(path), str(path))
 
 
 def sealed(data: bytes) -> bytes:

@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
 from sklearn.utils.validation import check_array
 
+from naivete import _kernels
 from naivete.cases import Block, MemoryCases
 from naivete.counts import BUDGET, Counts
 from naivete.encoding import Encoder, encode, narrowest
@@ -391,7 +392,7 @@ def _small_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The classes and codes of whole numbers that lie close together, without sorting."""
     low = int(values.min())
     offset = values if low == 0 else values.astype(np.int64) - low
-    present = np.flatnonzero(np.bincount(offset))
+    present = np.flatnonzero(_kernels.seen([offset])[0] if offset.dtype == np.uint8 else np.bincount(offset))
     code_of = np.zeros(int(present[-1]) + 1, narrowest(len(present)))
     code_of[present] = np.arange(len(present))
     dense = len(present) == len(code_of) and offset.dtype == code_of.dtype

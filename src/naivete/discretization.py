@@ -68,7 +68,7 @@ def _best_split(below: Numbers) -> int | None:
 def _weighted_entropy(table: Numbers) -> Numbers:
     """Weight times class entropy in bits, over the last axis."""
     total = table.sum(axis=-1)
-    return np.subtract(_xlogx(total), _xlogx(table).sum(axis=-1))
+    return np.asarray(_xlogx(total) - _xlogx(table).sum(axis=-1))
 
 
 def _xlogx(x: Numbers) -> Numbers:

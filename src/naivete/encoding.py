@@ -318,6 +318,9 @@ def _are_codes(seen: tuple[State, ...], variable: Variable) -> bool:
 
 def _numeric_states(values: NDArray[Any], variable: Variable) -> tuple[NDArray[Any], NDArray[np.bool_] | None, NDArray[np.bool_]]:
     """Positions of numbers or booleans among the states; a boolean is not a number, 1 and 1.0 are one."""
+    if values.dtype == np.uint8 and len(values) > 256:
+        codes, _, wrong = _numeric_states(np.arange(256, dtype=np.uint8), variable)
+        return codes[values], None, wrong[values]
     missing = np.isnan(values) if values.dtype.kind == "f" else None
     boolean = values.dtype.kind == "b"
     usable = [(s, code) for code, s in enumerate(variable.states) if not isinstance(s, str) and isinstance(s, bool) == boolean]

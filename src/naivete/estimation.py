@@ -48,7 +48,7 @@ class Lidstone:
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:  # noqa: ARG002
         """P(x | parents); uniform where nothing is known and nothing is added."""
-        return normalised(n + self.alpha, axis)
+        return normalised(n + self.alpha, axis, fresh=True)
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
             cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
         else:
             cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members))
-    return Network(counts.variables, structure, cpts)
+    return Network(counts.variables, structure, cpts, check=False)
 
 
 def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
@@ -182,14 +182,18 @@ def _cpt(
 ) -> Cpt:
     if isinstance(table, SparseTable):
         return _sparse_cpt(table, v, parents, how, prior, total, cards[members.index(v)])
-    n, axis = table.astype(np.float64), members.index(v)
+    axis = members.index(v)
     own = prior if members[-1] == CLASS and v != CLASS else np.ones(1)
     if isinstance(how, Backoff):
         features = [p for p in reversed(parents) if p != CLASS]
         weakest = [*features, *(p for p in parents if p == CLASS)]  # the class is the last parent to go
-        return backed_off(n, axis, [members.index(p) for p in weakest], how.m)
-    others = tuple(a for a in range(n.ndim) if a != axis)
-    return how(n, axis, Context(normalised(n.sum(axis=others, keepdims=True), axis), own, total))
+        return backed_off(table, axis, [members.index(p) for p in weakest], how.m)
+    return how(table, axis, Context(_marginal(table, axis) if isinstance(how, MEstimate) else own, own, total))
+
+
+def _marginal(n: NDArray[Any], axis: int) -> Numbers:
+    """P(x) of a table, broadcast over its other axes."""
+    return normalised(n.sum(axis=tuple(a for a in range(n.ndim) if a != axis), keepdims=True), axis)
 
 
 def backed_off(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
@@ -197,7 +201,7 @@ def backed_off(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbe
     if weakest:
         shorter = backed_off(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
     else:
-        shorter = np.full_like(n, 1 / n.shape[axis])
+        shorter = np.full(n.shape, 1 / n.shape[axis])
     return blended(n, m, shorter, axis)
 
 
@@ -226,7 +230,7 @@ def _sparse_cpt(
     configurations, n, members = grouped_counts(table, x, parents, card)
     if isinstance(how, Backoff):
         return _sparse_backoff(n, configurations, members, [p for p in parents if p != CLASS], how.m)
-    context = Context(normalised(n.sum(axis=(0, 2), keepdims=True), 1), prior, total)
+    context = Context(_marginal(n, 1), prior, total)
     nothing = np.zeros((1, *n.shape[1:]))
     return SparseCpt(configurations, how(n, 1, context), how(nothing, 1, context)[0], members)
 
@@ -248,15 +252,15 @@ def _sparse_backoff(
     return SparseCpt(configurations, blended(n, m, shorter.rows[row_of], 1), shorter, members)
 
 
-def normalised(n: Numbers, axis: int) -> Numbers:
-    """Made to sum to one along the axis; uniform where everything is zero."""
+def normalised(n: NDArray[Any], axis: int, *, fresh: bool = False) -> Numbers:
+    """Made to sum to one along the axis, in place where the array is `fresh`; uniform where everything is zero."""
     total = n.sum(axis=axis, keepdims=True)
     if total.min(initial=1.0) > 0:
-        return np.asarray(n / total)
+        return np.asarray(np.divide(n, total, out=n if fresh and n.dtype == np.float64 else None))
     return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])
 
 
 def blended(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
     """(n + m base) / (N + m) along the axis; the base itself where nothing was counted."""
-    mixed = normalised(n + m * base, axis)
+    mixed = normalised(n + m * base, axis, fresh=True)
     return mixed if m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, base)

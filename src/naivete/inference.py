@@ -63,6 +63,10 @@ class Predictor:
     def _sparse(self) -> list[int]:
         return [x for x in self.network.features if isinstance(self.network.cpts[x], SparseCpt)]
 
+    @cached_property
+    def _telling(self) -> list[int]:
+        return [x for x in self.network.features if self.network.variables[x].card > 1]
+
     def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
         """log P(row, class), -inf where impossible; `gaps` says which features have missing values.  # (row, class)"""
         joint = _kernels.gather(codes, *self._dense, self.classes)
@@ -86,7 +90,7 @@ class Predictor:
         """P(class | row), and the rows that have probability zero in every class.
 
         Those are answered by the prior of the classes with the fewest impossible factors. A row without a single known value
-        gets the prior itself.
+        gets the prior itself; a feature of a single state tells nothing.
         """
         joint = self.joint(codes, gaps)
         certain = len(joint) and joint.min() == -np.inf
@@ -94,8 +98,9 @@ class Predictor:
         if len(impossible):
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
-        if gaps.all() and not self.network.parents[CLASS]:
-            result[np.logical_and.reduce([_missing(c) for c in codes])] = np.asarray(self.network.cpts[CLASS])
+        if gaps[self._telling].all() and not self.network.parents[CLASS]:
+            silent = np.logical_and.reduce([_missing(codes[x]) for x in self._telling], axis=0)
+            result[np.broadcast_to(silent, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
     def _add_sparse(self, joint: Numbers, codes: Codes, x: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -104,19 +104,24 @@ class Network:
     variables : the variables, the class last.
     parents : the parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
     cpts : P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
+    check : whether the tables are looked at: `estimate` makes them right, everybody else is checked.
     """
 
     variables: Variables
     parents: Structure
     cpts: Mapping[int, Cpt]
+    check: InitVar[bool] = True
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, check: bool) -> None:
         object.__setattr__(self, "parents", MappingProxyType({v: tuple(p) for v, p in self.parents.items()}))
         object.__setattr__(self, "cpts", MappingProxyType(dict(self.cpts)))
         check_unique([v.name for v in self.variables], "network")
         _check_structure(self.variables, self.parents)
-        for v in self.parents:
+        for v in self.parents if check else ():
             _check_cpt(self, v)
+        for cpt in self.cpts.values():
+            if isinstance(cpt, np.ndarray):
+                cpt.setflags(write=False)
 
     @property
     def features(self) -> range:
@@ -219,7 +224,6 @@ def _check_cpt(network: Network, v: int) -> None:
         return
     if cpt.shape != shape:
         raise DataError(f"{where} has shape {cpt.shape} where its family has {shape}")
-    cpt.setflags(write=False)
     _check_sums(cpt, members.index(v), where)
 
 
