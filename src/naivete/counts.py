@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete.cases.base import Block, Cases, Parts, added, combined, limbs, summed
 from naivete.errors import ResourceError, shown
-from naivete.pairs import Group, Pairs, PlaneBlock, groups, plane_block, plane_pairs
+from naivete.pairs import Group, Pairs, PlaneBlock, groups, plane_block, plane_margins, plane_pairs
 from naivete.variables import CLASS, Family, Variables, family
 
 __all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
@@ -123,14 +123,19 @@ class Counts:
         cards = self.cards([*self.features, CLASS])
         narrow = groups(self.features, cards, self.cases.gaps)
         wide = self._wide_batches({x for group in narrow for x in group.features})
-        families = [*([] if self._margins else self._margin_families), *(wide[0] if wide else [])]
+        planes = {family(x, CLASS) for group in narrow for x in group.features}
+        margins = [] if self._margins else [f for f in self._margin_families if f not in planes]
+        families = [*margins, *(wide[0] if wide else [])]
         self._check_budget({f: math.prod(self.cards(f)) for f in families})
         layout = _kernels.Layout(tuple(families), cards)
         self.passes += max(1, len(wide))
         blocks = list(self.cases.map(partial(_planes_and_tables, grouped=narrow, layout=layout)))
         tables = self._unpacked(combined(summed(parts for _, parts in blocks)), layout)
+        packed = [block for block, _ in blocks]
         self._kept |= {f: table for f, table in tables.items() if len(f) < 3}
-        return self._panels(narrow, [planes for planes, _ in blocks], wide, tables)
+        if narrow and not self._margins:
+            self._kept |= {family(x, CLASS): table for x, table in plane_margins(packed, narrow).items()}
+        return self._panels(narrow, packed, wide, tables)
 
     def _panels(
         self, narrow: list[Group], blocks: list[PlaneBlock], wide: list[list[Family]], tables: dict[Family, NDArray[Any]]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete.cases.base import Block, Parts, combined, limbs, summed
 
-__all__ = ["PLANE_STATES", "Pairs", "PlaneBlock", "plane_block", "plane_pairs"]
+__all__ = ["PLANE_STATES", "Pairs", "PlaneBlock", "plane_block", "plane_margins", "plane_pairs"]
 
 PLANE_STATES = 9
 """Up to this many states a feature is counted by bit planes, whose cost grows with the product of the states of a pair."""
@@ -94,6 +94,27 @@ def plane_block(block: Block, grouped: Sequence[Group], classes: int) -> PlaneBl
             if len(rows):
                 found.append((q, bit, pack(block.take(rows))))
     return found
+
+
+def plane_margins(blocks: Sequence[PlaneBlock], grouped: Sequence[Group]) -> dict[int, NDArray[Any]]:
+    """The tables of the grouped features with the class, from the planes of all blocks.  # feature: (state, class)"""
+    margins = _total(blocks, _kernels.margins)  # (class, plane)
+    classes = _total(blocks, lambda planes: planes.counts)  # (class,)
+    found: dict[int, NDArray[Any]] = {}
+    for group in grouped:
+        planes = group.planes(slice(0, len(group.features)))
+        tables = combined({q: _with_first(margins[q][:, planes], classes[q], group) for q in margins})
+        found |= dict(zip(group.features, tables, strict=True))
+    return found
+
+
+def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:
+    """The counts of all states: the first is what the others leave of the known rows.  # (feature, state, class)"""
+    planes = margins.reshape(len(classes), -1, group.width)
+    others = planes[:, :, : group.card - 1]
+    known = planes[:, :, -1] if group.gaps else classes[:, None]
+    first = known - others.sum(axis=2)
+    return np.ascontiguousarray(np.concatenate([first[:, :, None], others], axis=2).transpose(1, 2, 0))
 
 
 def plane_pairs(blocks: Sequence[PlaneBlock], grouped: Sequence[Group]) -> Iterator[Pairs]:
