@@ -283,9 +283,9 @@ def test_equal_columns_are_told_apart_by_position(classifier: NetworkClassifier)
 
 PARTS_OF_FIT = [
     "table_of",
-    "_label_values",
-    "_weight",
-    "_classes",
+    "label_values",
+    "weights",
+    "classes_of",
     "encode",
     "Counts",
     "relevance",

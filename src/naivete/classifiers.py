@@ -13,16 +13,14 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
 from sklearn.utils.validation import check_array
 
-from naivete import _kernels
 from naivete.cases import Block, MemoryCases
 from naivete.counts import BUDGET, Counts
-from naivete.encoding import Encoder, encode, narrowest
+from naivete.encoding import Encoder, encode
 from naivete.errors import (
     DataError,
     DataTypeError,
     ImpossibleEvidenceWarning,
     NaiveteError,
-    NaiveteWarning,
     ParameterError,
     shown,
 )
@@ -30,6 +28,7 @@ from naivete.estimation import smoothing_of
 from naivete.frames import as_array, is_frame, table_of
 from naivete.inference import Predictor, largest
 from naivete.information import arc_information, relevance
+from naivete.labels import class_name, classes_of, label_values, usable, weights
 from naivete.learners import kdb, lookup, majority, naive, tan
 from naivete.network import Network
 from naivete.table import Table
@@ -107,15 +106,15 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if is_frame(X) and all(isinstance(n, str) for n in table.names)
             else {}
         )
-        table, values, weight = _usable(
+        table, values, weight = usable(
             table,
-            _label_values(y, len(table)),
-            _weight(table.weight if sample_weight is None else sample_weight, len(table)),
+            label_values(y, len(table)),
+            weights(table.weight if sample_weight is None else sample_weight, len(table)),
             encoder.unlabelled,
         )
-        classes, labels = _classes(values)
+        classes, labels = classes_of(values)
         features = encoder.schema(table, labels, len(classes), weight)
-        target = Variable(_free_name(table.names), tuple(classes.tolist()))
+        target = Variable(class_name(y, table.names), tuple(classes.tolist()))
         encoded = encode(table, features, unseen=encoder.unseen)
         block = Block((*encoded.codes, labels), weight)
         counts = Counts(MemoryCases((*features, target), block, encoded.gaps), budget=self.budget)
@@ -268,148 +267,6 @@ def _check_size(table: Table) -> None:
         raise DataError(f"{table.source}: found 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required")
     if not table.columns:
         raise DataError(f"{table.source}: found 0 feature(s) (shape=({len(table)}, 0)) while a minimum of 1 is required")
-
-
-def _free_name(names: Sequence[Name]) -> str:
-    """A name for the class that no feature has."""
-    name = "class"
-    while name in names:
-        name += "_"
-    return name
-
-
-def _weight(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
-    if sample_weight is None:
-        return None
-    try:
-        weight = np.array(sample_weight, np.float64)
-    except (TypeError, ValueError):
-        raise DataTypeError(f"sample_weight={shown(sample_weight)}: one number for each row is needed") from None
-    if weight.ndim == 0:
-        weight = np.full(rows, float(weight))
-    if weight.shape != (rows,):
-        raise DataError(f"sample_weight has shape {weight.shape}, X has {rows} rows; one weight for each row is needed")
-    wrong = np.flatnonzero(~(weight >= 0) | np.isinf(weight))
-    if len(wrong):
-        raise DataError(
-            f"sample_weight, row {wrong[0] + 1}: {weight[wrong[0]]} is not a weight; weights are finite and at least 0"
-        )
-    if not weight.any():
-        raise DataError("sample_weight is zero in every row; there is nothing to learn from")
-    if weight.max() > np.finfo(np.float64).max / rows:
-        raise DataError(
-            f"sample_weight, row {int(weight.argmax()) + 1}: {weight.max()} is too large for sums; scale the weights down"
-        )
-    return weight
-
-
-def _label_values(y: Any, rows: int) -> NDArray[Any]:
-    """The label of every row, as one array of one type."""
-    from sklearn.utils.validation import column_or_1d
-
-    if y is None:
-        raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
-    if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
-        raise DataError("y is a table; pass one column of it")
-    try:
-        values = column_or_1d(y if isinstance(y, np.ndarray) else _label_array(y), warn=True)
-    except ValueError as error:
-        raise DataError(f"y: {error}; pass one label for each row") from error
-    if len(values) != rows:
-        raise DataError(f"X and y differ in length: inconsistent numbers of samples: {rows} rows, {len(values)} labels")
-    return np.asarray(values)
-
-
-def _label_array(y: Any) -> NDArray[Any]:
-    if hasattr(y, "to_pylist"):
-        y = y.to_pylist()  # of pyarrow, whose arrays with missing values numpy does not take
-    if hasattr(y, "to_numpy"):
-        return np.asarray(y.to_numpy())
-    if not isinstance(y, (list, tuple)):
-        return np.asarray(y)
-    mixed = len({_label_kind(v) for v in y}) > 1
-    return np.array(y, dtype=object) if mixed else np.asarray(y)
-
-
-def _label_kind(value: object) -> str:
-    if isinstance(value, str):
-        return "text"
-    if isinstance(value, (bool, np.bool_)):
-        return "truth values"
-    if isinstance(value, (int, np.integer)):
-        return "whole numbers"
-    return "numbers with a point" if isinstance(value, (float, np.floating)) else f"values of type {type(value).__name__}"
-
-
-def _usable(
-    table: Table, values: NDArray[Any], weight: NDArray[np.float64] | None, unlabelled: str
-) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
-    """The rows to learn from: those with a label and a weight above zero."""
-    without = _unlabelled(values)
-    if len(without) and unlabelled != "drop":
-        listed = ", ".join(str(row + 1) for row in without[:5])
-        raise DataError(
-            f"y has no label in {len(without)} rows, the first are {listed}: {shown(values[without[0]])} (Input y contains NaN, "
-            "infinity or missing values); leave them out yourself or with encoder=Encoder(unlabelled='drop')"
-        )
-    if len(without):
-        warnings.warn(f"{len(without)} rows without a label were left out", NaiveteWarning, stacklevel=3)
-    keep = np.ones(len(values), bool) if weight is None else weight > 0
-    keep[without] = False
-    if not keep.any():
-        raise DataError(f"{table.source}: no row has both a label and a weight above zero; there is nothing to learn from")
-    if keep.all():
-        return table, values, weight
-    return table.take(np.flatnonzero(keep)), values[keep], None if weight is None else weight[keep]
-
-
-def _unlabelled(values: NDArray[Any]) -> NDArray[np.intp]:
-    """The rows without a label."""
-    if values.dtype.kind == "O":
-        return np.flatnonzero([v is None or type(v).__name__ in ("NAType", "NaTType") or v != v for v in values.tolist()])
-    return np.flatnonzero(~np.isfinite(values)) if values.dtype.kind == "f" else np.empty(0, np.intp)
-
-
-def _classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The classes that occur, increasing, and the rows' codes among them in the narrowest type; several types are refused."""
-    from sklearn.utils.multiclass import check_classification_targets
-
-    if values.dtype.kind == "O":
-        values = _of_one_type(values)
-    if values.dtype.kind in "iu" and int(values.max()) - int(values.min()) < SMALL_RANGE:
-        return _small_classes(values)
-    if values.dtype.kind not in "biufOUT":
-        raise DataTypeError(f"y holds {values.dtype} (Unknown label type); labels are text, whole numbers or truth values")
-    try:
-        check_classification_targets(values)
-    except ValueError as error:
-        raise DataError(f"y: {error}") from error
-    classes, codes = np.unique(values, return_inverse=True)
-    return classes, codes.astype(narrowest(len(classes)))
-
-
-def _small_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The classes and codes of whole numbers that lie close together, without sorting."""
-    low = int(values.min())
-    offset = values if low == 0 else values.astype(np.int64) - low
-    present = np.flatnonzero(_kernels.seen([offset])[0] if offset.dtype == np.uint8 else np.bincount(offset))
-    code_of = np.zeros(int(present[-1]) + 1, narrowest(len(present)))
-    code_of[present] = np.arange(len(present))
-    dense = len(present) == len(code_of) and offset.dtype == code_of.dtype
-    return (present + low).astype(values.dtype), offset if dense else code_of[offset]
-
-
-def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
-    """Labels that came as Python objects, as an array of their type; several types, and types that are no labels, are refused."""
-    kinds: dict[str, int] = {}
-    for row, value in enumerate(values.tolist()):
-        kinds.setdefault(_label_kind(value), row)
-    listed = " and ".join(f"{kind} (first in row {row + 1}: {shown(values[row])})" for kind, row in kinds.items())
-    if len(kinds) > 1:
-        raise DataTypeError(f"y mixes {listed}; the labels have to be of one type")
-    if "type" in listed.split(" (")[0]:
-        raise DataTypeError(f"y holds {listed} (Unknown label type); labels are text, whole numbers or truth values")
-    return values if "text" in kinds else np.array(values.tolist())
 
 
 class Majority(NetworkClassifier):

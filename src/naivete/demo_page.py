@@ -79,11 +79,7 @@ def _comparison(chosen: Sequence[Domain], results: Mapping[str, Sequence[Result]
 
 def _fitted(domain: Domain, model: str, rows: Any = None) -> NetworkClassifier:
     cases = domain.cases if rows is None else domain.cases.take(rows)
-    classifier = classifier_of(model, encoder=domain.encoder).fit(cases.features, cases.y)
-    network = classifier.network_
-    named = (*network.variables[:-1], replace(network.variables[CLASS], name=domain.cases.target))
-    classifier.network_ = Network(named, network.parents, network.cpts)
-    return classifier
+    return classifier_of(model, encoder=domain.encoder).fit(cases.features, cases.column)
 
 
 def _drawn(classifier: NetworkClassifier | _Drawable, title: str, caption: str = _ARCS) -> Safe:

@@ -16,7 +16,7 @@ from naivete.errors import ResourceError, shown
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS, Family
 
-__all__ = ["Predictor", "fallback", "largest"]
+__all__ = ["Predictor", "fallback", "largest", "silent"]
 
 Numbers = NDArray[np.float64]
 Codes = Sequence[NDArray[Any]]
@@ -98,9 +98,8 @@ class Predictor:
         if len(impossible):
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
-        if gaps[self._telling].all() and not self.network.parents[CLASS]:
-            silent = np.logical_and.reduce([_missing(codes[x]) for x in self._telling], axis=0)
-            result[np.broadcast_to(silent, len(result))] = np.asarray(self.network.cpts[CLASS])
+        if not self.network.parents[CLASS]:
+            result[silent(codes, gaps, self._telling, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
     def _add_sparse(self, joint: Numbers, codes: Codes, x: int) -> None:
@@ -212,6 +211,13 @@ def fallback(zeros: NDArray[Any], prior: Numbers) -> Numbers:
     fewest = zeros == zeros.min(axis=1, keepdims=True)
     logs = np.where(fewest, _log(prior), -np.inf)
     return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
+
+
+def silent(codes: Codes, gaps: NDArray[np.bool_], telling: Sequence[int], rows: int) -> NDArray[np.intp]:
+    """The rows in which none of these features is known, so that the answer is the prior itself."""
+    if not gaps[list(telling)].all():
+        return np.empty(0, np.intp)
+    return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([_missing(codes[x]) for x in telling], axis=0), rows))
 
 
 def largest(posterior: Numbers) -> NDArray[np.intp]:

@@ -32,8 +32,8 @@ from naivete.estimation import (
     normalised,
     smoothing_of,
 )
-from naivete.inference import Predictor, fallback
-from naivete.network import SparseCpt, Structure
+from naivete.inference import Predictor, fallback, silent
+from naivete.network import SparseCpt, Structure, topological
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["leave_one_out", "leave_one_out_losses"]
@@ -135,8 +135,17 @@ class _Left:
             for key, members in wanted.items()
             if isinstance(table := tables[members], np.ndarray) and not isinstance(how, Backoff)
         }
+        self.telling = [x for x in counts.features if counts.variables[x].card > 1]
+        self.order = self._order(tables, wanted)
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
         self.predictors = self._predictors(counts, prior) if self.gaps.any() else []
+
+    def _order(self, tables: Mapping[Family, Table], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
+        """The features in the order in which prediction adds them, so that the first structure gets the very same sums."""
+        first = self.candidates[0].tolist()
+        structure = {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(first)}}
+        sparse = {x for x, q in enumerate(first) if isinstance(tables[wanted[x, q]], SparseTable)}
+        return [*(x for x in topological(structure) if x != CLASS and x not in sparse), *sorted(sparse)]
 
     def _predictors(self, counts: Counts, prior: Sequence[float] | None) -> list[Predictor]:
         """For rows with missing values: the candidates' networks, whose tables such a row has no part in where it counts."""
@@ -178,7 +187,8 @@ class _Left:
         joint, zeros = _parted(_log(prior))
         before = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
-            for x in np.flatnonzero(candidate != before).tolist():
+            changed = np.flatnonzero(candidate != before).tolist()
+            for x in changed if i else self.order:
                 logs, impossible = parted[x, int(candidate[x])]
                 old, gone = parted[x, int(before[x])] if before[x] >= 0 else (0.0, 0)
                 joint, zeros = joint + (logs - old), zeros + impossible - gone
@@ -189,6 +199,8 @@ class _Left:
             nowhere = np.flatnonzero(np.isneginf(whole.max(axis=1)))
             whole[nowhere] = fallback(zeros[nowhere], prior[nowhere]) if len(nowhere) else 0.0
             answers[i] = _kernels.posterior(whole)
+        untold = silent(piece.codes[:-1], self.gaps, self.telling, len(piece))
+        answers[:, untold] = prior[untold]
         return answers
 
     def _terms(self, piece: Block, key: tuple[int, int], own: Numbers, frequencies: Numbers, totals: Numbers) -> Numbers:

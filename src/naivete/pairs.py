@@ -135,7 +135,7 @@ def _total(blocks: Sequence[PlaneBlock], count: Callable[[_kernels.Planes], NDAr
         for block in blocks:
             for q, bit, planes in block:
                 counted = count(planes)
-                yield {q: counted if bit == 0 else counted.astype(np.int64) << bit}
+                yield {q: counted if bit == 0 and len(blocks) == 1 else counted.astype(np.int64) << bit}
 
     return summed(parts())
 

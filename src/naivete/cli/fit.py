@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.output import counted, escaped, json_text, note, say
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from naivete.classifiers import NetworkClassifier
     from naivete.experiments import Labelled
 
-__all__ = ["COMMAND", "fitted"]
+__all__ = ["COMMAND"]
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -50,23 +49,12 @@ def run(args: Namespace) -> int:
     from naivete.saving import save
 
     started = time.perf_counter()
-    model = fitted(classifier_of(spec, encoder=encoder_of(args, cases)), cases)
+    model = classifier_of(spec, encoder=encoder_of(args, cases)).fit(cases.features, cases.column, cases.weight)
     seconds = time.perf_counter() - started
     save(model, args.out, overwrite=args.force)
     summary = _summary(model, cases, seconds) | {"model": str(spec), "data": args.data, "file": args.out}
     say(*([json_text(summary)] if args.json else _told(summary)))
     return 0
-
-
-def fitted(model: NetworkClassifier, cases: Labelled) -> NetworkClassifier:
-    """The model, fitted to the cases; its class bears the name of the target."""
-    from naivete.network import Network
-
-    model.fit(cases.features, cases.y, sample_weight=cases.weight)
-    network = model.network_
-    target = replace(network.variables[-1], name=cases.target)
-    model.network_ = Network((*network.variables[:-1], target), network.parents, network.cpts)
-    return model
 
 
 def _summary(model: NetworkClassifier, cases: Labelled, seconds: float) -> dict[str, Any]:

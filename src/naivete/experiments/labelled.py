@@ -44,6 +44,11 @@ class Labelled:
         """The label of every row."""
         return self.classes[self.labels]
 
+    @property
+    def column(self) -> Column:
+        """The labels under the name of the class."""
+        return Column(self.target, self.labels, tuple(self.classes.tolist()), kind="nominal")
+
     def take(self, rows: NDArray[Any]) -> Labelled:
         """These rows only; the classes stay."""
         weight = None if self.weight is None else self.weight[rows]
