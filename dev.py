@@ -37,7 +37,7 @@ COMMANDS = {
         "the tests with branch coverage",
         [
             ["-m", "coverage", "erase"],
-            ["-m", "coverage", "run", "-m", "pytest", "-q"],
+            ["-m", "coverage", "run", "-m", "pytest", "-n", "auto", "-q", "-m", "not slow"],
             ["-m", "coverage", "combine"],
             ["-m", "coverage", "report"],
         ],
