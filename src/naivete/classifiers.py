@@ -61,7 +61,7 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     network_ : the `Network`.
     classes_ : the class labels.
     n_features_in_, feature_names_in_ : the columns seen in fit.
-    passes_ : how often `fit` went over the rows.
+    passes_ : how often `fit` went over the rows; 0 for a classifier that was loaded.
     relevance_ : I(X; C) of every feature, in bits.
     arc_information_ : I(X; Y | C) of every arc between features that was weighed, in bits, by (parent, child).
     """

@@ -65,7 +65,6 @@ def model_of(classifier: NetworkClassifier) -> Model:
     notes = {
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
-        "passes": classifier.passes_,
         "relevance": classifier.relevance_.tolist(),
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
@@ -105,7 +104,7 @@ def _classifier(model: Model) -> NetworkClassifier:
         model.network,
         classes=np.array(states, DTYPES[model.notes["labels"]]),
         framed=framed,
-        passes=int(model.notes["passes"]),
+        passes=0,
         relevance=relevance,
         arcs=arcs,
     )
@@ -128,7 +127,7 @@ def _plain_smoothing(value: Any) -> float | str:
         return float(how.alpha)
     if isinstance(how, ClarkNiblett):
         return "clark-niblett"
-    return f"{'m-estimate' if isinstance(how, MEstimate) else 'backoff'}:{how.m!r}"
+    return f"{'m-estimate' if isinstance(how, MEstimate) else 'backoff'}:{float(how.m)!r}"
 
 
 def _plain_encoder(encoder: Encoder) -> dict[str, Any]:

@@ -1,0 +1,129 @@
+"""Classifiers to and from model files: the same answers, the same bytes, and no other objects."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import naivete
+from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NotFittedError
+from naivete.discretization import EqualFrequency, EqualWidth, mdl
+from naivete.encoding import Encoder
+from naivete.errors import FileError, ModelFileError, ParameterError
+from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate
+from naivete.saving import classifier_of, cut_of, model_hash, model_of
+from naivete.table import Column, Table
+
+WEATHER = Table(
+    (
+        Column("outlook", np.array([0, 1, 2, 0, 1, -1, 2, 0]), ("sunny", "rain", "fog"), "nominal"),
+        Column("temperature", np.array([21.5, 12.0, np.nan, 30.1, 5.5, 18.0, 9.0, 25.0])),
+        Column("windy", np.array([True, False, True, False, True, False, True, False])),
+    )
+)
+PLAY = ["out", "in", "in", "out", "in", "out", "in", "out"]
+
+CLASSIFIERS: list[Any] = [
+    Majority(),
+    Lookup(),
+    NaiveBayes(prior=[0.25, 0.75]),
+    TAN(root="windy", smoothing=MEstimate(3)),
+    KDB(),
+    KDB(k=np.int64(1), theta=math.inf, smoothing=Lidstone(0.5)),
+    KDB(k="auto", theta="auto", smoothing="friedman"),
+    KDB(k=5, theta="chi2", smoothing=Backoff(1.5), budget=1 << 20),
+    KDB(smoothing=ClarkNiblett(), encoder=Encoder(kinds={"windy": "nominal"}, cut=EqualWidth(3), missing="state")),
+    NaiveBayes(encoder=Encoder(kinds=None, cut=EqualFrequency(2), unseen="smooth", few=3)),
+]
+
+
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=repr)
+def test_a_loaded_classifier_gives_the_same_answers(classifier, tmp_path):
+    classifier.fit(WEATHER, PLAY)
+    naivete.save(classifier, tmp_path / "weather.nvt")
+    loaded = naivete.load(tmp_path / "weather.nvt")
+    assert type(loaded) is type(classifier)
+    assert np.array_equal(loaded.predict_proba(WEATHER), classifier.predict_proba(WEATHER))
+    assert loaded.predict(WEATHER).tolist() == classifier.predict(WEATHER).tolist()
+    assert loaded.feature_names_in_.tolist() == ["outlook", "temperature", "windy"]
+    assert loaded.information_ == classifier.information_
+    assert loaded.passes_ == 0
+    assert model_hash(loaded) == model_hash(classifier)
+    assert model_hash(loaded.fit(WEATHER, PLAY)) == model_hash(classifier)
+
+
+@pytest.mark.parametrize(
+    "labels", [[0, 1] * 4, [0.0, 1.0] * 4, [True, False] * 4, np.array(["a", "b"] * 4), np.array(["a", "b"] * 4, object)]
+)
+def test_labels_keep_their_type(labels, tmp_path):
+    rows = [[value] for value in [1, 2, 3, 4] * 2]
+    classifier = NaiveBayes().fit(rows, labels)
+    naivete.save(classifier, tmp_path / "m.nvt")
+    loaded = naivete.load(tmp_path / "m.nvt")
+    assert loaded.classes_.dtype.kind == classifier.classes_.dtype.kind
+    assert loaded.classes_.tolist() == classifier.classes_.tolist()
+    assert not hasattr(loaded, "feature_names_in_")
+
+
+def test_what_cannot_be_saved_is_said(tmp_path):
+    with pytest.raises(NotFittedError, match="before saving"):
+        naivete.save(KDB(), tmp_path / "m.nvt")
+
+    class Own(KDB):
+        pass
+
+    with pytest.raises(ParameterError, match="Own cannot be saved"):
+        naivete.save(Own().fit(WEATHER, PLAY), tmp_path / "m.nvt")
+    fitted = KDB(encoder=Encoder(cut=lambda values, table: ())).fit(WEATHER, PLAY)
+    with pytest.raises(ParameterError, match="function of your own"):
+        naivete.save(fitted, tmp_path / "m.nvt")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_existing_file_is_replaced_only_if_allowed(tmp_path):
+    fitted = KDB().fit(WEATHER, PLAY)
+    naivete.save(fitted, tmp_path / "m.nvt")
+    naivete.save(fitted, tmp_path / "m.nvt")
+    with pytest.raises(FileError):
+        naivete.save(fitted, tmp_path / "m.nvt", overwrite=False)
+
+
+def test_cuts_are_words():
+    assert cut_of("mdl") is mdl
+    assert cut_of("frequency") == EqualFrequency(10)
+    assert cut_of("width:3") == EqualWidth(3)
+    for wrong in ("mdl:3", "width:x", "width:0", "height"):
+        with pytest.raises(ParameterError, match="choose mdl"):
+            cut_of(wrong)
+
+
+GOOD = model_of(KDB(k=1).fit(WEATHER, PLAY))
+HOSTILE: dict[str, dict[str, Any]] = {
+    "M3-unknown-kind": {"kind": "kbd"},
+    "M3-kind-of-nothing": {"kind": "zzzzzzzz"},
+    "M3-unknown-parameter": {"parameters": {**GOOD.parameters, "evil": 1}},
+    "M3-encoder-of-lies": {"parameters": {**GOOD.parameters, "encoder": {"kinds": None}}},
+    "M3-encoder-choice": {
+        "parameters": {
+            **GOOD.parameters,
+            "encoder": {"kinds": [], "cut": "mdl", "missing": "no", "unseen": "error", "unlabelled": "error", "few": 1},
+        }
+    },
+    "M3-no-notes": {"notes": {}},
+    "M3-relevance-too-short": {"notes": {**GOOD.notes, "relevance": [0.5]}},
+    "M3-relevance-negative": {"notes": {**GOOD.notes, "relevance": [-1.0, 0.0, 0.0]}},
+    "M3-relevance-infinite": {"notes": {**GOOD.notes, "relevance": [math.inf, 0.0, 0.0]}},
+    "M3-arc-out-of-range": {"notes": {**GOOD.notes, "arcs": [[0, 99, 0.5]]}},
+    "M3-arc-not-a-number": {"notes": {**GOOD.notes, "arcs": [[0, 1, -2.0]]}},
+    "M3-labels-of-no-type": {"notes": {**GOOD.notes, "labels": "pickle"}},
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_parameters_and_notes_are_refused(name):
+    with pytest.raises(ModelFileError, match=r"^there\.nvt: "):
+        classifier_of(replace(GOOD, **HOSTILE[name]), "there.nvt")
