@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import groupby
 from typing import Any, TypeVar
 
 import numpy as np
@@ -132,7 +133,7 @@ class Counts:
         blocks = list(self.cases.map(partial(_planes_and_tables, grouped=narrow, layout=layout)))
         tables = self._unpacked(combined(summed(parts for _, parts in blocks)), layout)
         packed = [block for block, _ in blocks]
-        self._kept |= {f: table for f, table in tables.items() if len(f) < 3}
+        self._kept |= {f: table.copy() for f, table in tables.items() if len(f) < 3}
         if narrow and not self._margins:
             self._kept |= {family(x, CLASS): table for x, table in plane_margins(packed, narrow).items()}
         return self._panels(narrow, packed, wide, tables)
@@ -142,11 +143,13 @@ class Counts:
     ) -> Iterator[Pairs]:
         if narrow:
             yield from plane_pairs(blocks, narrow)
-        for batch in wide:
-            for x, y, c in batch:
-                complete = not (self.cases.gaps[x] or self.cases.gaps[y])
-                yield Pairs(np.array([x]), np.array([y]), tables[x, y, c][None, None], complete)
-            tables = self._dense(wide[wide.index(batch) + 1]) if batch is not wide[-1] else {}
+        for batch, following in zip(wide, [*wide[1:], []], strict=False):
+            for (x, _, _), own in groupby(batch, key=lambda f: (f[0], self._cards[f[1]], bool(self.cases.gaps[f[1]]))):
+                pairs = list(own)
+                seconds = np.array([y for _, y, _ in pairs])
+                complete = not (self.cases.gaps[x] or self.cases.gaps[seconds].any())
+                yield Pairs(np.array([x]), seconds, np.stack([tables[f] for f in pairs])[None], complete)
+            tables = self._dense(following)
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
         """One pass: the function's value for every block, merged."""

@@ -90,7 +90,7 @@ class Encoder:
         names = set(table.names)
         for name, kind in kinds.items():
             if name not in names:
-                close = nearest(name, names)
+                close = nearest(name, table.names)
                 raise ParameterError(
                     f"kinds: there is no column {shown(name)}" + (f"; did you mean {close[0]!r}?" if close else "")
                 )
@@ -107,7 +107,7 @@ class Encoder:
         classes: int,
         weight: NDArray[np.float64] | None,
     ) -> Variable:
-        kind = kind or column.kind
+        kind = kind or column.kind or ("nominal" if column.values.dtype == np.bool_ and column.states is None else None)
         _warn_empty(column)
         missing = self.missing == "state" and _any_missing(column)
         other = self.unseen == "smooth"
@@ -244,13 +244,13 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
     found: dict[Name, int] = {}
     codes, gaps = [], []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
-        own, strange, missing = _encoded(column, variable, seen.get(i))
+        own, strange, missing = _encoded(column, variable, seen.get(i), smooth=unseen == "smooth")
         if len(strange) and unseen == "error":
             raise DataError(_unseen_message(table, column, variable, int(strange[0])))
-        if len(strange) and unseen != "smooth":
+        if len(strange) and not (variable.other and unseen == "smooth"):
             found[variable.name] = len(strange)
         codes.append(own)
-        gaps.append((missing and not variable.missing) or (len(strange) > 0 and not variable.other))
+        gaps.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
     if found:
         listed = ", ".join(f"{shown(name)}: {count}" for name, count in list(found.items())[:10])
         more = f" and {len(found) - 10} more columns" if len(found) > 10 else ""
@@ -284,13 +284,15 @@ def _unseen_message(table: Table, column: Column, variable: Variable, row: int) 
     )
 
 
-def _encoded(column: Column, variable: Variable, seen: tuple[State, ...] | None) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
+def _encoded(
+    column: Column, variable: Variable, seen: tuple[State, ...] | None, *, smooth: bool
+) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
     """The codes of one column, the rows whose values did not occur in training, and whether any value is missing."""
     if seen is not None and _are_codes(seen, variable):
         return column.values, np.empty(0, np.int64), False
     dtype = narrowest(variable.card)
     absent = variable.known if variable.missing else np.iinfo(dtype).max
-    strange = variable.known + variable.missing if variable.other else np.iinfo(dtype).max
+    strange = variable.known + variable.missing if variable.other and smooth else np.iinfo(dtype).max
     if variable.cuts is not None:
         numbers = _as_numbers(column)
         gaps = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), np.bool_)

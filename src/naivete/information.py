@@ -21,6 +21,7 @@ Numbers = NDArray[np.float64]
 SCALE = 2.0**56
 GRID = 2.0**44
 TABULATED = 1 << 20
+SPLIT = 1 << 16
 
 
 def entropy(table: NDArray[Any]) -> float:
@@ -163,6 +164,6 @@ class _Logs:
         """The sum of the terms of each table; the first two axes say which, or only the first of a plain list."""
         lead = min(2, tables.ndim - 1)
         cells = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
-        pieces = np.array_split(cells, min(len(cells), 8))
+        pieces = np.array_split(cells, min(len(cells), 8)) if cells.size > SPLIT else [cells]
         sums = spread(lambda piece: self.terms(piece).sum(axis=0), pieces, work=4 * tables.size)
         return np.asarray(np.add.reduce(sums))

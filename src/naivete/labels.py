@@ -35,7 +35,7 @@ def label_values(y: Any, rows: int) -> NDArray[Any]:
         raise DataError(f"y: {error}; pass one label for each row") from error
     if len(values) != rows:
         raise DataError(f"X and y differ in length: inconsistent numbers of samples: {rows} rows, {len(values)} labels")
-    return np.asarray(values)
+    return values.astype(object) if values.dtype.kind == "T" else np.asarray(values)
 
 
 def _label_array(y: Any) -> NDArray[Any]:
@@ -112,7 +112,7 @@ def classes_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         values = _of_one_type(values)
     if values.dtype.kind in "iu" and int(values.max()) - int(values.min()) < SMALL_RANGE:
         return _small_classes(values)
-    if values.dtype.kind not in "biufOUT":
+    if values.dtype.kind not in "biufOU":
         raise DataTypeError(f"y holds {values.dtype} (Unknown label type); labels are text, whole numbers or truth values")
     try:
         check_classification_targets(values)

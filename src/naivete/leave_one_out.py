@@ -233,8 +233,8 @@ class _Left:
         return p
 
 
-Tabulated = tuple[_kernels.Layout, Numbers, Numbers]
-"""log P(x | parents, class) without a case of that cell: in the classes that the case is not of, and in its own."""
+Tabulated = tuple[Family, _kernels.Layout, Numbers, Numbers]
+"""Features, and log P(x | parents, class) without a case of their cell: in the classes it is not of, and in its own."""
 
 
 def _tabulated(
@@ -256,8 +256,8 @@ def _tabulated(
         parts = how(n, axis, Context(n, classes, total)), _shares(less, sums - (n >= 1), axis)
     else:
         parts = _state_by_state(n, axis, how, elsewhere, own, total)
-    layout = _kernels.Layout((members,), cards)
-    return layout, _log(parts[0]).ravel(), _log(parts[1]).ravel()
+    layout = _kernels.Layout(((*range(len(members) - 1), CLASS),), tuple(cards[m] for m in members))
+    return members[:-1], layout, _log(parts[0]).ravel(), _log(parts[1]).ravel()
 
 
 def _shares(n: Numbers, total: Numbers, axis: int) -> Numbers:
@@ -283,11 +283,11 @@ def _state_by_state(
 
 def _looked_up(piece: Block, tabulated: Tabulated, labels: NDArray[np.int64]) -> Numbers:
     """The terms of one family for rows that are left out whole.  # (row, class)"""
-    layout, elsewhere, own = tabulated
+    members, layout, elsewhere, own = tabulated
     rows = np.arange(len(piece))
-    classes = layout.cards[CLASS]
-    terms = _kernels.gather(piece.codes[:-1], layout, elsewhere, classes)
-    terms[rows, labels] = _kernels.gather(piece.codes[:-1], layout, own, classes)[rows, labels]
+    classes, codes = layout.cards[CLASS], [piece.codes[m] for m in members]
+    terms = _kernels.gather(codes, layout, elsewhere, classes)
+    terms[rows, labels] = _kernels.gather(codes, layout, own, classes)[rows, labels]
     return terms
 
 

@@ -52,7 +52,7 @@ def _scatter_c(library: ctypes.CDLL, codes: Codes, layout: Layout, weight: NDArr
         counts = np.zeros(layout.size, np.int64)
         spread(lambda part: fill(counts, *part, 0, rows), ranges(families, work, 4), work)
         return counts
-    parts = ranges(rows, work, 1, 4096)
+    parts = ranges(rows, work, 1, 4096) if layout.size <= max(rows, 1 << 20) else [(0, rows)]
     private = np.zeros((max(1, len(parts)), layout.size), np.int64)
     spread(lambda i: fill(private[i], 0, families, *parts[i]), range(len(parts)), work)
     return added_up(private)

@@ -53,7 +53,7 @@ class Layout:
         return tuple(prod(self.cards[v] for v in family[at + 1 :]) for at in range(len(family)))
 
     def struct(self, last: int | None) -> Struct:
-        """The layout as _kernels.c wants it; `last` is -1 to leave out the class, the last member of each family."""
+        """The layout as kernels.c wants it; `last` is -1 to leave out the class, the last member of each family."""
         if last not in self._structs:
             members = [family[:last] for family in self.families]
             flat = [v % len(self.cards) for family in members for v in family]
@@ -66,6 +66,10 @@ class Layout:
     @cached_property
     def _structs(self) -> dict[int | None, Struct]:
         return {}
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickled without what is derived: addresses mean nothing in another process."""
+        return Layout, (self.families, self.cards)
 
     def shape(self, index: int) -> tuple[int, ...]:
         """The shape of the table of one family."""

@@ -9,13 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts
+from naivete.counts import Counts, SparseTable
 from naivete.errors import ParameterError, shown
 from naivete.estimation import estimate
 from naivete.information import dependence, relevance
 from naivete.leave_one_out import leave_one_out_losses
 from naivete.network import Network
-from naivete.variables import CLASS
+from naivete.variables import CLASS, family
 
 __all__ = ["kdb"]
 
@@ -58,7 +58,9 @@ def kdb(
     """
     most = k_max if isinstance(k, str) and k == "auto" else k
     _check(k, most, theta, alpha)
-    dependent, relevant = dependence(counts), relevance(counts)
+    n = len(counts.features)
+    dependent = dependence(counts) if most and n > 1 else np.zeros((n, n))
+    relevant = relevance(counts)
     telling = np.array([v.card > 1 for v in counts.variables[:CLASS]])
     earlier = np.zeros(len(telling), bool)
     parents: dict[int, list[int]] = {}
@@ -66,8 +68,9 @@ def kdb(
         parents[x] = best(dependent[x], np.flatnonzero(earlier), most) if telling[x] else []
         earlier[x] = telling[x]
     if theta == "chi2":
-        parents = {x: _significant(counts, x, parents[x], dependent[x], alpha) for x in parents}
-    taken = _taken(counts, parents, dependent, k, most, theta, smoothing, prior)
+        parents = _significant(counts, parents, dependent, alpha)
+    sizes = range(most + 1) if k == "auto" else [most]
+    taken = _taken(counts, parents, dependent, sizes, theta, smoothing, prior)
     structure = {x: (*parents[x][: taken[x]], CLASS) for x in counts.features}
     return estimate(counts, {CLASS: (), **structure}, smoothing, prior=prior)
 
@@ -91,30 +94,36 @@ def _taken(
     counts: Counts,
     parents: dict[int, list[int]],
     dependent: Numbers,
-    k: int | str,
-    most: int,
+    sizes: Sequence[int],
     theta: float | str,
     smoothing: object,
     prior: Sequence[float] | None,
 ) -> NDArray[np.int64]:
-    """How many of its parents each feature keeps."""
-    bits = [dependent[x, parents[x]] for x in counts.features]  # decreasing, so that a threshold keeps a beginning
-    reach = np.array([len(parents[x]) for x in counts.features], np.int64)
-    sizes = [most] if k != "auto" else list(range(most + 1))
-    thresholds = [float(theta)] if not isinstance(theta, str) else [-inf] if theta == "chi2" else None
-    candidates = np.array(
-        [
-            [min(size, reach[x], int(np.sum(bits[x] > t))) for x in counts.features]
-            for size in sizes
-            for t in (_thresholds(bits, size) if thresholds is None else thresholds)
-        ],
-        np.int64,
-    ).reshape(-1, len(counts.features))
-    candidates = candidates[sorted(np.unique(candidates, axis=0, return_index=True)[1].tolist())]
+    """How many of its parents each feature keeps: what is asked for, or what leave-one-out prefers."""
+    candidates = _candidates([dependent[x, parents[x]] for x in counts.features], sizes, theta)
     if len(candidates) == 1:
         return candidates[0]  # type: ignore[no-any-return]
     losses = leave_one_out_losses(counts, parents, candidates, smoothing, prior=prior)
     return candidates[min(range(len(losses)), key=lambda i: (losses[i], candidates[i].sum()))]  # type: ignore[no-any-return]
+
+
+def _candidates(bits: list[Numbers], sizes: Sequence[int], theta: float | str) -> NDArray[np.int64]:
+    """For each size and threshold that differ, how many parents each feature takes; its informations come in decreasing order.
+
+    >>> _candidates([np.array([]), np.array([0.2]), np.array([0.3, 0.1])], [0, 2], 0.15).tolist()
+    [[0, 0, 0], [0, 1, 1]]
+    """
+    widest = max(map(len, bits), default=0)
+    table = np.full((len(bits), widest), -np.inf)  # (feature, parent)
+    for row, own in zip(table, bits, strict=True):
+        row[: len(own)] = own
+    found = [
+        np.minimum(size, np.count_nonzero((table > t) & np.isfinite(table), axis=1))
+        for size in sizes
+        for t in (_thresholds(bits, size) if theta == "auto" else [-inf if theta == "chi2" else float(theta)])
+    ]
+    listed = np.array(found, np.int64).reshape(-1, len(bits))
+    return listed[sorted(np.unique(listed, axis=0, return_index=True)[1].tolist())]
 
 
 def _thresholds(bits: list[Numbers], size: int) -> list[float]:
@@ -125,13 +134,25 @@ def _thresholds(bits: list[Numbers], size: int) -> list[float]:
     return [*found[::-1].tolist(), -inf]
 
 
-def _significant(counts: Counts, x: int, parents: list[int], bits: Numbers, alpha: float) -> list[int]:
-    """The parents whose information with x exceeds the chi-square quantile of the level, in bits of N cases."""
+def _significant(counts: Counts, parents: dict[int, list[int]], bits: Numbers, alpha: float) -> dict[int, list[int]]:
+    """The parents whose 2 N ln 2 I(X; Y | C) exceeds the chi-square quantile of the level.
+
+    N are the cases that know both, and the degrees of freedom come from the states that occur.
+    """
     from scipy.special import chdtri
 
-    rows = 2 * counts.total * log(2)
-    states = {y: (counts.variables[x].card - 1) * (counts.variables[y].card - 1) * counts.variables[CLASS].card for y in parents}
-    return [y for y in parents if rows * bits[y] > chdtri(states[y], alpha)]
+    tables = counts.tables(family(x, y, CLASS) for x, own in parents.items() for y in own)
+    margins = counts.margins()
+    states = {x: int(np.count_nonzero(margins[x, CLASS].sum(axis=1))) for x in counts.features}
+    classes = int(np.count_nonzero(margins[CLASS,]))
+
+    def convincing(x: int, y: int) -> bool:
+        table = tables[family(x, y, CLASS)]
+        cases = float((table.counts if isinstance(table, SparseTable) else table).sum())
+        freedom = max(1, (states[x] - 1) * (states[y] - 1) * classes)
+        return bool(2 * cases * log(2) * bits[x, y] > chdtri(freedom, alpha))
+
+    return {x: [y for y in own if convincing(x, y)] for x, own in parents.items()}
 
 
 def _check(k: object, most: object, theta: object, alpha: object) -> None:
