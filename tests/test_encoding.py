@@ -248,3 +248,24 @@ def test_cut_points_honour_weights_and_missing_values() -> None:
     assert schema(gaps, None, np.append(labels, [0, 1, 0, 1, 1]), np.append(weight, np.ones(5))) == once
     order = rng.permutation(120)
     assert schema(values[order], None, labels[order], weight[order]) == once
+
+
+def test_unseen_is_decided_when_predicting() -> None:
+    fitted = [Variable("x", ("a", "b"), other=True)]
+    table = table_of(pd.DataFrame({"x": ["a", "z"]}))
+    smooth = encode(table, fitted, unseen="smooth")
+    assert smooth.codes[0].tolist() == [0, 2]
+    assert not smooth.gaps.any()
+    with pytest.warns(UnseenValueWarning, match="'x': 1"):
+        marginal = encode(table, fitted, unseen="marginalise")
+    assert marginal.codes[0].tolist() == [0, 255]
+    assert marginal.gaps.tolist() == [True]
+    with pytest.warns(UnseenValueWarning):  # nothing was left for it in training
+        assert encode(table, [Variable("x", ("a", "b"))], unseen="smooth").codes[0].tolist() == [0, 255]
+
+
+@pytest.mark.parametrize("few", [0, 1])
+def test_booleans_are_nominal_however_few_is_few(few: int) -> None:
+    table = table_of(np.array([[True], [False], [True]]))
+    (variable,) = Encoder(few=few).schema(table, np.array([0, 1, 0], np.uint8), 2, None)
+    assert variable == Variable("x0", (False, True))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -419,3 +420,11 @@ def test_threads_work_in_a_forked_process():
     )
     environment = {**os.environ, "NAIVETE_THREADS": "3"}
     assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, timeout=60, check=False).returncode == 0
+
+
+def test_a_used_layout_can_be_pickled_for_another_process():
+    layout = Layout(((0, -1),), (2, 2))
+    scatter([np.zeros(3, np.uint8), np.zeros(3, np.uint8)], layout)
+    copy = pickle.loads(pickle.dumps(layout))
+    assert copy == layout
+    assert vars(copy) == {"families": ((0, -1),), "cards": (2, 2)}

@@ -20,6 +20,9 @@ _HOME = {
     "Majority": "classifiers",
     "NaiveBayes": "classifiers",
     "NotFittedError": "classifiers",
+    "NetworkClassifier": "classifiers",
+    "Block": "cases",
+    "MemoryCases": "cases",
     "Counts": "counts",
     "EqualFrequency": "discretization",
     "EqualWidth": "discretization",
@@ -73,7 +76,8 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NotFittedError
+    from naivete.cases import Block, MemoryCases
+    from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
     from naivete.counts import Counts
     from naivete.discretization import EqualFrequency, EqualWidth, mdl
     from naivete.encoding import Encoder

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from math import inf
-from typing import Any, Self
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,14 @@ from sklearn.utils.validation import check_array
 
 from naivete.cases import Block, MemoryCases
 from naivete.counts import BUDGET, Counts
-from naivete.encoding import Encoder, encode
+from naivete.encoding import Encoded, Encoder, encode
 from naivete.errors import (
     DataError,
     DataTypeError,
     ImpossibleEvidenceWarning,
     NaiveteError,
     ParameterError,
+    nearest,
     shown,
 )
 from naivete.estimation import smoothing_of
@@ -36,11 +37,18 @@ from naivete.variables import Name, Variable
 
 SMALL_RANGE = 1 << 16
 
-__all__ = ["KDB", "TAN", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
+__all__ = ["KDB", "TAN", "Answers", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
 
 
 class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
     """The classifier was asked for an answer before it was fitted."""
+
+
+class Answers(NamedTuple):
+    """P(class | row), and which rows no class could have produced."""
+
+    posterior: NDArray[np.float64]
+    impossible: NDArray[np.int64]
 
 
 class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -188,35 +196,47 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return table.renamed([v.name for v in self.network_.variables[:-1]])
 
-    def _answer(self, X: Any) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        encoded = self._encoded(X)
+    def answers(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Answers:
+        """The posterior of every row, and the rows that are impossible in every class and answered by the documented rule.
+
+        Parameters
+        ----------
+        X : the rows.
+        unseen : what values that did not occur in training get; by default what the encoder says.
+        """
+        encoded = self._encoded(X, unseen)
         posterior, impossible = self._predictor.posterior(encoded.codes, encoded.gaps)
-        if len(impossible) and self._warns:
+        return Answers(posterior, impossible if self._warns else impossible[:0])
+
+    def _posterior(self, X: Any) -> NDArray[np.float64]:
+        posterior, impossible = self.answers(X)
+        if len(impossible):
             warnings.warn(
                 f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
                 "answered by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
                 ImpossibleEvidenceWarning,
                 stacklevel=3,
             )
-        return posterior, impossible
+        return posterior
 
-    def _encoded(self, X: Any) -> Any:
+    def _encoded(self, X: Any, unseen: str | None = None) -> Encoded:
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
-        return encode(self._matched(X), self.network_.variables[:-1], unseen=self._encoder().unseen)
+        return encode(self._matched(X), self.network_.variables[:-1], unseen=unseen or self._encoder().unseen)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row, the first of equals."""
-        return self.classes_[largest(self._answer(X)[0])] if hasattr(self, "network_") else self._answer(X)[0]
+        posterior = self._posterior(X)
+        return self.classes_[largest(posterior)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(class | row), exact also where values are missing.  # (row, class)"""
-        return self._answer(X)[0]
+        return self._posterior(X)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log P(class | row).  # (row, class)"""
         with np.errstate(divide="ignore"):
-            return np.log(self._answer(X)[0])
+            return np.log(self._posterior(X))
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log P(row, class), missing values summed out.  # (row, class)"""
@@ -337,8 +357,13 @@ class TAN(NetworkClassifier):
 
     def _learn(self, counts: Counts) -> Network:
         names = [v.name for v in counts.variables[:-1]]
-        root = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
-        return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior)  # type: ignore[arg-type]
+        root: Any = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
+        if isinstance(root, str):
+            close = nearest(root, names)
+            raise ParameterError(
+                f"root={shown(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
+            )
+        return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior)
 
 
 class KDB(NetworkClassifier):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import InitVar, dataclass
 from functools import cached_property
 from types import MappingProxyType
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete.errors import DataError, shown
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
-__all__ = ["Cpt", "Network", "SparseCpt", "Structure", "topological"]
+__all__ = ["Cpt", "Network", "SparseCpt", "Structure", "cells", "topological"]
 
 Structure = Mapping[int, tuple[int, ...]]
 """parents[v] for every variable v, the most informative parent first; the class, where it is a parent, last."""
@@ -145,7 +145,33 @@ class Network:
     @property
     def cells(self) -> int:
         """How many probabilities the tables hold."""
-        return sum(map(_cells, self.cpts.values()))
+        return sum(map(cells, self.cpts.values()))
+
+    def distributions(self, v: int) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
+        """P(v | parents), one distribution after the other, each with the labels of the other members of the family.
+
+        Of a sparse table these are the configurations that occur, then those of the shorter contexts it falls back on, in which
+        the parents that no longer count are "any other".
+        """
+        others = [m for m in self.family(v) if m != v]
+        cpt: Cpt = self.cpts[v]
+        if not isinstance(cpt, SparseCpt):
+            table = np.moveaxis(cpt, self.family(v).index(v), -1)
+            for codes in np.ndindex(*table.shape[:-1]):
+                yield tuple(self.variables[m].labels[c] for m, c in zip(others, codes, strict=True)), table[codes]
+            return
+        while isinstance(cpt, SparseCpt):
+            for configuration, rows in zip(cpt.configurations.tolist(), cpt.rows, strict=True):
+                yield from self._by_class(others, dict(zip(cpt.parents, configuration, strict=True)), rows)
+            cpt = cpt.default
+        yield from self._by_class(others, {}, cpt)
+
+    def _by_class(
+        self, others: list[int], codes: dict[int, int], rows: NDArray[np.float64]
+    ) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
+        for c in range(rows.shape[1]):
+            own = {**codes, CLASS: c}
+            yield tuple(self.variables[m].labels[own[m]] if m in own else "any other" for m in others), rows[:, c]
 
     def name(self, v: int) -> Name:
         """The name of a variable."""
@@ -155,8 +181,9 @@ class Network:
         return Network, (self.variables, dict(self.parents), dict(self.cpts))
 
 
-def _cells(cpt: Cpt) -> int:
-    return cpt.rows.size + _cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
+def cells(cpt: Cpt) -> int:
+    """How many probabilities a table holds."""
+    return cpt.rows.size + cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
 
 
 def topological(parents: Structure) -> tuple[int, ...]:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import chain, groupby, islice, product
+from collections.abc import Sequence
+from itertools import groupby, islice
 from typing import Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from naivete.markup import Safe, cut, element, isolated, plain
-from naivete.network import Network, SparseCpt
-from naivete.variables import CLASS
+from naivete.network import Network, cells
 
 __all__ = ["tables_html"]
 
@@ -24,12 +20,9 @@ def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: 
     Works inside and outside a page. What is beyond `max_columns` and `max_states` is left out, and a line below says so.
     """
     others = [m for m in network.family(v) if m != v]
-    columns = list(islice(_columns(network, v, others), max_columns))
+    columns = list(islice(network.distributions(v), max_columns))
     states = network.variables[v].labels[:max_states]
-    cpt = network.cpts[v]
-    total = (
-        (len(cpt.rows) + 1) * cpt.rows.shape[2] if isinstance(cpt, SparseCpt) else cpt.size // max(1, network.variables[v].card)
-    )
+    total = cells(network.cpts[v]) // network.variables[v].card
     heads = [_head_row(network, m, [labels[: i + 1] for labels, _ in columns]) for i, m in enumerate(others)]
     rows = [
         element(
@@ -43,24 +36,6 @@ def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: 
     name = isolated(cut(network.name(v), 300, 14))
     caption = "; ".join([f"P({name} | {given})" if given else f"P({name})", *cuts])
     return element("table", element("caption", caption), element("thead", *heads), element("tbody", *rows), class_="cpt")
-
-
-def _columns(network: Network, v: int, others: Sequence[int]) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
-    """The labels of the other members and the probabilities of v, column by column."""
-    cpt, labels = network.cpts[v], {m: network.variables[m].labels for m in others}
-    if not isinstance(cpt, SparseCpt):
-        table = np.moveaxis(cpt, network.family(v).index(v), -1)
-        for codes in product(*(range(len(labels[m])) for m in others)):
-            yield tuple(labels[m][c] for m, c in zip(others, codes, strict=True)), table[codes]
-        return
-    default = (("any other",) * len(cpt.parents), cpt.default)
-    known = (
-        (tuple(labels[p][c] for p, c in zip(cpt.parents, codes, strict=True)), rows)
-        for codes, rows in zip(cpt.configurations, cpt.rows, strict=True)
-    )
-    for names, rows in chain(known, [default]):
-        for c in range(rows.shape[1]):
-            yield (*names, labels[CLASS][c]) if CLASS in labels else names, rows[:, c]
 
 
 def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> Safe:

@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from naivete import _kernels, counts
 from naivete.cases import Block, MemoryCases
+from naivete.classifiers import KDB
 from naivete.counts import Counts
+from naivete.encoding import Encoder
 from naivete.errors import ParameterError
 from naivete.information import dependence, relevance
 from naivete.learners import kdb
@@ -192,3 +194,20 @@ def test_the_cost_can_be_read_off_the_passes() -> None:
     assert fixed.passes == 2
     kdb(auto, k="auto")
     assert auto.passes <= 4
+
+
+def test_significance_counts_the_rows_that_know_both_and_the_states_that_occur() -> None:
+    kept = {"gaps": 0, "complete": 0, "smooth": 0}
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 3, (400, 2)).astype(float), rng.integers(0, 2, 400)
+        gaps = X.copy()
+        gaps[rng.random(X.shape) < 0.7] = np.nan
+        for name, rows, encoder in (
+            ("complete", X, Encoder()),
+            ("gaps", gaps, Encoder()),
+            ("smooth", X, Encoder(unseen="smooth")),
+        ):
+            kept[name] += len(KDB(theta="chi2", encoder=encoder).fit(rows, y).network_.arcs)
+    assert all(count <= 14 for count in kept.values()), kept  # at the level 0.05 about 5 of 100, 14 is beyond 1e-4
+    assert kept["smooth"] == kept["complete"]

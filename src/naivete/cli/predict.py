@@ -116,22 +116,13 @@ def _met_state(state: State, by_text: dict[str, State], by_number: dict[float, S
 
 
 def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -> _Answers:
-    from naivete.classifiers import Lookup
-    from naivete.encoding import encode
-    from naivete.inference import Predictor
-
-    network = classifier.network_
-    usual = "marginalise" if classifier.encoder is None else classifier.encoder.unseen
-    encoded = encode(table, network.variables[:-1], unseen=unseen or usual)
-    posterior, impossible = Predictor(network).posterior(encoded.codes, encoded.gaps)
-    if isinstance(classifier, Lookup):
-        impossible = impossible[:0]  # a row that never occurred is answered by the class frequencies; that is the method
+    posterior, impossible = classifier.answers(table, unseen=unseen)  # type: ignore[arg-type]
     if len(impossible):
         note(
             f"{counted(len(impossible), 'row')} with probability zero in every class (the first is row {impossible[0] + 1}); "
             "answered by the prior of the classes with the fewest impossible factors and marked in the column 'impossible'"
         )
-    return _Answers(network.variables[-1].states, posterior, impossible)
+    return _Answers(classifier.network_.variables[-1].states, posterior, impossible)
 
 
 def _output(table: Table | None, answers: _Answers) -> Table:

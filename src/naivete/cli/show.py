@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
-from itertools import islice, product
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -87,25 +87,10 @@ def _variable(network: Network, v: int) -> dict[str, Any]:
 
 
 def _rows(network: Network, v: int) -> Iterator[tuple[dict[str, str], list[float]]]:
-    """P(v | parents), parents by parents; of a sparse table the configurations that occur, then those of the rest."""
-    import numpy as np
-
-    from naivete.network import SparseCpt
-
-    cpt, variables = network.cpts[v], network.variables
-    others = [m for m in network.family(v) if m != v]
-    names = [str(network.name(m)) for m in others]
-    labels = [variables[m].labels for m in others]
-    if not isinstance(cpt, SparseCpt):
-        table = np.moveaxis(cpt, network.family(v).index(v), -1)
-        for codes in product(*(range(len(own)) for own in labels)):
-            yield {n: own[c] for n, own, c in zip(names, labels, codes, strict=True)}, table[codes].tolist()
-        return
-    for configuration, rows in zip(cpt.configurations.tolist(), cpt.rows, strict=True):
-        given = [variables[p].labels[c] for p, c in zip(cpt.parents, configuration, strict=True)]
-        for c in range(rows.shape[1]):
-            told = [*given, *([variables[CLASS].labels[c]] if others[-1] == CLASS else [])]
-            yield dict(zip(names, told, strict=True)), rows[:, c].tolist()
+    """P(v | parents), parents by parents."""
+    names = [str(network.name(m)) for m in network.family(v) if m != v]
+    for labels, probabilities in network.distributions(v):
+        yield dict(zip(names, labels, strict=True)), probabilities.tolist()
 
 
 def _told(described: dict[str, Any]) -> list[str]:
@@ -152,14 +137,10 @@ def _table_told(record: dict[str, Any]) -> list[str]:
     return [escaped(title), *text_table([*given, *record["labels"]], rows, left=len(given)), *more]
 
 
-def _information(model: NetworkClassifier) -> dict[Any, float]:
-    return {**dict(enumerate(model.relevance_.tolist())), **model.arc_information_}
-
-
 def _drawing(model: NetworkClassifier) -> Any:
     from naivete.drawing import svg
 
-    return svg(model.network_, information=_information(model))
+    return svg(model.network_, information=model.information_)
 
 
 def _page(title: str, model: NetworkClassifier) -> Any:
