@@ -69,7 +69,6 @@ class Counts:
         self._cards = tuple(v.card for v in cases.variables)
         self.dependence: NDArray[np.float64] | None = None
         self._kept: dict[Family, Table] = {}
-        self._margins: dict[Family, NDArray[Any]] = {}
 
     @property
     def variables(self) -> Variables:
@@ -97,22 +96,17 @@ class Counts:
         """
         wanted = list(dict.fromkeys(families))
         new = [f for f in wanted if f not in self._kept]
-        sparse = [f for f in new if math.prod(self.cards(f)) > DENSE_CELLS and len(f) > 2 and f[-1] == CLASS]
-        dense = [f for f in new if f not in set(sparse)]
-        self._check_budget({f: math.prod(self.cards(f)) for f in dense})
-        self.passes += bool(new)
-        self._kept |= self._dense(dense)
-        self._kept |= {f: self._sparse(f) for f in sparse}
+        if new:
+            self._kept |= self._counted(new)
         return {f: self._kept[f] for f in wanted}
 
     def margins(self) -> dict[Family, NDArray[Any]]:
         """The table of every feature with the class, and of the class alone."""
-        if not self._margins:
-            self._margins = self.tables(self._margin_families)  # type: ignore[assignment]
-        return self._margins
+        return self.tables(self.margin_families)  # type: ignore[return-value]
 
     @property
-    def _margin_families(self) -> list[Family]:
+    def margin_families(self) -> list[Family]:
+        """Every feature with the class, and the class alone."""
         return [*(family(x, CLASS) for x in self.features), (CLASS,)]
 
     def pairs(self) -> Iterator[Pairs]:
@@ -121,20 +115,16 @@ class Counts:
         Features with few states are counted by bit planes, pairs with a feature of many states one table at a time, in as many
         passes as a quarter of the budget makes of them.
         """
-        cards = self.cards([*self.features, CLASS])
-        narrow = groups(self.features, cards, self.cases.gaps)
+        narrow = groups(self.features, self._cards, self.cases.gaps)
         wide = self._wide_batches({x for group in narrow for x in group.features})
         planes = {family(x, CLASS) for group in narrow for x in group.features}
-        margins = [] if self._margins else [f for f in self._margin_families if f not in planes]
-        families = [*margins, *(wide[0] if wide else [])]
-        self._check_budget({f: math.prod(self.cards(f)) for f in families})
-        layout = _kernels.Layout(tuple(families), cards)
-        self.passes += max(1, len(wide))
-        blocks = list(self.cases.map(partial(_planes_and_tables, grouped=narrow, layout=layout)))
+        margins = [f for f in self.margin_families if f not in planes and f not in self._kept]
+        layout = self._layout([*margins, *(wide[0] if wide else [])])
+        blocks = list(self.map(partial(_planes_and_tables, grouped=narrow, layout=layout)))
         tables = self._unpacked(combined(summed(parts for _, parts in blocks)), layout)
         packed = [block for block, _ in blocks]
-        self._kept |= {f: table.copy() for f, table in tables.items() if len(f) < 3}
-        if narrow and not self._margins:
+        self._kept |= {f: tables[f].copy() for f in margins}
+        if narrow:
             self._kept |= {family(x, CLASS): table for x, table in plane_margins(packed, narrow).items()}
         return self._panels(narrow, packed, wide, tables)
 
@@ -143,35 +133,48 @@ class Counts:
     ) -> Iterator[Pairs]:
         if narrow:
             yield from plane_pairs(blocks, narrow)
-        for batch, following in zip(wide, [*wide[1:], []], strict=False):
-            for (x, _, _), own in groupby(batch, key=lambda f: (f[0], self._cards[f[1]], bool(self.cases.gaps[f[1]]))):
+        gaps = self.cases.gaps
+        for at, batch in enumerate(wide):
+            counted = tables if at == 0 else self._dense(batch)
+            for (x, _, holes), own in groupby(batch, key=lambda f: (f[0], self._cards[f[1]], bool(gaps[f[1]]))):
                 pairs = list(own)
-                seconds = np.array([y for _, y, _ in pairs])
-                complete = not (self.cases.gaps[x] or self.cases.gaps[seconds].any())
-                yield Pairs(np.array([x]), seconds, np.stack([tables[f] for f in pairs])[None], complete)
-            tables = self._dense(following)
+                stacked = np.stack([counted[f] for f in pairs])[None]
+                yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), stacked, not (gaps[x] or holes))
+
+    def map(self, function: Callable[[Block], T]) -> Iterable[T]:
+        """One pass: the function's value for every block, in the order of the rows."""
+        self.passes += 1
+        return self.cases.map(function)
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
         """One pass: the function's value for every block, merged."""
         self.passes += 1
         return self.cases.fold(function, merge)
 
+    def _counted(self, families: Sequence[Family]) -> dict[Family, Table]:
+        sparse = [f for f in families if math.prod(self.cards(f)) > DENSE_CELLS and len(f) > 2 and f[-1] == CLASS]
+        large = set(sparse)
+        layout = self._layout([f for f in families if f not in large])
+        wanted = {f: self.cards(f) for f in sparse}
+        parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=wanted), _both_merged)
+        found: dict[Family, Table] = {**self._unpacked(combined(parts), layout)}
+        for f, (configurations, own) in occurring.items():
+            self._check_budget({f: len(configurations) * (self._cards[CLASS] + len(f))})
+            found[f] = SparseTable(f[:-1], configurations, combined(own))
+        return found
+
     def _dense(self, families: Sequence[Family]) -> dict[Family, NDArray[Any]]:
-        if not families:
-            return {}
-        layout = _kernels.Layout(tuple(families), self.cards([*self.features, CLASS]))
-        return self._unpacked(combined(self.cases.fold(partial(_scattered, layout=layout), added)), layout)
+        layout = self._layout(families)
+        return self._unpacked(combined(self.fold(partial(_scattered, layout=layout), added)), layout)
+
+    def _layout(self, families: Sequence[Family]) -> _kernels.Layout:
+        """Where the tables of these families lie, once the budget allows them."""
+        self._check_budget({f: math.prod(self.cards(f)) for f in families})
+        return _kernels.Layout(tuple(families), self._cards)
 
     @staticmethod
     def _unpacked(flat: NDArray[Any], layout: _kernels.Layout) -> dict[Family, NDArray[Any]]:
         return {f: layout.table(flat, i) for i, f in enumerate(layout.families)}
-
-    def _sparse(self, members: Family) -> SparseTable:
-        features = members[:-1]
-        found = self.cases.fold(partial(_occurring, members=features, cards=self.cards(members)), _united)
-        cells = len(found[0]) * (self.variables[CLASS].card + len(features))
-        self._check_budget({members: cells})
-        return SparseTable(features, found[0], combined(found[1]))
 
     def _check_budget(self, cells: dict[Family, int]) -> None:
         needed = 8 * sum(cells.values())
@@ -199,6 +202,18 @@ class Counts:
             batches[-1].append(pair)
             room -= cells
         return batches
+
+
+def _tables_and_occurring(
+    block: Block, layout: _kernels.Layout, sparse: dict[Family, tuple[int, ...]]
+) -> tuple[Parts, dict[Family, Occurring]]:
+    return _scattered(block, layout), {f: _occurring(block, f[:-1], cards) for f, cards in sparse.items()}
+
+
+def _both_merged(
+    one: tuple[Parts, dict[Family, Occurring]], two: tuple[Parts, dict[Family, Occurring]]
+) -> tuple[Parts, dict[Family, Occurring]]:
+    return added(one[0], two[0]), {f: _united(own, two[1][f]) for f, own in one[1].items()}
 
 
 def _planes_and_tables(block: Block, grouped: list[Group], layout: _kernels.Layout) -> tuple[PlaneBlock, Parts]:

@@ -145,7 +145,7 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
     """
     how = smoothing_of(smoothing)
     families = {v: family(v, *parents) for v, parents in structure.items()}
-    tables = counts.tables([*families.values(), (CLASS,)])
+    tables = counts.tables([*families.values(), *counts.margin_families])  # the margins are wanted sooner or later
     classes = tables[CLASS,]
     assert isinstance(classes, np.ndarray)
     total = float(classes.sum())

@@ -24,6 +24,10 @@ Codes = Sequence[NDArray[Any]]
 FACTOR_CELLS = 1 << 22
 
 
+Component = tuple[tuple[int, ...], tuple[int, ...]]
+"""Missing variables that hang together, and the variables whose families they touch."""
+
+
 @dataclass(frozen=True, eq=False)
 class Factor:
     """The logarithm of a factor for some rows: one axis for each unobserved variable, the class last. # (row, ..., class)"""
@@ -81,10 +85,15 @@ class Predictor:
         A missing feature that is nobody's parent sums to one, so that only rows which miss a parent have anything to add.
         """
         inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
-        if inner:
-            rows = np.flatnonzero(np.logical_or.reduce([_missing(codes[x]) for x in inner]))
-            for pattern, own in _patterns([c[rows] for c in codes], np.flatnonzero(gaps).tolist()):
-                self._marginalise(joint, codes, pattern, rows[own])
+        if not inner:
+            return
+        rows = np.flatnonzero(np.logical_or.reduce([_missing(codes[x]) for x in inner]))
+        places: dict[Component, list[NDArray[np.int64]]] = {}
+        for pattern, own in _patterns([c[rows] for c in codes], np.flatnonzero(gaps).tolist()):
+            for component in self._components(pattern):
+                places.setdefault(component, []).append(rows[own])
+        for component in sorted(places):  # in this order, so that a row alone gets the same sum as in a batch
+            self._marginalise(joint, codes, component, np.concatenate(places[component]))
 
     def posterior(self, codes: Codes, gaps: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
         """P(class | row), and the rows that have probability zero in every class.
@@ -123,13 +132,9 @@ class Predictor:
         assert isinstance(prior, np.ndarray)
         return fallback(zeros, prior)
 
-    def _marginalise(self, joint: Numbers, codes: Codes, missing: frozenset[int], rows: NDArray[np.int64]) -> None:
-        """Add what the families with missing members contribute to these rows, the missing members summed out."""
-        hidden = self._relevant(missing)
-        mute = {v for v in self.network.order if self.network.variables[v].card == 1} - hidden
-        touched = [v for v in self.network.order if v not in missing - hidden | mute and hidden & set(self.network.family(v))]
-        if not touched:
-            return
+    def _marginalise(self, joint: Numbers, codes: Codes, component: Component, rows: NDArray[np.int64]) -> None:
+        """Add what the families of a component contribute to these rows, its missing members summed out."""
+        hidden, touched = set(component[0]), list(component[1])
         plan = self._plan(hidden, touched)
         widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
         if widest > FACTOR_CELLS:
@@ -141,19 +146,46 @@ class Predictor:
         for part in np.array_split(rows, max(1, len(rows) * widest // FACTOR_CELLS)):
             joint[part] += self._eliminated([column[part] for column in codes], hidden, touched, [v for v, _ in plan])
 
-    def _relevant(self, missing: frozenset[int]) -> set[int]:
-        """The missing variables that have an observed descendant; the others sum to one.
+    def _components(self, missing: frozenset[int]) -> list[Component]:
+        """The missing variables that matter, those that meet in a family together, with the families they touch.
 
-        A child of a single state has probability one whatever its parents are, and says nothing about them.
+        What one component contributes does not depend on the others, so rows that share a component share its work.
         """
-        hidden = set(missing)
+        hidden = self._relevant(missing)
+        gone = missing - hidden
+        left = {v: self._families[v] & hidden for v in self.network.order if v not in gone and (self._speaks[v] or v in hidden)}
+        found = []
+        while hidden:
+            own, grown = set(), {min(hidden)}
+            while grown:
+                own |= grown
+                grown = {h for scope in left.values() if scope & grown for h in scope} - own
+            found.append((tuple(sorted(own)), tuple(v for v, scope in left.items() if scope & own)))
+            hidden -= own
+        return found
+
+    @cached_property
+    def _families(self) -> dict[int, frozenset[int]]:
+        return {v: frozenset(self.network.family(v)) for v in self.network.parents}
+
+    @cached_property
+    def _speaks(self) -> dict[int, bool]:
+        """Whether a variable has more than one state; one of a single state has probability one whatever its parents are."""
+        return {v: self.network.variables[v].card > 1 for v in self.network.parents}
+
+    @cached_property
+    def _children(self) -> dict[int, list[int]]:
         children: dict[int, list[int]] = {v: [] for v in self.network.parents}
         for v, parents in self.network.parents.items():
             for p in parents:
                 children[p].append(v)
+        return children
+
+    def _relevant(self, missing: frozenset[int]) -> set[int]:
+        """The missing variables that have an observed descendant with something to say; the others sum to one."""
+        hidden = set(missing)
         for v in reversed(self.network.order):
-            telling = (c for c in children[v] if self.network.variables[c].card > 1 or c in hidden)
-            if v in hidden and not any(c not in missing or c in hidden for c in telling):
+            if v in hidden and not any(c in hidden or (c not in missing and self._speaks[c]) for c in self._children[v]):
                 hidden.discard(v)
         return hidden
 

@@ -51,8 +51,7 @@ def leave_one_out(
     nested = {x: parents for x, parents in structure.items() if x != CLASS}
     full = np.array([[len(_features(nested[x])) for x in counts.features]])
     left = _Left(counts, nested, full, smoothing_of(smoothing), prior)
-    parts = counts.cases.map(lambda block: np.concatenate(left.over_pieces(block, lambda piece: left.posteriors(piece)[0])))
-    counts.passes += 1
+    parts = counts.map(lambda block: np.concatenate(left.over_pieces(block, lambda piece: left.posteriors(piece)[0])))
     return np.concatenate(list(parts))
 
 
