@@ -30,6 +30,7 @@ from naivete.errors import (
     ResourceError,
     UnseenValueWarning,
 )
+from naivete.table import Column, Table
 from tests.oracles import identical
 
 ALL: dict[str, NetworkClassifier] = {
@@ -428,3 +429,52 @@ def test_n6_information_is_never_below_zero() -> None:
     rng = np.random.default_rng(0)
     fitted = KDB(k=3).fit(rng.integers(0, 2, (1000, 8)), rng.integers(0, 2, 1000), rng.random(1000))
     assert min(fitted.information_.values()) >= 0
+
+
+def test_f6_infinity_in_a_table_is_named_too() -> None:
+    table = Table((Column("d", np.array([1.0, np.inf])),), source="inf.parquet")
+    with pytest.raises(DataError, match=r"inf\.parquet, row 2: column 'd': inf is infinity"):
+        NaiveBayes().fit(table, ["a", "b"])
+    fitted = NaiveBayes().fit(Table((Column("d", np.array([1.0, 2.0])),)), ["a", "b"])
+    with pytest.raises(DataError, match="infinity"):
+        fitted.predict(table)
+
+
+def test_f13_sparse_tables_count_against_the_budget() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 300, (4000, 3)), rng.integers(0, 2, 4000)
+    encoder = Encoder(kinds="nominal")
+    with pytest.raises(ResourceError, match=r"'x\d' \(300 states\).*the budget is 16,777,216 bytes"):
+        KDB(k=2, budget=16 << 20, encoder=encoder).fit(X, y)
+    assert len(KDB(k=2, encoder=encoder).fit(X, y).network_.arcs) == 3
+
+
+def test_f13_a_machine_without_memory_is_a_resource_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 64 GiB")
+
+    monkeypatch.setattr("naivete.classifiers.naive", exhausted)
+    with pytest.raises(ResourceError, match="64 GiB"):
+        NaiveBayes().fit([["a"], ["b"]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("trained", "given", "said"),
+    [
+        (["yes", "no"], [True, False], "had text in training and has truth values now"),
+        (["01", "02"], [1, 2], "had text in training and has numbers now"),
+        ([True, False], [1, 0], "had truth values in training and has numbers now"),
+    ],
+)
+def test_p1_a_column_of_another_type_is_said_to_be_one(trained: list[Any], given: list[Any], said: str) -> None:
+    fitted = NaiveBayes().fit(pd.DataFrame({"x": trained}), ["a", "b"])
+    with pytest.warns(UnseenValueWarning, match=said):
+        fitted.predict(pd.DataFrame({"x": given}))
+    with pytest.warns(UnseenValueWarning) as caught:
+        fitted.predict(pd.DataFrame({"x": [trained[0], None, "zz"] if isinstance(trained[0], str) else given}))
+    assert caught[0].filename == __file__
+
+
+def test_f15_a_smoothing_beyond_reason_is_refused() -> None:
+    with pytest.raises(ParameterError, match="at most"):
+        NaiveBayes(smoothing=1e308).fit([["a"], ["b"]], [0, 1])

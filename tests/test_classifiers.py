@@ -22,6 +22,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
@@ -30,7 +31,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import _kernels
 from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
-from naivete.discretization import EqualFrequency, EqualWidth
+from naivete.discretization import EqualFrequency, EqualWidth, mdl
 from naivete.encoding import Encoder
 from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
 from naivete.frames import table_of
@@ -394,8 +395,8 @@ def test_the_root_of_a_tree_can_be_named() -> None:
 
 
 def test_the_base_class_learns_nothing() -> None:
-    with pytest.raises(NotImplementedError):
-        NetworkClassifier().fit([["a"], ["b"]], [0, 1])
+    with pytest.raises(TypeError, match="abstract"):
+        NetworkClassifier()
 
 
 def test_an_unfitted_classifier_is_drawn_by_its_parameters_and_a_fitted_one_as_a_network() -> None:
@@ -426,3 +427,24 @@ def test_what_cannot_be_made_an_array_is_refused_by_our_own_error() -> None:
 
     with pytest.raises(DataTypeError, match="not today"):
         NaiveBayes().fit(Broken(), [0, 1])
+
+
+def test_what_auto_chose_can_be_read() -> None:
+    rng = np.random.default_rng(3)
+    X = rng.integers(0, 2, (300, 5))
+    y = X[:, 0] ^ X[:, 1]
+    auto = KDB(k="auto", theta="auto").fit(X, y)
+    assert isinstance(auto.k_, int)
+    assert identical(auto.network_, KDB(k=auto.k_, theta=auto.theta_).fit(X, y).network_)
+    assert (KDB(k=1).fit(X, y).k_, KDB(k=1).fit(X, y).theta_) == (1, -inf)
+    assert KDB(k="auto", theta="chi2").fit(X, y).theta_ == "chi2"
+
+
+def test_the_settings_of_the_encoder_can_be_searched() -> None:
+    X, y = load_iris(return_X_y=True)
+    search = GridSearchCV(KDB(k=1, encoder=Encoder()), {"encoder__cut": [mdl, EqualWidth(3)], "encoder__few": [0, 20]}, cv=3)
+    search.fit(X, y)
+    assert search.best_score_ > 0.85
+    assert search.best_estimator_.encoder is not search.estimator.encoder
+    with pytest.raises(ParameterError, match="no setting 'fwe'"):
+        Encoder().set_params(fwe=3)

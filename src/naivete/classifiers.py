@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import inf
 from typing import Any, Literal, NamedTuple, Self
@@ -22,8 +22,10 @@ from naivete.errors import (
     ImpossibleEvidenceWarning,
     NaiveteError,
     ParameterError,
+    ResourceError,
     nearest,
     shown,
+    warn,
 )
 from naivete.estimation import smoothing_of
 from naivete.frames import as_array, is_frame, table_of
@@ -31,6 +33,7 @@ from naivete.inference import Predictor, largest
 from naivete.information import arc_information, relevance
 from naivete.labels import class_name, classes_of, label_values, usable, weights
 from naivete.learners import kdb, lookup, majority, naive, tan
+from naivete.learners.kdb import chosen
 from naivete.network import Network
 from naivete.table import Table
 from naivete.variables import Name, Variable
@@ -51,7 +54,7 @@ class Answers(NamedTuple):
     impossible: NDArray[np.int64]
 
 
-class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NetworkClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier that is a Bayesian network learned from counts.
 
     Parameters
@@ -92,8 +95,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.encoder = encoder
         self.budget = budget
 
-    def _learn(self, counts: Counts) -> Network:
-        raise NotImplementedError
+    @abstractmethod
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        """The network, and what else was learned on the way, by the name of its attribute."""
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from cases.
@@ -109,11 +113,6 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _check_budget(self.budget)
         table = table_of(self._checked(X, rows=1))
         _check_size(table)
-        names = (
-            {"feature_names_in_": np.array(table.names, object)}
-            if is_frame(X) and all(isinstance(n, str) for n in table.names)
-            else {}
-        )
         table, values, weight = usable(
             table,
             label_values(y, len(table)),
@@ -126,27 +125,24 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         encoded = encode(table, features, unseen=encoder.unseen)
         block = Block((*encoded.codes, labels), weight)
         counts = Counts(MemoryCases((*features, target), block, encoded.gaps), budget=self.budget)
-        network = self._learn(counts)
+        try:
+            network, learned = self._learn(counts)
+        except MemoryError as error:
+            if isinstance(error, ResourceError):
+                raise
+            raise ResourceError(f"the machine has no memory left: {error}") from error
         relevant, arcs = relevance(counts), arc_information(counts, network.arcs)
-        self._adopt(network, classes=classes, framed=is_frame(X), passes=counts.passes, relevance=relevant, arcs=arcs)
-        self.__dict__.pop("feature_names_in_", None)
-        self.__dict__.update(names)
-        return self
+        known = {"passes_": counts.passes, "relevance_": relevant, "arc_information_": arcs, **learned}
+        return self._adopt(network, classes, is_frame(X), known)
 
-    def _adopt(
-        self,
-        network: Network,
-        *,
-        classes: NDArray[Any],
-        framed: bool,
-        passes: int,
-        relevance: NDArray[np.float64],
-        arcs: dict[tuple[int, int], float],
-    ) -> Self:
-        """Become the classifier of this network."""
-        learned = {"network_": network, "classes_": classes, "passes_": passes, "n_features_in_": len(network.features)}
-        shown = {"relevance_": relevance, "arc_information_": arcs, "_framed": framed, "_predictor": Predictor(network)}
-        self.__dict__.update(learned | shown)  # all at once: an interrupted fit leaves the earlier one whole
+    def _adopt(self, network: Network, classes: NDArray[Any], framed: bool, known: dict[str, Any]) -> Self:
+        """Become the classifier of this network; all at once, so that an interrupted fit leaves the earlier one whole."""
+        names = [v.name for v in network.variables[:-1]]
+        own = {"network_": network, "classes_": classes, "n_features_in_": len(names), "_framed": framed}
+        if framed and all(isinstance(name, str) for name in names):
+            own["feature_names_in_"] = np.array(names, object)
+        kept = {key: value for key, value in self.__dict__.items() if not key.endswith("_")}
+        self.__dict__ = {**kept, **own, **known, "_predictor": Predictor(network)}
         return self
 
     def _encoder(self) -> Encoder:
@@ -189,10 +185,9 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         if framed != self._framed:
             here, there = ("has feature names", "without") if framed else ("does not have valid feature names", "with")
-            warnings.warn(
+            warn(
                 f"X {here}, but {type(self).__name__} was fitted {there} feature names; the columns are matched by position",
                 UserWarning,
-                stacklevel=4,
             )
         return table.renamed([v.name for v in self.network_.variables[:-1]])
 
@@ -211,11 +206,10 @@ class NetworkClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _posterior(self, X: Any) -> NDArray[np.float64]:
         posterior, impossible = self.answers(X)
         if len(impossible):
-            warnings.warn(
+            warn(
                 f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
                 "answered by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
                 ImpossibleEvidenceWarning,
-                stacklevel=3,
             )
         return posterior
 
@@ -296,8 +290,8 @@ class Majority(NetworkClassifier):
     ['yes']
     """
 
-    def _learn(self, counts: Counts) -> Network:
-        return majority(counts, smoothing=self.smoothing, prior=self.prior)
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        return majority(counts, smoothing=self.smoothing, prior=self.prior), {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -317,8 +311,8 @@ class Lookup(NetworkClassifier):
     def __init__(self, *, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET) -> None:
         super().__init__(smoothing=0.0, prior=prior, encoder=encoder, budget=budget)
 
-    def _learn(self, counts: Counts) -> Network:
-        return lookup(counts, prior=self.prior)
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        return lookup(counts, prior=self.prior), {}
 
 
 class NaiveBayes(NetworkClassifier):
@@ -330,8 +324,8 @@ class NaiveBayes(NetworkClassifier):
     [[0.25, 0.75]]
     """
 
-    def _learn(self, counts: Counts) -> Network:
-        return naive(counts, smoothing=self.smoothing, prior=self.prior)
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        return naive(counts, smoothing=self.smoothing, prior=self.prior), {}
 
 
 class TAN(NetworkClassifier):
@@ -355,7 +349,7 @@ class TAN(NetworkClassifier):
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.root = root
 
-    def _learn(self, counts: Counts) -> Network:
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         names = [v.name for v in counts.variables[:-1]]
         root: Any = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
         if isinstance(root, str):
@@ -363,11 +357,13 @@ class TAN(NetworkClassifier):
             raise ParameterError(
                 f"root={shown(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
             )
-        return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior)
+        return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior), {}
 
 
 class KDB(NetworkClassifier):
     """A k-dependence Bayesian classifier: every feature depends on the class and on at most k other features.
+
+    What was chosen where "auto" was asked for is `k_` and `theta_` afterwards.
 
     Parameters
     ----------
@@ -396,7 +392,7 @@ class KDB(NetworkClassifier):
         self.alpha = alpha
         self.k_max = k_max
 
-    def _learn(self, counts: Counts) -> Network:
-        return kdb(
-            counts, k=self.k, theta=self.theta, alpha=self.alpha, k_max=self.k_max, smoothing=self.smoothing, prior=self.prior
-        )
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        common: dict[str, Any] = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
+        k, theta = chosen(counts, k=self.k, theta=self.theta, k_max=self.k_max, **common)
+        return kdb(counts, k=k, theta=theta, **common), {"k_": k, "theta_": theta}

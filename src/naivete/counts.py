@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -159,7 +159,7 @@ class Counts:
         parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=wanted), _both_merged)
         found: dict[Family, Table] = {**self._unpacked(combined(parts), layout)}
         for f, (configurations, own) in occurring.items():
-            self._check_budget({f: len(configurations) * (self._cards[CLASS] + len(f))})
+            self.check_budget({f: len(configurations) * (self._cards[CLASS] + len(f))})
             found[f] = SparseTable(f[:-1], configurations, combined(own))
         return found
 
@@ -169,22 +169,24 @@ class Counts:
 
     def _layout(self, families: Sequence[Family]) -> _kernels.Layout:
         """Where the tables of these families lie, once the budget allows them."""
-        self._check_budget({f: math.prod(self.cards(f)) for f in families})
+        self.check_budget({f: math.prod(self.cards(f)) for f in families})
         return _kernels.Layout(tuple(families), self._cards)
 
     @staticmethod
     def _unpacked(flat: NDArray[Any], layout: _kernels.Layout) -> dict[Family, NDArray[Any]]:
         return {f: layout.table(flat, i) for i, f in enumerate(layout.families)}
 
-    def _check_budget(self, cells: dict[Family, int]) -> None:
+    def check_budget(self, cells: Mapping[Family, int]) -> None:
+        """Refuse tables of these families and sizes if together they exceed the budget, before anything is allocated."""
         needed = 8 * sum(cells.values())
         if needed <= self.budget:
             return
         worst = max(cells, key=lambda f: cells[f])
         names = ", ".join(f"{shown(self.variables[v].name)} ({self.variables[v].card} states)" for v in worst)
         raise ResourceError(
-            f"counting {len(cells)} tables needs {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
-            f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: lower k, merge rare states, or raise `budget`"
+            f"{len(cells)} tables need {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
+            f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: allow fewer parents, merge rare states, "
+            "or raise `budget`"
         )
 
     def _wide_batches(self, narrow: set[int]) -> list[list[Family]]:
@@ -195,7 +197,7 @@ class Counts:
         room = 0
         for pair in sorted({family(x, y, CLASS) for x in wide for y in telling if x != y}):
             cells = math.prod(self.cards(pair))
-            self._check_budget({pair: cells})
+            self.check_budget({pair: cells})
             if cells > room:
                 batches.append([])
                 room = self.budget // 32

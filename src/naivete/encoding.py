@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete.cases.base import combined, limbs
 from naivete.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl
-from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, nearest, shown
+from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, nearest, shown, warn
 from naivete.table import Column, Kind, Table
 from naivete.variables import Name, State, Variable
 
@@ -54,6 +53,18 @@ class Encoder:
     unlabelled: Literal["error", "drop"] = "error"
     few: int = 20
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
+        """The settings by name, so that scikit-learn's searches reach them as `encoder__few` and so on."""
+        return {name: getattr(self, name) for name in self.__dataclass_fields__}
+
+    def set_params(self, **settings: Any) -> Encoder:
+        """The same encoder with other settings."""
+        for name, value in settings.items():
+            if name not in self.__dataclass_fields__:
+                raise ParameterError(f"the encoder has no setting {shown(name)}; it has {', '.join(self.__dataclass_fields__)}")
+            object.__setattr__(self, name, value)
+        return self
+
     def check(self) -> None:
         """Refuse settings out of their range."""
         choices = {"missing": ("omit", "state"), "unseen": ("marginalise", "smooth", "error"), "unlabelled": ("error", "drop")}
@@ -73,6 +84,7 @@ class Encoder:
     ) -> tuple[Variable, ...]:
         """The variables of the table's columns, learned from its rows; `labels` are the class codes of the rows."""
         self.check()
+        _check_finite(table, table.columns)
         kinds = self._kinds(table)
         seen = _seen_bytes(table.columns)
         return tuple(
@@ -125,6 +137,17 @@ class Encoder:
         return Variable(column.name, cuts=self.cut(*_class_weights(numbers, labels, classes, weight)), missing=missing)
 
 
+def _check_finite(table: Table, columns: Sequence[Column]) -> None:
+    """Refuse infinities, whatever the table was made of."""
+    for column in columns:
+        if column.values.dtype.kind == "f" and np.isinf(column.values).any():
+            row = int(np.argmax(np.isinf(column.values)))
+            raise DataError(
+                f"{table.place(row)}: column {shown(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
+                "replace it by a finite value or by a missing one"
+            )
+
+
 def _any_missing(column: Column) -> bool:
     if column.states is not None:
         return bool((column.values < 0).any())
@@ -148,20 +171,15 @@ def _warn_empty(column: Column) -> None:
         return
     known = column.values >= 0 if column.states is not None else column.values == column.values
     if len(known) and not known.any():
-        warnings.warn(
-            f"column {shown(column.name)} has no value in any row and tells nothing; leave it out or fill it in",
-            NaiveteWarning,
-            stacklevel=2,
-        )
+        warn(f"column {shown(column.name)} has no value in any row and tells nothing; leave it out or fill it in", NaiveteWarning)
 
 
 def _warn_identifier(column: Column, states: Sequence[State], rows: int) -> None:
     if len(states) > IDENTIFIER_STATES and len(states) * 2 > rows:
-        warnings.warn(
+        warn(
             f"column {shown(column.name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
             "leave it out, or declare it numeric if it is a quantity",
             NaiveteWarning,
-            stacklevel=2,
         )
 
 
@@ -240,8 +258,10 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
     [[1, 255, 0]]
     """
     columns = matched(table, variables)
+    _check_finite(table, columns)
     seen = _seen_bytes(columns)
     found: dict[Name, int] = {}
+    other_types: list[str] = []
     codes, gaps = [], []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
         own, strange, missing = _encoded(column, variable, seen.get(i), smooth=unseen == "smooth")
@@ -249,17 +269,36 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
             raise DataError(_unseen_message(table, column, variable, int(strange[0])))
         if len(strange) and not (variable.other and unseen == "smooth"):
             found[variable.name] = len(strange)
+            other_types += _other_types(column, variable)
         codes.append(own)
         gaps.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
     if found:
         listed = ", ".join(f"{shown(name)}: {count}" for name, count in list(found.items())[:10])
         more = f" and {len(found) - 10} more columns" if len(found) > 10 else ""
-        warnings.warn(
-            f"values that did not occur in training were treated as missing ({listed}{more}); unseen='error' names them",
+        warn(
+            f"values that did not occur in training were treated as missing ({listed}{more}){''.join(other_types)}; "
+            "unseen='error' names them",
             UnseenValueWarning,
-            stacklevel=2,
         )
     return Encoded(tuple(codes), np.array(gaps, np.bool_))
+
+
+def _other_types(column: Column, variable: Variable) -> list[str]:
+    """What to say of a column none of whose values can be a state because they are of another type."""
+    had, has = ({_type_word(s) for s in states} for states in (variable.states, _some_values(column)))
+    if not had or not has or had & has:
+        return []
+    return [
+        f"; column {shown(variable.name)} had {' and '.join(sorted(had))} in training and has {' and '.join(sorted(has))} now"
+    ]
+
+
+def _some_values(column: Column) -> Iterable[State]:
+    return column.states if column.states is not None else column.values[:1].tolist()
+
+
+def _type_word(state: State) -> str:
+    return "text" if isinstance(state, str) else "truth values" if isinstance(state, bool) else "numbers"
 
 
 def matched(table: Table, variables: Sequence[Variable]) -> list[Column]:

@@ -15,6 +15,7 @@ __all__ = [
     "UnseenValueWarning",
     "nearest",
     "shown",
+    "warn",
 ]
 
 
@@ -80,3 +81,16 @@ def nearest(word: object, among: object, count: int = 3) -> list[str]:
 
     assert isinstance(among, Iterable)
     return difflib.get_close_matches(str(word), [str(a) for a in islice(among, 1000)], n=count, cutoff=0.5)
+
+
+def warn(message: str, category: type[Warning]) -> None:
+    """Warn, and point at the first line outside this library: the one that its user wrote."""
+    import sys
+    import types
+    import warnings
+
+    level = 1
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "naivete":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from naivete.counts import Counts, SparseTable, Table, grouped_rows
 from naivete.errors import ParameterError, shown
 from naivete.network import Cpt, Network, SparseCpt, Structure
-from naivete.variables import CLASS, family
+from naivete.variables import CLASS, Family, family
 
 __all__ = ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "Smoothing", "estimate", "smoothing_of"]
 
 Numbers = NDArray[np.float64]
+LARGEST = 1e15
 
 
 @dataclass(frozen=True)
@@ -128,8 +129,8 @@ def _amount(number: Any, value: object) -> float:
         amount = float(number)
     except (TypeError, ValueError):
         amount = math.nan
-    if not 0 <= amount < math.inf:
-        raise ParameterError(f"smoothing={shown(value)}: the number has to be finite and at least 0")
+    if not 0 <= amount <= LARGEST:
+        raise ParameterError(f"smoothing={shown(value)}: the number has to be at least 0 and at most {LARGEST:.0e}")
     return amount
 
 
@@ -151,11 +152,17 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
     total = float(classes.sum())
     frequencies = normalised(classes.astype(np.float64), 0)
     cpts: dict[int, Cpt] = {}
+    sparse: dict[Family, int] = {}
+
+    def allow(cells: int) -> None:
+        sparse[members] = cells
+        counts.check_budget(sparse)
+
     for v, members in families.items():
         if members == (CLASS,):
             cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
         else:
-            cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members))
+            cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members), allow)
     return Network(counts.variables, structure, cpts, check=False)
 
 
@@ -179,9 +186,10 @@ def _cpt(
     prior: Numbers,
     total: float,
     cards: Sequence[int],
+    allow: Callable[[int], None],
 ) -> Cpt:
     if isinstance(table, SparseTable):
-        return _sparse_cpt(table, v, parents, how, prior, total, cards[members.index(v)])
+        return _sparse_cpt(table, v, parents, how, prior, total, cards[members.index(v)], allow)
     axis = members.index(v)
     own = prior if members[-1] == CLASS and v != CLASS else np.ones(1)
     if isinstance(how, Backoff):
@@ -206,17 +214,19 @@ def backed_off(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbe
 
 
 def grouped_counts(
-    table: SparseTable, x: int, parents: Sequence[int], card: int
+    table: SparseTable, x: int, parents: Sequence[int], card: int, allow: Callable[[int], None] = lambda _: None
 ) -> tuple[NDArray[np.int32], Numbers, tuple[int, ...]]:
     """The counts of a sparse table for the configurations of some parents that occur, and those parents in increasing order.
 
-    The counts have the axes (configuration, x, class); without parents there is one configuration.
+    The counts have the axes (configuration, x, class); without parents there is one configuration. `allow` is told how many cells
+    that makes before they are allocated.
     """
     members = tuple(sorted(p for p in parents if p != CLASS))
     columns = [table.members.index(p) for p in members]
     keys = [table.configurations[:, i] for i in columns]
     cards = [int(k.max(initial=0)) + 1 for k in keys]
     rows, row_of = grouped_rows(keys, cards) if keys else (np.zeros(1, np.int64), np.zeros(len(table.counts), np.int64))
+    allow(len(rows) * card * table.counts.shape[1])
     n = np.zeros((len(rows), card, table.counts.shape[1]))
     np.add.at(n, (row_of, table.configurations[:, table.members.index(x)]), table.counts)
     found = table.configurations[rows][:, columns] if keys else np.empty((1, 0), np.int32)
@@ -224,10 +234,17 @@ def grouped_counts(
 
 
 def _sparse_cpt(
-    table: SparseTable, x: int, parents: Sequence[int], how: Smoothing, prior: Numbers, total: float, card: int
+    table: SparseTable,
+    x: int,
+    parents: Sequence[int],
+    how: Smoothing,
+    prior: Numbers,
+    total: float,
+    card: int,
+    allow: Callable[[int], None],
 ) -> SparseCpt:
     """The conditional table of the parent configurations that occur, and its default for all others."""
-    configurations, n, members = grouped_counts(table, x, parents, card)
+    configurations, n, members = grouped_counts(table, x, parents, card, allow)
     if isinstance(how, Backoff):
         return _sparse_backoff(n, configurations, members, [p for p in parents if p != CLASS], how.m)
     context = Context(_marginal(n, 1), prior, total)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.encoding import narrowest
-from naivete.errors import DataError, DataTypeError, NaiveteWarning, shown
+from naivete.errors import DataError, DataTypeError, NaiveteWarning, shown, warn
 from naivete.frames import is_frame
 from naivete.table import Table
 from naivete.variables import Name
@@ -87,7 +86,7 @@ def usable(
             "infinity or missing values); leave them out yourself or with encoder=Encoder(unlabelled='drop')"
         )
     if len(without):
-        warnings.warn(f"{len(without)} rows without a label were left out", NaiveteWarning, stacklevel=3)
+        warn(f"{len(without)} rows without a label were left out", NaiveteWarning)
     keep = np.ones(len(values), bool) if weight is None else weight > 0
     keep[without] = False
     if not keep.any():

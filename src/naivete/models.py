@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
+from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,11 +19,11 @@ __all__ = ["PARAMETERS", "Spec", "classifier_of", "parsed", "spec_of", "split"]
 
 PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
-        "majority": ("smoothing",),
+        "majority": ("smoothing", "prior"),
         "lookup": (),
-        "nb": ("smoothing",),
-        "tan": ("root", "smoothing"),
-        "kdb": ("k", "theta", "alpha", "k_max", "smoothing"),
+        "nb": ("smoothing", "prior"),
+        "tan": ("root", "smoothing", "prior"),
+        "kdb": ("k", "theta", "alpha", "k_max", "smoothing", "prior"),
     }
 )
 """The words for the classifiers, and the parameters that a model written as text may set."""
@@ -114,17 +115,43 @@ def split(texts: Iterable[str]) -> list[Spec]:
     return list(specs.values())
 
 
-def classifier_of(model: Spec | str, *, encoder: Encoder | None = None) -> NetworkClassifier:
+def classifier_of(model: Spec | str, *, encoder: Encoder | None = None, budget: int | None = None) -> NetworkClassifier:
     """The classifier, not fitted yet, of a model.
 
-    >>> classifier_of("kdb:k=1")
-    KDB(k=1)
+    Parameters
+    ----------
+    model : the model, perhaps as text.
+    encoder : how columns become states; None for the usual way.
+    budget : the most bytes its tables may take; None for the usual number.
+
+    >>> classifier_of("kdb:k=1"), classifier_of("nb:prior=1/3")
+    (KDB(k=1), NaiveBayes(prior=(0.25, 0.75)))
     """
     from naivete.saving import KINDS
 
     spec = parsed(model) if isinstance(model, str) else model
     parameters: dict[str, Any] = dict(spec.parameters)
+    if "prior" in parameters:
+        parameters["prior"] = _prior(str(parameters["prior"]))
+    if budget is not None:
+        parameters["budget"] = budget
     return KINDS[spec.word](encoder=encoder, **parameters)
+
+
+def _prior(text: str) -> tuple[float, ...]:
+    """The shares of the classes, made to sum to one.
+
+    >>> _prior("1/1/2")
+    (0.25, 0.25, 0.5)
+    """
+    try:
+        shares = [float(share) for share in text.split("/")]
+    except ValueError:
+        shares = []
+    total = sum(shares)
+    if not 0 < total < inf or min(shares) < 0:
+        raise ParameterError(f"prior={text}: write a share for every class with / between them, as in prior=1/1 or prior=0.2/0.8")
+    return tuple(share / total for share in shares)
 
 
 def spec_of(classifier: NetworkClassifier) -> Spec:
@@ -139,5 +166,7 @@ def spec_of(classifier: NetworkClassifier) -> Spec:
     if word is None:
         raise ParameterError(f"{shown(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
     usual, own = KINDS[word]().get_params(deep=False), classifier.get_params(deep=False)
+    if own["prior"] is not None:
+        own["prior"] = "/".join(str(float(share)) for share in own["prior"])
     told = {name: own[name] for name in PARAMETERS[word] if own[name] != usual[name] or name in _ALWAYS.get(word, ())}
     return Spec(word, told)

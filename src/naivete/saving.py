@@ -28,6 +28,9 @@ KINDS: dict[str, type[NetworkClassifier]] = {
 }
 """The word for every classifier, in model files and on the command line."""
 
+LEARNED = ("k_", "theta_")
+"""What a classifier may have learned beside its network."""
+
 LABELS = {"O": "object", "U": "text", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
 DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
 
@@ -66,6 +69,7 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
         "relevance": classifier.relevance_.tolist(),
+        "learned": {name: _plain(name, getattr(classifier, name)) for name in LEARNED if hasattr(classifier, name)},
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
     return Model(kind, parameters, classifier.network_, notes)
@@ -88,10 +92,6 @@ def _classifier(model: Model) -> NetworkClassifier:
     parameters["encoder"] = _encoder(parameters.get("encoder"))
     classifier = KINDS[model.kind](**parameters)
     features = model.network.variables[:CLASS]
-    names = [v.name for v in features]
-    framed = bool(model.notes["framed"])
-    if framed and all(isinstance(name, str) for name in names):
-        classifier.feature_names_in_ = np.array(names, object)
     relevance = np.array(model.notes["relevance"], np.float64)
     arcs = {(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]}
     known = set(model.network.arcs)
@@ -100,15 +100,12 @@ def _classifier(model: Model) -> NetworkClassifier:
     if not all(arc in known and 0 <= bits < np.inf for arc, bits in arcs.items()):
         raise ModelFileError("notes.arcs: an arc is not in the network, or its information is not a number of bits")
     states = model.network.variables[CLASS].states
-    classifier._adopt(
-        model.network,
-        classes=np.array(states, DTYPES[model.notes["labels"]]),
-        framed=framed,
-        passes=0,
-        relevance=relevance,
-        arcs=arcs,
-    )
-    return classifier
+    learned = model.notes["learned"]
+    if not set(learned) <= set(LEARNED):
+        raise ModelFileError(f"notes.learned: {shown(sorted(learned))} are not all known to this version")
+    labels: Any = np.array(states, DTYPES[model.notes["labels"]])
+    beside = {"passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
+    return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
 
 
 def _plain(name: str, value: Any) -> Any:

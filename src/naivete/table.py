@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,11 +16,22 @@ from naivete.variables import Name, State, check_unique
 __all__ = ["Column", "Kind", "Table"]
 
 Kind = Literal["nominal", "numeric"]
+HEAD = 5
+"""How many values or names a repr shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Column:
-    """One column of a table.
+    """One column of a table; to numpy and scikit-learn an array of one dimension.
+
+    Indexing gives one value, or the column with some rows only. `==` and `!=` compare value by value and give truth values;
+    a missing value equals nothing, not even another one. So a column has no hash, as arrays have none.
+
+    >>> play = Column("play", np.array([0, -1, 1]), ("no", "yes"))
+    >>> play
+    Column('play', nominal, 3 rows: 'no', None, 'yes')
+    >>> play[0], play[-1], play == "yes"
+    ('no', 'yes', array([False, False,  True]))
 
     Parameters
     ----------
@@ -39,6 +51,10 @@ class Column:
     def __len__(self) -> int:
         return len(self.values)
 
+    def __repr__(self) -> str:
+        kind = self.kind or ("nominal" if self.states is not None else self.values.dtype)
+        return f"Column({shown(self.name)}, {kind}, {len(self)} rows: {_head(self.take(slice(HEAD + 1)))})"
+
     def __iter__(self) -> Iterator[State | None]:
         """The values as Python scalars, None where missing."""
         if self.states is not None:
@@ -46,14 +62,49 @@ class Column:
         return (None if value != value else value for value in self.values.tolist())
 
     def to_numpy(self) -> NDArray[Any]:
-        """The values as an array: of numbers or booleans, or of Python values with None where missing.
+        """The values as an array: of numbers or truth values, or else of Python values with None where missing.
 
         >>> Column("play", np.array([0, -1, 1]), ("no", "yes")).to_numpy()
         array(['no', None, 'yes'], dtype=object)
+        >>> Column("stage", np.array([1, 0, 1]), (10, 20)).to_numpy()
+        array([20, 10, 20])
         """
         if self.states is None:
             return self.values
+        types = set(map(type, self.states))
+        if len(types) == 1 and str not in types and not (self.values < 0).any():
+            return np.asarray(np.array(self.states)[self.values])
         return np.asarray(np.array([*self.states, None], object)[self.values])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False and self.states is not None:
+            raise ValueError(f"column {shown(self.name)} holds codes of its values; as an array it is always a copy")
+        return np.array(self.to_numpy(), dtype=dtype, copy=copy)
+
+    @property
+    def shape(self) -> tuple[int]:
+        """How many rows there are, as of an array of one dimension."""
+        return (len(self),)
+
+    def __eq__(self, other: object) -> NDArray[np.bool_]:  # type: ignore[override]
+        known = True if self.states is None else self.values >= 0
+        return np.asarray((self.to_numpy() == other) & known)
+
+    def __ne__(self, other: object) -> NDArray[np.bool_]:  # type: ignore[override]
+        return ~(self == other)
+
+    @overload
+    def __getitem__(self, key: int) -> State | None: ...
+    @overload
+    def __getitem__(self, key: slice | list[Any] | NDArray[Any] | Column) -> Column: ...
+    def __getitem__(self, key: Any) -> State | Column | None:
+        values = self.values[key]
+        if np.ndim(values) > 1:
+            raise IndexError(
+                f"column {shown(self.name)} has 1 dimension; its rows are chosen by a number, a slice, an array or a mask"
+            )
+        cut = replace(self, values=np.atleast_1d(values))
+        return cut if np.ndim(values) else next(iter(cut))
 
     def take(self, rows: NDArray[Any] | slice) -> Column:
         """The column with these rows only."""
@@ -63,6 +114,16 @@ class Column:
 @dataclass(frozen=True, eq=False)
 class Table:
     """Columns of equal length with unique names, perhaps with a weight for each row.
+
+    A name in brackets gives that column, a list of names the table with these columns only. A slice, an array of positions or
+    a mask gives rows. A single value is always a name and never a row; a list of whole numbers means columns where all of
+    them are names of columns, rows otherwise.
+
+    >>> weather = Table((Column("play", np.array([0, 1, 1]), ("no", "yes")), Column("wind", np.array([5, 0, 2]))), source="w.csv")
+    >>> weather
+    Table('w.csv', 3 rows x 2 columns: 'play', 'wind')
+    >>> weather[weather["play"] == "yes"]["wind"]
+    Column('wind', int64, 2 rows: 0, 2)
 
     Parameters
     ----------
@@ -75,7 +136,7 @@ class Table:
     columns: tuple[Column, ...]
     weight: NDArray[np.float64] | None = None
     source: str = "table"
-    lines: NDArray[np.int64] | None = field(default=None, repr=False)
+    lines: NDArray[np.int64] | None = None
     rows: int | None = None
 
     def __post_init__(self) -> None:
@@ -89,12 +150,46 @@ class Table:
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else self.rows or 0
 
+    def __iter__(self) -> Iterator[Name]:
+        """The names of the columns."""
+        return iter(self.names)
+
+    def __repr__(self) -> str:
+        return f"Table({shown(self.source)}, {len(self)} rows x {len(self.columns)} columns: {_head(self.names)})"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """How many rows and columns there are."""
+        return len(self), len(self.columns)
+
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of the columns, in order."""
         return tuple(column.name for column in self.columns)
 
-    def __getitem__(self, name: Name) -> Column:
+    @overload
+    def __getitem__(self, key: Name) -> Column: ...
+    @overload
+    def __getitem__(self, key: slice | list[Any] | NDArray[Any] | Column) -> Table: ...
+    def __getitem__(self, key: Any) -> Column | Table:
+        if isinstance(key, tuple) and len(key) == 2 and key[1] is ...:
+            key = key[0]  # scikit-learn's way to ask for rows
+        if isinstance(key, slice):
+            return self.take(key)
+        if isinstance(key, tuple) or np.ndim(key) == 0:
+            return self._named(key)
+        if np.ndim(key) > 1:
+            raise IndexError(f"{self.source}: rows are chosen by an array of 1 dimension, not of {np.ndim(key)}")
+        if self._names_all(key):
+            return Table(tuple(map(self._named, key)), self.weight, self.source, self.lines, len(self))
+        return self.take(np.asarray(key))
+
+    def _names_all(self, key: Any) -> bool:
+        """Whether these are names of columns, not positions or a mask of rows."""
+        kind = np.asarray(key).dtype.kind
+        return kind not in "biu" or (kind != "b" and isinstance(key, list) and set(key) <= set(self.names))
+
+    def _named(self, name: Any) -> Column:
         for column in self.columns:
             if column.name == name and isinstance(column.name, str) == isinstance(name, str):
                 return column
@@ -104,7 +199,7 @@ class Table:
 
     def without(self, name: Name) -> Table:
         """The table without the column of this name."""
-        gone = self[name]
+        gone = self._named(name)
         return Table(tuple(c for c in self.columns if c is not gone), self.weight, self.source, self.lines, len(self))
 
     def renamed(self, names: Sequence[Name]) -> Table:
@@ -120,8 +215,27 @@ class Table:
         count = len(np.arange(len(self))[rows])
         return Table(cut, weight, self.source, lines, count)
 
+    def to_dict(self) -> dict[Name, NDArray[Any]]:
+        """The columns as arrays by their names, of which `pandas.DataFrame` and `polars.DataFrame` make their frames."""
+        return {column.name: column.to_numpy() for column in self.columns}
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        if copy is False:
+            raise ValueError(f"{self.source}: a table is kept by columns; as an array it is always a copy")
+        columns = [column.to_numpy() for column in self.columns]
+        values = np.stack(columns, axis=1) if columns else np.empty(self.shape)  # (row, column)
+        if values.dtype == object:
+            values[np.equal(values, np.array(None))] = np.nan  # what scikit-learn's transformers take for missing
+        return values if dtype is None else values.astype(dtype)
+
     def place(self, row: int) -> str:
         """Where a row stands: `file:line` where known, else `source, row n` counted from 1."""
         if self.lines is not None:
             return f"{self.source}:{self.lines[row]}"
         return f"{self.source}, row {row + 1}"
+
+
+def _head(items: Iterable[object]) -> str:
+    """The first few of them, and dots where there are more."""
+    first = [shown(item) for item in islice(items, HEAD + 1)]
+    return ", ".join([*first[:HEAD], *["..."] * (len(first) > HEAD)])

@@ -11,6 +11,7 @@ from naivete.cli import convert, demo, describe, doctor, evaluate, fit, predict,
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
 from naivete.cli.signals import Terminated, interruptible
+from naivete.cli.wording import in_options
 from naivete.errors import FileError, ModelFileError, NaiveteError, ParameterError, ResourceError
 
 __all__ = ["main"]
@@ -79,7 +80,7 @@ def _line(error: BaseException) -> str:
     if isinstance(error, OSError) and not isinstance(error, NaiveteError):
         silence()  # it was perhaps the output that failed
         return f"{error.filename or 'output'}: {error.strerror or error}"
-    return str(error)
+    return in_options(str(error))
 
 
 def _code(error: BaseException) -> int:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from naivete.cli.output import escaped, json_text, say
+from naivete.cli.output import counted, escaped, json_text, say
 from naivete.cli.parsing import Command
-from naivete.cli.tables import check_output, read_table, reading_options
+from naivete.cli.tables import check_ending, check_output, read_table, reading_options
 
 __all__ = ["COMMAND"]
 
@@ -28,6 +28,7 @@ def run(args: Namespace) -> int:
     from naivete.files import write
 
     check_output(args.out, [args.data], args.force)
+    check_ending(args.out)
     table = read_table(args.data, args)
     name = args.out.lower().removesuffix(".gz")
     options: dict[str, Any] = (
@@ -37,7 +38,8 @@ def run(args: Namespace) -> int:
         options["as_text"] = True
     write(table, args.out, overwrite=args.force, **options)
     done = {"data": args.data, "file": args.out, "rows": len(table), "columns": len(table.columns)}
-    say(json_text(done) if args.json else escaped(f"{args.out}: {len(table):,} rows, {len(table.columns):,} columns"))
+    size = f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}"
+    say(json_text(done) if args.json else escaped(f"{args.out}: {size}"))
     return 0
 
 

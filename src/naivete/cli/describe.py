@@ -6,9 +6,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import escaped, json_text, number, say, text_table
+from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
-from naivete.cli.tables import kinds_of, read_table, reading_options, target_options, usual_target
+from naivete.cli.tables import check_columns, kept_kinds, read_table, reading_options, target_options, usual_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,6 +36,7 @@ def run(args: Namespace) -> int:
 
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
+    check_columns(table, target=target, weight=args.weight)
     cases = None
     if target is not None and len(table):
         cases = labelled(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
@@ -52,7 +53,7 @@ def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
 
     from naivete.encoding import Encoder
 
-    kinds: Any = kinds_of(args.kinds) or None
+    kinds: Any = kept_kinds(args) or None
     variables = Encoder(kinds=kinds, cut=_uncut).schema(table, np.zeros(len(table), np.uint8), 1, None)
     return [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
 
@@ -106,7 +107,7 @@ def _informations(cases: Labelled, args: Namespace) -> NDArray[np.float64]:
     from naivete.information import relevance
     from naivete.variables import Variable
 
-    kinds: Any = kinds_of(args.kinds)
+    kinds: Any = kept_kinds(args)
     if isinstance(kinds, dict):
         kinds = {name: kind for name, kind in kinds.items() if name in cases.features.names}
     labels = cases.labels.astype(narrowest(len(cases.classes)))
@@ -154,16 +155,22 @@ def _may_miss(column: Column) -> bool:
 
 
 def _told(described: dict[str, Any]) -> list[str]:
-    lines = [escaped(f"{described['data']}: {described['rows']:,} rows, {len(described['columns']):,} columns")]
+    size = f"{counted(described['rows'], 'row')}, {counted(len(described['columns']), 'column')}"
+    lines = [escaped(f"{described['data']}: {size}")]
     own = described.get("class")
     if own:
         total = sum(entry["weight"] for entry in own["balance"]) or 1.0
         shares = [f"{e['label']} {e['weight']:g} ({e['weight'] / total:.1%})" for e in own["balance"][:20]]
-        lines.append(escaped(f"class {own['name']}: {', '.join(shares)}{', ...' if len(own['balance']) > 20 else ''}"))
+        lines.append(escaped(f"class {named(own['name'])}: {', '.join(shares)}{', ...' if len(own['balance']) > 20 else ''}"))
         lines.append(_consistency_told(described))
     headers = ["column", "kind", "values", "distinct", "missing", "I(X;C) bits", ""]
     rows = [_row(record, own["name"] if own else None) for record in described["columns"]]
-    return [*lines, "", *text_table(headers, rows, left=3)]
+    return [*lines, "", *text_table(headers, rows, left=3), *_advice(described)]
+
+
+def _advice(described: dict[str, Any]) -> list[str]:
+    found = [named(record["name"]) for record in described["columns"] if record["identifier"]]
+    return ["", escaped(f"a model learns nothing from an identifier; leave it out: --ignore {','.join(found)}")] if found else []
 
 
 def _consistency_told(described: dict[str, Any]) -> str:
@@ -172,8 +179,8 @@ def _consistency_told(described: dict[str, Any]) -> str:
     conflicts = described["conflicts"]
     one, two = conflicts["example_rows"]
     return (
-        f"the cases are not consistent: {conflicts['rows']:,} complete cases in {conflicts['groups']:,} groups of equal features "
-        f"have different classes, for instance rows {one:,} and {two:,}"
+        f"the cases are not consistent: {conflicts['rows']:,} complete cases in {counted(conflicts['groups'], 'group')} "
+        f"of equal features have different classes, for instance rows {one:,} and {two:,}"
     )
 
 
@@ -185,7 +192,7 @@ def _row(record: dict[str, Any], target: object) -> Sequence[str]:
         values = ", ".join(map(str, record["states"][:5]))[:40] + (" ..." if len(record["states"]) > 5 else "")
     bits = "class" if record["name"] == target else number(record.get("information", float("nan")), 4)
     remark = "looks like an identifier" if record["identifier"] else ""
-    return [str(record["name"]), record["kind"], values, number(record["distinct"]), number(record["missing"]), bits, remark]
+    return [named(record["name"]), record["kind"], values, number(record["distinct"]), number(record["missing"]), bits, remark]
 
 
 COMMAND = Command(

@@ -7,10 +7,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import escaped, json_text, note, number, say, text_table
+from naivete.cli.output import counted, escaped, json_text, note, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import encoder_of, encoding_options, labelled_cases, reading_options, target_options
+from naivete.cli.tables import (
+    encoder_of,
+    encoding_options,
+    labelled_cases,
+    reading_options,
+    resource_options,
+    target_options,
+)
 from naivete.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -37,6 +44,7 @@ def arguments(parser: ArgumentParser) -> None:
     target_options(parser)
     encoding_options(parser)
     reading_options(parser)
+    resource_options(parser)
 
 
 def run(args: Namespace) -> int:
@@ -54,7 +62,7 @@ def run(args: Namespace) -> int:
     with progress("evaluate", total, wanted=args.progress) as step:
         for path in paths:
             cases = labelled_cases(path, args)
-            models = {str(spec): classifier_of(spec, encoder=encoder_of(args, cases)) for spec in specs}
+            models = {str(spec): classifier_of(spec, encoder=encoder_of(args, cases), budget=args.budget) for spec in specs}
             rows[path] = len(cases)
             results[path] = cross_validate(
                 models, cases, folds=args.folds, random_state=args.seed, repeat=args.repeat, progress=step
@@ -67,13 +75,14 @@ def run(args: Namespace) -> int:
         return 0
     for path, own in results.items():
         how = f"{args.folds} folds" + (f" x {args.repeat}" if args.repeat > 1 else "")
-        say(escaped(f"{path}: {rows[path]:,} rows, {how}, seed {args.seed}"), *comparison(own), "")
+        say(escaped(f"{path}: {counted(rows[path], 'row')}, {how}, seed {args.seed}"), *comparison(own), "")
         if args.confusion:
             for result in own:
                 say(*_confusion(result), "")
     if len(results) > 1:
         say(*summary({name: results[path] for name, path in _short(paths).items()}), "")
     say("accuracy: mean +- standard deviation over the folds; log loss in bits; * marks the best")
+    say("fit s: the seconds that learning took, all folds together")
     return 0
 
 

@@ -11,7 +11,21 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-__all__ = ["complain", "counted", "escaped", "json_text", "note", "notes", "number", "say", "silence", "text_table"]
+from naivete.cli.wording import in_options
+
+__all__ = [
+    "complain",
+    "counted",
+    "escaped",
+    "json_text",
+    "named",
+    "note",
+    "notes",
+    "number",
+    "say",
+    "silence",
+    "text_table",
+]
 
 
 def escaped(value: object) -> str:
@@ -56,7 +70,7 @@ def notes() -> Iterator[None]:
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
         if str(message) not in told:
             told.add(str(message))
-            note(str(message))
+            note(in_options(str(message)))
 
     with warnings.catch_warnings():
         warnings.simplefilter("always")
@@ -86,10 +100,21 @@ def number(value: float, digits: int = 3) -> str:
 def counted(count: int, what: str) -> str:
     """How many of what.
 
-    >>> counted(1, "row"), counted(2000, "row")
-    ('1 row', '2,000 rows')
+    >>> counted(1, "row"), counted(2000, "row"), counted(2, "pass")
+    ('1 row', '2,000 rows', '2 passes')
     """
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+    many = "es" if what.endswith("s") else "s"
+    return f"{count:,} {what}{'' if count == 1 else many}"
+
+
+def named(name: object) -> str:
+    """The name of a column as a table shows it; one that could not be seen in quotes.
+
+    >>> named("age"), named("")
+    ('age', "''")
+    """
+    text = str(name)
+    return text if text.strip() else repr(text)
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left: int = 1) -> list[str]:

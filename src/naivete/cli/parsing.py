@@ -29,6 +29,7 @@ _MODELS = """models:
   kdb:k=2                    k-dependence, up to k feature parents; k=auto chooses
   kdb:k=2,theta=0.03         arcs only above so many bits; theta=auto, theta=chi2
   nb:smoothing=0.5           any of them with another smoothing (m-estimate, friedman, backoff, ...)
+  nb:prior=1/1               any of them with other shares of the classes, in their order; equal ones here
 """
 _CODES = "exit codes: 0 success, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 when interrupted"
 

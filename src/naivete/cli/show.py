@@ -8,7 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import counted, escaped, json_text, number, say, text_table
+from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_output
 from naivete.variables import CLASS
@@ -98,13 +98,13 @@ def _told(described: dict[str, Any]) -> list[str]:
     *features, _ = described["variables"]
     lines = [
         escaped(f"{described['file']}: {described['model']}"),
-        escaped(f"  class     {described['target']}: {', '.join(map(str, described['classes'][:20]))}"),
+        escaped(f"  class     {named(described['target'])}: {', '.join(map(str, described['classes'][:20]))}"),
         f"  features  {len(features):,}, with {counted(len(arcs), 'arc')} between them",
-        f"  tables    {described['cells']:,} cells",
+        f"  tables    {counted(described['cells'], 'cell')}",
         "",
     ]
     rows = [
-        [record["name"], number(len(record["labels"])), number(record["information"], 4), _parents(record, arcs)]
+        [named(record["name"]), number(len(record["labels"])), number(record["information"], 4), _parents(record, arcs)]
         for record in sorted(features, key=lambda record: -record["information"])
     ]
     lines += _left_last(["feature", "states", "I(X;C) bits", "depends on (I(X;Y|C) bits)"], rows)
@@ -125,13 +125,14 @@ def _parents(record: dict[str, Any], arcs: dict[tuple[Any, Any], float | None]) 
     told = []
     for parent in record["parents"]:
         bits = arcs.get((parent, record["name"]))
-        told.append(f"{parent}" if bits is None else f"{parent} ({bits:.4f})")
+        told.append(named(parent) if bits is None else f"{named(parent)} ({bits:.4f})")
     return ", ".join(told) or "nothing"
 
 
 def _table_told(record: dict[str, Any]) -> list[str]:
-    given = [str(parent) for parent in record["table"][0]["given"]]
-    title = f"P({record['name']} | {', '.join(given)})" if given else f"P({record['name']})"
+    given = [named(parent) for parent in record["table"][0]["given"]]
+    own = named(record["name"])
+    title = f"P({own} | {', '.join(given)})" if given else f"P({own})"
     rows = [[*row["given"].values(), *(f"{p:.4f}" for p in row["probabilities"])] for row in record["table"]]
     more = [f"(the first {_ROWS} configurations)"] if len(rows) == _ROWS else []
     return [escaped(title), *text_table([*given, *record["labels"]], rows, left=len(given)), *more]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+import re
+import warnings
+from argparse import ArgumentParser, ArgumentTypeError, Namespace
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from naivete.errors import FileError, ParameterError, nearest, shown
 
@@ -16,17 +18,27 @@ if TYPE_CHECKING:
     from naivete.variables import Name
 
 __all__ = [
+    "bytes_of",
+    "check_columns",
+    "check_ending",
     "check_output",
     "encoder_of",
     "encoding_options",
+    "kept_kinds",
     "kinds_of",
     "labelled_cases",
     "output_options",
     "read_table",
     "reading_options",
+    "resource_options",
     "target_options",
     "usual_target",
 ]
+
+ENDINGS: Final = (".arff", ".csv", ".tsv", ".tab", ".parquet", ".pq")
+"""What the name of a table that is written ends in, perhaps with .gz after it."""
+
+_UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
 
 
 def reading_options(parser: ArgumentParser) -> None:
@@ -52,6 +64,28 @@ def target_options(parser: ArgumentParser) -> None:
     group.add_argument("--target", metavar="COLUMN", help="the class; by default the last column of ARFF")
     group.add_argument("--weight", metavar="COLUMN", help="the weight of every row")
     group.add_argument("--drop-unlabelled", action="store_true", help="leave out rows without a class")
+    group.add_argument("--ignore", action="append", metavar="COLUMN,...", help="columns to leave out, such as identifiers")
+
+
+def resource_options(parser: ArgumentParser) -> None:
+    """How much the work may take."""
+    group = parser.add_argument_group("resources")
+    group.add_argument(
+        "--budget", type=bytes_of, metavar="BYTES", help="the most that the tables may take, such as 500MB or 2GiB"
+    )
+
+
+def bytes_of(text: str) -> int:
+    """A number of bytes.
+
+    >>> bytes_of("500MB"), bytes_of("1.5 KiB"), bytes_of("64")
+    (500000000, 1536, 64)
+    """
+    found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kmgt]?i?)b?", text.strip().lower())
+    unit = found and _UNITS.get(found[2])
+    if not found or not unit or float(found[1]) * unit < 1:
+        raise ArgumentTypeError(f"{shown(text)} is not a number of bytes; write for instance 500MB or 2GiB")
+    return int(float(found[1]) * unit)
 
 
 def encoding_options(parser: ArgumentParser) -> None:
@@ -98,19 +132,87 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, Kind] | Kind:
     return kinds
 
 
-def read_table(path: str, args: Namespace, kinds: Mapping[str, Kind] | None = None) -> Table:
-    """The table of a file, read as the options say; `kinds` come before those of the options."""
+def kept_kinds(args: Namespace) -> dict[str, Kind] | Kind:
+    """The kinds that --kinds gives, without the columns that --ignore leaves out."""
+    kinds = kinds_of(args.kinds)
+    return kinds if isinstance(kinds, str) else {name: kind for name, kind in kinds.items() if name not in _ignored(args)}
+
+
+def read_table(
+    path: str, args: Namespace, kinds: Mapping[str, Kind] | None = None, *, wanted: Collection[Name] | None = None
+) -> Table:
+    """The table of a file, read as the options say, without the columns that they leave out.
+
+    Parameters
+    ----------
+    path : the file.
+    args : the options.
+    kinds : kinds of columns, which come before those of the options.
+    wanted : the columns of which warnings are passed on; by default all that are kept.
+    """
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        given = kinds_of(args.kinds)
+        own = {**({} if isinstance(given, str) else given), **(kinds or {})}
+        table = _kept(_read(path, args, own), path, args)
+        if isinstance(given, str) and not kinds and _text_of_cells(path, args):
+            told.clear()  # what was guessed is no matter
+            features = [n for n in table.names if n not in (getattr(args, "target", None), getattr(args, "weight", None))]
+            table = _kept(_read(path, args, {str(name): given for name in features}), path, args)
+    for warning in told:
+        about = getattr(warning.message, "column", None)
+        if about is None or about in (table.names if wanted is None else wanted):
+            warnings.warn(warning.message, stacklevel=2)
+    return table
+
+
+def _read(path: str, args: Namespace, kinds: Mapping[str, Kind]) -> Table:
     from naivete.files import read
 
-    given = kinds_of(args.kinds)
-    own = {**({} if isinstance(given, str) else given), **(kinds or {})}
     tokens = ("", *(args.missing_token or ()))
-    table = read(path, format=args.format, encoding=args.encoding, delimiter=args.delimiter, missing=tokens, kinds=own or None)
-    if isinstance(given, str) and not kinds and _text_of_cells(path, args):
-        features = [name for name in table.names if name not in (getattr(args, "target", None), getattr(args, "weight", None))]
-        all_alike: dict[str, Kind] = {str(name): given for name in features}
-        return read(path, format=args.format, encoding=args.encoding, delimiter=args.delimiter, missing=tokens, kinds=all_alike)
+    options: dict[str, Any] = {"format": args.format, "encoding": args.encoding, "delimiter": args.delimiter}
+    return read(path, missing=tokens, kinds=kinds or None, **options)
+
+
+def _kept(table: Table, path: str, args: Namespace) -> Table:
+    """The table without the columns that --ignore names."""
+    words = getattr(args, "ignore", None) or ()
+    gone = [name for word in words for name in ([word] if word in table.names else word.split(","))]
+    if not gone:
+        return table
+    check_columns(table, ignore=gone)
+    target = usual_target(path, args, table)
+    for role, column in (("class", target), ("weight", args.weight)):
+        if column in gone:
+            raise ParameterError(
+                f"--ignore: the column {shown(column)} is the {role}; leave it in, or choose another --{_OPTION[role]}"
+            )
+    for name in dict.fromkeys(gone):
+        table = table.without(name)
     return table
+
+
+_OPTION: Final = {"class": "target", "weight": "weight"}
+
+
+def _ignored(args: Namespace) -> set[str]:
+    """Everything that --ignore may mean: its words, and what stands between their commas."""
+    return {name for word in getattr(args, "ignore", None) or () for name in (word, *word.split(","))}
+
+
+def check_columns(table: Table, **options: Name | Sequence[Name]) -> None:
+    """Refuse a column that an option names and the table does not have; the error says which there are."""
+    for option, given in options.items():
+        for name in given if isinstance(given, list) else [given]:
+            if name is not None and name not in table.names:
+                raise ParameterError(f"{table.source}: --{option}: there is no column {shown(name)}{_columns_told(name, table)}")
+
+
+def _columns_told(name: Name, table: Table) -> str:
+    close = nearest(name, table.names)
+    hint = f"; did you mean {' or '.join(map(repr, close))}? The" if close else "; the"
+    more = f" and {len(table.names) - 30} more" if len(table.names) > 30 else ""
+    return f"{hint} columns are: {', '.join(map(str, table.names[:30]))}{more}"
 
 
 def _text_of_cells(path: str, args: Namespace) -> bool:
@@ -130,6 +232,7 @@ def labelled_cases(path: str, args: Namespace) -> Labelled:
     if target is None:
         listed = ", ".join(str(name) for name in table.names[:30]) + (" ..." if len(table.names) > 30 else "")
         raise ParameterError(f"{table.source}: which column is the class? Give it with --target; the columns are: {listed}")
+    check_columns(table, target=target, weight=args.weight)
     return labelled(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
 
 
@@ -145,7 +248,7 @@ def encoder_of(args: Namespace, cases: Labelled | None = None) -> Encoder:
     from naivete.encoding import Encoder
     from naivete.saving import cut_of
 
-    kinds: Any = kinds_of(args.kinds)
+    kinds: Any = kept_kinds(args)
     if not isinstance(kinds, str):
         kinds = {column: kind for column, kind in kinds.items() if cases is None or column != cases.target} or None
     return Encoder(kinds=kinds, cut=cut_of(args.cut), missing=args.missing, unseen=args.unseen)
@@ -158,8 +261,16 @@ def check_output(path: str | None, inputs: Sequence[str], force: bool) -> None:
     for given in inputs:
         if _same(path, given):
             raise ParameterError(f"{path}: the output would replace the input; choose another name")
+    if Path(path).is_dir():
+        raise FileError(f"{path}: it is a folder; give the name of a file")
     if Path(path).exists() and not force:
         raise FileError(f"{path}: exists already; choose another name, or replace it with --force")
+
+
+def check_ending(path: str, *others: str) -> None:
+    """Refuse the name of a table to be written that tells no format; `others` are endings that are allowed besides."""
+    if not _named(path, *ENDINGS) and not path.lower().endswith(others):
+        raise ParameterError(f"{path}: the name does not tell the format; end it in {', '.join((*ENDINGS, *others))}")
 
 
 def _same(one: str, two: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from fractions import Fraction
 from math import inf, log
 from typing import Literal
 
@@ -17,7 +18,7 @@ from naivete.leave_one_out import leave_one_out_losses
 from naivete.network import Network
 from naivete.variables import CLASS, family
 
-__all__ = ["kdb"]
+__all__ = ["chosen", "kdb"]
 
 Numbers = NDArray[np.float64]
 THETAS = 64
@@ -56,23 +57,32 @@ def kdb(
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, steps 1-6; theta: the variant of step 5.4.
     """
-    most = k_max if isinstance(k, str) and k == "auto" else k
-    _check(k, most, theta, alpha)
-    n = len(counts.features)
-    dependent = dependence(counts) if most and n > 1 else np.zeros((n, n))
-    relevant = relevance(counts)
+    k, theta = chosen(counts, k=k, theta=theta, alpha=alpha, k_max=k_max, smoothing=smoothing, prior=prior)
+    dependent = _dependence(counts, k)
+    parents = candidates(counts, dependent, k)
+    if theta == "chi2":
+        parents = significant(counts, parents, dependent, alpha)
+    else:
+        parents = {x: [y for y in own if dependent[x, y] > theta] for x, own in parents.items()}
+    structure = {x: (*parents[x], CLASS) for x in counts.features}
+    return estimate(counts, {CLASS: (), **structure}, smoothing, prior=prior)
+
+
+def candidates(counts: Counts, dependent: Numbers, k: int) -> dict[int, list[int]]:
+    """The k parents that each feature takes of those before it, the features entering in decreasing I(X; C)."""
     telling = np.array([v.card > 1 for v in counts.variables[:CLASS]])
     earlier = np.zeros(len(telling), bool)
     parents: dict[int, list[int]] = {}
-    for x in np.argsort(-relevant, kind="stable").tolist():
-        parents[x] = best(dependent[x], np.flatnonzero(earlier), most) if telling[x] else []
+    for x in np.argsort(-relevance(counts), kind="stable").tolist():
+        parents[x] = best(dependent[x], np.flatnonzero(earlier), k) if telling[x] else []
         earlier[x] = telling[x]
-    if theta == "chi2":
-        parents = _significant(counts, parents, dependent, alpha)
-    sizes = range(most + 1) if k == "auto" else [most]
-    taken = _taken(counts, parents, dependent, sizes, theta, smoothing, prior)
-    structure = {x: (*parents[x][: taken[x]], CLASS) for x in counts.features}
-    return estimate(counts, {CLASS: (), **structure}, smoothing, prior=prior)
+    return parents
+
+
+def _dependence(counts: Counts, k: int) -> Numbers:
+    """I(X; Y | C) of all pairs, which naive Bayes does without."""
+    n = len(counts.features)
+    return dependence(counts) if k and n > 1 else np.zeros((n, n))
 
 
 def best(values: Numbers, among: NDArray[np.int64], count: int) -> list[int]:
@@ -90,51 +100,7 @@ def best(values: Numbers, among: NDArray[np.int64], count: int) -> list[int]:
     return [int(x) for x in among[np.argsort(-own, kind="stable")[:count]]]
 
 
-def _taken(
-    counts: Counts,
-    parents: dict[int, list[int]],
-    dependent: Numbers,
-    sizes: Sequence[int],
-    theta: float | str,
-    smoothing: object,
-    prior: Sequence[float] | None,
-) -> NDArray[np.int64]:
-    """How many of its parents each feature keeps: what is asked for, or what leave-one-out prefers."""
-    candidates = _candidates([dependent[x, parents[x]] for x in counts.features], sizes, theta)
-    if len(candidates) == 1:
-        return candidates[0]  # type: ignore[no-any-return]
-    losses = leave_one_out_losses(counts, parents, candidates, smoothing, prior=prior)
-    return candidates[min(range(len(losses)), key=lambda i: (losses[i], candidates[i].sum()))]  # type: ignore[no-any-return]
-
-
-def _candidates(bits: list[Numbers], sizes: Sequence[int], theta: float | str) -> NDArray[np.int64]:
-    """For each size and threshold that differ, how many parents each feature takes; its informations come in decreasing order.
-
-    >>> _candidates([np.array([]), np.array([0.2]), np.array([0.3, 0.1])], [0, 2], 0.15).tolist()
-    [[0, 0, 0], [0, 1, 1]]
-    """
-    widest = max(map(len, bits), default=0)
-    table = np.full((len(bits), widest), -np.inf)  # (feature, parent)
-    for row, own in zip(table, bits, strict=True):
-        row[: len(own)] = own
-    found = [
-        np.minimum(size, np.count_nonzero((table > t) & np.isfinite(table), axis=1))
-        for size in sizes
-        for t in (_thresholds(bits, size) if theta == "auto" else [-inf if theta == "chi2" else float(theta)])
-    ]
-    listed = np.array(found, np.int64).reshape(-1, len(bits))
-    return listed[sorted(np.unique(listed, axis=0, return_index=True)[1].tolist())]
-
-
-def _thresholds(bits: list[Numbers], size: int) -> list[float]:
-    """Thresholds that keep different sets of the best `size` arcs of each feature, from none to all; thinned out if many."""
-    found = np.unique(np.concatenate([b[:size] for b in bits])) if bits else np.empty(0)
-    if len(found) > THETAS:
-        found = found[np.linspace(0, len(found) - 1, THETAS).astype(int)]
-    return [*found[::-1].tolist(), -inf]
-
-
-def _significant(counts: Counts, parents: dict[int, list[int]], bits: Numbers, alpha: float) -> dict[int, list[int]]:
+def significant(counts: Counts, parents: dict[int, list[int]], bits: Numbers, alpha: float) -> dict[int, list[int]]:
     """The parents whose 2 N ln 2 I(X; Y | C) exceeds the chi-square quantile of the level.
 
     N are the cases that know both, and the degrees of freedom come from the states that occur.
@@ -155,8 +121,61 @@ def _significant(counts: Counts, parents: dict[int, list[int]], bits: Numbers, a
     return {x: [y for y in own if convincing(x, y)] for x, own in parents.items()}
 
 
-def _check(k: object, most: object, theta: object, alpha: object) -> None:
-    name = "k_max" if isinstance(k, str) and k == "auto" else "k"
+def chosen(
+    counts: Counts,
+    *,
+    k: int | Literal["auto"],
+    theta: float | Literal["auto", "chi2"],
+    alpha: float = 0.05,
+    k_max: int = 5,
+    smoothing: object = 1.0,
+    prior: Sequence[float] | None = None,
+) -> tuple[int, float | Literal["chi2"]]:
+    """The k and theta that `kdb` takes: those given, or in place of "auto" those with the smallest leave-one-out error.
+
+    All candidates are judged in one pass. Ties go to the fewest arcs, then to the smallest k and the largest theta.
+    """
+    _check(k, k_max, theta, alpha)
+    if k != "auto" and theta != "auto":
+        return k, theta
+    most = k_max if k == "auto" else k
+    dependent = _dependence(counts, most)
+    parents = candidates(counts, dependent, most)
+    if theta == "chi2":
+        parents = significant(counts, parents, dependent, alpha)
+    bits = [dependent[x, parents[x]] for x in counts.features]
+    sizes = list(range(most + 1)) if k == "auto" else [most]
+    given = [-inf] if theta == "chi2" else None if theta == "auto" else [float(theta)]
+    settings = [(size, t) for size in sizes for t in (given or thresholds(bits, size))]
+    table = np.full((len(bits), most), -inf)  # (feature, parent)
+    for row, own in zip(table, bits, strict=True):
+        row[: len(own)] = own
+    taken = np.array([taking(table, *setting) for setting in settings])  # (setting, feature)
+    firsts = sorted(np.unique(taken, axis=0, return_index=True)[1].tolist())
+    losses = leave_one_out_losses(counts, parents, taken[firsts], smoothing, prior=prior) if len(firsts) > 1 else [Fraction(0)]
+    found = min(zip(losses, firsts, strict=True), key=lambda pair: (pair[0], taken[pair[1]].sum(), pair[1]))[1]
+    return settings[found][0], "chi2" if theta == "chi2" else settings[found][1]
+
+
+def taking(table: Numbers, k: int, theta: float) -> NDArray[np.int64]:
+    """How many parents each feature takes, whose informations come in decreasing order, with -inf behind the last.
+
+    >>> taking(np.array([[-inf, -inf], [0.2, -inf], [0.3, 0.1]]), 2, 0.15).tolist()
+    [0, 1, 1]
+    """
+    return np.asarray(np.minimum(k, np.count_nonzero(table > theta, axis=1)))
+
+
+def thresholds(bits: list[Numbers], size: int) -> list[float]:
+    """Thresholds that keep different sets of the best `size` arcs of each feature, from none to all; thinned out if many."""
+    found = np.unique(np.concatenate([b[:size] for b in bits])) if bits else np.empty(0)
+    if len(found) > THETAS:
+        found = found[np.linspace(0, len(found) - 1, THETAS).astype(int)]
+    return [*found[::-1].tolist(), -inf]
+
+
+def _check(k: object, k_max: object, theta: object, alpha: object) -> None:
+    name, most = ("k_max", k_max) if isinstance(k, str) and k == "auto" else ("k", k)
     if not isinstance(most, (int, np.integer)) or isinstance(most, bool) or most < 0:
         raise ParameterError(f"{name}={shown(most)}: a whole number, at least 0" + (", or 'auto'" if name == "k" else ""))
     if isinstance(theta, str):
