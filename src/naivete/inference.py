@@ -79,11 +79,15 @@ class Predictor:
         self.add_marginalised(joint, codes, gaps)
         return joint
 
-    def add_marginalised(self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_]) -> None:
+    def add_marginalised(
+        self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_], memory: dict[Any, Numbers] | None = None
+    ) -> None:
         """Add what the families with missing members contribute, row by row, the missing members summed out.
 
         A missing feature that is nobody's parent sums to one, so that only rows which miss a parent have anything to add.
+        `memory` keeps contributions for other networks that have the same tables of the same families, and the same rows.
         """
+        memory = {} if memory is None else memory
         inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
         if not inner:
             return
@@ -93,7 +97,11 @@ class Predictor:
             for component in self._components(pattern):
                 places.setdefault(component, []).append(rows[own])
         for component in sorted(places):  # in this order, so that a row alone gets the same sum as in a batch
-            self._marginalise(joint, codes, component, np.concatenate(places[component]))
+            own = np.concatenate(places[component])
+            key = component[0], tuple((v, self.network.parents[v]) for v in component[1]), own.tobytes()
+            if key not in memory:
+                memory[key] = self._contribution(codes, component, own)
+            joint[own] += memory[key]
 
     def posterior(self, codes: Codes, gaps: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
         """P(class | row), and the rows that have probability zero in every class.
@@ -132,8 +140,8 @@ class Predictor:
         assert isinstance(prior, np.ndarray)
         return fallback(zeros, prior)
 
-    def _marginalise(self, joint: Numbers, codes: Codes, component: Component, rows: NDArray[np.int64]) -> None:
-        """Add what the families of a component contribute to these rows, its missing members summed out."""
+    def _contribution(self, codes: Codes, component: Component, rows: NDArray[np.int64]) -> Numbers:
+        """What the families of a component contribute to these rows, its missing members summed out.  # (row, class)"""
         hidden, touched = set(component[0]), list(component[1])
         plan = self._plan(hidden, touched)
         widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
@@ -143,8 +151,9 @@ class Predictor:
                 f"summing out missing values of {names} together needs a table of {widest:,} cells for each row; "
                 "fill in some of them, or learn a network with fewer arcs between features"
             )
-        for part in np.array_split(rows, max(1, len(rows) * widest // FACTOR_CELLS)):
-            joint[part] += self._eliminated([column[part] for column in codes], hidden, touched, [v for v, _ in plan])
+        parts = np.array_split(rows, max(1, len(rows) * widest // FACTOR_CELLS))
+        order = [v for v, _ in plan]
+        return np.concatenate([self._eliminated([column[part] for column in codes], hidden, touched, order) for part in parts])
 
     def _components(self, missing: frozenset[int]) -> list[Component]:
         """The missing variables that matter, those that meet in a family together, with the families they touch.

@@ -156,8 +156,9 @@ class _Left:
 
     def over_pieces(self, block: Block, function: Callable[[Block], T]) -> list[T]:
         """The function's values for pieces of the block that are small enough for all terms of their rows."""
-        terms = sum(map(len, self.used)) + len(self.candidates) + self.widest
-        step = max(1, BLOCK_CELLS // (terms * len(self.classes)))
+        terms = sum(map(len, self.used)) + len(self.candidates)
+        row_by_row = 0 if len(self.tabulated) == len(self.lookups) else self.widest
+        step = max(1, BLOCK_CELLS // (terms * len(self.classes) + row_by_row))
         pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step)]
         return _kernels.spread(function, pieces, work=len(block) * terms * 8)
 
@@ -184,6 +185,7 @@ class _Left:
         answers = np.empty((len(self.candidates), *prior.shape))
         parted = {key: _parted(logs) for key, logs in terms.items()}
         joint, zeros = _parted(_log(prior))
+        memory: dict[Any, Numbers] = {}
         before = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
             changed = np.flatnonzero(candidate != before).tolist()
@@ -194,7 +196,7 @@ class _Left:
             before = candidate
             whole = np.where(zeros > 0, -np.inf, joint)
             if self.predictors:
-                self.predictors[i].add_marginalised(whole, piece.codes[:-1], self.gaps)
+                self.predictors[i].add_marginalised(whole, piece.codes[:-1], self.gaps, memory)
             nowhere = np.flatnonzero(np.isneginf(whole.max(axis=1)))
             whole[nowhere] = fallback(zeros[nowhere], prior[nowhere]) if len(nowhere) else 0.0
             answers[i] = _kernels.posterior(whole)

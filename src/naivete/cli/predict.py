@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from naivete.cli.output import counted, escaped, json_text, note, say
 from naivete.cli.parsing import Command
-from naivete.cli.tables import check_output, output_options, read_table, reading_options
+from naivete.cli.tables import check_ending, check_output, output_options, read_table, reading_options
 from naivete.errors import ParameterError, shown
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from naivete.classifiers import NetworkClassifier
     from naivete.table import Column, Kind, Table
-    from naivete.variables import State, Variable
+    from naivete.variables import Name, State, Variable
 
 __all__ = ["COMMAND"]
 
@@ -38,7 +38,7 @@ def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("model", metavar="MODEL", help="a model file")
     parser.add_argument("data", metavar="DATA", help="the cases to classify; columns are matched by name, others ignored")
-    output_options(parser, "the table to write (CSV, TSV, ARFF or Parquet, by its name); by default CSV on standard output")
+    output_options(parser, "the file to write: .csv, .tsv, .arff, .parquet or .json; by default CSV on standard output")
     parser.add_argument("--append", action="store_true", help="put the answers behind the columns of the input")
     parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
     parser.add_argument(
@@ -50,28 +50,46 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Classify every row."""
     check_output(args.out, [args.model, args.data], args.force)
-    if args.json and args.out:
-        raise ParameterError("--json prints to standard output; leave --out or --json out")
-    if args.spreadsheet_safe and args.out and not _is_text(args.out):
-        raise ParameterError("--spreadsheet-safe is for CSV and TSV; name the output .csv or .tsv, or leave the option out")
+    _check_form(args)
 
     from naivete.saving import load
 
     classifier = load(args.model)
-    table = _read(args, classifier.network_.variables[:-1])
+    *features, target = classifier.network_.variables
+    table = _read(args, features, target.name)
     answers = _answered(table, classifier, args.unseen)
+    if target.name in table.names:
+        _note_accuracy(table[target.name], answers)
     if args.json:
         say(json_text(_records(answers)))
-        return 0
-    _write(_output(table if args.append else None, answers), args)
+    elif args.out and _is_json(args.out):
+        _write_json(answers, args)
+    else:
+        _write(_output(table if args.append else None, answers), args)
     return 0
 
 
+def _check_form(args: Namespace) -> None:
+    """Refuse options that contradict each other, before any work is done."""
+    if args.out:
+        check_ending(args.out, ".json")
+    if args.json and args.out:
+        raise ParameterError("--json prints to standard output; leave --out or --json out")
+    if args.append and (args.json or (args.out and _is_json(args.out))):
+        raise ParameterError("--append is for tables; leave it out for JSON")
+    if args.spreadsheet_safe and args.out and not _is_text(args.out):
+        raise ParameterError("--spreadsheet-safe is for CSV and TSV; name the output .csv or .tsv, or leave the option out")
+
+
 def _is_text(path: str) -> bool:
-    return not path.lower().removesuffix(".gz").endswith((".arff", ".parquet", ".pq"))
+    return path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab"))
 
 
-def _read(args: Namespace, features: Sequence[Variable]) -> Table:
+def _is_json(path: str) -> bool:
+    return path.lower().endswith(".json")
+
+
+def _read(args: Namespace, features: Sequence[Variable], target: Name) -> Table:
     """The table, its texts read so that they meet the states of the model."""
     from naivete.encoding import matched
 
@@ -79,13 +97,13 @@ def _read(args: Namespace, features: Sequence[Variable]) -> Table:
     for variable in features:
         if isinstance(variable.name, str) and (variable.numeric or any(isinstance(s, str) for s in variable.states)):
             kinds[variable.name] = "numeric" if variable.numeric else "nominal"
-    try:
-        table = read_table(args.data, args, kinds)
-    except ParameterError:  # of a column that is not there, about which there is more to say
-        table = read_table(args.data, args)
-        matched(table, features)
     own = {variable.name for variable in features}
-    extra = [name for name in table.names if name not in own]
+    try:
+        table = read_table(args.data, args, kinds, wanted=own)
+    except ParameterError:  # of a column that is not there, about which there is more to say
+        table = read_table(args.data, args, wanted=own)
+        matched(table, features)
+    extra = [name for name in table.names if name not in own and name != target]
     if extra:
         listed = ", ".join(map(shown, extra[:5])) + (" ..." if len(extra) > 5 else "")
         note(f"{table.source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
@@ -123,6 +141,31 @@ def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -
             "answered by the prior of the classes with the fewest impossible factors and marked in the column 'impossible'"
         )
     return _Answers(classifier.network_.variables[-1].states, posterior, impossible)
+
+
+def _note_accuracy(column: Column, answers: _Answers) -> None:
+    """Tell how many of the rows that have a class were given it, if the model knows all their classes."""
+    import numpy as np
+
+    from naivete.inference import largest
+
+    position = {_text(label): i for i, label in enumerate(answers.labels)}
+    values, codes = (column.states, column.values) if column.states else np.unique(column.values, return_inverse=True)
+    rows = np.flatnonzero((codes >= 0) if column.states else (column.values == column.values))
+    labels = np.array([position.get(_text(value), -1) for value in np.asarray(values, object).tolist()], int)[codes[rows]]
+    if not len(rows):
+        return
+    if (labels < 0).any():
+        strange = next(iter(column.take(rows[labels < 0][:1])))
+        note(f"no accuracy is told: column {shown(column.name)} has {shown(strange)}, which is no class of the model")
+        return
+    right = (largest(answers.posterior)[rows] == labels).mean()
+    note(f"accuracy {100 * right:.1f} % of {counted(len(rows), 'labelled row')}")
+
+
+def _text(value: State) -> str:
+    """The value as a file of text has it."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 def _output(table: Table | None, answers: _Answers) -> Table:
@@ -163,18 +206,22 @@ def _records(answers: _Answers) -> dict[str, Any]:
     return {"classes": list(labels), "rows": rows}
 
 
+def _write_json(answers: _Answers, args: Namespace) -> None:
+    from naivete.atomic import atomic_write
+
+    atomic_write(Path(args.out), f"{json_text(_records(answers))}\n".encode(), overwrite=args.force)
+
+
 def _write(table: Table, args: Namespace) -> None:
     import tempfile
 
     from naivete.files import write, write_csv
 
     if args.out:
-        text = _is_text(args.out)
-        csv = "csv" if text and not args.out.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab")) else None
-        options = {"spreadsheet_safe": args.spreadsheet_safe} if text else {}
-        if not args.out.lower().endswith((".parquet", ".pq")):
+        options = {"spreadsheet_safe": args.spreadsheet_safe} if _is_text(args.out) else {}
+        if not args.out.lower().removesuffix(".gz").endswith((".parquet", ".pq")):
             options["as_text"] = True
-        write(table, args.out, format=csv, overwrite=args.force, **options)  # type: ignore[arg-type]
+        write(table, args.out, overwrite=args.force, **options)
         return
     with tempfile.TemporaryDirectory(prefix="naivete-") as folder:
         file = Path(folder, "answers.csv")

@@ -180,19 +180,16 @@ def _kept(table: Table, path: str, args: Namespace) -> Table:
     gone = [name for word in words for name in ([word] if word in table.names else word.split(","))]
     if not gone:
         return table
-    check_columns(table, ignore=gone)
-    target = usual_target(path, args, table)
-    for role, column in (("class", target), ("weight", args.weight)):
+    for name in gone:
+        _check_column(table, "ignore", name)
+    for option, column in (("target", usual_target(path, args, table)), ("weight", args.weight)):
         if column in gone:
             raise ParameterError(
-                f"--ignore: the column {shown(column)} is the {role}; leave it in, or choose another --{_OPTION[role]}"
+                f"--ignore: the column {shown(column)} is the {option}; leave it in, or choose another --{option}"
             )
     for name in dict.fromkeys(gone):
         table = table.without(name)
     return table
-
-
-_OPTION: Final = {"class": "target", "weight": "weight"}
 
 
 def _ignored(args: Namespace) -> set[str]:
@@ -200,19 +197,20 @@ def _ignored(args: Namespace) -> set[str]:
     return {name for word in getattr(args, "ignore", None) or () for name in (word, *word.split(","))}
 
 
-def check_columns(table: Table, **options: Name | Sequence[Name]) -> None:
+def check_columns(table: Table, **options: Name) -> None:
     """Refuse a column that an option names and the table does not have; the error says which there are."""
-    for option, given in options.items():
-        for name in given if isinstance(given, list) else [given]:
-            if name is not None and name not in table.names:
-                raise ParameterError(f"{table.source}: --{option}: there is no column {shown(name)}{_columns_told(name, table)}")
+    for option, name in options.items():
+        if name is not None:
+            _check_column(table, option, name)
 
 
-def _columns_told(name: Name, table: Table) -> str:
+def _check_column(table: Table, option: str, name: Name) -> None:
+    if name in table.names:
+        return
     close = nearest(name, table.names)
-    hint = f"; did you mean {' or '.join(map(repr, close))}? The" if close else "; the"
-    more = f" and {len(table.names) - 30} more" if len(table.names) > 30 else ""
-    return f"{hint} columns are: {', '.join(map(str, table.names[:30]))}{more}"
+    hint = f"did you mean {' or '.join(map(repr, close))}? The" if close else "the"
+    listed = ", ".join(map(str, table.names[:30])) + (f" and {len(table.names) - 30} more" if len(table.names) > 30 else "")
+    raise ParameterError(f"{table.source}: --{option}: there is no column {shown(name)}; {hint} columns are: {listed}")
 
 
 def _text_of_cells(path: str, args: Namespace) -> bool:

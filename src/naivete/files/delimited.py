@@ -38,7 +38,8 @@ def read_csv(
     A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point
     numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`,
     `None` and `True` are texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines
-    are allowed at the end only.
+    are allowed at the end only. A column in which at least nine values in ten are numbers and the others keep it from being
+    numeric is told in a `NaiveteWarning`.
 
     Parameters
     ----------
@@ -76,7 +77,10 @@ def read_csv(
                 raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
     if not columns:
         raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
-    return Table(tuple(column.column() for column in columns), None, name, np.concatenate(lines), count)
+    table = Table(tuple(column.column() for column in columns), None, name, np.concatenate(lines), count)
+    for guess, column in zip(columns, table.columns, strict=True):
+        guess.warn_if_mixed(column, np.concatenate(lines))
+    return table
 
 
 def is_tabbed(path: PathLike) -> bool:
@@ -122,7 +126,7 @@ def _add(columns: list[Guess], rows: list[list[str]], numbers: Sequence[int], na
         found, line = next((len(row), line) for row, line in zip(rows, numbers, strict=True) if len(row) != len(columns))
         raise DataError(
             f"{name}:{line}: the row has {found} cells, expected {len(columns)}; "
-            "put a cell that holds the delimiter in double quotes, or pass delimiter="
+            "put a cell that holds the delimiter in double quotes, or pass delimiter=... (--delimiter ...)"
         )
     for column, raws in zip(columns, zip(*rows, strict=True), strict=True):
         column.add(raws, numbers)

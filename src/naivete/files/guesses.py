@@ -4,22 +4,44 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Collection, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, NaiveteWarning, shown, warn
 from naivete.files.opening import Limits, over
 from naivete.table import Column, Kind
 
-__all__ = ["Guess", "bare"]
+__all__ = ["Guess", "MixedColumnWarning", "bare"]
 
 _BETWEEN: Final = "\0"
 _NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
 _INTEGER: Final = re.compile(r"[ \t]*-?[0-9]+[ \t]*")
+_CODE: Final = re.compile(r"[ \t]*[+-]?[0-9]+[ \t]*")
 _WIDEST: Final = 2.0**53
+_MIXED_VALUES: Final = 10
+_MIXED_SHARE: Final = 0.9
+"""A column of at least so many values, of which at least this share are numbers, was perhaps meant to be numeric."""
+
+
+class MixedColumnWarning(NaiveteWarning):
+    """A column is taken as text although nearly all of its values are numbers.
+
+    Parameters
+    ----------
+    message : what is told.
+    column : the name of the column.
+    """
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message, column)
+        self.message, self.column = message, column
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def bare(raw: str) -> str:
@@ -100,7 +122,10 @@ class Guess:
             (at, text) for at, text in enumerate(texts) if text not in self.missing and _numbers([text], _BETWEEN + text) is None
         )
         place = f"{self.file}:{lines[at]}: column {shown(self.name)}"
-        return DataError(f"{place}: value {shown(text)} is not a finite number; correct it, or declare the column nominal")
+        told = f"{place}: value {shown(text)} is not a finite number"
+        if self._told_missing([text]):
+            return DataError(f"{told}; correct it, or pass {self._told_missing([text])} if it stands for a missing value")
+        return DataError(f"{told}; correct it, or declare the column nominal (--kinds on the command line)")
 
     def _turn_to_text(self) -> None:
         self.numeric = False
@@ -137,6 +162,75 @@ class Guess:
         if self.integers and len(values) and not np.isnan(values).any() and self.kind is None:
             return Column(self.name, values.astype(np.int64))
         return Column(self.name, values, kind=self.kind)
+
+    def warn_if_mixed(self, column: Column, lines: NDArray[np.int64]) -> None:
+        """Warn if the finished column is taken as text although nearly all of its values are numbers.
+
+        Codes of digits only, such as `01` or a number of 20 digits, are meant to be text, and nothing is said.
+
+        Parameters
+        ----------
+        column : the finished column.
+        lines : the line of every row.
+        """
+        if self.kind is not None or column.states is None:
+            return
+        counts = np.bincount(column.values[column.values >= 0], minlength=len(self.index))
+        strange = self._strange(counts)
+        if not strange:
+            return
+        codes = [self.index[text] for text in strange]
+        line = lines[np.isin(column.values, codes).argmax()]
+        told = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
+        place = f"{self.file}:{line}: column {shown(self.name)}"
+        text = f"{place}: {told}, so the column is taken as text; {self._advice(strange)}"
+        warn(MixedColumnWarning(text, self.name), MixedColumnWarning)  # type: ignore[arg-type]
+
+    def _strange(self, counts: NDArray[np.int64]) -> list[str]:
+        """The few texts among many numbers; none where they are not few, or where they are codes."""
+        total = int(counts.sum())
+        strange, left = [], math.floor(total * (1 - _MIXED_SHARE) + 1e-9)
+        for text in _no_numbers(list(self.index)) if total >= _MIXED_VALUES else ():
+            strange.append(text)
+            left -= int(counts[self.index[text]])
+            if left < 0 or _CODE.fullmatch(text):
+                return []
+        return strange
+
+    def _advice(self, strange: Sequence[str]) -> str:
+        missing = f"pass {told}" if (told := self._told_missing(strange)) else "correct them"
+        return f"{missing} or kinds={{{shown(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
+
+    def _told_missing(self, strange: Sequence[str]) -> str | None:
+        """How to say that these texts stand for missing values; None where they have digits, or are too many for that."""
+        if len(strange) > 3 or any(char.isdigit() for text in strange for char in text):
+            return None
+        tokens = tuple(dict.fromkeys([*sorted(self.missing), *strange]))
+        return f"missing={shown(tokens)} ({' '.join(f'--missing-token {shlex.quote(text)}' for text in strange)})"
+
+
+def _listed(strange: Sequence[str]) -> str:
+    """The first texts, and the verb.
+
+    >>> _listed(["NA"]), _listed(["NA", "?"]), _listed(["a", "b", "c", "d", "e"])
+    ("'NA' is", "'NA' and '?' are", "'a', 'b', 'c' and 2 others are")
+    """
+    if len(strange) == 1:
+        return f"{shown(strange[0])} is"
+    rest = len(strange) - 3
+    *first, last = [*map(shown, strange[:3]), *([f"{rest} other{'s' if rest > 1 else ''}"] if rest > 0 else [])]
+    return f"{', '.join(first)} and {last} are"
+
+
+def _no_numbers(texts: Sequence[str]) -> Iterator[str]:
+    """Those of the texts that are no numbers, found by halving."""
+    if _numbers(texts, _BETWEEN + _BETWEEN.join(texts)) is not None:
+        return
+    if len(texts) == 1:
+        yield texts[0]
+        return
+    yield from _no_numbers(texts[: len(texts) // 2])
+    yield from _no_numbers(texts[len(texts) // 2 :])
 
 
 def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
