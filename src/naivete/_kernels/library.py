@@ -55,7 +55,7 @@ def use(tier: Tier) -> Iterator[None]:
 
 _P, _I = ctypes.c_void_p, ctypes.c_int64
 
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of _kernels.c
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of kernels.c
     "level": (ctypes.c_int, [ctypes.c_int]),
     "scatter": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _I, _P, _P]),
     "gather": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _P, _I, _P]),

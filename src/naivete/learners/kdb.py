@@ -53,6 +53,15 @@ def kdb(
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
+    The class is the exclusive or of a and b, of which neither tells anything alone:
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 0, 1], np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a ^ b)), np.array([False, False]))
+    >>> dict(kdb(Counts(cases), k=1).parents)
+    {-1: (), 0: (-1,), 1: (0, -1)}
+
     References
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, steps 1-6; theta: the variant of step 5.4.

@@ -20,5 +20,13 @@ def naive(counts: Counts, *, smoothing: object = 1.0, prior: Sequence[float] | N
     counts : the training cases.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
+
+    >>> import numpy as np
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> codes = np.array([0, 0, 1], np.uint8), np.array([0, 0, 1], np.uint8)
+    >>> cases = MemoryCases((Variable("x", ("a", "b")), Variable("c", ("no", "yes"))), Block(codes), np.array([False]))
+    >>> naive(Counts(cases)).cpts[0].tolist()  # P(x | c): rows are the states of x, columns the classes
+    [[0.75, 0.3333333333333333], [0.25, 0.6666666666666666]]
     """
     return estimate(counts, {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}, smoothing, prior=prior)

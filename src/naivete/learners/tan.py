@@ -30,6 +30,15 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
+    The class is the exclusive or of a and b, of which neither tells anything alone:
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 0, 1], np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a ^ b)), np.array([False, False]))
+    >>> tan(Counts(cases)).arcs, tan(Counts(cases), root=1).arcs
+    ([(0, 1)], [(1, 0)])
+
     References
     ----------
     Jensen and Nielsen (2007), Bayesian networks and decision graphs, theorem 8.1; Friedman, Geiger and Goldszmidt (1997).
