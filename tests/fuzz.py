@@ -13,12 +13,13 @@ import random
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from naivete.errors import NaiveteError
+from naivete.errors import NaiveteError, NaiveteWarning
 from naivete.files import read_arff, read_csv, read_parquet
 from tests import fuzz_model
 
@@ -222,6 +223,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown reader {unknown[0]!r}")
     failed = False
+    warnings.simplefilter("ignore", NaiveteWarning)
     for name in options.reader or READERS:
         start = time.perf_counter()
         finds = fuzz(READERS[name], options.count, options.seed)

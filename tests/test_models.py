@@ -20,7 +20,8 @@ def test_the_words_and_parameters_are_those_of_the_classifiers() -> None:
 @pytest.mark.parametrize(
     "text",
     ["majority", "lookup", "nb", "nb:smoothing=0.5", "tan", "tan:root=windy", "kdb:k=0", "kdb:k=auto", "kdb:k=2,theta=0.03",
-     "kdb:k=3,theta=chi2,alpha=0.01", "kdb:k=2,smoothing=m-estimate:3", "kdb:k=1,theta=-inf", "kdb:k=auto,k_max=3"],
+     "kdb:k=3,theta=chi2,alpha=0.01", "kdb:k=2,smoothing=m-estimate:3", "kdb:k=1,theta=-inf", "kdb:k=auto,k_max=3",
+     "nb:prior=0.2/0.8", "majority:prior=1/1", "tan:prior=1/1/1"],
 )  # fmt: skip
 def test_text_to_classifier_and_back(text: str) -> None:
     classifier = classifier_of(text)
@@ -87,3 +88,14 @@ def test_other_classifiers_have_no_text() -> None:
 
     with pytest.raises(ParameterError, match="not a classifier of naivete"):
         spec_of(DummyClassifier())  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["uniform", "0/0", "-1/2", "1//2", "nan/1", "inf/1"])
+def test_shares_that_are_none(text: str) -> None:
+    with pytest.raises(ParameterError, match="write a share for every class"):
+        classifier_of(f"nb:prior={text}")
+
+
+def test_the_budget_is_passed_on() -> None:
+    assert classifier_of("kdb:k=1", budget=1000).budget == 1000
+    assert classifier_of("kdb:k=1").budget == KINDS["kdb"]().budget

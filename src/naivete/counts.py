@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.cases.base import Block, Cases, Parts, added, combined, limbs, summed
+from naivete.cases.base import Block, Cases, Parts, added, combined, limbs
 from naivete.errors import ResourceError, shown
-from naivete.pairs import Group, Pairs, PlaneBlock, groups, plane_block, plane_margins, plane_pairs
+from naivete.pairs import Group, Pairs, Panel, PlaneCounts, groups, panels, plane_counts, plane_margins, plane_pairs
 from naivete.variables import CLASS, Family, Variables, family
 
 __all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
@@ -112,34 +112,35 @@ class Counts:
     def pairs(self) -> Iterator[Pairs]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
 
-        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time, in as many
-        passes as a quarter of the budget makes of them.
+        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time; both in as
+        many passes as a quarter of the budget makes of them.
         """
         narrow = groups(self.features, self._cards, self.cases.gaps)
-        wide = self._wide_batches({x for group in narrow for x in group.features})
         planes = {family(x, CLASS) for group in narrow for x in group.features}
         margins = [f for f in self.margin_families if f not in planes and f not in self._kept]
-        layout = self._layout([*margins, *(wide[0] if wide else [])])
-        blocks = list(self.map(partial(_planes_and_tables, grouped=narrow, layout=layout)))
-        tables = self._unpacked(combined(summed(parts for _, parts in blocks)), layout)
-        packed = [block for block, _ in blocks]
-        self._kept |= {f: tables[f].copy() for f in margins}
-        if narrow:
-            self._kept |= {family(x, CLASS): table for x, table in plane_margins(packed, narrow).items()}
-        return self._panels(narrow, packed, wide, tables)
+        shared = self.budget // 4
+        tabled = self._wide_pairs(planes)
+        wide = _batches(tabled, [8 * math.prod(self.cards(f)) for f in tabled], shared)
+        upper = panels(narrow, self._cards[CLASS])
+        flat = _batches(upper, [4 * panel.cells * self._cards[CLASS] for panel in upper], shared)
+        for at in range(max(1, len(wide), len(flat))):
+            layout = self._layout([*(margins if at == 0 else []), *(wide[at] if at < len(wide) else [])])
+            own = flat[at] if at < len(flat) else []
+            counted, parts = self.fold(partial(_pair_counts, grouped=narrow, wanted=own, layout=layout), _pairs_merged)
+            tables = self._unpacked(combined(parts), layout)
+            self._kept |= {f: tables[f].copy() for f in margins if at == 0}
+            if counted is not None and at == 0:
+                self._kept |= {family(x, CLASS): table for x, table in plane_margins(counted, narrow).items()}
+            yield from plane_pairs(counted, own) if counted is not None else ()
+            yield from self._table_pairs(wide[at] if at < len(wide) else [], tables)
 
-    def _panels(
-        self, narrow: list[Group], blocks: list[PlaneBlock], wide: list[list[Family]], tables: dict[Family, NDArray[Any]]
-    ) -> Iterator[Pairs]:
-        if narrow:
-            yield from plane_pairs(blocks, narrow)
+    def _table_pairs(self, families: Sequence[Family], tables: dict[Family, NDArray[Any]]) -> Iterator[Pairs]:
+        """The tables of these pairs, those of one feature with features of one shape together."""
         gaps = self.cases.gaps
-        for at, batch in enumerate(wide):
-            counted = tables if at == 0 else self._dense(batch)
-            for (x, _, holes), own in groupby(batch, key=lambda f: (f[0], self._cards[f[1]], bool(gaps[f[1]]))):
-                pairs = list(own)
-                stacked = np.stack([counted[f] for f in pairs])[None]
-                yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), stacked, not (gaps[x] or holes))
+        for (x, _, holes), own in groupby(families, key=lambda f: (f[0], self._cards[f[1]], bool(gaps[f[1]]))):
+            pairs = list(own)
+            stacked = np.stack([tables[f] for f in pairs])[None]
+            yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), stacked, not (gaps[x] or holes))
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
         """One pass: the function's value for every block, in the order of the rows."""
@@ -189,21 +190,28 @@ class Counts:
             "or raise `budget`"
         )
 
-    def _wide_batches(self, narrow: set[int]) -> list[list[Family]]:
-        """The pairs with a feature of many states, in batches whose tables fit into a quarter of the budget."""
-        telling = [x for x in self.features if self.variables[x].card > 1]
-        wide = [x for x in telling if x not in narrow]
-        batches: list[list[Family]] = []
-        room = 0
-        for pair in sorted({family(x, y, CLASS) for x in wide for y in telling if x != y}):
-            cells = math.prod(self.cards(pair))
-            self.check_budget({pair: cells})
-            if cells > room:
-                batches.append([])
-                room = self.budget // 32
-            batches[-1].append(pair)
-            room -= cells
-        return batches
+    def _wide_pairs(self, planes: set[Family]) -> list[Family]:
+        """The pairs with a feature of many states, which planes do not count."""
+        telling = [x for x in self.features if self._cards[x] > 1]
+        wide = [x for x in telling if family(x, CLASS) not in planes]
+        return sorted({family(x, y, CLASS) for x in wide for y in telling if x != y})
+
+
+def _batches(items: Sequence[T], sizes: Sequence[int], room: int) -> list[list[T]]:
+    """The items in order, in batches that fit into the room; what is larger stands alone.
+
+    >>> _batches("abcd", [3, 1, 9, 2], 4)
+    [['a', 'b'], ['c'], ['d']]
+    """
+    batches: list[list[T]] = []
+    left = 0
+    for item, size in zip(items, sizes, strict=True):
+        if size > left or not batches:
+            batches.append([])
+            left = room
+        batches[-1].append(item)
+        left -= size
+    return batches
 
 
 def _tables_and_occurring(
@@ -218,9 +226,17 @@ def _both_merged(
     return added(one[0], two[0]), {f: _united(own, two[1][f]) for f, own in one[1].items()}
 
 
-def _planes_and_tables(block: Block, grouped: list[Group], layout: _kernels.Layout) -> tuple[PlaneBlock, Parts]:
-    planes = plane_block(block, grouped, layout.cards[CLASS]) if grouped else []
+PairCounts = tuple[PlaneCounts | None, Parts]
+
+
+def _pair_counts(block: Block, grouped: list[Group], wanted: list[Panel], layout: _kernels.Layout) -> PairCounts:
+    planes = plane_counts(block, grouped, wanted, layout.cards[CLASS]) if grouped else None
     return planes, _scattered(block, layout)
+
+
+def _pairs_merged(one: PairCounts, two: PairCounts) -> PairCounts:
+    planes = None if one[0] is None or two[0] is None else one[0].merged(two[0])
+    return planes, added(one[1], two[1])
 
 
 def _scattered(block: Block, layout: _kernels.Layout) -> Parts:

@@ -82,17 +82,12 @@ def dependence(counts: Counts) -> Numbers:
     """
     if counts.dependence is not None:
         return counts.dependence
-    panels = counts.pairs()
-    margins = counts.margins()
     n = len(counts.features)
-    logs = _Logs(margins[CLASS,].sum())
-    alone = np.zeros(n, np.int64)
-    for features, tables in _by_shape(counts):
-        alone[features] = logs.terms(tables).sum(axis=(1, 2))
-    classes = int(logs.terms(margins[CLASS,]).sum())
     matrix = np.zeros((n, n))
-    for pairs in panels:
-        _fill(matrix, pairs, logs, alone, classes)
+    context: _Context | None = None
+    for pairs in counts.pairs():
+        context = context or _Context(counts)  # the margins come with the first pairs
+        _fill(matrix, pairs, context)
     np.fill_diagonal(matrix, 0.0)
     counts.dependence = _settled(matrix)
     return counts.dependence
@@ -104,13 +99,25 @@ def arc_information(counts: Counts, arcs: Sequence[tuple[int, int]]) -> dict[tup
     return {} if known is None else {(p, x): float(known[p, x]) for p, x in arcs}
 
 
-def _fill(matrix: Numbers, pairs: Pairs, logs: _Logs, alone: NDArray[np.int64], classes: int) -> None:
+class _Context:
+    """What the informations of pairs without gaps share: the terms of the features with the class, and of the class."""
+
+    def __init__(self, counts: Counts) -> None:
+        margins = counts.margins()
+        self.logs = _Logs(margins[CLASS,].sum())
+        self.alone = np.zeros(len(counts.features), np.int64)
+        for features, tables in _by_shape(counts):
+            self.alone[features] = self.logs.terms(tables).sum(axis=(1, 2))
+        self.classes = int(self.logs.terms(margins[CLASS,]).sum())
+
+
+def _fill(matrix: Numbers, pairs: Pairs, context: _Context) -> None:
     """Write the informations of a panel, above and below the diagonal."""
     if pairs.complete:
-        cells = logs.sums(pairs.tables)
-        values = (cells - alone[pairs.first][:, None] - alone[pairs.second] + classes) / SCALE
+        cells = context.logs.sums(pairs.tables)
+        values = (cells - context.alone[pairs.first][:, None] - context.alone[pairs.second] + context.classes) / SCALE
     else:
-        values = _informations(logs, pairs.tables)
+        values = _informations(context.logs, pairs.tables)
     if len(pairs.first) > 1 and pairs.first[0] == pairs.second[0]:
         above = np.arange(len(pairs.second)) > np.arange(len(pairs.first))[:, None]
         values = np.where(above, values, 0.0)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -12,9 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.cases.base import Block, Parts, combined, limbs, summed
+from naivete.cases.base import LIMB, Block, Parts, added, combined, limbs
 
-__all__ = ["PLANE_STATES", "Pairs", "PlaneBlock", "plane_block", "plane_margins", "plane_pairs"]
+__all__ = [
+    "PLANE_STATES",
+    "Group",
+    "Pairs",
+    "Panel",
+    "PlaneCounts",
+    "groups",
+    "panels",
+    "plane_counts",
+    "plane_margins",
+    "plane_pairs",
+]
 
 PLANE_STATES = 9
 """Up to this many states a feature is counted by bit planes, whose cost grows with the product of the states of a pair."""
@@ -58,8 +69,50 @@ class Group:
         return slice(self.start + features.start * self.width, self.start + features.stop * self.width)
 
 
-PlaneBlock = list[tuple[int, int, _kernels.Planes]]
-"""The planes of a block as (limb, bit, planes of the rows whose weight has that bit); one entry where rows have no weights."""
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Some features of one group with some of another: the pairs that are counted and handed on together."""
+
+    one: Group
+    two: Group
+    rows: slice
+    columns: slice
+
+    @property
+    def planes(self) -> tuple[slice, slice]:
+        """The planes of both sides."""
+        return self.one.planes(self.rows), self.two.planes(self.columns)
+
+    @property
+    def cells(self) -> int:
+        """How many pairs of planes there are."""
+        here, there = self.planes
+        return int(here.stop - here.start) * int(there.stop - there.start)
+
+
+@dataclass(frozen=True, eq=False)
+class PlaneCounts:
+    """What the planes of some rows count: a sum, so that the counts of two sets of rows can be merged.
+
+    Parameters
+    ----------
+    margins : the rows of each class in each plane.  # (class, plane)
+    classes : the rows of each class.  # (class,)
+    grams : for each panel, the rows of each class that are in both planes.  # (class, plane, plane)
+    """
+
+    margins: Parts
+    classes: Parts
+    grams: tuple[Parts, ...]
+
+    def merged(self, other: PlaneCounts) -> PlaneCounts:
+        """The counts of both sets of rows."""
+        grams = tuple(added(_wide(a), _wide(b)) for a, b in zip(self.grams, other.grams, strict=True))
+        return PlaneCounts(added(self.margins, other.margins), added(self.classes, other.classes), grams)
+
+
+def _wide(parts: Parts) -> Parts:
+    return {q: part.astype(np.int64, copy=False) for q, part in parts.items()}
 
 
 def groups(features: Iterable[int], cards: Sequence[int], missing: NDArray[np.bool_]) -> list[Group]:
@@ -75,37 +128,63 @@ def groups(features: Iterable[int], cards: Sequence[int], missing: NDArray[np.bo
     return found
 
 
-def plane_block(block: Block, grouped: Sequence[Group], classes: int) -> PlaneBlock:
-    """The bit planes of a block; of weighted rows, once for each bit of the weights."""
+def panels(grouped: Sequence[Group], classes: int) -> list[Panel]:
+    """All pairs of the groups, in panels whose tables stay small; of a group with itself only the upper part."""
+    found = []
+    for one, two in combinations_with_replacement(grouped, 2):
+        step = max(1, PANEL_CELLS // (len(two.features) * one.card * two.card * classes))
+        for start in range(0, len(one.features), step):
+            rows = slice(start, min(len(one.features), start + step))
+            found.append(Panel(one, two, rows, slice(start if one is two else 0, len(two.features))))
+    return found
+
+
+def plane_counts(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int) -> PlaneCounts:
+    """The counts of a block for the wanted panels; of weighted rows, bit by bit of their weights."""
+    return reduce(PlaneCounts.merged, (_counted(*part, wanted) for part in _packed(block, grouped, classes)))
+
+
+def _packed(block: Block, grouped: Sequence[Group], classes: int) -> Iterator[tuple[int, int, _kernels.Planes]]:
+    """The planes as (limb, bit, planes of the rows whose weight has that bit); once for rows without weights."""
     order = [x for group in grouped for x in group.features]
     cards = [group.card for group in grouped for _ in group.features]
     gaps = [group.gaps for group in grouped for _ in group.features]
-
-    def pack(rows: Block) -> _kernels.Planes:
-        return _kernels.pack([rows.codes[x] for x in order], cards, gaps, rows.codes[-1], classes)
-
-    if block.weight is None:
-        return [(0, 0, pack(block))]
-    found = []
     for q, limb in limbs(block.weight).items():
-        assert limb is not None
-        for bit in range(32):
-            rows = np.flatnonzero(limb >> bit & 1)
-            if len(rows):
-                found.append((q, bit, pack(block.take(rows))))
-    return found
+        bits = [0] if limb is None else [b for b in range(LIMB) if (limb >> b & 1).any()] or [0]
+        for bit in bits:
+            rows = block if limb is None else block.take(np.flatnonzero(limb >> bit & 1))
+            yield q, bit, _kernels.pack([rows.codes[x] for x in order], cards, gaps, rows.codes[-1], classes)
 
 
-def plane_margins(blocks: Sequence[PlaneBlock], grouped: Sequence[Group]) -> dict[int, NDArray[Any]]:
-    """The tables of the grouped features with the class, from the planes of all blocks.  # feature: (state, class)"""
-    margins = _total(blocks, _kernels.margins)  # (class, plane)
-    classes = _total(blocks, lambda planes: planes.counts)  # (class,)
+def _counted(q: int, bit: int, planes: _kernels.Planes, wanted: Sequence[Panel]) -> PlaneCounts:
+    def weighed(counts: NDArray[Any]) -> Parts:
+        return {q: counts if bit == 0 else counts.astype(np.int64) << bit}
+
+    grams = tuple(weighed(_kernels.gram(planes, *panel.planes)) for panel in wanted)
+    return PlaneCounts(weighed(_kernels.margins(planes)), weighed(planes.counts), grams)
+
+
+def plane_margins(counts: PlaneCounts, grouped: Sequence[Group]) -> dict[int, NDArray[Any]]:
+    """The tables of the grouped features with the class.  # feature: (state, class)"""
     found: dict[int, NDArray[Any]] = {}
     for group in grouped:
         planes = group.planes(slice(0, len(group.features)))
-        tables = combined({q: _with_first(margins[q][:, planes], classes[q], group) for q in margins})
-        found |= dict(zip(group.features, tables, strict=True))
+        parts = {q: _with_first(own[:, planes], counts.classes[q], group) for q, own in counts.margins.items()}
+        found |= dict(zip(group.features, combined(parts), strict=True))
     return found
+
+
+def plane_pairs(counts: PlaneCounts, wanted: Sequence[Panel]) -> Iterator[Pairs]:
+    """The tables of the pairs of the wanted panels, panel by panel."""
+    for panel, grams in zip(wanted, counts.grams, strict=True):
+        one, two = panel.one, panel.two
+        here, there = panel.planes
+        tables = {
+            q: _completed(gram, counts.margins[q][:, here], counts.margins[q][:, there], counts.classes[q], one, two)
+            for q, gram in grams.items()
+        }
+        first, second = np.array(one.features[panel.rows]), np.array(two.features[panel.columns])
+        yield Pairs(first, second, combined(tables), not (one.gaps or two.gaps))
 
 
 def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:
@@ -115,37 +194,6 @@ def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: G
     known = planes[:, :, -1] if group.gaps else classes[:, None]
     first = known - others.sum(axis=2)
     return np.ascontiguousarray(np.concatenate([first[:, :, None], others], axis=2).transpose(1, 2, 0))
-
-
-def plane_pairs(blocks: Sequence[PlaneBlock], grouped: Sequence[Group]) -> Iterator[Pairs]:
-    """The tables of all pairs of the grouped features, panel by panel, from the planes of all blocks."""
-    margins = _total(blocks, _kernels.margins)  # (class, plane)
-    classes = _total(blocks, lambda planes: planes.counts)  # (class,)
-    for one, two in combinations_with_replacement(grouped, 2):
-        for rows, columns in _panels(one, two, max(map(len, classes.values()))):
-            here, there = one.planes(rows), two.planes(columns)
-            gram = _total(blocks, partial(_kernels.gram, rows=here, columns=there))
-            tables = {q: _completed(g, margins[q][:, here], margins[q][:, there], classes[q], one, two) for q, g in gram.items()}
-            first, second = np.array(one.features[rows]), np.array(two.features[columns])
-            yield Pairs(first, second, combined(tables), not (one.gaps or two.gaps))
-
-
-def _total(blocks: Sequence[PlaneBlock], count: Callable[[_kernels.Planes], NDArray[Any]]) -> Parts:
-    def parts() -> Iterator[Parts]:
-        for block in blocks:
-            for q, bit, planes in block:
-                counted = count(planes)
-                yield {q: counted if bit == 0 and len(blocks) == 1 else counted.astype(np.int64) << bit}
-
-    return summed(parts())
-
-
-def _panels(one: Group, two: Group, classes: int) -> Iterator[tuple[slice, slice]]:
-    """Slices of the two groups whose tables together stay small; of a group with itself only the upper part."""
-    step = max(1, PANEL_CELLS // (len(two.features) * one.card * two.card * classes))
-    for start in range(0, len(one.features), step):
-        stop = min(len(one.features), start + step)
-        yield slice(start, stop), slice(start if one is two else 0, len(two.features))
 
 
 def _completed(

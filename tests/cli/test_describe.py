@@ -44,7 +44,7 @@ def test_cases_that_contradict_each_other(run: Run, tmp_path: Path) -> None:
     file.write_text("x,n,c\na,1.5,no\nb,2,no\na,1.5,yes\n,1.5,yes\nb,2,no\n")
     ran = run("describe", file, "--target", "c")
     assert (
-        "not consistent: 2 complete cases in 1 groups of equal features have different classes, for instance rows 1 and 3"
+        "not consistent: 2 complete cases in 1 group of equal features have different classes, for instance rows 1 and 3"
         in ran.out
     )
     found = run("describe", file, "--target", "c", "--json").json
@@ -96,3 +96,25 @@ def test_many_classes_are_cut_short(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("x,c\n" + "".join(f"a,k{i}\n" for i in range(30)))
     assert "k26 1 (3.3%), ..." in run("describe", file, "--target", "c").out
+
+
+def test_columns_left_out(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("name,x,c\n" + "".join(f"id{i},{i % 3},{i % 2}\n" for i in range(25)))
+    assert "leave it out: --ignore name" in run("describe", file, "--target", "c").out
+    ran = run("describe", file, "--target", "c", "--ignore", "name", "--kinds", "name=nominal,x=nominal")
+    assert ran.code == 0
+    assert "25 rows, 2 columns" in ran.out
+    assert "--ignore" not in ran.out
+
+
+def test_an_empty_name_can_be_seen(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text(",c\na,x\nb,y\n")
+    assert "\n''      nominal  a, b" in run("describe", file, "--target", "c").out
+
+
+def test_one_row(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("c\nx\n")
+    assert run("describe", file).out.splitlines()[0] == f"{file}: 1 row, 1 column"

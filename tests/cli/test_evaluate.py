@@ -30,7 +30,7 @@ def test_several_files_and_the_confusion(run: Run, files: list[Path]) -> None:
     assert ran.code == 0
     assert "3 folds x 2" in ran.out
     assert "nb: classified as (rows), correct (columns)" in ran.out
-    assert ran.out.splitlines()[-3].startswith("mean ")
+    assert ran.out.splitlines()[-4].startswith("mean ")
     assert "naivete: evaluate: 24 of 24 (tan)" in ran.err
 
 
@@ -39,8 +39,8 @@ def test_files_of_one_name_are_told_apart(run: Run, files: list[Path]) -> None:
     other.mkdir()
     write(corral(), other / "corral.arff")
     ran = run("evaluate", files[0], other / "corral.arff", files[0], "--models", "nb", "--folds", "2")
-    assert ran.out.splitlines()[-5].startswith(f"{files[0]} ")
-    assert ran.out.splitlines()[-4].startswith(f"{other / 'corral.arff'} ")
+    assert ran.out.splitlines()[-6].startswith(f"{files[0]} ")
+    assert ran.out.splitlines()[-5].startswith(f"{other / 'corral.arff'} ")
 
 
 def test_as_json(run: Run, files: list[Path]) -> None:
@@ -71,3 +71,19 @@ def test_ranges(run: Run, files: list[Path], wrong: list[str]) -> None:
 
 def test_arguments_after_the_models(run: Run, files: list[Path]) -> None:
     assert run("evaluate", "--models", "nb", "tan", "--folds", "2", "--", files[0]).code == 0
+
+
+def test_the_legend_tells_what_the_seconds_are(run: Run, files: list[Path]) -> None:
+    assert "fit s: the seconds that learning took, all folds together" in run("evaluate", files[0], "--folds", "2").out
+
+
+def test_columns_left_out_and_the_budget(run: Run, files: list[Path]) -> None:
+    words = ["evaluate", files[0], "--models", "kdb:k=2", "--folds", "2"]
+    all_of_them = run(*words, "--json").json[0]["results"][0]
+    fewer = run(*words, "--json", "--ignore", "A0,A1", "--ignore", "B0").json[0]["results"][0]
+    assert fewer["accuracy"] < all_of_them["accuracy"]
+    refused = run(*words, "--budget", "10")
+    assert refused.code == 5
+    assert "the budget is 10 bytes" in refused.err
+    assert "raise --budget" in refused.err
+    assert run(*words, "--budget", "1MiB").code == 0

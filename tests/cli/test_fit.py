@@ -115,3 +115,91 @@ def test_the_columns_are_listed_when_the_class_is_not_given(run: Run, weather: P
     assert "Give it with --target; the columns are: outlook, temperature, windy, play" in ran.err
     near = run("fit", weather, "--target", "ply", "--out", "m.nvt")
     assert "did you mean 'play'? The columns are: outlook, temperature, windy, play" in near.err
+
+
+@pytest.mark.parametrize("ignore", [["id,note"], ["id", "note"]])
+def test_columns_left_out(run: Run, tmp_path: Path, ignore: list[str]) -> None:
+    file, out = tmp_path / "t.csv", tmp_path / "m.nvt"
+    file.write_text("id,note,x,c\n" + "".join(f"p{i},{i or '?'},{'ab'[i % 2]},{i % 2}\n" for i in range(40)))
+    assert "column 'note'" in run("fit", file, "--target", "c", "--out", out).err
+    options = [word for name in ignore for word in ("--ignore", name)]
+    ran = run("fit", file, "--target", "c", "--out", out, "--force", *options, "--kinds", "x=nominal,id=nominal")
+    assert (ran.code, ran.err) == (0, "")
+    assert [v.name for v in load(out).network_.variables] == ["x", "c"]
+    assert run("fit", file, "--target", "c", "--out", out, "--force", *options, "--kinds", "nominal").err == ""
+
+
+def test_columns_with_commas_left_out(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text('"a,b",x,c\n1,2,n\n2,1,y\n')
+    assert run("fit", file, "--target", "c", "--ignore", "a,b", "--out", tmp_path / "m.nvt", "--json").json["features"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--ignore", "wind"], "--ignore: there is no column 'wind'; did you mean 'windy'? The columns are: outlook,"),
+        (["--ignore", "zzzz"], "--ignore: there is no column 'zzzz'; the columns are: outlook,"),
+        (["--ignore", "play"], "--ignore: the column 'play' is the target; leave it in"),
+        (["--weight", "temperature", "--ignore", "temperature"], "the column 'temperature' is the weight"),
+        (["--weight", "zzzz"], "--weight: there is no column 'zzzz'; the columns are: outlook,"),
+        (["--budget", "much"], "argument --budget: 'much' is not a number of bytes; write for instance 500MB or 2GiB"),
+        (["--budget", "0"], "'0' is not a number of bytes"),
+        (["--model", "nb:prior=uniform"], "write a share for every class"),
+    ],
+)
+def test_what_cannot_be_meant(run: Run, weather: Path, options: list[str], message: str) -> None:
+    ran = run("fit", weather, "--target", "play", "--out", weather.with_name("m.nvt"), *options)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_the_class_of_arff_cannot_be_left_out(run: Run, tmp_path: Path) -> None:
+    write(corral(), tmp_path / "corral.arff")
+    ran = run("fit", tmp_path / "corral.arff", "--ignore", "class", "--out", tmp_path / "m.nvt")
+    assert (ran.code, "'class' is the target" in ran.err) == (2, True)
+
+
+def test_an_identifier_is_noted_with_the_option(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("id,x,c\n" + "".join(f"p{i},{'ab'[i % 2]},{i % 2}\n" for i in range(2000)))
+    err = run("fit", file, "--target", "c", "--model", "nb", "--out", tmp_path / "m.nvt").err
+    assert "looks like an identifier; leave it out (--ignore), or declare it numeric (--kinds) if it is a quantity" in err
+
+
+def test_a_column_that_is_nearly_numeric_is_noted_once(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n" + "".join(f"{i / 2 if i else 'NA'},{i % 2}\n" for i in range(40)))
+    ran = run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt")
+    assert ran.err.count("39 of 40 values are numbers but 'NA' is not") == 1
+    assert "(--missing-token NA)" in ran.err
+    assert run("fit", file, "--target", "c", "--out", tmp_path / "n.nvt", "--missing-token", "NA").err == ""
+
+
+def test_what_auto_chose(run: Run, tmp_path: Path) -> None:
+    write(corral(), tmp_path / "corral.arff")
+    words = ["fit", tmp_path / "corral.arff", "--out", tmp_path / "m.nvt", "--force", "--model"]
+    model = "kdb:k=auto,theta=auto"
+    chosen = run(*words, model, "--json").json["chosen"]
+    assert (chosen["k"], float(chosen["theta"])) == (load(tmp_path / "m.nvt").k_, load(tmp_path / "m.nvt").theta_)  # type: ignore[attr-defined]
+    assert f"  chosen    k = {chosen['k']}, theta = " in run(*words, model).out
+    assert list(run(*words, "kdb:k=auto", "--json").json["chosen"]) == ["k"]
+    assert "chosen" not in run(*words, "kdb:k=1").out
+
+
+def test_one_pass(run: Run, weather: Path) -> None:
+    out = run("fit", weather, "--target", "play", "--model", "nb", "--out", weather.with_name("m.nvt")).out
+    assert " 1 pass over the rows" in out
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_folder_is_no_file(run: Run, weather: Path, force: list[str]) -> None:
+    ran = run("fit", weather, "--target", "play", "--out", weather.parent, *force)
+    assert ran == (5, "", f"naivete: {weather.parent}: it is a folder; give the name of a file\n")
+
+
+def test_shares_of_the_classes(run: Run, weather: Path) -> None:
+    out = weather.with_name("m.nvt")
+    assert run("fit", weather, "--target", "play", "--model", "nb:prior=1/3", "--out", out).code == 0
+    assert load(out).network_.cpts[-1].tolist() == [0.25, 0.75]  # type: ignore[union-attr]
+    assert "nb:prior=0.25/0.75" in run("show", out).out

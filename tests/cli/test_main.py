@@ -158,7 +158,7 @@ def test_json_is_ascii_and_strict() -> None:
 
 
 def test_numbers() -> None:
-    assert (number(float("nan")), number(3), counted(1, "arc")) == ("-", "3", "1 arc")
+    assert (number(float("nan")), number(3), counted(1, "arc"), counted(3, "pass")) == ("-", "3", "1 arc", "3 passes")
 
 
 def test_python_m(tmp_path: Path) -> None:

@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from naivete import files
+from naivete.cli.tables import ENDINGS
 from naivete.domains import corral
 from naivete.files import read, write
 from naivete.saving import load
@@ -22,13 +25,13 @@ def test_answers_on_standard_output(run: Run, model: Path, weather: Path) -> Non
     assert [line.split(",")[0] for line in lines] == load(model).predict(table.without("play")).tolist()
 
 
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "arff", "parquet", "txt"])
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "tsv", "arff", "parquet"])
 @pytest.mark.parametrize("append", [[], ["--append"]], ids=["alone", "append"])
 def test_answers_in_a_file(run: Run, model: Path, weather: Path, ending: str, append: list[str]) -> None:
     out = weather.with_name(f"answers.{ending}")
     ran = run("predict", model, weather, "--out", out, *append)
     assert (ran.code, ran.out) == (0, "")
-    found = read(out, format="csv" if ending == "txt" else None)
+    found = read(out)
     before = read(weather).names if append else ()
     assert found.names == (*before, "predicted", "P(no)", "P(yes)")
     assert len(found) == 8
@@ -41,6 +44,27 @@ def test_answers_as_json(run: Run, model: Path, weather: Path) -> None:
     assert len(found["rows"]) == 8
     assert sum(found["rows"][0]["probabilities"].values()) == pytest.approx(1)
     assert found["rows"][0]["impossible"] is False
+
+
+def test_answers_as_json_in_a_file(run: Run, model: Path, weather: Path) -> None:
+    out = weather.with_name("answers.json")
+    assert run("predict", model, weather, "--out", out).code == 0
+    assert json.loads(out.read_text()) == run("predict", model, weather, "--json").json
+    assert run("predict", model, weather, "--out", out).code == 5
+    assert run("predict", model, weather, "--out", out, "--append", "--force").code == 2
+
+
+@pytest.mark.parametrize("name", ["answers.txt", "answers.xyz", "answers", "answers.json.gz", "csv"])
+def test_a_name_that_tells_no_format_is_refused(run: Run, model: Path, weather: Path, name: str) -> None:
+    out = weather.with_name(name)
+    ran = run("predict", model, weather, "--out", out)
+    assert ran.code == 2
+    assert "end it in .arff, .csv, .tsv, .tab, .parquet, .pq, .json" in ran.err
+    assert not out.exists()
+
+
+def test_the_endings_are_those_that_are_written() -> None:
+    assert set(ENDINGS) == set(files._EXTENSIONS)
 
 
 def test_json_is_not_for_files(run: Run, model: Path, weather: Path) -> None:
@@ -134,3 +158,47 @@ def test_a_kind_that_is_no_column_is_an_error_of_usage(run: Run, model: Path, we
     ran = run("predict", model, weather, "--kinds", "wind=nominal")
     assert ran.code == 2
     assert "wind" in ran.err
+
+
+def test_the_accuracy_where_the_class_is_known(run: Run, model: Path, weather: Path) -> None:
+    right = float(load(model).score(read(weather).without("play"), list(read(weather)["play"])))
+    assert run("predict", model, weather).err == f"naivete: note: accuracy {100 * right:.1f} % of 8 labelled rows\n"
+    lines = weather.read_text().splitlines()
+    weather.write_text("\n".join([*lines[:2], *(f"{line.rpartition(',')[0]}," for line in lines[2:])]) + "\n")
+    assert "% of 1 labelled row\n" in run("predict", model, weather).err
+    weather.write_text("\n".join([lines[0], *(f"{line.rpartition(',')[0]}," for line in lines[1:])]) + "\n")
+    assert run("predict", model, weather).err == ""
+
+
+def test_a_class_that_the_model_does_not_know(run: Run, model: Path, weather: Path) -> None:
+    weather.write_text(weather.read_text() + "rain,20,no,maybe\n")
+    err = run("predict", model, weather).err
+    assert err == "naivete: note: no accuracy is told: column 'play' has 'maybe', which is no class of the model\n"
+
+
+@pytest.mark.parametrize("ending", ["csv", "arff", "parquet"])
+@pytest.mark.parametrize("trained", ["csv", "arff", "parquet"])
+def test_the_accuracy_whatever_the_class_was_read_as(run: Run, tmp_path: Path, trained: str, ending: str) -> None:
+    for own in {trained, ending}:
+        write(corral(), tmp_path / f"corral.{own}")
+    run("fit", tmp_path / f"corral.{trained}", "--target", "class", "--model", "kdb:k=3", "--out", tmp_path / "m.nvt")
+    assert "accuracy 100.0 % of 128 labelled rows" in run("predict", tmp_path / "m.nvt", tmp_path / f"corral.{ending}").err
+
+
+def test_a_value_that_is_no_number(run: Run, model: Path, weather: Path) -> None:
+    weather.write_text(weather.read_text().replace("20.0", "NA"))
+    ran = run("predict", model, weather)
+    assert ran.code == 3
+    assert f"{weather}:4: column 'temperature': value 'NA' is not a finite number" in ran.err
+    assert "(--missing-token NA)" in ran.err
+    assert run("predict", model, weather, "--missing-token", "NA").code == 0
+
+
+def test_warnings_are_only_of_the_columns_of_the_model(run: Run, tmp_path: Path) -> None:
+    train, new = tmp_path / "t.csv", tmp_path / "n.csv"
+    train.write_text("n,c\n" + "".join(f"{i % 2},{'ab'[i % 2]}\n" for i in range(20)))
+    run("fit", train, "--target", "c", "--out", tmp_path / "m.nvt")
+    new.write_text("n,more\n" + "".join(f"{i % 2 if i else '?'},{i or '?'}\n" for i in range(20)))
+    err = run("predict", tmp_path / "m.nvt", new).err
+    assert "column 'n': 19 of 20 values are numbers but '?' is not" in err
+    assert "column 'more'" not in err

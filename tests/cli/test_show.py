@@ -63,3 +63,12 @@ def test_numeric_wide_and_sparse_models(run: Run, tmp_path: Path, model: str) ->
     assert ran.code == 0
     assert ("(the first 64 configurations)" in ran.out) == (model in ("kdb:k=3", "lookup"))
     assert run("show", tmp_path / "m.nvt", "--tables", "--json").code == 0
+
+
+def test_an_empty_name_can_be_seen(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,,c\na,b,x\na,d,y\n")
+    assert run("fit", file, "--target", "c", "--model", "tan", "--out", tmp_path / "m.nvt").code == 0
+    out = run("show", tmp_path / "m.nvt", "--tables").out
+    assert "\n''       " in out
+    assert "P(x | '', c)" in out

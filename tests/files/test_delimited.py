@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete.errors import DataError, ParameterError
+from naivete.errors import DataError, NaiveteWarning, ParameterError
 from naivete.files import Limits, opening, read, read_csv
+from naivete.files.guesses import MixedColumnWarning
 from naivete.table import Column
 
 
@@ -93,6 +95,61 @@ def test_kinds(tmp_path: Path) -> None:
     assert (column.kind, list(column)) == ("nominal", ["1", "2.0", None])
     column = column_of(tmp_path, ["1", "2", ""], kinds={"x": "numeric"})
     assert (column.kind, column.values.dtype, list(column)) == ("numeric", np.float64, [1.0, 2.0, None])
+
+
+NUMBERS = [str(i / 4) for i in range(19)]
+
+
+@pytest.mark.parametrize(
+    ("strange", "told"),
+    [
+        (["NA"], "f.csv:21: column 'x': 19 of 20 values are numbers but 'NA' is not, so the column is taken as text; "
+         "pass missing=('', 'NA') (--missing-token NA) or kinds={'x': 'numeric'} (--kinds x=numeric)"),
+        (["?"], "pass missing=('', '?') (--missing-token '?')"),
+        (["nan"], "but 'nan' is not"),
+        (["inf"], "but 'inf' is not"),
+        (["NA", "?"], "19 of 21 values are numbers but 'NA' and '?' are not"),
+        (['"1,5"'], "but '1,5' is not, so the column is taken as text; correct it, or pass kinds="),
+        (["1e999"], "correct it, or pass kinds={'x': 'numeric'} (--kinds x=numeric) to have such values refused"),
+        (["NA", "", "NA"], "f.csv:21: column 'x': 19 of 21 values are numbers but 'NA' is not"),
+    ],
+)  # fmt: skip
+def test_a_column_that_is_nearly_numeric_is_told(tmp_path: Path, strange: list[str], told: str) -> None:
+    """D11: it stays text all the same."""
+    with pytest.warns(NaiveteWarning) as warned:
+        column = column_of(tmp_path, [*NUMBERS, *strange])
+    assert column.kind == "nominal"
+    assert [Path(warning.filename).name for warning in warned] == ["test_delimited.py"]
+    assert told in str(warned[0].message)
+    assert isinstance(warned[0].message, MixedColumnWarning)
+    assert warned[0].message.column == "x"
+
+
+def test_many_texts_among_numbers(tmp_path: Path) -> None:
+    with pytest.warns(
+        NaiveteWarning, match="95 of 100 values are numbers but 'a', 'b', 'c' and 2 others are not.*; correct them"
+    ):
+        column_of(tmp_path, ["1.5"] * 95 + list("abcde"))
+
+
+@pytest.mark.parametrize(
+    ("cells", "options"),
+    [
+        (["1"] * 8 + ["NA"], {}),
+        (["1"] * 17 + ["NA"] * 2, {}),
+        (["12345"] * 40 + ["01234"], {}),
+        (["12345"] * 40 + ["NA", "01234"], {}),
+        (["1"] * 40 + ["9" * 20], {}),
+        (["1"] * 40 + ["NA"], {"missing": ("NA",)}),
+        (["1"] * 40 + ["NA"], {"kinds": {"x": "nominal"}}),
+        (["NA"] * 40, {}),
+        ([""] * 40 + ["NA"], {}),
+    ],
+)
+def test_columns_of_which_nothing_is_told(tmp_path: Path, cells: list[str], options: dict[str, object]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        column_of(tmp_path, cells, **options)
 
 
 @pytest.mark.parametrize("value", ["1e999", "inf", "nan", "x", "01"], ids=lambda value: f"D15-{value}")

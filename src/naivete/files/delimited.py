@@ -79,7 +79,7 @@ def read_csv(
         raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
     table = Table(tuple(column.column() for column in columns), None, name, np.concatenate(lines), count)
     for guess, column in zip(columns, table.columns, strict=True):
-        guess.warn_if_mixed(column, np.concatenate(lines))
+        guess.warn_if_mixed(column, table.place)
     return table
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -163,7 +163,7 @@ class Guess:
             return Column(self.name, values.astype(np.int64))
         return Column(self.name, values, kind=self.kind)
 
-    def warn_if_mixed(self, column: Column, lines: NDArray[np.int64]) -> None:
+    def warn_if_mixed(self, column: Column, place: Callable[[int], str]) -> None:
         """Warn if the finished column is taken as text although nearly all of its values are numbers.
 
         Codes of digits only, such as `01` or a number of 20 digits, are meant to be text, and nothing is said.
@@ -171,7 +171,7 @@ class Guess:
         Parameters
         ----------
         column : the finished column.
-        lines : the line of every row.
+        place : where a row stands.
         """
         if self.kind is not None or column.states is None:
             return
@@ -180,10 +180,9 @@ class Guess:
         if not strange:
             return
         codes = [self.index[text] for text in strange]
-        line = lines[np.isin(column.values, codes).argmax()]
+        first = int(np.isin(column.values, codes).argmax())
         told = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
-        place = f"{self.file}:{line}: column {shown(self.name)}"
-        text = f"{place}: {told}, so the column is taken as text; {self._advice(strange)}"
+        text = f"{place(first)}: column {shown(self.name)}: {told}, so the column is taken as text; {self._advice(strange)}"
         warn(MixedColumnWarning(text, self.name), MixedColumnWarning)  # type: ignore[arg-type]
 
     def _strange(self, counts: NDArray[np.int64]) -> list[str]:
@@ -198,8 +197,11 @@ class Guess:
         return strange
 
     def _advice(self, strange: Sequence[str]) -> str:
-        missing = f"pass {told}" if (told := self._told_missing(strange)) else "correct them"
-        return f"{missing} or kinds={{{shown(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
+        kinds = f"kinds={{{shown(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
+        missing = self._told_missing(strange)
+        if missing:
+            return f"pass {missing} or {kinds}"
+        return f"correct {'it' if len(strange) == 1 else 'them'}, or pass {kinds} to have such values refused"
 
     def _told_missing(self, strange: Sequence[str]) -> str | None:
         """How to say that these texts stand for missing values; None where they have digits, or are too many for that."""

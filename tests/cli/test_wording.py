@@ -1,0 +1,42 @@
+"""Advice of the library reaches the command line as options; each line here is a real one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from naivete.cli.wording import in_options
+from tests.cli.conftest import WEATHER, Run
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (b"a,b\n\xe9,1\n", [], "give --encoding latin-1 or what the file is in"),
+        (b"a,b\n1,\0\n", [], "if it is UTF-16, give --encoding utf-16"),
+        (b"a,b\n1,2\n", ["--encoding", "utf-99"], "naivete: --encoding: 'utf-99' is unknown"),
+        (b"a,b\n1,2\n", ["--delimiter", ",,"], "naivete: --delimiter: ',,' has to be one character"),
+        (b"a,b\n1,2,3\n", [], "or pass delimiter=... (--delimiter ...)"),
+    ],
+)
+def test_reading(run: Run, tmp_path: Path, content: bytes, options: list[str], message: str) -> None:
+    file = tmp_path / "t.csv"
+    file.write_bytes(content)
+    assert message in run("describe", file, *options).err
+
+
+def test_values_that_training_did_not_have(run: Run, model: Path, weather: Path) -> None:
+    weather.write_text(WEATHER.replace("sunny", "fog"))
+    assert run("predict", model, weather).err.splitlines()[0].endswith("; --unseen error names them")
+    assert "or predict with --unseen marginalise" in run("predict", model, weather, "--unseen", "error").err
+
+
+def test_an_empty_column(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,n,c\na,,0\nb,,1\n")
+    assert "leave it out (--ignore) or fill it in" in run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt").err
+
+
+def test_other_words_stay() -> None:
+    assert in_options("p.csv: unseen='error' names") == "p.csv: unseen='error' names"
