@@ -245,9 +245,9 @@ def test_posterior_of_a_row_does_not_depend_on_the_others(seed, rows, classes, s
         assert posterior(joint[r : r + 1]).tobytes() == result[r].tobytes()
         top = joint[r].max()
         terms = [exp(x - top) if isfinite(x) else 0.0 for x in joint[r].tolist()]
-        np.testing.assert_allclose(result[r], np.array(terms) / sum(terms), rtol=1e-13, atol=0)
+        np.testing.assert_allclose(result[r], np.array(terms) / sum(terms), rtol=1e-13, atol=np.finfo(float).tiny)
     with use("numpy"):
-        np.testing.assert_allclose(result, posterior(joint), rtol=1e-14, atol=0)
+        np.testing.assert_allclose(result, posterior(joint), rtol=1e-14, atol=np.finfo(float).tiny)
 
 
 # --- bit planes --------------------------------------------------------------------------------------------------------------
