@@ -185,7 +185,7 @@ class Counts:
         worst = max(cells, key=lambda f: cells[f])
         names = ", ".join(f"{shown(self.variables[v].name)} ({self.variables[v].card} states)" for v in worst)
         raise ResourceError(
-            f"{len(cells)} tables need {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
+            f"the tables of {len(cells)} families need {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
             f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: allow fewer parents, merge rare states, "
             "or raise `budget`"
         )

@@ -7,6 +7,7 @@ __all__ = [
     "DataTypeError",
     "FileError",
     "ImpossibleEvidenceWarning",
+    "MixedColumnWarning",
     "ModelFileError",
     "NaiveteError",
     "NaiveteWarning",
@@ -51,6 +52,23 @@ class NaiveteWarning(UserWarning):
     """The base of all warnings of this library."""
 
 
+class MixedColumnWarning(NaiveteWarning):
+    """A column is taken as text although nearly all of its values are numbers.
+
+    Parameters
+    ----------
+    message : what is told.
+    column : the name of the column.
+    """
+
+    def __init__(self, message: str, column: str) -> None:
+        super().__init__(message, column)
+        self.message, self.column = message, column
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class UnseenValueWarning(NaiveteWarning):
     """Values that did not occur in training were treated as missing."""
 
@@ -83,7 +101,7 @@ def nearest(word: object, among: object, count: int = 3) -> list[str]:
     return difflib.get_close_matches(str(word), [str(a) for a in islice(among, 1000)], n=count, cutoff=0.5)
 
 
-def warn(message: str, category: type[Warning]) -> None:
+def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Warn, and point at the first line outside this library: the one that its user wrote."""
     import sys
     import types

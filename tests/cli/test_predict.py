@@ -202,3 +202,11 @@ def test_warnings_are_only_of_the_columns_of_the_model(run: Run, tmp_path: Path)
     err = run("predict", tmp_path / "m.nvt", new).err
     assert "column 'n': 19 of 20 values are numbers but '?' is not" in err
     assert "column 'more'" not in err
+
+
+def test_a_class_without_any_value(run: Run, model: Path, tmp_path: Path) -> None:
+    columns = ("outlook string", "temperature numeric", "windy string", "play string")
+    head = "".join(f"@attribute {column}\n" for column in columns)
+    (tmp_path / "n.arff").write_text(f"@relation n\n{head}@data\nsunny,20,no,?\n")
+    ran = run("predict", model, tmp_path / "n.arff")
+    assert (ran.code, ran.err) == (0, "")

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete.errors import DataError, NaiveteWarning, ParameterError
+from naivete.errors import DataError, MixedColumnWarning, NaiveteWarning, ParameterError
 from naivete.files import Limits, opening, read, read_csv
-from naivete.files.guesses import MixedColumnWarning
 from naivete.table import Column
 
 

@@ -145,22 +145,30 @@ def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -
 
 def _note_accuracy(column: Column, answers: _Answers) -> None:
     """Tell how many of the rows that have a class were given it, if the model knows all their classes."""
-    import numpy as np
-
     from naivete.inference import largest
 
-    position = {_text(label): i for i, label in enumerate(answers.labels)}
-    values, codes = (column.states, column.values) if column.states else np.unique(column.values, return_inverse=True)
-    rows = np.flatnonzero((codes >= 0) if column.states else (column.values == column.values))
-    labels = np.array([position.get(_text(value), -1) for value in np.asarray(values, object).tolist()], int)[codes[rows]]
+    rows, labels = _labels(column, answers.labels)
     if not len(rows):
         return
-    if (labels < 0).any():
+    if labels.min() < 0:
         strange = next(iter(column.take(rows[labels < 0][:1])))
         note(f"no accuracy is told: column {shown(column.name)} has {shown(strange)}, which is no class of the model")
         return
     right = (largest(answers.posterior)[rows] == labels).mean()
     note(f"accuracy {100 * right:.1f} % of {counted(len(rows), 'labelled row')}")
+
+
+def _labels(column: Column, classes: tuple[State, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows that have a value, and the position of each among the classes, -1 where it is none."""
+    import numpy as np
+
+    position = {_text(label): i for i, label in enumerate(classes)}
+    if column.states is not None:
+        values, codes, rows = list(column.states), column.values, np.flatnonzero(column.values >= 0)
+    else:
+        distinct, codes = np.unique(column.values, return_inverse=True)
+        values, rows = distinct.tolist(), np.flatnonzero(column.values == column.values)
+    return rows, np.array([position.get(_text(value), -1) for value in values], np.int64)[codes[rows]]
 
 
 def _text(value: State) -> str:

@@ -11,11 +11,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, NaiveteWarning, shown, warn
+from naivete.errors import DataError, MixedColumnWarning, shown, warn
 from naivete.files.opening import Limits, over
 from naivete.table import Column, Kind
 
-__all__ = ["Guess", "MixedColumnWarning", "bare"]
+__all__ = ["Guess", "bare"]
 
 _BETWEEN: Final = "\0"
 _NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
@@ -25,23 +25,6 @@ _WIDEST: Final = 2.0**53
 _MIXED_VALUES: Final = 10
 _MIXED_SHARE: Final = 0.9
 """A column of at least so many values, of which at least this share are numbers, was perhaps meant to be numeric."""
-
-
-class MixedColumnWarning(NaiveteWarning):
-    """A column is taken as text although nearly all of its values are numbers.
-
-    Parameters
-    ----------
-    message : what is told.
-    column : the name of the column.
-    """
-
-    def __init__(self, message: str, column: str) -> None:
-        super().__init__(message, column)
-        self.message, self.column = message, column
-
-    def __str__(self) -> str:
-        return self.message
 
 
 def bare(raw: str) -> str:
@@ -183,7 +166,7 @@ class Guess:
         first = int(np.isin(column.values, codes).argmax())
         told = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
         text = f"{place(first)}: column {shown(self.name)}: {told}, so the column is taken as text; {self._advice(strange)}"
-        warn(MixedColumnWarning(text, self.name), MixedColumnWarning)  # type: ignore[arg-type]
+        warn(MixedColumnWarning(text, self.name))
 
     def _strange(self, counts: NDArray[np.int64]) -> list[str]:
         """The few texts among many numbers; none where they are not few, or where they are codes."""
