@@ -15,12 +15,20 @@ import mpmath
 import numpy as np
 import pytest
 
+from naivete._kernels.library import library
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
 from naivete.estimation import estimate
 from naivete.inference import Predictor
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS, Variable, Variables
+
+COMPILED = library() is not None
+tiers = pytest.mark.parametrize(
+    "tier",
+    ["numpy", pytest.param("c", marks=pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled"))],
+)
+"""A test in both tiers; that of C is skipped where there was no compiler."""
 
 
 def missing(column: np.ndarray) -> np.ndarray:

@@ -14,11 +14,10 @@ from naivete.cases import MemoryCases
 from naivete.counts import Counts, SparseTable, grouped_rows
 from naivete.errors import ResourceError
 from naivete.variables import CLASS, family
-from tests.oracles import cases_of, chunked, counted, identical
+from tests.oracles import cases_of, chunked, counted, identical, tiers
 from tests.strategies import some_cases
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
-tiers = pytest.mark.parametrize("tier", ["c", "numpy"])
 
 
 def all_families(n: int) -> list[tuple[int, ...]]:

@@ -15,7 +15,7 @@ from naivete.errors import ResourceError
 from naivete.inference import Predictor, largest
 from naivete.network import Network
 from naivete.variables import CLASS, Variable
-from tests.oracles import identical, joint, missing, posterior
+from tests.oracles import identical, joint, missing, posterior, tiers
 from tests.strategies import dense_table, networks
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -46,7 +46,7 @@ def class_with_parents(draw: st.DrawFn) -> Network:
 any_network = networks(sparse=True).filter(lambda n: len(n.features) > 0) | class_with_parents()
 
 
-@pytest.mark.parametrize("tier", ["c", "numpy"])
+@tiers
 @given(network=any_network, seed=st.integers(0, 999))
 @quick
 def test_posteriors_equal_enumeration(network: Network, seed: int, tier: str) -> None:

@@ -12,7 +12,7 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
 from naivete.information import arc_information, conditional_information, dependence, entropy, information, relevance
 from naivete.variables import CLASS
-from tests.oracles import cases_of, counted, exact_entropy, exact_information, identical
+from tests.oracles import cases_of, counted, exact_entropy, exact_information, identical, tiers
 from tests.strategies import some_cases
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -59,7 +59,7 @@ def test_nothing_tells_nothing() -> None:
     assert entropy(np.array([7])) == 0
 
 
-@pytest.mark.parametrize("tier", ["c", "numpy"])
+@tiers
 @given(own=some_cases(max_card=11, features=(1, 6)))
 @quick
 def test_relevance_and_dependence_of_all_features(own: MemoryCases, cases, tier: str) -> None:

@@ -23,6 +23,7 @@ ARCS_UP_TO, NODES_UP_TO, LABELS_UP_TO = 200, 600, 80
 """Up to how many nodes arcs are drawn, nodes are drawn, and up to how many arcs carry their bits."""
 
 _WIDTH, _MARGIN, _PAD = 1040.0, 6.0, 18.0
+_MOST_BITS = 1e12  # what is beyond is no information of any table, and is not shown
 _NAME, _SMALL = 13.0, 10.5  # sizes of text
 _FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 _STYLE: Final = (
@@ -63,7 +64,7 @@ def svg(
     """
     if max_width is not None and not max_width > 0:
         raise ParameterError(f"svg: max_width must be a positive number of pixels, got {shown(max_width)}")
-    bits = {key: float(b) for key, b in (information or {}).items() if math.isfinite(b)}
+    bits = {key: float(b) for key, b in (information or {}).items() if abs(b) <= _MOST_BITS}
     picture = _picture(network, bits, max_width or _WIDTH)
     return _document(network, picture, bits, title)
 

@@ -304,7 +304,7 @@ def _summed_out(factors: list[Factor], h: int) -> Factor:
     axis = 1 + scope.index(h)
     top = total.max(axis=axis, keepdims=True)
     top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", under="ignore"):
         logs = np.log(np.exp(total - top).sum(axis=axis)) + top.squeeze(axis)
     return Factor(tuple(v for v in scope if v != h), logs)
 

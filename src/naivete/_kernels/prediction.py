@@ -108,11 +108,12 @@ def _posterior_numpy(joint: NDArray[np.float64]) -> NDArray[np.float64]:
     result = np.empty(joint.shape)
 
     def fill(lo: int) -> None:
-        part = np.exp(joint[lo : lo + 4096] - joint[lo : lo + 4096].max(axis=1, keepdims=True))
-        total = part[:, 0].copy()
-        for c in range(1, part.shape[1]):  # in this order whatever the number of rows
-            total += part[:, c]
-        np.divide(part, total[:, None], out=result[lo : lo + 4096])
+        with np.errstate(under="ignore"):  # what is too small to be a number is zero, whatever the caller has set
+            part = np.exp(joint[lo : lo + 4096] - joint[lo : lo + 4096].max(axis=1, keepdims=True))
+            total = part[:, 0].copy()
+            for c in range(1, part.shape[1]):  # in this order whatever the number of rows
+                total += part[:, c]
+            np.divide(part, total[:, None], out=result[lo : lo + 4096])
 
     spread(fill, range(0, len(joint), 4096), work=8 * joint.size)
     return result
