@@ -20,7 +20,7 @@ class Demand:
 
     model: str
     step: Step
-    library: str
+    package: str
     peer: str
     workloads: tuple[str, ...]
     times: dict[str, float]
@@ -102,13 +102,13 @@ def speed(records: Sequence[Record]) -> Iterator[Verdict]:
     for demand in DEMANDS:
         for (library, model, workload, tier), ours in done.items():
             peer = done.get(
-                (SKLEARN if demand.reckoned else demand.library, "nb" if demand.reckoned else demand.peer, workload, None)
+                (SKLEARN if demand.reckoned else demand.package, "nb" if demand.reckoned else demand.peer, workload, None)
             )
             if library != OURS or model != demand.model or peer is None or (demand.reckoned and workload not in demand.reckoned):
                 continue
             share = demand.reckoned[workload] if demand.reckoned else 1.0
             ratio = share * seconds_a_row(peer, demand.step) / seconds_a_row(ours, demand.step)
-            name = f"{model} {demand.step} / {demand.library} {demand.peer}" + (" (reckoned)" if demand.reckoned else "")
+            name = f"{model} {demand.step} / {demand.package} {demand.peer}" + (" (reckoned)" if demand.reckoned else "")
             yield Verdict(
                 name, workload, tier, ratio, demand.times.get(tier) if workload in demand.workloads else None, at_least=True
             )

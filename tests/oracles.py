@@ -15,7 +15,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from naivete._kernels.library import library
+from naivete._kernels.door import loaded
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
 from naivete.estimation import estimate
@@ -23,7 +23,7 @@ from naivete.inference import Predictor
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS, Variable, Variables
 
-COMPILED = library() is not None
+COMPILED = loaded() is not None
 tiers = pytest.mark.parametrize(
     "tier",
     ["numpy", pytest.param("c", marks=pytest.mark.skipif(not COMPILED, reason="the kernels were not compiled"))],

@@ -19,9 +19,9 @@ from naivete import _kernels
 from naivete._kernels import (
     Layout,
     Planes,
+    door,
     gather,
     gram,
-    library,
     margins,
     pack,
     posterior,
@@ -34,7 +34,7 @@ from naivete._kernels import (
 )
 from naivete.errors import ParameterError
 
-COMPILED = library.library() is not None
+COMPILED = door.loaded() is not None
 needs_c = pytest.mark.skipif(not COMPILED, reason="the compiled kernels are not there: no C compiler when this was installed")
 TIERS = [pytest.param("c", marks=needs_c), "numpy"]
 LEVELS = range(3) if COMPILED else ()
@@ -323,7 +323,7 @@ def test_planes_of_large_tables_in_any_number_of_threads(workers, rows, features
 @needs_c
 @pytest.mark.parametrize("level", LEVELS)
 def test_every_instruction_set_counts_alike(level):
-    compiled = library.library()
+    compiled = door.loaded()
     rng = np.random.default_rng(level)
     codes = [*matrix(rng, 9_000, [5] * 11, gaps=True), rng.integers(0, 2, 9_000).astype(np.uint8)]
     layout = Layout(tuple((i, i + 1, -1) for i in range(10)), (5,) * 11 + (2,))
@@ -367,7 +367,7 @@ def test_use_chooses_the_tier(kernels):
 def told(monkeypatch, **settings):
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(library, "_chosen", None)
+    monkeypatch.setattr(door, "_chosen", None)
 
 
 def test_environment_chooses_the_tier(monkeypatch):
@@ -377,7 +377,7 @@ def test_environment_chooses_the_tier(monkeypatch):
     with pytest.raises(ParameterError, match="fortran"):
         tier()
     told(monkeypatch, NAIVETE_KERNELS="c")
-    monkeypatch.setattr(library, "library", lambda: None)
+    monkeypatch.setattr(door, "loaded", lambda: None)
     with pytest.raises(ParameterError, match="compiler"):
         tier()
     with pytest.raises(ParameterError, match="compiler"), use("c"):

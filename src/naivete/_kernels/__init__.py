@@ -9,8 +9,8 @@ chooses one (`numpy` or `c`); otherwise C is used where the library was built.
 """
 
 from naivete._kernels.counting import scatter, seen
+from naivete._kernels.door import tier, use
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.library import tier, use
 from naivete._kernels.planes import Planes, gram, margins, pack
 from naivete._kernels.prediction import gather, posterior
 from naivete._kernels.threads import spread, threads

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.door import address, columns_struct, compiled, remembered
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.library import address, columns_struct, compiled, remembered
 from naivete._kernels.threads import SERIAL, added_up, ranges, spread, threads
 from naivete.variables import Family
 

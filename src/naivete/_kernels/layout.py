@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.library import Codes, Struct
+from naivete._kernels.door import Codes, Struct
 from naivete.variables import Family
 
 __all__ = ["Codes", "Layout"]

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.door import Struct, address, columns_struct, compiled, remembered
 from naivete._kernels.layout import Codes
-from naivete._kernels.library import Struct, address, columns_struct, compiled, remembered
 from naivete._kernels.threads import SERIAL, added_up, ranges, spread
 
 __all__ = ["Planes", "gram", "margins", "pack"]

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.counting import RowBlock
+from naivete._kernels.door import address, columns_struct, compiled, remembered
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.library import address, columns_struct, compiled, remembered
 from naivete._kernels.threads import ranges, spread
 from naivete.variables import CLASS
 

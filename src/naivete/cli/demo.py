@@ -60,7 +60,7 @@ def _record(result: Result) -> dict[str, Any]:
 COMMAND = Command(
     "demo",
     "Compare the spectrum of models on embedded data and write a page to look at.",
-    ("naivete demo", "naivete demo --quick --out /tmp/demo.html"),
+    ("naivete demo", "naivete demo --quick --out demo.html"),
     arguments,
     run,
 )

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from naivete.errors import ParameterError
 
-__all__ = ["Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "library", "remembered", "tier", "use"]
+__all__ = ["Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "remembered", "tier", "use"]
 
 Tier = Literal["c", "numpy"]
 Codes = Sequence[NDArray[Any]]
@@ -33,7 +33,7 @@ def tier() -> Tier:
         raise ParameterError(f"NAIVETE_KERNELS is {wanted!r}; it can be c or numpy")
     if wanted == "numpy":
         return "numpy"
-    if library() is not None:
+    if loaded() is not None:
         return "c"
     if wanted == "c":
         raise ParameterError("NAIVETE_KERNELS asks for c, but the compiled library is not there; install with a C compiler")
@@ -44,7 +44,7 @@ def tier() -> Tier:
 def use(tier: Tier) -> Iterator[None]:
     """Choose the kernels for the body of a with statement, in all threads."""
     global _chosen
-    if tier == "c" and library() is None:
+    if tier == "c" and loaded() is None:
         raise ParameterError("the compiled library is not there; install with a C compiler")
     before, _chosen = _chosen, tier
     try:
@@ -69,7 +69,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
 
 
 @cache
-def library() -> ctypes.CDLL | None:
+def loaded() -> ctypes.CDLL | None:
     path = Path(__file__).with_name("libkernels.dll" if os.name == "nt" else "libkernels.so")
     try:
         library = ctypes.CDLL(str(path)) if path.exists() else None
@@ -84,7 +84,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def compiled() -> ctypes.CDLL | None:
-    return library() if tier() == "c" else None
+    return loaded() if tier() == "c" else None
 
 
 def address(array: NDArray[Any]) -> int:
