@@ -228,7 +228,7 @@ def _seen_bytes(columns: Sequence[Column]) -> dict[int, tuple[State, ...]]:
     """The values that occur in the columns of bytes, all found in one pass."""
     at = [i for i, c in enumerate(columns) if c.states is None and c.values.dtype == np.uint8]
     flags = _kernels.seen([columns[i].values for i in at]) if at else []
-    return {i: tuple(np.flatnonzero(own).tolist()) for i, own in zip(at, flags, strict=True)}
+    return {i: tuple(own.nonzero()[0].tolist()) for i, own in zip(at, flags, strict=True)}
 
 
 def _class_weights(

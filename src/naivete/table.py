@@ -203,7 +203,9 @@ class Table:
         return Table(tuple(c for c in self.columns if c is not gone), self.weight, self.source, self.lines, len(self))
 
     def renamed(self, names: Sequence[Name]) -> Table:
-        """The table with other names for its columns."""
+        """The table with other names for its columns; itself where they are the names it has."""
+        if list(names) == list(self.names):
+            return self
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
         return Table(columns, self.weight, self.source, self.lines, len(self))
 
