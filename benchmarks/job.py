@@ -138,7 +138,7 @@ def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
     from naivete.variables import Variable
 
     table, classes = table_of(X), int(y.max()) + 1
-    features = encoder.schema(table, y, classes, None)
+    features = encoder.schema(encoder.tallied(table, y, range(classes), None))
     encoded = encode(table, features)
     target = Variable("class", tuple(range(classes)))
     return lambda: Counts(MemoryCases((*features, target), Block((*encoded.codes, y), None), encoded.gaps))

@@ -17,7 +17,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-import naivete.classifiers as module
+import naivete.network_classifier as module
 from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
 from naivete.encoding import Encoder
 from naivete.errors import (

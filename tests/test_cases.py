@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
-from naivete.cases.base import added, combined, limbs, summed
+from naivete.exact import added, combined, limbs, summed
 from tests.oracles import cases_of, identical
 
 weights = st.lists(st.floats(5e-324, 1e300), min_size=1, max_size=8)

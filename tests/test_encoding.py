@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.discretization import EqualFrequency, EqualWidth
-from naivete.encoding import Encoder, encode, narrowest
+from naivete.encoding import Encoder, encode
+from naivete.tallies import narrowest
 from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning
 from naivete.frames import table_of
 from naivete.table import Column, Table
@@ -23,7 +24,11 @@ from tests.strategies import frames
 def schema(X: Any, encoder: Encoder | None = None, labels: Any = None, weight: Any = None) -> tuple[Variable, ...]:
     table = table_of(X)
     own = np.zeros(len(table), np.uint8) if labels is None else np.array(labels, np.uint8)
-    return (encoder or Encoder()).schema(table, own, int(own.max(initial=0)) + 1, weight)
+    return schema_of(table, own, int(own.max(initial=0)) + 1, encoder or Encoder(), weight)
+
+
+def schema_of(table: Table, labels: np.ndarray, classes: int, encoder: Encoder, weight: Any = None) -> tuple[Variable, ...]:
+    return encoder.schema(encoder.tallied(table, labels, range(classes), weight))
 
 
 def column(values: list[Any], dtype: Any = object) -> np.ndarray:
@@ -41,7 +46,7 @@ def codes_of(X: Any, *variables: Variable, unseen: str = "marginalise") -> list[
 def test_codes_stand_for_the_values_they_came_from(drawn: tuple[dict[str, list[Any]], list[str]], encoder: Encoder) -> None:
     columns, labels = drawn
     table = table_of(pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in columns.items()}))
-    variables = encoder.schema(table, np.array([label == "yes" for label in labels], np.uint8), 2, None)
+    variables = schema_of(table, np.array([label == "yes" for label in labels], np.uint8), 2, encoder)
     encoded = encode(table, variables, unseen=encoder.unseen)
     for variable, codes, gap in zip(variables, encoded.codes, encoded.gaps, strict=True):
         values = columns[variable.name]
@@ -107,8 +112,8 @@ def test_kinds_can_be_declared() -> None:
     assert schema(column([True, False], bool), Encoder(kinds="numeric"))[0].numeric
     assert schema(column([1, None, True, 2.5]), Encoder(kinds="numeric"))[0].numeric
     declared = Table((Column("a", np.array([1, 0, -1], np.int32), ("x", "y"), "nominal", declared=True),))
-    assert Encoder().schema(declared, np.zeros(3, np.uint8), 1, None)[0].states == ("x", "y")
-    with pytest.raises(DataError, match="column 'x0', row 2: 'b' is not a number"):
+    assert schema_of(declared, np.zeros(3, np.uint8), 1, Encoder())[0].states == ("x", "y")
+    with pytest.raises(DataError, match="X, row 2: column 'x0': 'b' is not a number"):
         schema(column([1, "b"]), Encoder(kinds="numeric"))
 
 
@@ -267,5 +272,5 @@ def test_unseen_is_decided_when_predicting() -> None:
 @pytest.mark.parametrize("few", [0, 1])
 def test_booleans_are_nominal_however_few_is_few(few: int) -> None:
     table = table_of(np.array([[True], [False], [True]]))
-    (variable,) = Encoder(few=few).schema(table, np.array([0, 1, 0], np.uint8), 2, None)
+    (variable,) = schema_of(table, np.array([0, 1, 0], np.uint8), 2, Encoder(few=few))
     assert variable == Variable("x0", (False, True))

@@ -7,10 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete import _kernels
+from naivete import _kernels, counts, pairs
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
 from naivete.information import arc_information, conditional_information, dependence, entropy, information, relevance
+from naivete.pairs import OccurringPair
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, exact_entropy, exact_information, identical, tiers
 from tests.strategies import some_cases
@@ -93,6 +94,23 @@ def test_neither_rows_nor_states_have_an_order(own: MemoryCases, seed: int) -> N
     else:
         assert np.allclose(relevance(one), relevance(two), atol=1e-12)
         assert np.allclose(dependence(one), dependence(two), atol=1e-12)
+
+
+@tiers
+@given(own=some_cases(max_card=12, features=(2, 6)))
+@quick
+def test_pairs_by_the_configurations_that_occur_tell_the_same(own: MemoryCases, cases, tier: str) -> None:
+    full = dependence(Counts(own))
+    with pytest.MonkeyPatch.context() as patch, _kernels.use(tier):
+        for name, module, value in (("DENSE_CELLS", counts, 0), ("DENSE_ROWS", counts, 0), ("PLANE_STATES", pairs, 1)):
+            patch.setattr(module, name, value)
+        count = Counts(cases(own), budget=1 << 14)
+        found = dependence(count)
+        assert all(isinstance(pair, OccurringPair) for pair in Counts(cases(own)).pairs())
+    if own.block.weight is None or (own.block.weight % 1 == 0).all() or not own.gaps.any():
+        assert identical(found, full)
+    else:
+        assert np.allclose(found, full, atol=1e-12)
 
 
 def test_large_counts_are_computed_and_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:

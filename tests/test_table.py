@@ -274,3 +274,13 @@ def test_the_type_of_a_column_is_known_to_scikit_learn() -> None:
     assert type_of_target(Column("y", np.array([0, 1, 2]), ("a", "b", "c"))) == "multiclass"
     assert type_of_target(Column("y", np.array([0, 1, 0]), (True, False))) == "binary"
     assert type_of_target(Column("y", np.array([0.5, 1.5]))) == "continuous"
+
+
+def test_rows_are_counted_from_the_start_of_the_source() -> None:
+    table = Table((Column("a", np.arange(5)), Column("b", np.arange(5))), source="f.parquet", first=10)
+    assert table.place(0) == "f.parquet, row 11"
+    for cut in (table[["a"]], table.without("a"), table.renamed(["c", "d"])):
+        assert cut.place(2) == "f.parquet, row 13"
+    assert table[2:].place(0) == table[2:4][0:].place(0) == table[-3:].place(0) == "f.parquet, row 13"
+    assert table[1:][1:].place(0) == "f.parquet, row 13"
+    assert (table[::2].first, table[np.array([3, 1])].first) == (0, 0)

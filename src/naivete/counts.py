@@ -6,16 +6,30 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import groupby
+from itertools import groupby, repeat
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.cases.base import Block, Cases, Parts, added, combined, limbs
+from naivete.cases.base import Block, Cases
 from naivete.errors import ResourceError, shown
-from naivete.pairs import Group, Pairs, Panel, PlaneCounts, groups, panels, plane_counts, plane_margins, plane_pairs
+from naivete.exact import Parts, added, combined, limbs, summed
+from naivete.memory import occurring_bytes, panel_bytes
+from naivete.pairs import (
+    PANEL_CELLS,
+    Group,
+    OccurringPair,
+    Pairs,
+    Panel,
+    PlaneCounts,
+    groups,
+    panels,
+    plane_counts,
+    plane_margins,
+    plane_pairs,
+)
 from naivete.variables import CLASS, Family, Variables, family
 
 __all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
@@ -24,6 +38,8 @@ T = TypeVar("T")
 
 BUDGET = 2 << 30
 DENSE_CELLS = 1 << 21
+DENSE_ROWS = 4
+"""The table of a pair is counted in full up to this many cells for each row, and up to `DENSE_CELLS` in any case."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,6 +71,9 @@ class Counts:
     ----------
     cases : the rows, in any back end.
     budget : the most bytes that the tables of one request may take.
+    known : gives tables that were counted already, such as those of the features with the class while the schema was found,
+        and None for others.
+    passes : how often the rows were gone through for that.
 
     Attributes
     ----------
@@ -62,13 +81,16 @@ class Counts:
     dependence : what `information.dependence` found, kept because a second look would be a second pass.
     """
 
-    def __init__(self, cases: Cases, *, budget: int = BUDGET) -> None:
+    def __init__(
+        self, cases: Cases, *, budget: int = BUDGET, known: Callable[[Family], Table | None] | None = None, passes: int = 0
+    ) -> None:
         self.cases = cases
         self.budget = budget
-        self.passes = 0
+        self.passes = passes
         self._cards = tuple(v.card for v in cases.variables)
         self.dependence: NDArray[np.float64] | None = None
         self._kept: dict[Family, Table] = {}
+        self._known = known
 
     @property
     def variables(self) -> Variables:
@@ -79,6 +101,12 @@ class Counts:
     def features(self) -> range:
         """The features."""
         return range(len(self.variables) - 1)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where that is known."""
+        found = getattr(self.cases, "rows", None)
+        return getattr(self._known, "rows", None) if found is None else found
 
     @property
     def total(self) -> float:
@@ -95,10 +123,18 @@ class Counts:
         A family with more cells than fit a table comes as a `SparseTable` of the configurations that occur.
         """
         wanted = list(dict.fromkeys(families))
-        new = [f for f in wanted if f not in self._kept]
+        new = [f for f in wanted if f not in self._kept and not self._recalled(f)]
         if new:
             self._kept |= self._counted(new)
         return {f: self._kept[f] for f in wanted}
+
+    def _recalled(self, family: Family) -> bool:
+        """Keep the table of a family that was counted already; whether it was."""
+        table = None if self._known is None else self._known(family)
+        if table is not None:
+            self.check_budget({family: math.prod(self.cards(family))})
+            self._kept[family] = table
+        return table is not None
 
     def margins(self) -> dict[Family, NDArray[Any]]:
         """The table of every feature with the class, and of the class alone."""
@@ -109,38 +145,48 @@ class Counts:
         """Every feature with the class, and the class alone."""
         return [*(family(x, CLASS) for x in self.features), (CLASS,)]
 
-    def pairs(self) -> Iterator[Pairs]:
+    def pairs(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
 
-        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time; both in as
-        many passes as a quarter of the budget makes of them.
+        Features with few states are counted by bit planes, pairs with a feature of many states one table at a time, those whose
+        table would be mostly empty by the configurations that occur; all in as many passes as a quarter of the budget makes of
+        them.
         """
         narrow = groups(self.features, self._cards, self.cases.gaps)
         planes = {family(x, CLASS) for group in narrow for x in group.features}
-        margins = [f for f in self.margin_families if f not in planes and f not in self._kept]
-        shared = self.budget // 4
-        tabled = self._wide_pairs(planes)
+        margins = [f for f in self.margin_families if f not in planes and f not in self._kept and not self._recalled(f)]
+        tabled, sparse = self._wide_pairs(planes)
+        shared, upper = self.budget // 4, panels(narrow, self._cards[CLASS])
         wide = _batches(tabled, [8 * math.prod(self.cards(f)) for f in tabled], shared)
-        upper = panels(narrow, self._cards[CLASS])
-        flat = _batches(upper, [4 * panel.cells * self._cards[CLASS] for panel in upper], shared)
-        for at in range(max(1, len(wide), len(flat))):
-            layout = self._layout([*(margins if at == 0 else []), *(wide[at] if at < len(wide) else [])])
-            own = flat[at] if at < len(flat) else []
-            counted, parts = self.fold(partial(_pair_counts, grouped=narrow, wanted=own, layout=layout), _pairs_merged)
-            tables = self._unpacked(combined(parts), layout)
-            self._kept |= {f: tables[f].copy() for f in margins if at == 0}
+        flat = _batches(upper, [panel_bytes(panel, self._cards[CLASS]) for panel in upper], shared)
+        scarce = _batches(sparse, [occurring_bytes(self.cards(f), self.rows) for f in sparse], shared)
+        for at in range(max(1, len(wide), len(flat), len(scarce))):
+            tables, own, few = _nth(wide, at), _nth(flat, at), _nth(scarce, at)
+            layout = self._layout([*(margins if at == 0 else []), *tables])
+            wanted = {f: self.cards(f) for f in few}
+            count = partial(_pair_counts, grouped=narrow if own or at == 0 else [], wanted=own, layout=layout, sparse=wanted)
+            counted, parts, occurring = self.fold(count, _pairs_merged)
+            found = self._unpacked(combined(parts), layout)
+            self._kept |= {f: found[f].copy() for f in margins if at == 0}
             if counted is not None and at == 0:
                 self._kept |= {family(x, CLASS): table for x, table in plane_margins(counted, narrow).items()}
             yield from plane_pairs(counted, own) if counted is not None else ()
-            yield from self._table_pairs(wide[at] if at < len(wide) else [], tables)
+            yield from self._table_pairs(tables, found)
+            yield from self._occurring_pairs(occurring)
 
     def _table_pairs(self, families: Sequence[Family], tables: dict[Family, NDArray[Any]]) -> Iterator[Pairs]:
-        """The tables of these pairs, those of one feature with features of one shape together."""
+        """The tables of these pairs, those of one feature with features of one shape together, a few at a time."""
         gaps = self.cases.gaps
-        for (x, _, holes), own in groupby(families, key=lambda f: (f[0], self._cards[f[1]], bool(gaps[f[1]]))):
-            pairs = list(own)
-            stacked = np.stack([tables[f] for f in pairs])[None]
-            yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), stacked, not (gaps[x] or holes))
+        for (x, card, holes), own in groupby(families, key=lambda f: (f[0], self._cards[f[1]], bool(gaps[f[1]]))):
+            size = self._cards[x] * card * self._cards[CLASS]
+            for pairs in _batches(list(own), repeat(size), PANEL_CELLS):
+                stacked = np.stack([tables[f] for f in pairs])[None]
+                yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), stacked, not (gaps[x] or holes))
+
+    def _occurring_pairs(self, found: Mapping[Family, Occurring]) -> Iterator[OccurringPair]:
+        gaps = self.cases.gaps
+        for (x, y, _), (configurations, parts) in found.items():
+            yield OccurringPair(x, y, configurations, combined(parts), not (gaps[x] or gaps[y]))
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
         """One pass: the function's value for every block, in the order of the rows."""
@@ -190,14 +236,25 @@ class Counts:
             "or raise `budget`"
         )
 
-    def _wide_pairs(self, planes: set[Family]) -> list[Family]:
-        """The pairs with a feature of many states, which planes do not count."""
+    def _wide_pairs(self, planes: set[Family]) -> tuple[list[Family], list[Family]]:
+        """The pairs with a feature of many states, which planes do not count: those with a full table, and the others."""
         telling = [x for x in self.features if self._cards[x] > 1]
         wide = [x for x in telling if family(x, CLASS) not in planes]
-        return sorted({family(x, y, CLASS) for x in wide for y in telling if x != y})
+        found = sorted({family(x, y, CLASS) for x in wide for y in telling if x != y})
+        large = {f for f in found if self._mostly_empty(math.prod(self.cards(f)))}
+        return [f for f in found if f not in large], [f for f in found if f in large]
 
 
-def _batches(items: Sequence[T], sizes: Sequence[int], room: int) -> list[list[T]]:
+    def _mostly_empty(self, cells: int) -> bool:
+        """Whether a full table has so many cells that listing those that occur is cheaper, or the only way."""
+        return cells > DENSE_CELLS and (self.rows is None or cells > DENSE_ROWS * self.rows or 8 * cells > self.budget // 4)
+
+
+def _nth(batches: Sequence[list[T]], at: int) -> list[T]:
+    return batches[at] if at < len(batches) else []
+
+
+def _batches(items: Sequence[T], sizes: Iterable[int], room: int) -> list[list[T]]:
     """The items in order, in batches that fit into the room; what is larger stands alone.
 
     >>> _batches("abcd", [3, 1, 9, 2], 4)
@@ -205,7 +262,7 @@ def _batches(items: Sequence[T], sizes: Sequence[int], room: int) -> list[list[T
     """
     batches: list[list[T]] = []
     left = 0
-    for item, size in zip(items, sizes, strict=True):
+    for item, size in zip(items, sizes, strict=False):
         if size > left or not batches:
             batches.append([])
             left = room
@@ -226,21 +283,27 @@ def _both_merged(
     return added(one[0], two[0]), {f: _united(own, two[1][f]) for f, own in one[1].items()}
 
 
-PairCounts = tuple[PlaneCounts | None, Parts]
+PairCounts = tuple[PlaneCounts | None, Parts, dict[Family, "Occurring"]]
 
 
-def _pair_counts(block: Block, grouped: list[Group], wanted: list[Panel], layout: _kernels.Layout) -> PairCounts:
+def _pair_counts(
+    block: Block, grouped: list[Group], wanted: list[Panel], layout: _kernels.Layout, sparse: dict[Family, tuple[int, ...]]
+) -> PairCounts:
     planes = plane_counts(block, grouped, wanted, layout.cards[CLASS]) if grouped else None
-    return planes, _scattered(block, layout)
+    return planes, *_tables_and_occurring(block, layout, sparse)
 
 
 def _pairs_merged(one: PairCounts, two: PairCounts) -> PairCounts:
     planes = None if one[0] is None or two[0] is None else one[0].merged(two[0])
-    return planes, added(one[1], two[1])
+    return planes, *_both_merged(one[1:], two[1:])
 
 
 def _scattered(block: Block, layout: _kernels.Layout) -> Parts:
-    return {q: _kernels.scatter(block.codes, layout, limb) for q, limb in limbs(block.weight).items()}
+    if not layout.families:
+        return {0: np.zeros(0, np.int64)}
+    return summed(
+        {q: _kernels.scatter(part.codes, layout, limb) for q, limb in limbs(part.weight).items()} for part in block.parts()
+    )
 
 
 Occurring = tuple[NDArray[np.int32], Parts]

@@ -9,14 +9,16 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete import _kernels
-from naivete.cases.base import combined, limbs
 from naivete.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl
 from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, nearest, shown, warn
+from naivete.exact import combined
+from naivete.frames import SparseMatrix
 from naivete.table import Column, Kind, Table
-from naivete.variables import Name, State, Variable
+from naivete.tallies import Tallies, Tally, narrowest
+from naivete.tallying import as_numbers, check_finite, seen_bytes, tallied
+from naivete.variables import CLASS, Family, Name, State, Variable
 
-__all__ = ["Encoded", "Encoder", "encode", "narrowest"]
+__all__ = ["Encoded", "Encoder", "Margins", "encode"]
 
 IDENTIFIER_STATES = 1000
 
@@ -79,17 +81,16 @@ class Encoder:
         if type(self.few) is not int or self.few < 0:
             raise ParameterError(f"few={shown(self.few)}: a whole number, at least 0")
 
-    def schema(
-        self, table: Table, labels: NDArray[Any], classes: int, weight: NDArray[np.float64] | None
-    ) -> tuple[Variable, ...]:
-        """The variables of the table's columns, learned from its rows; `labels` are the class codes of the rows."""
+    def schema(self, tallies: Tallies) -> tuple[Variable, ...]:
+        """The variables of the columns that were tallied."""
+        return tuple(self._variable(tally, tallies.rows) for tally in tallies.columns)
+
+    def tallied(
+        self, table: Table, labels: NDArray[Any], classes: Sequence[State], weight: NDArray[np.float64] | None
+    ) -> Tallies:
+        """The tallies of some rows, of which `schema` makes the variables; `labels` are positions among the classes."""
         self.check()
-        _check_finite(table, table.columns)
-        kinds = self._kinds(table)
-        seen = _seen_bytes(table.columns)
-        return tuple(
-            self._variable(c, kinds.get(c.name), seen.get(i), labels, classes, weight) for i, c in enumerate(table.columns)
-        )
+        return tallied(table, labels, classes, weight, self._kinds(table))
 
     def _kinds(self, table: Table) -> Mapping[Name, Kind]:
         kinds = self.kinds
@@ -110,144 +111,96 @@ class Encoder:
                 raise ParameterError(f"kinds: column {shown(name)} is {shown(kind)}; choose 'nominal' or 'numeric'")
         return kinds
 
-    def _variable(
-        self,
-        column: Column,
-        kind: Kind | None,
-        seen: tuple[State, ...] | None,
-        labels: NDArray[Any],
-        classes: int,
-        weight: NDArray[np.float64] | None,
-    ) -> Variable:
-        kind = kind or column.kind or ("nominal" if column.values.dtype == np.bool_ and column.states is None else None)
-        _warn_empty(column)
-        missing = self.missing == "state" and _any_missing(column)
-        other = self.unseen == "smooth"
-        if column.states is not None and kind != "numeric":
-            states = column.states if column.declared else _ordered(column.states[i] for i in _occurring(column))
-            _warn_identifier(column, states, len(column))
-            return Variable(column.name, states, missing=missing, other=other)
-        numbers = _as_numbers(column)
-        if seen is None and (kind == "nominal" or (kind is None and _whole(numbers))):
-            seen = _distinct(numbers, None if kind == "nominal" else self.few)
-        if kind == "nominal" or (kind is None and seen is not None and len(seen) <= self.few):
-            assert seen is not None
-            _warn_identifier(column, seen, len(column))
-            return Variable(column.name, seen, missing=missing, other=other)
-        return Variable(column.name, cuts=self.cut(*_class_weights(numbers, labels, classes, weight)), missing=missing)
-
-
-def _check_finite(table: Table, columns: Sequence[Column]) -> None:
-    """Refuse infinities, whatever the table was made of."""
-    for column in columns:
-        if column.values.dtype.kind == "f" and np.isinf(column.values).any():
-            row = int(np.argmax(np.isinf(column.values)))
-            raise DataError(
-                f"{table.place(row)}: column {shown(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
-                "replace it by a finite value or by a missing one"
+    def _variable(self, tally: Tally, rows: int) -> Variable:
+        if rows and tally.vacant:
+            warn(
+                f"column {shown(tally.name)} has no value in any row and tells nothing; leave it out or fill it in",
+                NaiveteWarning,
             )
+        missing, other = self.missing == "state" and tally.gaps, self.unseen == "smooth"
+        states = self._states(tally)
+        if states is None:
+            return Variable(tally.name, cuts=self.cut(*tally.curve()), missing=missing)
+        _warn_identifier(tally.name, states, rows)
+        return Variable(tally.name, states, missing=missing, other=other)
+
+    def _states(self, tally: Tally) -> tuple[State, ...] | None:
+        """The states of a nominal column, None for one that is to be cut."""
+        if tally.vacant and tally.kind != "numeric":
+            return ()  # of which type the values are that never came, nobody can say
+        if isinstance(tally.values, tuple):
+            return tally.states if tally.declared is None else _united(tally.declared, tally.states)
+        whole = tally.values.dtype.kind != "f" or (len(tally.values) and not (tally.values != np.floor(tally.values)).any())
+        few = tally.kind is None and whole and not tally.level and len(tally.values) <= self.few
+        return tally.states if tally.kind == "nominal" or few else None
 
 
-def _any_missing(column: Column) -> bool:
-    if column.states is not None:
-        return bool((column.values < 0).any())
-    return column.values.dtype.kind == "f" and bool(np.isnan(column.values).any())
+def _united(declared: tuple[State, ...], occurring: tuple[State, ...]) -> tuple[State, ...]:
+    """The declared states, then those that occur all the same."""
+    known = {(isinstance(s, bool), s) for s in declared}
+    return (*declared, *(s for s in occurring if (isinstance(s, bool), s) not in known))
 
 
-def _occurring(column: Column) -> list[int]:
-    assert column.states is not None
-    return np.flatnonzero(np.bincount(column.values + 1, minlength=len(column.states) + 1)[1:]).tolist()
+@dataclass(frozen=True, eq=False)
+class Margins:
+    """The tables of single features, with or without the class, as counting the encoded rows would give them."""
+
+    tallies: Tallies
+    variables: Sequence[Variable]
+
+    @property
+    def rows(self) -> int:
+        """How many rows were tallied."""
+        return self.tallies.rows
+
+    def __call__(self, family: Family) -> NDArray[Any] | None:
+        """The table of a family, None for one that the tallies do not tell.
+
+        That is so of several features, and of a column with a cut point inside a cell: only its rows can tell.
+        """
+        if family == (CLASS,):
+            return combined(self.tallies.weights)
+        if len(family) != 1 and family[1:] != (CLASS,):
+            return None
+        tally, variable = self.tallies.columns[family[0]], self.variables[family[0]]
+        at = _codes_of(tally, variable)
+        if at is None:
+            return None
+        parts = {q: _margin(tally, q, at, variable) for q in tally.weights.keys() | tally.missing.keys()}
+        return combined(parts if len(family) == 2 else {q: part.sum(axis=1) for q, part in parts.items()})
 
 
-def _ordered(states: Any) -> tuple[State, ...]:
-    """The states in an order that does not depend on the rows: booleans, numbers, text, each increasing."""
-    return tuple(
-        sorted(states, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, ""))
-    )
+def _codes_of(tally: Tally, variable: Variable) -> NDArray[np.int64] | None:
+    """The code of each value of a tally, None where values of one cell have different codes."""
+    if variable.cuts is not None:
+        assert not isinstance(tally.values, tuple)
+        cuts = np.array(variable.cuts)
+        low, high = (np.searchsorted(cuts, v.astype(np.float64), side="left") for v in (tally.values, tally.tops))
+        return low if np.array_equal(low, high) else None
+    if tally.states == variable.states:
+        return np.arange(len(tally.states))
+    code_of = {(isinstance(s, bool), s): code for code, s in enumerate(variable.states)}
+    return np.array([code_of[isinstance(s, bool), s] for s in tally.states], np.int64)
 
 
-def _warn_empty(column: Column) -> None:
-    if column.states is None and column.values.dtype.kind != "f":
-        return
-    known = column.values >= 0 if column.states is not None else column.values == column.values
-    if len(known) and not known.any():
-        warn(f"column {shown(column.name)} has no value in any row and tells nothing; leave it out or fill it in", NaiveteWarning)
+def _margin(tally: Tally, q: int, at: NDArray[np.int64], variable: Variable) -> NDArray[np.int64]:
+    if variable.card == len(at) and q in tally.weights and np.array_equal(at, np.arange(len(at))):
+        return tally.weights[q]
+    table = np.zeros((variable.card, next(iter(tally.missing.values())).shape[-1]), np.int64)
+    if q in tally.weights:
+        np.add.at(table, at, tally.weights[q])
+    if variable.missing and q in tally.missing:
+        table[variable.known] += tally.missing[q]
+    return table
 
 
-def _warn_identifier(column: Column, states: Sequence[State], rows: int) -> None:
+def _warn_identifier(name: Name, states: Sequence[State], rows: int) -> None:
     if len(states) > IDENTIFIER_STATES and len(states) * 2 > rows:
         warn(
-            f"column {shown(column.name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
+            f"column {shown(name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
             "leave it out, or declare it numeric if it is a quantity",
             NaiveteWarning,
         )
-
-
-def _as_numbers(column: Column) -> NDArray[Any]:
-    """The values of a column as numbers or booleans."""
-    if column.states is None:
-        return column.values
-    wrong = next((s for s in column.states if isinstance(s, str)), None)
-    if wrong is not None:
-        row = int(np.argmax(column.values == column.states.index(wrong)))
-        raise DataError(
-            f"column {shown(column.name)}, row {row + 1}: {shown(wrong)} is not a number, but the column is declared numeric"
-        )
-    return np.append(np.array(column.states, np.float64), np.nan)[column.values]  # type: ignore[no-any-return]
-
-
-def _whole(values: NDArray[Any]) -> bool:
-    """Whether all values are whole numbers or booleans; a look at the first rows settles most columns."""
-    if values.dtype.kind in "biu":
-        return True
-    for part in (values[:256], values):
-        if not np.all((part == np.floor(part)) | np.isnan(part)):
-            return False
-    return not np.isnan(values).all()
-
-
-def _distinct(values: NDArray[Any], few: int | None) -> tuple[State, ...] | None:
-    """The distinct values, increasing; None where there are clearly more than `few`."""
-    if values.dtype.kind == "f":
-        values = values[~np.isnan(values)]
-    if few is not None and len(np.unique(values[:10_000])) > few:
-        return None
-    if values.dtype.kind in "iu" and len(values):
-        low, high = int(values.min()), int(values.max())
-        if high - low < 1 << 16:
-            wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # room for the difference
-            present = np.flatnonzero(np.bincount((wide - wide.dtype.type(low)).astype(np.int64)))
-            return tuple(value + low for value in present.tolist())
-    found = np.unique(values)
-    if found.dtype.kind == "f":
-        return tuple(int(v) if v == np.floor(v) and abs(v) < 2**53 else v for v in found.tolist())
-    return tuple(found.tolist())
-
-
-def _seen_bytes(columns: Sequence[Column]) -> dict[int, tuple[State, ...]]:
-    """The values that occur in the columns of bytes, all found in one pass."""
-    at = [i for i, c in enumerate(columns) if c.states is None and c.values.dtype == np.uint8]
-    flags = _kernels.seen([columns[i].values for i in at]) if at else []
-    return {i: tuple(own.nonzero()[0].tolist()) for i, own in zip(at, flags, strict=True)}
-
-
-def _class_weights(
-    values: NDArray[Any], labels: NDArray[Any], classes: int, weight: NDArray[np.float64] | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """The distinct values of a numeric column and the exact weight of each class at each of them."""
-    numbers = values.astype(np.float64, copy=False)
-    known = ~np.isnan(numbers)
-    distinct, position = np.unique(numbers[known], return_inverse=True)
-    layout = _kernels.Layout(((0, -1),), (max(1, len(distinct)), classes))
-    codes = (position.astype(np.uint32), labels[known])
-    own = None if weight is None else weight[known]
-    table = combined({q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(own).items()})
-    return distinct, table.reshape(-1, classes)[: len(distinct)].astype(np.float64)
-
-
-def narrowest(card: int) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
-    """The narrowest code type that holds `card` states and the reserved code for missing, its largest value."""
-    return np.uint8 if card < 256 else np.uint16 if card < 65536 else np.uint32
 
 
 def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "marginalise") -> Encoded:
@@ -258,20 +211,28 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
     [[1, 255, 0]]
     """
     columns = matched(table, variables)
-    _check_finite(table, columns)
-    seen = _seen_bytes(columns)
+    sparse = isinstance(table, SparseMatrix)  # looked at when it was taken, and made column by column
+    if not sparse:
+        check_finite(table, columns)
+    seen = {} if sparse else seen_bytes(columns)
     found: dict[Name, int] = {}
     other_types: list[str] = []
     codes, gaps = [], []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
-        own, strange, missing = _encoded(column, variable, seen.get(i), smooth=unseen == "smooth")
+        own, strange, missing = encoded_column(column, variable, seen.get(i), smooth=unseen == "smooth")
         if len(strange) and unseen == "error":
-            raise DataError(_unseen_message(table, column, variable, int(strange[0])))
+            raise DataError(unseen_message(table, column, variable, int(strange[0])))
         if len(strange) and not (variable.other and unseen == "smooth"):
             found[variable.name] = len(strange)
-            other_types += _other_types(column, variable)
+            other_types += other_type(column, variable)
         codes.append(own)
         gaps.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
+    warn_unseen(found, other_types)
+    return Encoded(tuple(codes), np.array(gaps, np.bool_))
+
+
+def warn_unseen(found: Mapping[Name, int], other_types: Sequence[str]) -> None:
+    """Say how many values of which columns did not occur in training, where there are any."""
     if found:
         listed = ", ".join(f"{shown(name)}: {count}" for name, count in list(found.items())[:10])
         more = f" and {len(found) - 10} more columns" if len(found) > 10 else ""
@@ -280,10 +241,9 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
             "unseen='error' names them",
             UnseenValueWarning,
         )
-    return Encoded(tuple(codes), np.array(gaps, np.bool_))
 
 
-def _other_types(column: Column, variable: Variable) -> list[str]:
+def other_type(column: Column, variable: Variable) -> list[str]:
     """What to say of a column none of whose values can be a state because they are of another type."""
     had, has = ({_type_word(s) for s in states} for states in (variable.states, _some_values(column)))
     if not had or not has or had & has:
@@ -301,19 +261,22 @@ def _type_word(state: State) -> str:
     return "text" if isinstance(state, str) else "truth values" if isinstance(state, bool) else "numbers"
 
 
-def matched(table: Table, variables: Sequence[Variable]) -> list[Column]:
+def matched(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
     """The columns of the variables, by name; a missing one is an error that lists all of them."""
-    by_name = {column.name: column for column in table.columns}
+    if table.names == tuple(v.name for v in variables):
+        return table.columns
+    by_name = {name: at for at, name in enumerate(table.names)}
     absent = [v.name for v in variables if v.name not in by_name]
     if absent:
         listed = ", ".join(map(shown, absent[:5])) + (" ..." if len(absent) > 5 else "")
         close = nearest(absent[0], by_name)
         hint = f"; is {close[0]!r} the renamed {absent[0]!r}?" if close else ""
         raise DataError(f"{table.source}: columns seen in training are missing: {listed}{hint}")
-    return [by_name[v.name] for v in variables]
+    return [table.columns[by_name[v.name]] for v in variables]
 
 
-def _unseen_message(table: Table, column: Column, variable: Variable, row: int) -> str:
+def unseen_message(table: Table, column: Column, variable: Variable, row: int) -> str:
+    """What to say of a value that did not occur in training."""
     value = next(iter(column.take(np.array([row]))))
     close = nearest(value, variable.labels)
     return (
@@ -323,8 +286,8 @@ def _unseen_message(table: Table, column: Column, variable: Variable, row: int) 
     )
 
 
-def _encoded(
-    column: Column, variable: Variable, seen: tuple[State, ...] | None, *, smooth: bool
+def encoded_column(
+    column: Column, variable: Variable, seen: NDArray[np.bool_] | None, *, smooth: bool
 ) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
     """The codes of one column, the rows whose values did not occur in training, and whether any value is missing."""
     if seen is not None and _are_codes(seen, variable):
@@ -333,7 +296,7 @@ def _encoded(
     absent = variable.known if variable.missing else np.iinfo(dtype).max
     strange = variable.known + variable.missing if variable.other and smooth else np.iinfo(dtype).max
     if variable.cuts is not None:
-        numbers = _as_numbers(column)
+        numbers = as_numbers(column)
         gaps = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), np.bool_)
         intervals = np.searchsorted(np.array(variable.cuts), numbers.astype(np.float64, copy=False), side="left").astype(dtype)
         intervals[gaps] = absent
@@ -349,12 +312,12 @@ def _encoded(
     return out, rows, missing is not None and bool(missing.any())
 
 
-def _are_codes(seen: tuple[State, ...], variable: Variable) -> bool:
+def _are_codes(seen: NDArray[np.bool_], variable: Variable) -> bool:
     """Whether bytes are their own codes: the states are the whole numbers from 0 on, and no other byte occurs."""
     states = variable.states
     if variable.numeric or variable.card >= 256 or any(isinstance(s, (bool, str)) for s in states):
         return False
-    return states == tuple(range(len(states))) and (not seen or int(seen[-1]) < len(states))
+    return states == tuple(range(len(states))) and not seen[len(states) :].any()
 
 
 def _numeric_states(values: NDArray[Any], variable: Variable) -> tuple[NDArray[Any], NDArray[np.bool_] | None, NDArray[np.bool_]]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 import numbers
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +16,7 @@ from naivete.errors import DataError, DataTypeError, shown
 from naivete.table import Column, Table
 from naivete.variables import Name, State, check_unique
 
-__all__ = ["as_array", "is_frame", "table_of"]
+__all__ = ["SparseMatrix", "as_array", "is_frame", "table_of"]
 
 WIDEST_INTEGER = 2**53
 
@@ -49,11 +51,14 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None)
     if is_frame(X):
         return _from_frame(X, source, only)
     if hasattr(X, "toarray"):
-        X = _dense(X)
+        if X.ndim == 2 and X.dtype.kind in "biuf":
+            return _from_sparse(X, source)
+        X = X.toarray()
     array = X if isinstance(X, np.ndarray) else as_array(X)
     if array.ndim != 2:
         raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
-    columns = tuple(_from_array(f"x{j}", array[:, j], source) for j in range(array.shape[1]))
+    names = _numbered_names(array.shape[1])
+    columns = tuple(_from_array(name, array[:, j], source) for j, name in enumerate(names))
     return Table(columns, source=source, rows=len(array))
 
 
@@ -67,11 +72,102 @@ def as_array(X: Any) -> NDArray[Any]:
     return array if array.dtype.kind in "biuf" else np.asarray(X, dtype=object)
 
 
-def _dense(X: Any) -> NDArray[Any]:
-    """A sparse matrix as an array of the narrowest type that holds its values exactly."""
-    data = X.data if hasattr(X, "data") and isinstance(X.data, np.ndarray) and X.data.dtype != object else X.toarray()
-    small = data.dtype.kind in "biuf" and len(data) and np.all((data >= 0) & (data < 255) & (data == np.floor(data)))
-    return np.asarray((X.astype(np.uint8) if small else X).toarray())
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseMatrix(Table):
+    """A table of numbers of which only the cells that are not zero are stored; a column is made when it is asked for.
+
+    With other columns in their place, as by `dataclasses.replace`, it is a plain table.
+    """
+
+    def __new__(cls, columns: Any = None, *rest: Any, **named: Any) -> Any:
+        """A sparse matrix, or of columns that are there already a plain table."""
+        return object.__new__(cls) if columns is None or isinstance(columns, _Columns) else Table(columns, *rest, **named)
+
+    @classmethod
+    def of(cls, matrix: Any, names: tuple[Name, ...], source: str, first: int = 0) -> SparseMatrix:
+        """A matrix in scipy's CSR form, positions increasing in each row, without duplicates or stored zeros."""
+        columns: Any = _Columns(matrix, names)
+        return cls(columns, None, source, None, matrix.shape[0], first)
+
+    @property
+    def matrix(self) -> Any:
+        """The stored cells, in scipy's CSR form."""
+        assert isinstance(self.columns, _Columns)
+        return self.columns.matrix
+
+    def __post_init__(self) -> None:
+        if self.names != _numbered_names(len(self.names)):
+            check_unique(self.names, self.source)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of the columns, in order."""
+        assert isinstance(self.columns, _Columns)
+        return self.columns.names
+
+    def renamed(self, names: Sequence[Name]) -> Table:
+        """The table with other names for its columns."""
+        return SparseMatrix.of(self.matrix, tuple(names), self.source, self.first)
+
+    def take(self, rows: NDArray[Any] | slice) -> Table:
+        """The table with these rows only."""
+        start, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
+        return SparseMatrix.of(self.matrix[rows], self.names, self.source, self.first + start if step == 1 else 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns(Sequence[Column]):
+    """The columns of a sparse matrix, each made dense when it is asked for."""
+
+    matrix: Any
+    names: tuple[Name, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _by_column(self) -> Any:
+        return self.matrix.tocsc()
+
+    @overload
+    def __getitem__(self, key: int) -> Column: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Column]: ...
+    def __getitem__(self, key: int | slice) -> Column | Sequence[Column]:
+        if isinstance(key, slice):
+            return [self[j] for j in range(*key.indices(len(self)))]
+        j = range(len(self))[key]
+        stored, values = self._by_column, np.zeros(self.matrix.shape[0], self.matrix.dtype)
+        own = slice(stored.indptr[j], stored.indptr[j + 1])
+        values[stored.indices[own]] = stored.data[own]
+        return Column(self.names[j], values)
+
+
+def _from_sparse(X: Any, source: str) -> SparseMatrix:
+    """The matrix by rows, duplicates added up, without stored zeros; copied only where something has to change."""
+    matrix = X.tocsr()
+    if matrix.dtype.kind == "f" and matrix.dtype != np.float64:
+        matrix = matrix.astype(np.float64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if not np.all(matrix.data):
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    table = SparseMatrix.of(matrix, _numbered_names(matrix.shape[1]), source)
+    if matrix.dtype.kind == "f" and np.isinf(matrix.data).any():
+        column = int(matrix.indices[np.isinf(matrix.data)].min())
+        _finite(f"x{column}", table.columns[column].values, source)
+    return table
+
+
+@lru_cache(maxsize=8)
+def _numbered_names(count: int) -> tuple[Name, ...]:
+    """The names of columns that have none."""
+    return tuple(f"x{j}" for j in range(count))
 
 
 def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:

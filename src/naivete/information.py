@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels import spread
 from naivete.counts import Counts
-from naivete.pairs import Pairs
+from naivete.pairs import OccurringPair, Pairs
 from naivete.variables import CLASS
 
 __all__ = ["arc_information", "conditional_information", "dependence", "entropy", "information", "relevance"]
@@ -87,7 +87,10 @@ def dependence(counts: Counts) -> Numbers:
     context: _Context | None = None
     for pairs in counts.pairs():
         context = context or _Context(counts)  # the margins come with the first pairs
-        _fill(matrix, pairs, context)
+        if isinstance(pairs, OccurringPair):
+            matrix[pairs.first, pairs.second] = matrix[pairs.second, pairs.first] = _of_occurring(pairs, context)
+        else:
+            _fill(matrix, pairs, context)
     np.fill_diagonal(matrix, 0.0)
     counts.dependence = _settled(matrix)
     return counts.dependence
@@ -125,6 +128,26 @@ def _fill(matrix: Numbers, pairs: Pairs, context: _Context) -> None:
         square += square.T.copy()
     matrix[np.ix_(pairs.first, pairs.second)] = values
     matrix[np.ix_(pairs.second, pairs.first)] = values.T
+
+
+def _of_occurring(pair: OccurringPair, context: _Context) -> float:
+    """I(X; Y | C) from the configurations that occur: the same whole numbers as from a full table, whose other cells add zero."""
+    logs, x, y = context.logs, pair.first, pair.second
+    cells = logs.total_of(pair.counts)
+    if pair.complete:
+        return float((cells - context.alone[x] - context.alone[y] + context.classes) / SCALE)
+    own, other = (_summed_by(states, pair.counts) for states in pair.configurations.T)
+    classes = own.sum(axis=0)
+    share = float(classes.sum()) / logs.total
+    parts = cells - logs.total_of(own) - logs.total_of(other) + logs.total_of(classes)
+    return float(parts / SCALE / (share if share > 0 else 1.0))
+
+
+def _summed_by(states: NDArray[np.int32], counts: NDArray[Any]) -> NDArray[Any]:
+    """The counts of each state.  # (state, class)"""
+    table = np.zeros((int(states.max(initial=0)) + 1, counts.shape[1]), counts.dtype)
+    np.add.at(table, states, counts)
+    return table
 
 
 def _informations(logs: _Logs, tables: NDArray[Any]) -> Numbers:
@@ -166,6 +189,10 @@ class _Logs:
     def terms(self, counts: NDArray[Any]) -> NDArray[np.int64]:
         """p log2 p of every count: looked up where there are more of them than possible values, else computed."""
         return self._table.take(counts) if self.most is not None and counts.size > self.most else self._computed(counts)
+
+    def total_of(self, counts: NDArray[Any]) -> np.int64:
+        """The sum of the terms of all counts."""
+        return np.int64(self.terms(counts).sum())
 
     def sums(self, tables: NDArray[Any]) -> NDArray[np.int64]:
         """The sum of the terms of each table; the first two axes say which, or only the first of a plain list."""

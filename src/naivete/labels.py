@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.encoding import narrowest
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, shown, warn
 from naivete.frames import is_frame
 from naivete.table import Table
+from naivete.tallies import narrowest
 from naivete.variables import Name
 
 __all__ = ["class_name", "classes_of", "label_values", "usable", "weights"]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.cases.base import LIMB, Block, limbs
+from naivete.cases.base import Block
 from naivete.counts import Counts, SparseTable, Table
 from naivete.estimation import (
     Backoff,
@@ -32,6 +32,7 @@ from naivete.estimation import (
     normalised,
     smoothing_of,
 )
+from naivete.exact import LIMB, limbs
 from naivete.inference import Predictor, fallback, silent
 from naivete.network import SparseCpt, Structure, topological
 from naivete.variables import CLASS, Family, family
@@ -73,7 +74,11 @@ def leave_one_out_losses(
     smoothing, prior : as for `estimate`.
     """
     left = _Left(counts, parents, candidates, smoothing_of(smoothing), prior)
-    return counts.fold(partial(_losses, left=left), lambda one, two: [a + b for a, b in zip(one, two, strict=True)])
+    return counts.fold(partial(_losses, left=left), _losses_added)
+
+
+def _losses_added(one: list[Fraction], two: list[Fraction]) -> list[Fraction]:
+    return [a + b for a, b in zip(one, two, strict=True)]
 
 
 def _losses(block: Block, left: _Left) -> list[Fraction]:

@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.cases.base import LIMB, Block, Parts, added, combined, limbs
+from naivete.cases.base import Block
+from naivete.exact import LIMB, Parts, added, combined, limbs
+from naivete.plain import record
 
 __all__ = [
     "PLANE_STATES",
     "Group",
     "Pairs",
+    "OccurringPair",
     "Panel",
     "PlaneCounts",
     "groups",
@@ -47,6 +50,25 @@ class Pairs:
     first: NDArray[np.int64]
     second: NDArray[np.int64]
     tables: NDArray[Any]
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False)
+class OccurringPair:
+    """The table of two features of very many states: only the configurations that occur.
+
+    Parameters
+    ----------
+    first, second : the features.
+    configurations : the states of both, one row for each configuration that occurs.  # (configuration, 2)
+    counts : the cases of each configuration and class.  # (configuration, class)
+    complete : whether no value of these features is missing.
+    """
+
+    first: int
+    second: int
+    configurations: NDArray[np.int32]
+    counts: NDArray[Any]
     complete: bool
 
 
@@ -90,6 +112,7 @@ class Panel:
         return int(here.stop - here.start) * int(there.stop - there.start)
 
 
+@record("plane-counts")
 @dataclass(frozen=True, eq=False)
 class PlaneCounts:
     """What the planes of some rows count: a sum, so that the counts of two sets of rows can be merged.
@@ -144,7 +167,9 @@ def plane_counts(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel]
     return reduce(PlaneCounts.merged, (_counted(*part, wanted) for part in _packed(block, grouped, classes)))
 
 
-def _packed(block: Block, grouped: Sequence[Group], classes: int) -> Iterator[tuple[int, int, _kernels.Planes]]:
+def _packed(
+    block: Block, grouped: Sequence[Group], classes: int
+) -> Iterator[tuple[int, int, _kernels.Planes | _kernels.SparsePlanes]]:
     """The planes as (limb, bit, planes of the rows whose weight has that bit); once for rows without weights."""
     order = [x for group in grouped for x in group.features]
     cards = [group.card for group in grouped for _ in group.features]
@@ -153,10 +178,10 @@ def _packed(block: Block, grouped: Sequence[Group], classes: int) -> Iterator[tu
         bits = [0] if limb is None else [b for b in range(LIMB) if (limb >> b & 1).any()] or [0]
         for bit in bits:
             rows = block if limb is None else block.take(np.flatnonzero(limb >> bit & 1))
-            yield q, bit, _kernels.pack([rows.codes[x] for x in order], cards, gaps, rows.codes[-1], classes)
+            yield q, bit, rows.packed(order, cards, gaps, classes)
 
 
-def _counted(q: int, bit: int, planes: _kernels.Planes, wanted: Sequence[Panel]) -> PlaneCounts:
+def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, wanted: Sequence[Panel]) -> PlaneCounts:
     def weighed(counts: NDArray[Any]) -> Parts:
         return {q: counts if bit == 0 else counts.astype(np.int64) << bit}
 

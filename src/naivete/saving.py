@@ -31,7 +31,7 @@ KINDS: dict[str, type[NetworkClassifier]] = {
 LEARNED = ("k_", "theta_")
 """What a classifier may have learned beside its network."""
 
-LABELS = {"O": "object", "U": "text", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
+LABELS = {"O": "object", "U": "object", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
 DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
 
 

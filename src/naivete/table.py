@@ -131,6 +131,8 @@ class Table:
     weight : one weight for each row, where the source has them.
     source : where the table came from, for messages.
     lines : the line of the source on which each row stands, where it has lines.
+    rows : how many rows there are, for a table without columns.
+    first : how many rows of the source come before these.
     """
 
     columns: tuple[Column, ...]
@@ -138,6 +140,7 @@ class Table:
     source: str = "table"
     lines: NDArray[np.int64] | None = None
     rows: int | None = None
+    first: int = 0
 
     def __post_init__(self) -> None:
         check_unique(self.names, self.source)
@@ -181,7 +184,7 @@ class Table:
         if np.ndim(key) > 1:
             raise IndexError(f"{self.source}: rows are chosen by an array of 1 dimension, not of {np.ndim(key)}")
         if self._names_all(key):
-            return Table(tuple(map(self._named, key)), self.weight, self.source, self.lines, len(self))
+            return Table(tuple(map(self._named, key)), self.weight, self.source, self.lines, len(self), self.first)
         return self.take(np.asarray(key))
 
     def _names_all(self, key: Any) -> bool:
@@ -200,22 +203,24 @@ class Table:
     def without(self, name: Name) -> Table:
         """The table without the column of this name."""
         gone = self._named(name)
-        return Table(tuple(c for c in self.columns if c is not gone), self.weight, self.source, self.lines, len(self))
+        kept = tuple(column for column in self.columns if column is not gone)
+        return Table(kept, self.weight, self.source, self.lines, len(self), self.first)
 
     def renamed(self, names: Sequence[Name]) -> Table:
         """The table with other names for its columns; itself where they are the names it has."""
         if list(names) == list(self.names):
             return self
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
-        return Table(columns, self.weight, self.source, self.lines, len(self))
+        return Table(columns, self.weight, self.source, self.lines, len(self), self.first)
 
     def take(self, rows: NDArray[Any] | slice) -> Table:
-        """The table with these rows only."""
+        """The table with these rows only; without `lines`, only a slice of adjacent rows still knows which rows they were."""
         cut = tuple(column.take(rows) for column in self.columns)
         weight = None if self.weight is None else self.weight[rows]
         lines = None if self.lines is None else self.lines[rows]
         count = len(np.arange(len(self))[rows])
-        return Table(cut, weight, self.source, lines, count)
+        start, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
+        return Table(cut, weight, self.source, lines, count, self.first + start if step == 1 else 0)
 
     def to_dict(self) -> dict[Name, NDArray[Any]]:
         """The columns as arrays by their names, of which `pandas.DataFrame` and `polars.DataFrame` make their frames."""
@@ -231,10 +236,10 @@ class Table:
         return values if dtype is None else values.astype(dtype)
 
     def place(self, row: int) -> str:
-        """Where a row stands: `file:line` where known, else `source, row n` counted from 1."""
+        """Where a row stands: `file:line` where known, else `source, row n` counted from 1 at the start of the source."""
         if self.lines is not None:
             return f"{self.source}:{self.lines[row]}"
-        return f"{self.source}, row {row + 1}"
+        return f"{self.source}, row {self.first + row + 1}"
 
 
 def _head(items: Iterable[object]) -> str:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naivete.domains import corral
 from naivete.errors import DataError, ParameterError
 from naivete.experiments import cross_validate, labelled, stratified_folds
-from naivete.experiments.labelled import Labelled
+from naivete.labelled import Labelled
 from naivete.models import classifier_of
 from naivete.table import Column, Table
 

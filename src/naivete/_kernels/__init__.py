@@ -3,6 +3,7 @@
 Counting (`scatter`) writes where prediction (`gather`) reads: a `Layout` gives every family its place in one flat array,
 and a row's cell in the table of a family is found by the same mixed-radix address in both. All pairs of features are
 counted at once by bit planes: `pack` makes one bitmap of every state, `gram` counts the ones that two bitmaps share.
+Of a table with few ones, `sparse_planes` keeps only those, for the same `gram`.
 
 Both tiers give the same integers, and `gather` the same floats to the bit. The environment variable NAIVETE_KERNELS
 chooses one (`numpy` or `c`); otherwise C is used where the library was built.
@@ -13,12 +14,14 @@ from naivete._kernels.door import tier, use
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.planes import Planes, gram, margins, pack
 from naivete._kernels.prediction import gather, posterior
+from naivete._kernels.sparse import SparsePlanes, sparse_planes
 from naivete._kernels.threads import spread, threads
 
 __all__ = [
     "Codes",
     "Layout",
     "Planes",
+    "SparsePlanes",
     "gather",
     "gram",
     "margins",
@@ -26,6 +29,7 @@ __all__ = [
     "posterior",
     "scatter",
     "seen",
+    "sparse_planes",
     "spread",
     "threads",
     "tier",

@@ -64,6 +64,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "pack": (ctypes.c_int, [_P, _I, _P, _P, _P, _P, _P, _I, _I]),
     "gram": (None, [_P, _I, _I, _I, _I, _I, _I, _P, _I, _I]),
     "margins": (None, [_P, _I, _I, _I, _P]),
+    "sparse_columns": (None, [_P, _P, _P, _I, _I, _I, _P, _P, _P]),
+    "sparse_gram": (None, [_P, _I, _I, _I, _I, _P, _I, _I]),
     "seen": (ctypes.c_int, [_P, _I, _I, _I, _P]),
 }
 

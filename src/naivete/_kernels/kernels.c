@@ -28,6 +28,7 @@ enum {
     GROUP = 64,   /* columns that are packed at once */
     FEW = 40,     /* states that are found by comparing, more by setting bits */
     WORDS = 512,  /* words of a plane that are counted at once */
+    AHEAD = 8,    /* entries from here to the one whose row is fetched */
 };
 #define NOWHERE UINT32_MAX
 
@@ -52,6 +53,15 @@ typedef struct {
     int64_t width;         /* words of a plane */
     int64_t classes;
 } bitmaps;
+
+typedef struct {
+    const int64_t *starts;        /* where the planes of each row begin, and the end of the last */
+    const int32_t *members;       /* the planes of each row, increasing */
+    const int64_t *column_starts; /* where the entries of each plane and class begin, and the end of the last */
+    const int32_t *column_rows;   /* the row of each entry */
+    const int64_t *column_places; /* its place in members */
+    int64_t classes;
+} incidences;
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -489,6 +499,56 @@ API void naivete_margins(const bitmaps *b, int64_t first, int64_t last, int64_t 
             for (int64_t t = 0; t < 4; t++) x[t] = b->words + smaller(p + t, last - 1) * b->width + b->bounds[k];
             best_tile()(x, x, b->bounds[k + 1] - b->bounds[k], sums);
             for (int64_t t = 0; t < smaller(4, last - p); t++) result[k * planes + p + t] = sums[5 * t];
+        }
+}
+
+/* Writes the entries of the rows from..to, by plane and class, from at[plane][class] on, and moves that on; only counts them
+   where there is no room. Rows without a label are left out. */
+API void naivete_sparse_columns(const int64_t *starts, const int32_t *members, const column *labels, int64_t from, int64_t to,
+                                int64_t classes, int64_t *at, int32_t *rows, int64_t *places) {
+    uint32_t copy[STEP];
+    const uint32_t none = UINT32_MAX >> (32 - 8 * labels->item);
+    for (; from < to; from += STEP) {
+        const int64_t len = smaller(STEP, to - from);
+        copy_column(labels, NULL, from, len, copy);
+        for (int64_t r = 0; r < len; r++) {
+            const uint32_t y = code(copy, r, labels->item);
+            for (int64_t e = starts[from + r]; y != none && e < starts[from + r + 1]; e++) {
+                const int64_t place = at[members[e] * classes + y]++;
+                if (!rows) continue;
+                rows[place] = (int32_t)(from + r);
+                places[place] = e;
+            }
+        }
+    }
+}
+
+/* The first of the increasing members lo..hi that is not below the plane. */
+INLINE int64_t not_below(const int32_t *members, int64_t lo, int64_t hi, int64_t plane) {
+    if (lo < hi && members[hi - 1] < plane) return hi;
+    while (lo < hi) {
+        const int64_t middle = lo + (hi - lo) / 2;
+        if (members[middle] < plane) lo = middle + 1;
+        else hi = middle;
+    }
+    return lo;
+}
+
+/* Adds to the result (class, row, column), for the planes row..row_end, the rows of each class that they share with the
+   planes column..column_end; pairs whose second plane comes before the first are left out. */
+API void naivete_sparse_gram(const incidences *s, int64_t row, int64_t row_end, int64_t column, int64_t column_end,
+                             int32_t *result, int64_t class_step, int64_t row_step) {
+    for (int64_t i = row; i < row_end; i++, result += row_step)
+        for (int64_t k = 0; k < s->classes; k++) {
+            int32_t *out = result + k * class_step;
+            const int64_t last = s->column_starts[i * s->classes + k + 1];
+            for (int64_t e = s->column_starts[i * s->classes + k]; e < last; e++) {
+                int64_t m = s->column_places[e], end = s->starts[s->column_rows[e] + 1];
+                if (e + AHEAD < last) __builtin_prefetch(s->members + s->column_places[e + AHEAD]);
+                if (i < column) m = not_below(s->members, m, end, column);
+                end = not_below(s->members, m, end, column_end);
+                for (; m < end; m++) out[s->members[m] - column]++;
+            }
         }
 }
 

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.door import Struct, address, columns_struct, compiled, remembered
 from naivete._kernels.layout import Codes
+from naivete._kernels.sparse import SparsePlanes, sparse_gram, sparse_margins
 from naivete._kernels.threads import SERIAL, added_up, ranges, spread
 
 __all__ = ["Planes", "gram", "margins", "pack"]
@@ -187,8 +188,10 @@ def _matrix(columns: Codes) -> NDArray[Any] | None:
     return np.lib.stride_tricks.as_strided(columns[0], shape, (step, item), writeable=False)
 
 
-def margins(planes: Planes) -> NDArray[np.int64]:
+def margins(planes: Planes | SparsePlanes) -> NDArray[np.int64]:
     """How many rows of each class each plane holds.  # (class, plane)"""
+    if isinstance(planes, SparsePlanes):
+        return sparse_margins(planes)
     library = compiled()
     return _margins_numpy(planes) if library is None else _margins_c(library, planes)
 
@@ -213,11 +216,13 @@ def _margins_numpy(planes: Planes) -> NDArray[np.int64]:
     return totals
 
 
-def gram(planes: Planes, rows: slice, columns: slice) -> NDArray[np.int32]:
+def gram(planes: Planes | SparsePlanes, rows: slice, columns: slice) -> NDArray[np.int32]:
     """How many rows of each class two planes share: one of `rows`, the other of `columns`.
 
     A pair of which the second plane comes before the first may be left 0.  # (class, rows, columns)
     """
+    if isinstance(planes, SparsePlanes):
+        return sparse_gram(planes, rows, columns)
     library, height = compiled(), len(planes.words)
     down, across = range(*rows.indices(height)), range(*columns.indices(height))
     return _gram_numpy(planes, down, across) if library is None else _gram_c(library, planes, down, across)

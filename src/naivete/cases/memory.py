@@ -25,6 +25,11 @@ class MemoryCases:
     block: Block
     gaps: NDArray[np.bool_]
 
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.block)
+
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
         """The function's value for the block."""
         return [function(self.block)]

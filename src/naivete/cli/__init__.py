@@ -10,7 +10,7 @@ from typing import Final
 from naivete.cli import convert, demo, describe, doctor, evaluate, fit, predict, show
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
-from naivete.cli.signals import Terminated, interruptible
+from naivete.cli.signals import Terminated, interruptible, reason
 from naivete.cli.wording import in_options
 from naivete.errors import FileError, ModelFileError, NaiveteError, ParameterError, ResourceError
 
@@ -66,7 +66,7 @@ def _failed(error: BaseException) -> int:
         silence()  # nobody reads the output any more: done
         return 0
     if code in (INTERRUPTED, TERMINATED):
-        complain("interrupted" if code == INTERRUPTED else "terminated")
+        complain(reason(code == INTERRUPTED, getattr(error, "__notes__", ())))
     elif code == BROKEN:
         complain(f"a defect of naivete, please report it: {type(error).__name__}: {error} (--debug shows where)")
     elif isinstance(error, MemoryError) and not isinstance(error, NaiveteError):

@@ -32,7 +32,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Describe the columns, the class and whether the cases are consistent."""
-    from naivete.experiments.labelled import labelled
+    from naivete.labelled import labelled
 
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
@@ -54,7 +54,8 @@ def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
     from naivete.encoding import Encoder
 
     kinds: Any = kept_kinds(args) or None
-    variables = Encoder(kinds=kinds, cut=_uncut).schema(table, np.zeros(len(table), np.uint8), 1, None)
+    encoder = Encoder(kinds=kinds, cut=_uncut)
+    variables = encoder.schema(encoder.tallied(table, np.zeros(len(table), np.uint8), [0], None))
     return [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
 
 
@@ -103,18 +104,22 @@ def _informations(cases: Labelled, args: Namespace) -> NDArray[np.float64]:
     """I(X; C) of every feature, numbers cut by the minimum description length."""
     from naivete.cases import Block, MemoryCases
     from naivete.counts import Counts
-    from naivete.encoding import Encoder, encode, narrowest
+    from naivete.encoding import Encoder, Margins, encode
     from naivete.information import relevance
+    from naivete.tallies import narrowest
     from naivete.variables import Variable
 
     kinds: Any = kept_kinds(args)
     if isinstance(kinds, dict):
         kinds = {name: kind for name, kind in kinds.items() if name in cases.features.names}
+    encoder = Encoder(kinds=kinds or None)
     labels = cases.labels.astype(narrowest(len(cases.classes)))
-    features = Encoder(kinds=kinds or None).schema(cases.features, labels, len(cases.classes), cases.weight)
+    tallies = encoder.tallied(cases.features, labels, cases.classes.tolist(), cases.weight)
+    features = encoder.schema(tallies)
     encoded = encode(cases.features, features)
-    variables = (*features, Variable(cases.target, tuple(cases.classes.tolist())))
-    return relevance(Counts(MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.gaps)))
+    variables = (*features, Variable(cases.target, tallies.classes))
+    memory = MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.gaps)
+    return relevance(Counts(memory, known=Margins(tallies, features)))
 
 
 def _consistency(cases: Labelled) -> tuple[bool, dict[str, Any] | None]:

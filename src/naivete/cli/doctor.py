@@ -111,7 +111,7 @@ def _counts_agree() -> bool:
 
 def _corral() -> tuple[Any, Any]:
     from naivete.domains import corral
-    from naivete.experiments.labelled import labelled
+    from naivete.labelled import labelled
     from naivete.models import classifier_of
 
     cases = labelled(corral(), "class")

@@ -62,7 +62,9 @@ def run(args: Namespace) -> int:
     with progress("evaluate", total, wanted=args.progress) as step:
         for path in paths:
             cases = labelled_cases(path, args)
-            models = {str(spec): classifier_of(spec, encoder=encoder_of(args, cases), budget=args.budget) for spec in specs}
+            models = {
+                str(spec): classifier_of(spec, encoder=encoder_of(args, cases.target), budget=args.budget) for spec in specs
+            }
             rows[path] = len(cases)
             results[path] = cross_validate(
                 models, cases, folds=args.folds, random_state=args.seed, repeat=args.repeat, progress=step

@@ -1,14 +1,27 @@
-"""`naivete fit`: from a file of cases to a model file."""
+"""`naivete fit`: from files of cases to a model file."""
 
 from __future__ import annotations
 
 import math
 import time
 from argparse import ArgumentParser, Namespace
+from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.output import counted, escaped, json_text, named, note, say
 from naivete.cli.parsing import Command
+from naivete.cli.progress import pass_progress
+from naivete.cli.signals import advising
+from naivete.cli.streams import (
+    Meter,
+    check_saving,
+    checkpoint_options,
+    data_argument,
+    is_streamed,
+    memory_option,
+    opened_files,
+)
 from naivete.cli.tables import (
     check_output,
     encoder_of,
@@ -17,24 +30,26 @@ from naivete.cli.tables import (
     output_options,
     reading_options,
     resource_options,
+    target_of,
     target_options,
 )
 
 if TYPE_CHECKING:
-    from naivete.classifiers import NetworkClassifier
-    from naivete.experiments import Labelled
+    from naivete.models import Spec
+    from naivete.network_classifier import NetworkClassifier
 
 __all__ = ["COMMAND"]
 
 
 def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("data", metavar="DATA", help="the training cases")
+    data_argument(parser, "the training cases")
     parser.add_argument("--model", default="kdb:k=2", help="which model to learn (kdb:k=2)")
     output_options(parser, "the model file, by convention with the ending .nvt", required=True)
     target_options(parser)
     encoding_options(parser)
     reading_options(parser)
+    checkpoint_options(memory_option(parser))
     resource_options(parser)
 
 
@@ -43,8 +58,18 @@ def run(args: Namespace) -> int:
     from naivete.models import parsed
 
     spec = parsed(args.model)
-    check_output(args.out, [args.data], args.force)
-    cases = labelled_cases(args.data, args)
+    check_output(args.out, args.data, args.force)
+    check_saving(args)
+    learned = _streamed(spec, args) if is_streamed(args) else _read_at_once(spec, args)
+    data = args.data[0] if len(args.data) == 1 else args.data
+    summary = learned | {"model": str(spec), "data": data, "file": args.out}
+    say(*([json_text(summary)] if args.json else _told(summary)))
+    return 0
+
+
+def _read_at_once(spec: Spec, args: Namespace) -> dict[str, Any]:
+    """Learn from one file that fits into memory, and save the model."""
+    cases = labelled_cases(args.data[0], args)
     if cases.dropped:
         note(f"left out, without a class: {counted(cases.dropped, 'row')}")
 
@@ -52,26 +77,84 @@ def run(args: Namespace) -> int:
     from naivete.saving import save
 
     started = time.perf_counter()
-    model = classifier_of(spec, encoder=encoder_of(args, cases), budget=args.budget)
+    model = classifier_of(spec, encoder=encoder_of(args, cases.target), budget=args.budget)
     model.fit(cases.features, cases.column, cases.weight)
     seconds = time.perf_counter() - started
     save(model, args.out, overwrite=args.force)
-    summary = _summary(model, cases, seconds) | {"model": str(spec), "data": args.data, "file": args.out}
-    say(*([json_text(summary)] if args.json else _told(summary)))
-    return 0
+    return _summary(model, len(cases), seconds)
 
 
-def _summary(model: NetworkClassifier, cases: Labelled, seconds: float) -> dict[str, Any]:
+def _streamed(spec: Spec, args: Namespace) -> dict[str, Any]:
+    """Learn from files that need not fit into memory; the model is saved before the checkpoint is removed."""
+    opened = opened_files(args)
+    files = opened.files
+    check_output(args.out, [file.path for file in files.files], args.force)
+    target = target_of(opened.header, opened.path, args)
+
+    from naivete.models import classifier_of
+    from naivete.saving import save
+
+    model = classifier_of(spec, encoder=encoder_of(args, target), budget=args.budget)
+    meter = Meter(files) if files.rows is None and args.cluster is None else None
+    count = _RowCount(args, files.rows)
+    advice = advising("run the same command again to go on") if args.checkpoint is not None else nullcontext()
+    started = time.perf_counter()
+    with advice, pass_progress("fit", wanted=args.progress, share=None if meter is None else meter.share) as told:
+
+        def went(number: int, done: int, total: int | None) -> None:
+            count(number, done, total)
+            told(number, done, total)
+
+        model.fit_cases(
+            files if meter is None else meter.watched(files),
+            target,
+            weight=args.weight,
+            ignore=opened.ignored,
+            memory=args.memory,
+            checkpoint=args.checkpoint,
+            restart=args.restart,
+            every=30.0 if args.every is None else args.every,
+            cluster=args.cluster,
+            progress=went,
+            then=lambda fitted: save(fitted, args.out, overwrite=args.force),
+            **opened.reading,
+        )
+    seconds = time.perf_counter() - started
+    return _summary(model, count.rows, seconds) | {"files": len(files.files), "read_mb": round(files.size / 1e6, 6)}
+
+
+class _RowCount:
+    """How many rows there are, by the passes over them; only the first pass of a resumed run begins in the middle."""
+
+    def __init__(self, args: Namespace, rows: int | None) -> None:
+        self._resumed = args.checkpoint is not None and not args.restart and any(Path(args.checkpoint).glob("*.nvc"))
+        self._known, self._passes = rows, dict[int, int]()
+
+    def __call__(self, number: int, done: int, total: int | None) -> None:
+        """So many rows of a pass are done."""
+        self._passes[number] = done
+        self._known = self._known if total is None else total
+
+    @property
+    def rows(self) -> int | None:
+        """The number of rows, None where no pass went over all of them."""
+        if self._known is not None or len(self._passes) <= self._resumed:
+            return self._known
+        return max(self._passes.values())
+
+
+def _summary(model: NetworkClassifier, rows: int | None, seconds: float) -> dict[str, Any]:
     network = model.network_
     return {
-        "target": cases.target,
-        "rows": len(cases),
+        "target": network.variables[-1].name,
+        "rows": rows,
         "features": len(network.features),
         "classes": model.classes_.tolist(),
         "arcs": len(network.arcs),
         "cells": network.cells,
         "passes": model.passes_,
         "seconds": round(seconds, 6),
+        "rows_per_second": None if rows is None else round(rows / max(seconds, 1e-9)),
         **_chosen(model),
     }
 
@@ -88,15 +171,31 @@ def _told(summary: dict[str, Any]) -> list[str]:
     few = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
     lines = {
         **({"chosen": _chosen_told(summary["chosen"])} if "chosen" in summary else {}),
-        "rows": f"{summary['rows']:,}",
+        **({} if summary["rows"] is None else {"rows": f"{summary['rows']:,}"}),
         "features": f"{summary['features']:,}, with {counted(summary['arcs'], 'arc')} between them",
         "classes": f"{len(classes):,} of {named(summary['target'])}: {few}",
         "tables": f"{counted(summary['cells'], 'cell')}",
-        "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows",
+        "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows{_speed_told(summary)}",
+        **({"read": f"{summary['read_mb']:,.1f} MB in {counted(summary['files'], 'file')}"} if "files" in summary else {}),
         "saved as": summary["file"],
     }
-    head = f"{summary['model']} learned from {summary['data']}"
+    data = summary["data"] if isinstance(summary["data"], str) else _listed(summary["data"])
+    head = f"{summary['model']} learned from {data}"
     return [escaped(head), *(f"  {name:<9} {escaped(value)}" for name, value in lines.items())]
+
+
+def _speed_told(summary: dict[str, Any]) -> str:
+    speed = summary["rows_per_second"]
+    return "" if speed is None else f", {counted(speed, 'row')} per second"
+
+
+def _listed(names: list[str]) -> str:
+    """The first name and how many more there are.
+
+    >>> _listed(["a.csv", "b.csv", "c.csv"])
+    'a.csv and 2 more'
+    """
+    return f"{names[0]} and {len(names) - 1} more"
 
 
 def _chosen_told(chosen: dict[str, int | float | str]) -> str:
@@ -113,11 +212,13 @@ def _chosen_told(chosen: dict[str, int | float | str]) -> str:
 
 COMMAND = Command(
     "fit",
-    "Learn a model from a file of cases and save it.",
+    "Learn a model from files of cases, which need not fit into memory, and save it.",
     (
         "naivete fit weather.arff --out weather.nvt",
         "naivete fit mushrooms.csv --target class --model tan --out mushrooms.nvt",
         "naivete fit patients.csv --target outcome --kinds zip=nominal --cut frequency:5 --model kdb:k=1 --out patients.nvt",
+        "naivete fit 'sales-*.parquet' --target bought --memory 2GB --out sales.nvt",
+        "naivete fit clicks/ --target clicked --checkpoint clicks.work --model kdb:k=1 --out clicks.nvt",
     ),
     arguments,
     run,

@@ -1,43 +1,44 @@
-"""`naivete predict`: the class of every row of a file, and how probable each class is."""
+"""`naivete predict`: the class of every row of some files, and how probable each class is."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from naivete.cli.output import counted, escaped, json_text, note, say
 from naivete.cli.parsing import Command
-from naivete.cli.tables import check_ending, check_output, output_options, read_table, reading_options
+from naivete.cli.progress import pass_progress
+from naivete.cli.streams import (
+    Meter,
+    Opened,
+    data_argument,
+    is_many,
+    is_streamed,
+    memory_option,
+    opened_files,
+    settled,
+    tables_of,
+)
+from naivete.cli.tables import check_ending, check_output, is_delimited, output_options, read_table, reading_options
 from naivete.errors import ParameterError, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from naivete.classifiers import NetworkClassifier
-    from naivete.table import Column, Kind, Table
-    from naivete.variables import Name, State, Variable
+    from naivete.answering import Answered, Told
+    from naivete.network_classifier import NetworkClassifier
+    from naivete.table import Table
+    from naivete.variables import Name
 
 __all__ = ["COMMAND"]
-
-
-class _Answers(NamedTuple):
-    """The labels, the probability of each for every row, and the rows that are impossible in every class."""
-
-    labels: tuple[State, ...]
-    posterior: NDArray[np.float64]
-    impossible: NDArray[np.int64]
 
 
 def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("model", metavar="MODEL", help="a model file")
-    parser.add_argument("data", metavar="DATA", help="the cases to classify; columns are matched by name, others ignored")
+    data_argument(parser, "the cases to classify, columns matched by name, others ignored")
     output_options(parser, "the file to write: .csv, .tsv, .arff, .parquet or .json; by default CSV on standard output")
     parser.add_argument("--append", action="store_true", help="put the answers behind the columns of the input")
     parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
@@ -45,27 +46,24 @@ def arguments(parser: ArgumentParser) -> None:
         "--unseen", choices=("marginalise", "error"), help="values that training did not have: as missing, or refused"
     )
     reading_options(parser)
+    memory_option(parser)
 
 
 def run(args: Namespace) -> int:
     """Classify every row."""
-    check_output(args.out, [args.model, args.data], args.force)
+    check_output(args.out, [args.model, *args.data], args.force)
     _check_form(args)
+    streamed = is_streamed(args) and _is_streamable(args)
 
     from naivete.saving import load
 
     classifier = load(args.model)
-    *features, target = classifier.network_.variables
-    table = _read(args, features, target.name)
-    answers = _answered(table, classifier, args.unseen)
-    if target.name in table.names:
-        _note_accuracy(table[target.name], answers)
-    if args.json:
-        say(json_text(_records(answers)))
-    elif args.out and _is_json(args.out):
-        _write_json(answers, args)
+    if streamed:
+        _tell(_stream(args, classifier), classifier)
+    elif args.json or (args.out and _is_json(args.out)):
+        _answer_json(args, classifier)
     else:
-        _write(_output(table if args.append else None, answers), args)
+        _answer_at_once(args, classifier)
     return 0
 
 
@@ -79,130 +77,96 @@ def _check_form(args: Namespace) -> None:
         raise ParameterError("--append is for tables; leave it out for JSON")
     if args.spreadsheet_safe and args.out and not _is_text(args.out):
         raise ParameterError("--spreadsheet-safe is for CSV and TSV; name the output .csv or .tsv, or leave the option out")
+    if not _is_streamable(args) and (len(args.data) > 1 or args.memory is not None or is_many(args.data[0])):
+        raise ParameterError(
+            "ARFF and JSON are written at once, for one file; write several files, or with --memory, as CSV or Parquet"
+        )
+
+
+def _is_streamable(args: Namespace) -> bool:
+    """Whether the answers can be written some rows at a time."""
+    return not args.json and (args.out is None or _is_text(args.out) or _is_parquet(args.out))
 
 
 def _is_text(path: str) -> bool:
     return path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab"))
 
 
+def _is_parquet(path: str) -> bool:
+    return path.lower().removesuffix(".gz").endswith((".parquet", ".pq"))
+
+
 def _is_json(path: str) -> bool:
     return path.lower().endswith(".json")
 
 
-def _read(args: Namespace, features: Sequence[Variable], target: Name) -> Table:
+def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
     """The table, its texts read so that they meet the states of the model."""
+    from naivete.answering import kinds_to_read, meeting
     from naivete.encoding import matched
 
-    kinds: dict[str, Kind] = {}
-    for variable in features:
-        if isinstance(variable.name, str) and (variable.numeric or any(isinstance(s, str) for s in variable.states)):
-            kinds[variable.name] = "numeric" if variable.numeric else "nominal"
+    features = classifier.network_.variables[:-1]
     own = {variable.name for variable in features}
     try:
-        table = read_table(args.data, args, kinds, wanted=own)
+        table = read_table(args.data[0], args, kinds_to_read(features), wanted=own)
     except ParameterError:  # of a column that is not there, about which there is more to say
-        table = read_table(args.data, args, wanted=own)
+        table = read_table(args.data[0], args, wanted=own)
         matched(table, features)
-    extra = [name for name in table.names if name not in own and name != target]
+    _note_unused(table.names, table.source, classifier)
+    return meeting(table, features)
+
+
+def _note_unused(names: Sequence[Name], source: str, classifier: NetworkClassifier) -> None:
+    own = {variable.name for variable in classifier.network_.variables}
+    extra = [name for name in names if name not in own]
     if extra:
         listed = ", ".join(map(shown, extra[:5])) + (" ..." if len(extra) > 5 else "")
-        note(f"{table.source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
-    return _meeting(table, features)
+        note(f"{source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
 
 
-def _meeting(table: Table, features: Sequence[Variable]) -> Table:
-    """The table with texts in place of which the model has numbers or truth values turned into these."""
-    states = {v.name: v.states for v in features if v.states and not any(isinstance(s, str) for s in v.states)}
-    return replace(table, columns=tuple(_met(c, states[c.name]) if c.name in states else c for c in table.columns))
-
-
-def _met(column: Column, states: tuple[State, ...]) -> Column:
-    if column.states is None:
-        return column
-    by_text = {str(s): s for s in states}
-    by_number: dict[float, State] = {float(s): s for s in states if not isinstance(s, (bool, str))}
-    return replace(column, states=tuple(_met_state(s, by_text, by_number) for s in column.states))
-
-
-def _met_state(state: State, by_text: dict[str, State], by_number: dict[float, State]) -> State:
-    if not isinstance(state, str) or state in by_text:
-        return by_text.get(str(state), state)
-    try:
-        return by_number.get(float(state), state)
-    except ValueError:
-        return state
-
-
-def _answered(table: Table, classifier: NetworkClassifier, unseen: str | None) -> _Answers:
-    posterior, impossible = classifier.answers(table, unseen=unseen)  # type: ignore[arg-type]
-    if len(impossible):
+def _tell(told: Told, classifier: NetworkClassifier) -> None:
+    """Tell which rows are impossible, and how many of those that have a class were given it."""
+    if told.unseen_tables > 1:
+        note(f"the same is true of {counted(told.unseen_tables - 1, 'later part')} of the rows")
+    if told.impossible:
         note(
-            f"{counted(len(impossible), 'row')} with probability zero in every class (the first is row {impossible[0] + 1}); "
+            f"{counted(told.impossible, 'row')} with probability zero in every class (the first is row {told.first_impossible}); "
             "answered by the prior of the classes with the fewest impossible factors and marked in the column 'impossible'"
         )
-    return _Answers(classifier.network_.variables[-1].states, posterior, impossible)
+    target = classifier.network_.variables[-1].name
+    if told.stranger is not None:
+        note(f"no accuracy is told: column {shown(target)} has {shown(told.stranger)}, which is no class of the model")
+    elif told.labelled:
+        note(f"accuracy {100 * told.right / told.labelled:.1f} % of {counted(told.labelled, 'labelled row')}")
 
 
-def _note_accuracy(column: Column, answers: _Answers) -> None:
-    """Tell how many of the rows that have a class were given it, if the model knows all their classes."""
-    from naivete.inference import largest
+def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
+    """Read one file, answer it and write the answers."""
+    from naivete.answering import Told, answer_tables
 
-    rows, labels = _labels(column, answers.labels)
-    if not len(rows):
-        return
-    if labels.min() < 0:
-        strange = next(iter(column.take(rows[labels < 0][:1])))
-        note(f"no accuracy is told: column {shown(column.name)} has {shown(strange)}, which is no class of the model")
-        return
-    right = (largest(answers.posterior)[rows] == labels).mean()
-    note(f"accuracy {100 * right:.1f} % of {counted(len(rows), 'labelled row')}")
+    told = Told()
+    (table,) = answer_tables(classifier, [_read(args, classifier)], unseen=args.unseen, append=args.append, told=told)
+    _tell(told, classifier)
+    _written(args, lambda path, options: _write(table, path, options))
 
 
-def _labels(column: Column, classes: tuple[State, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows that have a value, and the position of each among the classes, -1 where it is none."""
-    import numpy as np
+def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
+    """Read one file, answer it and write the answers as JSON."""
+    from naivete.answering import Told, answered
+    from naivete.atomic import atomic_write
 
-    position = {_text(label): i for i, label in enumerate(classes)}
-    if column.states is not None:
-        values, codes, rows = list(column.states), column.values, np.flatnonzero(column.values >= 0)
+    table, told = _read(args, classifier), Told()
+    answers = answered(classifier, table, args.unseen)
+    told.add(table, classifier.network_.variables[-1].name, answers)
+    _tell(told, classifier)
+    text = json_text(_records(answers))
+    if args.json:
+        say(text)
     else:
-        distinct, codes = np.unique(column.values, return_inverse=True)
-        values, rows = distinct.tolist(), np.flatnonzero(column.values == column.values)
-    return rows, np.array([position.get(_text(value), -1) for value in values], np.int64)[codes[rows]]
+        atomic_write(Path(args.out), f"{text}\n".encode(), overwrite=args.force)
 
 
-def _text(value: State) -> str:
-    """The value as a file of text has it."""
-    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-
-
-def _output(table: Table | None, answers: _Answers) -> Table:
-    """The answers as a table, perhaps behind the columns of another."""
-    import numpy as np
-
-    from naivete.inference import largest
-    from naivete.table import Column, Table
-
-    before = () if table is None else table.columns
-    taken = {str(column.name) for column in before}
-    columns = [Column(_free("predicted", taken), largest(answers.posterior), answers.labels, "nominal", declared=True)]
-    columns += [Column(_free(f"P({label})", taken), answers.posterior[:, i]) for i, label in enumerate(answers.labels)]
-    if len(answers.impossible):
-        flags = np.zeros(len(answers.posterior), np.int64)
-        flags[answers.impossible] = 1
-        columns.append(Column(_free("impossible", taken), flags))
-    return Table((*before, *columns), rows=len(answers.posterior))
-
-
-def _free(name: str, taken: set[str]) -> str:
-    """The name, or one like it that no column has."""
-    while name in taken:
-        name += "_"
-    taken.add(name)
-    return name
-
-
-def _records(answers: _Answers) -> dict[str, Any]:
+def _records(answers: Answered) -> dict[str, Any]:
     from naivete.inference import largest
 
     impossible = set(answers.impossible.tolist())
@@ -214,41 +178,152 @@ def _records(answers: _Answers) -> dict[str, Any]:
     return {"classes": list(labels), "rows": rows}
 
 
-def _write_json(answers: _Answers, args: Namespace) -> None:
-    from naivete.atomic import atomic_write
+def _stream(args: Namespace, classifier: NetworkClassifier) -> Told:
+    """Read some rows, answer them and write the answers, until all are done."""
+    from naivete.cases.sources import planned
+    from naivete.files import KindError
 
-    atomic_write(Path(args.out), f"{json_text(_records(answers))}\n".encode(), overwrite=args.force)
+    opened = _opened(args, classifier)
+    check_output(args.out, [file.path for file in opened.files.files], args.force)
+    rows = planned(args.memory, len(opened.names) + 2 * len(classifier.classes_), classifier.budget).rows
+    meter = Meter(opened.files) if opened.files.rows is None else None
+    files = opened.files if meter is None else meter.watched(opened.files)
+    broken: Collection[Name] = ()
+    total = files.rows
+    with pass_progress("predict", wanted=args.progress, share=None if meter is None else meter.share) as went:
+        if args.append:
+            files, broken = settled(files, rows, _open_kinds(opened, args), lambda done: went(1, done, total))
+        while True:
+            try:
+                stream = _Stream(replace(opened, files=files), rows, broken, lambda done: went(1 + args.append, done, total))
+                return stream.answered(args, classifier)
+            except KindError as error:  # a column that looked like numbers is text: once more from the beginning
+                files = files.widened(error.columns)
 
 
-def _write(table: Table, args: Namespace) -> None:
+def _open_kinds(opened: Opened, args: Namespace) -> list[str]:
+    """The columns whose kind is not told."""
+    told = opened.reading["kinds"] if is_delimited(opened.path, args) else None
+    return [name for name in opened.files.names if name not in (told or {})]
+
+
+def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
+    """The files, their texts to be read so that they meet the states of the model."""
+    import numpy as np
+
+    from naivete.answering import kinds_to_read
+    from naivete.encoding import matched
+    from naivete.table import Column, Table
+
+    features = classifier.network_.variables[:-1]
+    own = {variable.name for variable in features}
+    try:
+        opened = opened_files(args, kinds_to_read(features), wanted=own)
+    except ParameterError:  # of a column that is not there, about which there is more to say
+        opened = opened_files(args, wanted=own)
+    columns = tuple(Column(name, np.zeros(0)) for name in opened.header.names)
+    matched(Table(columns, source=opened.header.source), features)
+    _note_unused(opened.files.names, opened.header.source, classifier)
+    return opened
+
+
+@dataclass(frozen=True)
+class _Stream:
+    """Rows to be answered, some at a time.
+
+    Parameters
+    ----------
+    opened : the files.
+    rows : how many rows to read at a time.
+    broken : the columns of numbers in which some have a fraction.
+    went : told how many rows were answered.
+    """
+
+    opened: Opened
+    rows: int
+    broken: Collection[Name]
+    went: Callable[[int], None]
+
+    def answered(self, args: Namespace, classifier: NetworkClassifier) -> Told:
+        """Write the answers to all rows."""
+        from naivete.answering import Told, answer_tables, meeting
+        from naivete.files import write_stream
+
+        told = Told()
+
+        def tables() -> Iterator[Table]:
+            for table in self._tables(args, classifier):
+                yield meeting(self._floating(table), classifier.network_.variables[:-1])
+                self.went(told.rows)
+
+        answers = answer_tables(classifier, tables(), unseen=args.unseen, append=args.append, told=told)
+        _written(args, lambda path, options: write_stream(answers, path, **options))
+        return told
+
+    def _tables(self, args: Namespace, classifier: NetworkClassifier) -> Iterator[Table]:
+        """The rows with the columns that are needed; one table without rows where there are none."""
+        own = {str(variable.name) for variable in classifier.network_.variables}
+        only = [name for name in self.opened.files.names if args.append or name in own]
+        none = True
+        for table in tables_of(self.opened.files, self.rows, only):
+            none = False
+            yield table
+        if none:
+            yield read_table(self.opened.path, args, wanted=())
+
+    def _floating(self, table: Table) -> Table:
+        """The table with whole numbers as numbers with a fraction, in the columns that have such elsewhere."""
+        if not self.broken:
+            return table
+        fits = (c.name not in self.broken or c.states is not None for c in table.columns)
+        columns = (c if fit else replace(c, values=c.values.astype(float)) for c, fit in zip(table.columns, fits, strict=True))
+        return replace(table, columns=tuple(columns))
+
+
+def _write(table: Table, path: Path, options: dict[str, Any]) -> None:
+    from naivete.files import write
+
+    write(table, path, **options)
+
+
+def _written(args: Namespace, write: Callable[[Path, dict[str, Any]], object]) -> None:
+    """Have the answers written to the file that was asked for, or to one that is then copied to standard output."""
     import tempfile
 
-    from naivete.files import write, write_csv
-
+    options: dict[str, Any] = {"spreadsheet_safe": args.spreadsheet_safe} if args.out is None or _is_text(args.out) else {}
+    if args.out is None or not _is_parquet(args.out):
+        options["as_text"] = True
     if args.out:
-        options = {"spreadsheet_safe": args.spreadsheet_safe} if _is_text(args.out) else {}
-        if not args.out.lower().removesuffix(".gz").endswith((".parquet", ".pq")):
-            options["as_text"] = True
-        write(table, args.out, overwrite=args.force, **options)
+        write(Path(args.out), {**options, "overwrite": args.force})
         return
     with tempfile.TemporaryDirectory(prefix="naivete-") as folder:
         file = Path(folder, "answers.csv")
-        write_csv(table, file, spreadsheet_safe=args.spreadsheet_safe, as_text=True)
-        content = file.read_bytes()
-    if sys.stdout.isatty():
-        say(*map(escaped, content.decode().splitlines()))
-    else:
+        write(file, options)
+        _copy(file)
+
+
+def _copy(file: Path) -> None:
+    """Copy the file to standard output; a terminal sees what it would obey as escapes."""
+    import shutil
+
+    if not sys.stdout.isatty():
         sys.stdout.flush()
-        sys.stdout.buffer.write(content)
+        with file.open("rb") as content:
+            shutil.copyfileobj(content, sys.stdout.buffer)
+        return
+    with file.open(encoding="utf-8", newline="") as lines:
+        for line in lines:
+            say(*map(escaped, line.splitlines()))
 
 
 COMMAND = Command(
     "predict",
-    "Classify the rows of a file with a saved model.",
+    "Classify the rows of files, which need not fit into memory, with a saved model.",
     (
         "naivete predict weather.nvt tomorrow.csv",
         "naivete predict weather.nvt tomorrow.csv --append --out answers.csv",
         "naivete predict weather.nvt tomorrow.parquet --unseen error --json",
+        "naivete predict sales.nvt 'sales-*.parquet' --memory 2GB --out answers.parquet",
     ),
     arguments,
     run,

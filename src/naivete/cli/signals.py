@@ -5,23 +5,46 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
 from naivete.cli.output import complain
 
-__all__ = ["Terminated", "interruptible"]
+__all__ = ["Terminated", "advising", "interruptible", "reason"]
 
 GRACE: Final = 1.5
 """Seconds a command has for putting things in order before it is ended."""
 _STOP: Final = b"\0"
 _ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_advice: Final[list[str]] = []
 
 
 class Terminated(BaseException):
     """The process was asked to end."""
+
+
+@contextmanager
+def advising(advice: str) -> Iterator[None]:
+    """Whoever interrupts the body is told this, too."""
+    _advice.append(advice)
+    try:
+        yield
+    except (KeyboardInterrupt, Terminated) as error:
+        error.add_note(advice)
+        raise
+    finally:
+        _advice.remove(advice)
+
+
+def reason(interrupted: bool, advice: Iterable[str]) -> str:
+    """Why the command ends, and what to do then.
+
+    >>> reason(True, []), reason(False, ["run it again"])
+    ('interrupted', 'terminated; run it again')
+    """
+    return "; ".join(["interrupted" if interrupted else "terminated", *advice])
 
 
 @contextmanager
@@ -65,5 +88,5 @@ def _watch(reading: int, done: threading.Event, grace: float) -> None:
         if byte == _STOP:
             return
         if byte[0] in _ENDING and not done.wait(grace):
-            complain("interrupted" if byte[0] == signal.SIGINT else "terminated")
+            complain(reason(byte[0] == signal.SIGINT, _advice))
             os._exit(128 + byte[0])

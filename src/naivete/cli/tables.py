@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import warnings
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,24 +15,31 @@ from naivete.errors import FileError, ParameterError, nearest, shown
 
 if TYPE_CHECKING:
     from naivete.encoding import Encoder
-    from naivete.experiments import Labelled
+    from naivete.labelled import Labelled
     from naivete.table import Kind, Table
     from naivete.variables import Name
 
 __all__ = [
+    "Header",
+    "Heard",
     "bytes_of",
     "check_columns",
     "check_ending",
     "check_output",
     "encoder_of",
     "encoding_options",
+    "heard",
+    "is_delimited",
     "kept_kinds",
     "kinds_of",
     "labelled_cases",
+    "left_out",
     "output_options",
     "read_table",
+    "reading",
     "reading_options",
     "resource_options",
+    "target_of",
     "target_options",
     "usual_target",
 ]
@@ -39,6 +48,14 @@ ENDINGS: Final = (".arff", ".csv", ".tsv", ".tab", ".parquet", ".pq")
 """What the name of a table that is written ends in, perhaps with .gz after it."""
 
 _UNITS: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12, "ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
+
+
+@dataclass(frozen=True)
+class Header:
+    """The names of the columns of a table that is not read yet, and where it stands."""
+
+    names: tuple[Name, ...]
+    source: str
 
 
 def reading_options(parser: ArgumentParser) -> None:
@@ -150,36 +167,69 @@ def read_table(
     kinds : kinds of columns, which come before those of the options.
     wanted : the columns of which warnings are passed on; by default all that are kept.
     """
-    with warnings.catch_warnings(record=True) as told:
-        warnings.simplefilter("always")
+    with heard() as told:
         given = kinds_of(args.kinds)
         own = {**({} if isinstance(given, str) else given), **(kinds or {})}
         table = _kept(_read(path, args, own), path, args)
-        if isinstance(given, str) and not kinds and _text_of_cells(path, args):
-            told.clear()  # what was guessed is no matter
+        if isinstance(given, str) and not kinds and is_delimited(path, args):
+            told.forget()  # what was guessed is no matter
             features = [n for n in table.names if n not in (getattr(args, "target", None), getattr(args, "weight", None))]
             table = _kept(_read(path, args, {str(name): given for name in features}), path, args)
+        told.wanted = table.names if wanted is None else wanted
+    return table
+
+
+@dataclass
+class Heard:
+    """Warnings that wait until it is known which columns are wanted; those of others are not passed on."""
+
+    told: list[warnings.WarningMessage]
+    wanted: Collection[Name] = field(default=())
+
+    def forget(self) -> None:
+        """Pass none of the warnings so far on."""
+        self.told.clear()
+
+
+@contextmanager
+def heard() -> Iterator[Heard]:
+    """Keep the warnings inside, and pass on those that are not of unwanted columns."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = Heard(told)
+        yield found
     for warning in told:
         about = getattr(warning.message, "column", None)
-        if about is None or about in (table.names if wanted is None else wanted):
+        if about is None or about in found.wanted:
             warnings.warn(warning.message, stacklevel=2)
-    return table
 
 
 def _read(path: str, args: Namespace, kinds: Mapping[str, Kind]) -> Table:
     from naivete.files import read
 
+    return read(path, **reading(args, kinds))
+
+
+def reading(args: Namespace, kinds: Mapping[str, Kind]) -> dict[str, Any]:
+    """How files are read, as the options and the kinds of columns say."""
     tokens = ("", *(args.missing_token or ()))
     options: dict[str, Any] = {"format": args.format, "encoding": args.encoding, "delimiter": args.delimiter}
-    return read(path, missing=tokens, kinds=kinds or None, **options)
+    return {**options, "missing": tokens, "kinds": dict(kinds) or None}
 
 
 def _kept(table: Table, path: str, args: Namespace) -> Table:
     """The table without the columns that --ignore names."""
+    for name in left_out(table, path, args):
+        table = table.without(name)
+    return table
+
+
+def left_out(table: Table | Header, path: str, args: Namespace) -> list[Name]:
+    """The columns that --ignore names; refused where one is not there, or is the class or the weight."""
     words = getattr(args, "ignore", None) or ()
     gone = [name for word in words for name in ([word] if word in table.names else word.split(","))]
     if not gone:
-        return table
+        return []
     for name in gone:
         _check_column(table, "ignore", name)
     for option, column in (("target", usual_target(path, args, table)), ("weight", args.weight)):
@@ -187,9 +237,7 @@ def _kept(table: Table, path: str, args: Namespace) -> Table:
             raise ParameterError(
                 f"--ignore: the column {shown(column)} is the {option}; leave it in, or choose another --{option}"
             )
-    for name in dict.fromkeys(gone):
-        table = table.without(name)
-    return table
+    return list(dict.fromkeys(gone))
 
 
 def _ignored(args: Namespace) -> set[str]:
@@ -197,14 +245,14 @@ def _ignored(args: Namespace) -> set[str]:
     return {name for word in getattr(args, "ignore", None) or () for name in (word, *word.split(","))}
 
 
-def check_columns(table: Table, **options: Name) -> None:
+def check_columns(table: Table | Header, **options: Name) -> None:
     """Refuse a column that an option names and the table does not have; the error says which there are."""
     for option, name in options.items():
         if name is not None:
             _check_column(table, option, name)
 
 
-def _check_column(table: Table, option: str, name: Name) -> None:
+def _check_column(table: Table | Header, option: str, name: Name) -> None:
     if name in table.names:
         return
     close = nearest(name, table.names)
@@ -213,7 +261,8 @@ def _check_column(table: Table, option: str, name: Name) -> None:
     raise ParameterError(f"{table.source}: --{option}: there is no column {shown(name)}; {hint} columns are: {listed}")
 
 
-def _text_of_cells(path: str, args: Namespace) -> bool:
+def is_delimited(path: str, args: Namespace) -> bool:
+    """Whether the options and the name of a file leave it delimited text."""
     return (args.format or "csv") in ("csv", "tsv") and not _named(path, ".arff", ".parquet", ".pq")
 
 
@@ -223,33 +272,40 @@ def _named(path: str, *endings: str) -> bool:
 
 def labelled_cases(path: str, args: Namespace) -> Labelled:
     """The cases of a file, divided into features and class."""
-    from naivete.experiments.labelled import labelled
+    from naivete.labelled import labelled
 
     table = read_table(path, args)
+    target = target_of(table, path, args)
+    return labelled(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
+
+
+def target_of(table: Table | Header, path: str, args: Namespace) -> Name:
+    """The class; refused where it is not given, or where a column that an option names is not there."""
     target = usual_target(path, args, table)
     if target is None:
         listed = ", ".join(str(name) for name in table.names[:30]) + (" ..." if len(table.names) > 30 else "")
         raise ParameterError(f"{table.source}: which column is the class? Give it with --target; the columns are: {listed}")
     check_columns(table, target=target, weight=args.weight)
-    return labelled(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
+    return target
 
 
-def usual_target(path: str, args: Namespace, table: Table) -> Name:
+def usual_target(path: str, args: Namespace, table: Table | Header) -> Name:
     """The class that the options name, else the last column of an ARFF file, else None."""
     if args.target is None and (args.format == "arff" or _named(path, ".arff")) and table.names:
         return table.names[-1]
     return args.target  # type: ignore[no-any-return]
 
 
-def encoder_of(args: Namespace, cases: Labelled | None = None) -> Encoder:
-    """How the options say that columns become states."""
+def encoder_of(args: Namespace, target: Name = None) -> Encoder:
+    """How the options say that columns become states; what they say of the class does not concern the features."""
     from naivete.encoding import Encoder
     from naivete.saving import cut_of
 
     kinds: Any = kept_kinds(args)
     if not isinstance(kinds, str):
-        kinds = {column: kind for column, kind in kinds.items() if cases is None or column != cases.target} or None
-    return Encoder(kinds=kinds, cut=cut_of(args.cut), missing=args.missing, unseen=args.unseen)
+        kinds = {column: kind for column, kind in kinds.items() if column != target} or None
+    unlabelled: Any = "drop" if args.drop_unlabelled else "error"
+    return Encoder(kinds=kinds, cut=cut_of(args.cut), missing=args.missing, unseen=args.unseen, unlabelled=unlabelled)
 
 
 def check_output(path: str | None, inputs: Sequence[str], force: bool) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import NaiveteWarning, ParameterError, UnseenValueWarning, shown
-from naivete.experiments.labelled import Labelled
+from naivete.labelled import Labelled
 
 __all__ = ["Progress", "Result", "cross_validate", "stratified_folds"]
 

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import gzip
-import os
-import zlib
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, Final, Literal, cast
+from typing import Any, Final
 
 from naivete.atomic import atomic_write
-from naivete.errors import ParameterError, nearest, shown
 from naivete.files.arff import read_arff
 from naivete.files.delimited import read_csv
-from naivete.files.opening import Limits, PathLike, opened, title
+from naivete.files.formats import EXTENSIONS, Format, checked_format, format_of
+from naivete.files.guesses import KindError
+from naivete.files.opening import Limits, PathLike
 from naivete.files.parquet import read_parquet, write_parquet
-from naivete.files.tokens import BLANKS
+from naivete.files.row_groups import arrow_tables
+from naivete.files.several import Files, Piece, pieces
+from naivete.files.streaming import chosen_format, write_stream
 from naivete.files.writing import write_arff, write_csv
 from naivete.table import Kind, Table
 
 __all__ = [
+    "Files",
     "Format",
+    "KindError",
     "Limits",
+    "Piece",
+    "arrow_tables",
     "atomic_write",
+    "pieces",
     "read",
     "read_arff",
     "read_csv",
@@ -30,26 +35,16 @@ __all__ = [
     "write_arff",
     "write_csv",
     "write_parquet",
+    "write_stream",
 ]
 
-Format = Literal["arff", "csv", "tsv", "parquet"]
-
-_EXTENSIONS: Final[Mapping[str, Format]] = {
-    ".arff": "arff",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".parquet": "parquet",
-    ".pq": "parquet",
-}
-_FORMATS: Final = ("arff", "csv", "tsv", "parquet")
+_EXTENSIONS: Final = EXTENSIONS
 _WRITERS: Final[Mapping[Format, Callable[..., None]]] = {
     "arff": write_arff,
     "csv": write_csv,
     "tsv": write_csv,
     "parquet": write_parquet,
 }
-_START: Final = 1 << 16
 
 
 def read(
@@ -76,7 +71,7 @@ def read(
     widen : for ARFF, whether nominal values that are not declared are added to the declaration.
     limits : how much is too much.
     """
-    chosen = _checked(format) or _format_of(path)
+    chosen = checked_format(format) or format_of(path)
     if chosen == "arff":
         return read_arff(path, encoding=encoding, widen=widen, limits=limits)
     if chosen == "parquet":
@@ -96,47 +91,7 @@ def write(table: Table, path: PathLike, *, format: Format | None = None, overwri
     overwrite : whether an existing file may be replaced.
     options : what `write_arff`, `write_csv` or `write_parquet` takes.
     """
-    chosen = _checked(format) or _named(path)
-    if chosen is None:
-        endings = ", ".join(_EXTENSIONS)
-        raise ParameterError(f"{title(path)}: the name does not tell the format; end it in {endings}, or pass format=")
+    chosen = chosen_format(path, format)
     if chosen == "tsv":
         options.setdefault("delimiter", "\t")
     _WRITERS[chosen](table, path, overwrite=overwrite, **options)
-
-
-def _checked(format: str | None) -> Format | None:
-    if format is not None and format not in _FORMATS:
-        hint = nearest(format, _FORMATS) or _FORMATS
-        raise ParameterError(f"format={shown(format)} is unknown; use {' or '.join(map(repr, hint))}")
-    return cast("Format | None", format)
-
-
-def _named(path: PathLike) -> Format | None:
-    name = os.fsdecode(path).lower().removesuffix(".gz")
-    return next((format for ending, format in _EXTENSIONS.items() if name.endswith(ending)), None)
-
-
-def _format_of(path: PathLike) -> Format:
-    """What the content tells, then the name; delimited text where neither does."""
-    start = _start(path)
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    return _named(path) or ("arff" if _is_arff(start) else "csv")
-
-
-def _start(path: PathLike) -> bytes:
-    with opened(path) as file:
-        if file.read(2) != b"\x1f\x8b":
-            file.seek(0)
-            return file.read(_START)
-        file.seek(0)
-        try:
-            return gzip.GzipFile(fileobj=file).read(_START)
-        except (gzip.BadGzipFile, EOFError, zlib.error):
-            return b""  # the reader will say what is wrong
-
-
-def _is_arff(start: bytes) -> bool:
-    lines = (line.strip(BLANKS).lower() for line in start.decode("latin-1").removeprefix("\xef\xbb\xbf").split("\n"))
-    return next((line.startswith("@relation") for line in lines if line and not line.startswith("%")), False)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from itertools import pairwise
-from typing import Final
+from dataclasses import dataclass
+from itertools import chain, pairwise
+from typing import BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +16,10 @@ from naivete.files.cells import OMITTED, Cells, Dates, Nominal, Numbers, Text, j
 from naivete.files.dates import ISO, date_reader
 from naivete.files.opening import Block, Limits, PathLike, blocks, opened, over, title
 from naivete.files.tokens import BLANKS, Malformed, tokens, unquoted
-from naivete.table import Table
+from naivete.table import Kind, Table
 from naivete.variables import check_unique
 
-__all__ = ["read_arff"]
+__all__ = ["Arff", "read_arff"]
 
 _CELLS_AT_ONCE: Final = 1 << 21
 _NUMERIC: Final = ("numeric", "real", "integer")
@@ -52,12 +53,62 @@ def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, l
     """
     name = title(path)
     with opened(path) as file:
-        stream = blocks(file, name, encoding, limits)
-        header = _Header(name, widen, limits)
-        rows = _Rows(name, header.read(stream), limits)
-        for block in (header.rest, *stream) if header.rest.lines else stream:
-            rows.add(block)
+        columns, stream = Arff(encoding, widen, limits).begun(file, name)
+        rows = _Rows(name, columns, limits)
+        for block in stream:
+            rows.add(block.first, block.lines)
     return rows.table()
+
+
+@dataclass(frozen=True)
+class Arff:
+    """How ARFF files are read some rows at a time.
+
+    Parameters
+    ----------
+    encoding, widen, limits : as in `read_arff`.
+    """
+
+    encoding: str = "utf-8"
+    widen: bool = False
+    limits: Limits = Limits()  # noqa: RUF009
+
+    def begun(self, file: BinaryIO, name: str) -> tuple[list[Cells], Iterator[Block]]:
+        """The columns that the header declares, and the text after it."""
+        stream = blocks(file, name, self.encoding, self.limits)
+        header = _Header(name, self.widen, self.limits)
+        columns = header.read(stream)
+        return columns, chain([header.rest] if header.rest.lines else [], stream)
+
+    def kinds(self, file: BinaryIO, name: str) -> dict[str, Kind]:
+        """The names of the columns with their kinds."""
+        return {cells.name: "nominal" if isinstance(cells, Nominal) else "numeric" for cells in self.begun(file, name)[0]}
+
+    def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
+        """The rows after the first `skip`, with these columns, in tables of `rows` rows and perhaps a shorter one at the end."""
+        columns, stream = self.begun(file, name)
+        chunk = _Rows(name, [cells.fresh() for cells in columns], self.limits, skip)
+        for number, lines in _after(stream, skip):
+            at = 0
+            while at < len(lines):
+                step = rows - chunk.count
+                chunk.add(number + at, lines[at : at + step])
+                at += step
+                if chunk.count == rows:
+                    yield chunk.table()[list(only)]
+                    chunk = _Rows(name, [cells.fresh() for cells in columns], self.limits, chunk.first + rows)
+        if chunk.count:
+            yield chunk.table()[list(only)]
+
+
+def _after(stream: Iterator[Block], skip: int) -> Iterator[tuple[int, list[str]]]:
+    """The lines after the first `skip` rows, and the number of the first of them."""
+    for block in stream:
+        at = 0
+        while skip and at < len(block.lines):
+            skip -= block.lines[at].strip(BLANKS)[:1] not in ("", "%")
+            at += 1
+        yield block.first + at, block.lines[at:]
 
 
 class _Header:
@@ -171,21 +222,20 @@ class _Header:
 class _Rows:
     """The rows after `@data`, cut into words and handed to the columns."""
 
-    def __init__(self, name: str, columns: Sequence[Cells], limits: Limits) -> None:
-        self.name, self.columns, self.limits = name, columns, limits
+    def __init__(self, name: str, columns: Sequence[Cells], limits: Limits, first: int = 0) -> None:
+        self.name, self.columns, self.limits, self.first = name, columns, limits, first
         self.width = len(columns)
         self.count = 0
         self.lines: list[NDArray[np.int64]] = []
         self.weights: dict[int, float] = {}
 
-    def add(self, block: Block) -> None:
-        """Append the rows of a block: by splitting at the commas, or word by word where that is not enough."""
+    def add(self, number: int, lines: list[str]) -> None:
+        """Append the rows of some lines: by splitting at the commas, or word by word where that is not enough."""
         step = max(1, _CELLS_AT_ONCE // self.width)
-        for at in range(0, len(block.lines), step):
-            lines = block.lines[at : at + step]
-            first = block.first + at
-            if not self._add_split(first, lines):
-                self._add_words(first, lines)
+        for at in range(0, len(lines), step):
+            some = lines[at : at + step]
+            if not self._add_split(number + at, some):
+                self._add_words(number + at, some)
 
     def _add_split(self, first: int, lines: list[str]) -> bool:
         """Append the rows if, cut at the commas, every cell is one word: then cutting word by word would give the same."""
@@ -271,7 +321,7 @@ class _Rows:
             weight = np.ones(self.count)
             weight[list(self.weights)] = list(self.weights.values())
         lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
-        return Table(tuple(cells.column() for cells in self.columns), weight, self.name, lines, self.count)
+        return Table(tuple(cells.column() for cells in self.columns), weight, self.name, lines, self.count, self.first)
 
 
 def _words(line: str, place: str) -> list[str]:

@@ -25,6 +25,11 @@ _HEX: Final = ("0x", "-0x", "+0x")
 class Cells(Protocol):
     """A column that grows. `look` first, without a trace; when every column of the rows could be cut, `add` what was found."""
 
+    name: str
+
+    def fresh(self) -> Cells:
+        """The same column as the header declares it, without rows."""
+
     def look(self, raws: Sequence[str]) -> list[Any] | None:
         """The values where all are known at once, an empty list where some need thought, None where some are not one word."""
 
@@ -42,11 +47,16 @@ class Nominal:
 
     def __init__(self, name: str, file: str, states: Sequence[str], *, widen: bool = False, limits: Limits = Limits()) -> None:  # noqa: B008
         self.name, self.file, self.widen, self.limits = name, file, widen, limits
+        self.states = tuple(states)
         self.index = {state: code for code, state in enumerate(states)}
         self.codes = {"?": -1}  # every spelling met so far: with and without quotes and blanks
         if states:
             self.codes[OMITTED] = 0
         self.parts: list[NDArray[Any]] = []
+
+    def fresh(self) -> Nominal:
+        """The column with its declared values and no rows."""
+        return Nominal(self.name, self.file, self.states, widen=self.widen, limits=self.limits)
 
     def look(self, raws: Sequence[str]) -> list[Any] | None:
         """The codes, where every spelling was met before."""
@@ -107,6 +117,10 @@ class Text(Nominal):
     def __init__(self, name: str, file: str, *, limits: Limits = Limits()) -> None:  # noqa: B008
         super().__init__(name, file, (), widen=True, limits=limits)
 
+    def fresh(self) -> Text:
+        """The column without texts."""
+        return Text(self.name, self.file, limits=self.limits)
+
 
 class Numbers:
     """A numeric column."""
@@ -114,6 +128,10 @@ class Numbers:
     def __init__(self, name: str, file: str) -> None:
         self.name, self.file = name, file
         self.parts: list[NDArray[Any]] = []
+
+    def fresh(self) -> Numbers:
+        """The column without numbers."""
+        return Numbers(self.name, self.file)
 
     def look(self, raws: Sequence[str]) -> list[Any] | None:
         """The numbers, where they are all written plainly."""
@@ -153,6 +171,10 @@ class Dates(Numbers):
     def __init__(self, name: str, file: str, milliseconds: Callable[[str], float]) -> None:
         super().__init__(name, file)
         self.milliseconds = milliseconds
+
+    def fresh(self) -> Dates:
+        """The column without dates."""
+        return Dates(self.name, self.file, self.milliseconds)
 
     def look(self, raws: Sequence[str]) -> list[Any] | None:
         """Nothing: a date always needs thought."""

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final
+from dataclasses import dataclass, field, replace
+from itertools import chain
+from typing import BinaryIO, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import DataError, ParameterError, nearest, shown
-from naivete.files.guesses import Guess, bare
+from naivete.files.guesses import Guess, KindError, bare
 from naivete.files.opening import Block, Limits, PathLike, blocks, opened, over, title
 from naivete.table import Kind, Table
 from naivete.variables import check_unique
 
-__all__ = ["checked_delimiter", "is_tabbed", "read_csv"]
+__all__ = ["Delimited", "checked_delimiter", "checked_kinds", "checked_missing", "is_tabbed", "read_csv"]
 
 _DELIMITERS: Final = ",;\t|"
 _CELLS_AT_ONCE: Final = 1 << 21
@@ -60,27 +62,129 @@ def read_csv(
     """
     name = title(path)
     with opened(path) as file:
-        stream = blocks(file, name, encoding, limits)
-        reader = _Reader(name, checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else None), limits)
-        columns: list[Guess] = []
-        lines: list[NDArray[np.int64]] = []
-        count = 0
-        for numbers, rows in reader.records(stream):
-            if not columns:
-                columns = _columns(name, numbers[0], rows.pop(0), _tokens(missing), kinds or {}, limits)
-                numbers = numbers[1:]
-            for at in range(0, len(rows), step := max(1, _CELLS_AT_ONCE // len(columns))):
-                _add(columns, rows[at : at + step], numbers[at : at + step], name)
-            lines.append(np.array(numbers, dtype=np.int64))
-            count += len(numbers)
-            if count * len(columns) > limits.cells:
+        mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else None)
+        names, records = _begun(file, name, encoding, mark, limits)
+        told = checked_kinds(kinds or {}, names, name)
+        chunk = _Chunk(name, [Guess(column, name, checked_missing(missing), told.get(column), limits) for column in names])
+        for numbers, rows in records:
+            chunk.add(rows, numbers)
+            if chunk.count * len(names) > limits.cells:
                 raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
-    if not columns:
-        raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
-    table = Table(tuple(column.column() for column in columns), None, name, np.concatenate(lines), count)
-    for guess, column in zip(columns, table.columns, strict=True):
-        guess.warn_if_mixed(column, table.place)
+    table = chunk.table()
+    chunk.warn_if_mixed(table)
     return table
+
+
+@dataclass(frozen=True)
+class Delimited:
+    """How delimited files are read some rows at a time.
+
+    A stream cannot wait until all of a column was seen: a column is numeric or nominal as `kinds` tells, else as `guessed`
+    from the first rows of the first file; a text in a column guessed to be numeric is a `KindError`.
+
+    Parameters
+    ----------
+    encoding, delimiter, missing, kinds, limits : as in `read_csv`.
+    guessed : the kinds of the other columns.
+    """
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None
+    missing: Collection[str] = ("",)
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
+    limits: Limits = Limits()  # noqa: RUF009
+    guessed: Mapping[str, Kind] = field(default_factory=dict)
+
+    def names(self, file: BinaryIO, name: str) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(_begun(file, name, self.encoding, self.delimiter, self.limits)[0])
+
+    def guess(self, file: BinaryIO, name: str) -> Delimited | None:
+        """The same with kinds guessed from the first rows of this file; None where it has no rows."""
+        names, records = _begun(file, name, self.encoding, self.delimiter, self.limits)
+        columns = [Guess(column, name, self.missing, self.kinds.get(column), self.limits) for column in names]
+        chunk = _Chunk(name, columns)
+        numbers, rows = next((found for found in records if found[1]), ([], []))
+        if not rows:
+            return None
+        chunk.add(rows, numbers)
+        chunk.warn_if_mixed(chunk.table())
+        return replace(self, guessed={guess.name: "numeric" if guess.numeric else "nominal" for guess in columns})
+
+    def widened(self, columns: Collection[str]) -> Delimited:
+        """The same with these columns nominal."""
+        return replace(self, guessed={**self.guessed, **dict.fromkeys(columns, "nominal")})
+
+    def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
+        """The rows after the first `skip`, with these columns, in tables of `rows` rows and perhaps a shorter one at the end."""
+        names, records = _begun(file, name, self.encoding, self.delimiter, self.limits)
+        place = {column: at for at, column in enumerate(only)}
+        done = skip
+        chunk = self._chunk(name, names, place, done)
+        for numbers, found in _after(records, skip):
+            for at, some in _steps(len(found), rows, chunk.count):
+                chunk.add(found[at : at + some], numbers[at : at + some])
+                if chunk.count == rows:
+                    yield self._checked(chunk)
+                    done += rows
+                    chunk = self._chunk(name, names, place, done)
+        if chunk.count:
+            yield self._checked(chunk)
+
+    def _chunk(self, name: str, names: Sequence[str], place: Mapping[str, int], first: int) -> _Chunk:
+        kinds = {**{column: None if kind == "numeric" else kind for column, kind in self.guessed.items()}, **self.kinds}
+        columns = [Guess(c, name, self.missing, kinds.get(c), self.limits) if c in place else None for c in names]
+        return _Chunk(name, columns, place, first)
+
+    def _checked(self, chunk: _Chunk) -> Table:
+        """The table, if every column that was guessed to be numeric is so far."""
+        table = chunk.table()
+        wrong = [guess for guess in chunk.guesses if not guess.numeric and guess.kind is None]
+        if wrong:
+            place, column, value = wrong[0].first_text(table)
+            told = f"value {shown(value)} is not a finite number, but the first rows made the column numeric"
+            raise KindError(
+                f"{place}: column {shown(column)}: {told}; declare the column nominal, or numeric if the value is an error, "
+                f"with kinds=... (--kinds on the command line)",
+                frozenset(guess.name for guess in wrong),
+            )
+        return table
+
+
+def _begun(
+    file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits
+) -> tuple[list[str], Iterator[Records]]:
+    """The names in the header, and the rows after it."""
+    records = _Reader(name, delimiter, limits).records(blocks(file, name, encoding, limits))
+    numbers, rows = next(records, ([], []))
+    if not rows:
+        raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
+    names = list(map(bare, rows[0]))
+    if len(names) > limits.columns:
+        raise over(f"{name}:{numbers[0]}", "columns", limits.columns, f"more than {limits.columns} columns")
+    check_unique(names, f"{name}:{numbers[0]}")
+    return names, chain([(numbers[1:], rows[1:])], records)
+
+
+def _after(records: Iterator[Records], skip: int) -> Iterator[Records]:
+    """The rows after the first `skip`."""
+    for numbers, rows in records:
+        if skip < len(rows):
+            yield numbers[skip:], rows[skip:]
+        skip = max(0, skip - len(rows))
+
+
+def _steps(count: int, rows: int, had: int) -> Iterator[tuple[int, int]]:
+    """Where to cut `count` rows, and how many to take, if tables have `rows` rows and the first one has some already.
+
+    >>> list(_steps(7, 3, 1))
+    [(0, 2), (2, 3), (5, 2)]
+    """
+    at = 0
+    while at < count:
+        some = min(rows - had, count - at)
+        yield at, some
+        at, had = at + some, 0
 
 
 def is_tabbed(path: PathLike) -> bool:
@@ -99,37 +203,72 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     raise ParameterError(f"delimiter={shown(delimiter)} has to be one character, not a quote or a line end")
 
 
-def _tokens(missing: Collection[str]) -> Collection[str]:
+def checked_missing(missing: Collection[str]) -> Collection[str]:
+    """The texts that stand for a missing value, if they are texts."""
     if isinstance(missing, str) or not all(isinstance(token, str) for token in missing):
         raise ParameterError(f"missing={shown(missing)} has to be a collection of texts, such as ('', 'NA')")
     return missing
 
 
-def _columns(
-    name: str, line: int, header: list[str], missing: Collection[str], kinds: Mapping[str, Kind], limits: Limits
-) -> list[Guess]:
-    names = list(map(bare, header))
-    if len(names) > limits.columns:
-        raise over(f"{name}:{line}", "columns", limits.columns, f"more than {limits.columns} columns")
-    check_unique(names, f"{name}:{line}")
+def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) -> Mapping[str, Kind]:
+    """The kinds, if they are kinds of columns that there are."""
     for column, kind in kinds.items():
         if column not in names:
             close = nearest(column, names) or names[:20]
             raise ParameterError(f"kinds: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
         if kind not in ("nominal", "numeric"):
             raise ParameterError(f"kinds: column {shown(column)} is 'nominal' or 'numeric', not {shown(kind)}")
-    return [Guess(column, name, missing, kinds.get(column), limits) for column in names]
+    return kinds
 
 
-def _add(columns: list[Guess], rows: list[list[str]], numbers: Sequence[int], name: str) -> None:
-    if set(map(len, rows)) != {len(columns)}:
-        found, line = next((len(row), line) for row, line in zip(rows, numbers, strict=True) if len(row) != len(columns))
-        raise DataError(
-            f"{name}:{line}: the row has {found} cells, expected {len(columns)}; "
-            "put a cell that holds the delimiter in double quotes, or pass delimiter=... (--delimiter ...)"
-        )
-    for column, raws in zip(columns, zip(*rows, strict=True), strict=True):
-        column.add(raws, numbers)
+class _Chunk:
+    """Some rows of a file while they are read.
+
+    Parameters
+    ----------
+    name : the file.
+    columns : a column for each cell of a row, None where it is not asked for.
+    place : where the columns stand in the table; as in the file by default.
+    first : how many rows of the file come before these.
+    """
+
+    def __init__(
+        self, name: str, columns: Sequence[Guess | None], place: Mapping[str, int] | None = None, first: int = 0
+    ) -> None:
+        self.name, self.columns, self.first = name, columns, first
+        asked = [column for column in columns if column is not None]
+        self.guesses = asked if place is None else sorted(asked, key=lambda column: place[column.name])
+        self.lines: list[NDArray[np.int64]] = []
+        self.count = 0
+
+    def add(self, rows: list[list[str]], numbers: Sequence[int]) -> None:
+        """Append rows of raw cells with the lines on which they begin."""
+        for at in range(0, len(rows), step := max(1, _CELLS_AT_ONCE // len(self.columns))):
+            self._add(rows[at : at + step], numbers[at : at + step])
+        self.lines.append(np.array(numbers, dtype=np.int64))
+        self.count += len(rows)
+
+    def _add(self, rows: list[list[str]], numbers: Sequence[int]) -> None:
+        width = len(self.columns)
+        if set(map(len, rows)) != {width}:
+            found, line = next((len(row), line) for row, line in zip(rows, numbers, strict=True) if len(row) != width)
+            raise DataError(
+                f"{self.name}:{line}: the row has {found} cells, expected {width}; "
+                "put a cell that holds the delimiter in double quotes, or pass delimiter=... (--delimiter ...)"
+            )
+        for column, raws in zip(self.columns, zip(*rows, strict=True), strict=True):
+            if column is not None:
+                column.add(raws, numbers)
+
+    def table(self) -> Table:
+        """The finished table."""
+        lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
+        return Table(tuple(guess.column() for guess in self.guesses), None, self.name, lines, self.count, self.first)
+
+    def warn_if_mixed(self, table: Table) -> None:
+        """Warn of columns that are nearly numeric."""
+        for guess, column in zip(self.guesses, table.columns, strict=True):
+            guess.warn_if_mixed(column, table.place)
 
 
 class _Reader:

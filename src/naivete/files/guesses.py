@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from naivete.errors import DataError, MixedColumnWarning, shown, warn
 from naivete.files.opening import Limits, over
-from naivete.table import Column, Kind
+from naivete.table import Column, Kind, Table
 
-__all__ = ["Guess", "bare"]
+__all__ = ["Guess", "KindError", "bare"]
 
 _BETWEEN: Final = "\0"
 _NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
@@ -25,6 +25,23 @@ _WIDEST: Final = 2.0**53
 _MIXED_VALUES: Final = 10
 _MIXED_SHARE: Final = 0.9
 """A column of at least so many values, of which at least this share are numbers, was perhaps meant to be numeric."""
+
+
+class KindError(DataError):
+    """Columns that were guessed to be numeric from the first rows of a stream turned out to be text.
+
+    Parameters
+    ----------
+    message : what is told.
+    columns : all such columns of the rows at hand; `Files.widened` takes them.
+    """
+
+    def __init__(self, message: str, columns: frozenset[str]) -> None:
+        super().__init__(message, columns)
+        self.message, self.columns = message, columns
+
+    def __str__(self) -> str:
+        return self.message
 
 
 def bare(raw: str) -> str:
@@ -145,6 +162,12 @@ class Guess:
         if self.integers and len(values) and not np.isnan(values).any() and self.kind is None:
             return Column(self.name, values.astype(np.int64))
         return Column(self.name, values, kind=self.kind)
+
+    def first_text(self, table: Table) -> tuple[str, str, str]:
+        """The first value of a finished column of text that is no number: where it stands, the column, the value."""
+        codes = [self.index[text] for text in _no_numbers(list(self.index))]
+        row = int(np.isin(table[self.name].values, codes).argmax())
+        return table.place(row), self.name, str(table[self.name][row])
 
     def warn_if_mixed(self, column: Column, place: Callable[[int], str]) -> None:
         """Warn if the finished column is taken as text although nearly all of its values are numbers.

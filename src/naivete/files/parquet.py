@@ -1,29 +1,25 @@
-"""Parquet, by way of pyarrow, which is loaded only when a Parquet file is read or written."""
+"""Parquet, by way of pyarrow, which is loaded only when Parquet files or Arrow data are read or written."""
 
 from __future__ import annotations
 
+import io
 import json
-import math
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from naivete.atomic import atomic_write
-from naivete.errors import DataError, DataTypeError, FileError, NaiveteError, shown
+from naivete.errors import DataError, DataTypeError, FileError, shown
+from naivete.files.arrow import KIND, STATES, Converter, check_type, damage
 from naivete.files.opening import Limits, PathLike, opened, over, title
-from naivete.table import Column, Kind, Table
-from naivete.variables import State, check_unique
+from naivete.table import Column, Table
+from naivete.variables import check_unique
 
-__all__ = ["read_parquet", "write_parquet"]
+__all__ = ["loaded", "parquet_file", "read_parquet", "write_parquet", "write_row_groups"]
 
-_KIND: Final = b"naivete.kind"
-_STATES: Final = b"naivete.states"
-_WIDEST: Final = 2**53
 _MAGIC: Final = b"PAR1"
 
 
@@ -31,18 +27,19 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
     """The table of a Parquet file.
 
     Dictionary columns become nominal ones that declare the whole dictionary; texts become nominal columns that declare
-    nothing; numbers and truth values stay what they are; nulls are missing. Columns of other types are refused.
+    nothing; numbers and truth values stay what they are; nulls are missing. Columns of other types are refused. Where the row
+    groups of a file have different dictionaries, the states are the values of all of them in increasing order.
 
     Parameters
     ----------
     path : the file.
     limits : how much is too much.
     """
-    pa, parquet = _arrow()
+    pa, parquet = loaded()
     name = title(path)
     with opened(path) as file:
-        with _damage(name, pa):
-            source = _source(file, name, parquet)
+        with damage(name, pa):
+            source = parquet_file(file, name, parquet)
             schema, rows = source.schema_arrow, source.metadata.num_rows
             names = list(schema.names)
         check_unique(names, name)
@@ -51,9 +48,40 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
         if rows * len(names) > limits.cells:
             raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
         for field in schema:
-            _check_type(field, f"{name}: column {shown(field.name)}", pa)
+            check_type(field, f"{name}: column {shown(field.name)}", pa)
         columns = tuple(_column(source, at, f"{name}: column {shown(field.name)}", pa, limits) for at, field in enumerate(schema))
     return Table(columns, None, name, None, rows)
+
+
+def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) -> Column:
+    with damage(place, pa):
+        data = source.reader.read_column(at)
+        if len(data) != source.metadata.num_rows:
+            raise ValueError(f"{len(data)} rows, expected {source.metadata.num_rows}")
+        return Converter(source.schema_arrow.field(at), place, pa, limits, wide=True).column(data.chunks)
+
+
+def loaded() -> tuple[ModuleType, ModuleType]:
+    """The modules pyarrow and pyarrow.parquet."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError as error:
+        raise FileError("Parquet files and Arrow data need pyarrow; install it with: pip install naivete[parquet]") from error
+    return pyarrow, pyarrow.parquet
+
+
+def parquet_file(file: BinaryIO, name: str, parquet: ModuleType, texts: Iterable[str] = ()) -> Any:
+    """The Parquet file, nothing of it read but its footer; the columns `texts` will come as dictionaries."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    if size == 0:
+        raise DataError(f"{name}: no header: the file is empty; fetch or write it again")
+    if file.read(4) != _MAGIC:
+        raise DataError(f"{name}: this is not a Parquet file; give its format, or fetch it again")
+    file.seek(0)
+    return parquet.ParquetFile(file, read_dictionary=list(texts), page_checksum_verification=True, pre_buffer=False)
 
 
 def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> None:
@@ -65,8 +93,70 @@ def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> N
     path : the file; it appears whole or not at all.
     overwrite : whether an existing file may be replaced.
     """
-    pa, parquet = _arrow()
+    write_row_groups([table], path, overwrite=overwrite)
+
+
+def write_row_groups(tables: Iterable[Table], path: PathLike, *, overwrite: bool = False) -> None:
+    """Write tables of the same columns one below the other, each as a row group; at any time only one of them is in memory.
+
+    Parameters
+    ----------
+    tables : at least one table; the first one decides the types of the columns.
+    path : the file; it appears whole or not at all.
+    overwrite : whether an existing file may be replaced.
+    """
+    pa, parquet = loaded()
     name = title(path)
+    groups = (_group(table, name, pa) for table in tables)
+    atomic_write(Path(path), _written(groups, name, pa, parquet), overwrite=overwrite)
+
+
+class _Drain(io.RawIOBase):
+    """Takes the bytes of a writer and gives them away piece by piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[bytes] = []
+        self.position = 0
+
+    def writable(self) -> bool:
+        """Yes, which pyarrow asks first."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take some bytes."""
+        self.parts.append(bytes(data))
+        self.position += len(self.parts[-1])
+        return len(self.parts[-1])
+
+    def tell(self) -> int:
+        """How many bytes were taken so far."""
+        return self.position
+
+    def taken(self) -> bytes:
+        """The bytes since the last call."""
+        parts, self.parts = self.parts, []
+        return b"".join(parts)
+
+
+def _written(groups: Iterator[Any], name: str, pa: ModuleType, parquet: ModuleType) -> Iterator[bytes]:
+    """The bytes of the file, a row group at a time."""
+    first = next(groups, None)
+    if first is None:
+        raise DataError(f"{name}: there is no table to write, so the columns are not known; write at least one")
+    drain = _Drain()
+    with parquet.ParquetWriter(drain, first.schema, dictionary_pagesize_limit=1 << 30) as writer:
+        writer.write_table(first, row_group_size=max(len(first), 1))
+        yield drain.taken()
+        for group in groups:
+            fitted = _fitted(group, first.schema, name, pa)
+            writer.write_table(fitted, row_group_size=max(len(group), 1))
+            yield drain.taken()
+    yield drain.taken()
+
+
+def _group(table: Table, name: str, pa: ModuleType) -> Any:
+    """The table as pyarrow writes it."""
     if table.weight is not None:
         raise DataError(f"{name}: a Parquet file cannot hold the weights of the rows; write ARFF")
     if not table.columns:
@@ -78,143 +168,33 @@ def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> N
             raise DataTypeError(f"{place}: the name is not a text; rename the column")
         arrays.append(_array(column, place, pa))
         fields.append(_field(column, arrays[-1], place, pa))
-    sink = pa.BufferOutputStream()
-    with parquet.ParquetWriter(sink, pa.schema(fields), dictionary_pagesize_limit=1 << 30) as writer:
-        writer.write_table(pa.Table.from_arrays(arrays, schema=pa.schema(fields)), row_group_size=max(len(table), 1))
-    atomic_write(Path(path), sink.getvalue().to_pybytes(), overwrite=overwrite)
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _arrow() -> tuple[ModuleType, ModuleType]:
-    try:
-        import pyarrow
-        import pyarrow.parquet
-    except ImportError as error:
-        raise FileError("Parquet files need pyarrow; install it with: pip install naivete[parquet]") from error
-    return pyarrow, pyarrow.parquet
+def _fitted(group: Any, schema: Any, name: str, pa: ModuleType) -> Any:
+    """A later table with the types of the first one."""
+    if group.schema.names != schema.names:
+        raise DataError(f"{name}: a later table has the columns {shown(group.schema.names)}, the first {shown(schema.names)}")
+    arrays = []
+    for data, field in zip(group.columns, schema, strict=True):
+        place = f"{name}: column {shown(field.name)}"
+        try:
+            arrays.append(data if data.type == field.type else data.cast(field.type))
+        except (pa.ArrowException, NotImplementedError) as error:
+            told = f"{data.type} in a later table, {field.type} in the first one"
+            raise DataTypeError(f"{place}: the values are {told}; give all tables the same type") from error
+        _check_told(data, field, place)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-@contextmanager
-def _damage(place: str, pa: ModuleType) -> Iterator[None]:
-    """Whatever pyarrow finds wrong, as our error."""
-    try:
-        yield
-    except NaiveteError:
-        raise
-    except (
-        pa.ArrowException,
-        OSError,
-        ValueError,
-        TypeError,
-        LookupError,
-        ArithmeticError,
-        MemoryError,
-        RecursionError,
-    ) as error:
-        raise DataError(f"{place}: the Parquet data is damaged: {shown(str(error))}; fetch or write the file again") from error
-
-
-def _source(file: BinaryIO, name: str, parquet: ModuleType) -> Any:
-    size = file.seek(0, 2)
-    file.seek(0)
-    if size == 0:
-        raise DataError(f"{name}: no header: the file is empty; fetch or write it again")
-    if file.read(4) != _MAGIC:
-        raise DataError(f"{name}: this is not a Parquet file; give its format, or fetch it again")
-    file.seek(0)
-    return parquet.ParquetFile(file, page_checksum_verification=True, pre_buffer=False)
-
-
-def _check_type(field: Any, place: str, pa: ModuleType) -> None:
-    """Refuse the columns whose values are neither numbers, truth values nor texts."""
-    kind = field.type
-    if isinstance(kind, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}):
-        raise DataTypeError(f"{place}: the extension type {shown(str(kind))} is not supported; store the plain values")
-    inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-    if not any(test(inner) for test in _tests(pa)):
-        time = pa.types.is_temporal(inner)
-        hint = "store it as a number, such as the seconds since a date" if time else "store it as numbers, truth values or texts"
-        raise DataTypeError(f"{place}: the type {shown(str(kind))} is not supported; {hint}")
-
-
-def _tests(pa: ModuleType) -> tuple[Any, ...]:
-    types = pa.types
-    return types.is_integer, types.is_floating, types.is_boolean, types.is_string, types.is_large_string, types.is_null
-
-
-def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) -> Column:
-    field = source.schema_arrow.field(at)
-    kind = _kind(field)
-    with _damage(place, pa):
-        data = source.reader.read_column(at)
-        if len(data) != source.metadata.num_rows:
-            raise ValueError(f"{len(data)} rows, expected {source.metadata.num_rows}")
-        data.validate(full=True)
-        if pa.types.is_dictionary(data.type):
-            return _coded(field.name, data.unify_dictionaries(), "nominal", True, place, limits)
-        if pa.types.is_string(data.type) or pa.types.is_large_string(data.type):
-            return _coded(field.name, data.dictionary_encode().unify_dictionaries(), "nominal", False, place, limits)
-        if told := (field.metadata or {}).get(_STATES):
-            return _coded(
-                field.name, data.dictionary_encode().unify_dictionaries(), "nominal", True, place, limits, _levels(told)
-            )
-        if pa.types.is_null(data.type):
-            return Column(field.name, np.full(len(data), math.nan), kind=kind)
-        if data.null_count and not pa.types.is_floating(data.type) and not _fits(data):
-            return _coded(field.name, data.dictionary_encode().unify_dictionaries(), kind, False, place, limits)
-        return Column(field.name, _numbers(data, pa), kind=kind)
-
-
-def _kind(field: Any) -> Kind | None:
-    told = (field.metadata or {}).get(_KIND)
-    return "nominal" if told == b"nominal" else "numeric" if told == b"numeric" else None
-
-
-def _levels(told: bytes) -> list[State]:
-    """The declared states that are not texts, as `write_parquet` notes them."""
-    levels = json.loads(told)
-    if not isinstance(levels, list) or {type(level) for level in levels} not in ({int}, {float}, {bool}):
-        raise ValueError("the declared values are not a list of numbers")
-    if len(set(levels)) < len(levels) or not all(map(math.isfinite, levels)):
-        raise ValueError("the declared values repeat or are not finite")
-    return levels
-
-
-def _fits(data: Any) -> bool:
-    """Whether integers with missing values survive as floating point numbers."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    if not pa.types.is_integer(data.type):
-        return False
-    ends = pc.min_max(data).as_py()
-    return ends["max"] is None or (ends["max"] <= _WIDEST and ends["min"] >= -_WIDEST)
-
-
-def _numbers(data: Any, pa: ModuleType) -> NDArray[Any]:
-    """The numbers or truth values, NaN where null."""
-    if pa.types.is_floating(data.type):
-        return data.cast(pa.float64()).to_numpy()  # type: ignore[no-any-return]
-    if data.null_count:
-        return data.cast(pa.float64(), safe=False).to_numpy()  # type: ignore[no-any-return]
-    values = data.to_numpy()
-    narrow = values.dtype.kind in "iu" and values.dtype != np.uint64
-    return values.astype(np.int64) if narrow else values  # type: ignore[no-any-return]
-
-
-def _coded(
-    name: str, data: Any, kind: Kind | None, declared: bool, place: str, limits: Limits, told: Sequence[State] = ()
-) -> Column:
-    """Codes by value, so that equal values in several dictionaries are one state; a null or NaN is missing, not a state."""
-    levels: list[Any] = data.chunk(0).dictionary.to_pylist() if data.num_chunks else []
-    if len(levels) > limits.states:
-        raise over(place, "states", limits.states, f"more than {limits.states} distinct values")
-    states = {state: code for code, state in enumerate(told)}
-    codes = [-1 if level is None or level != level else states.setdefault(level, len(states)) for level in levels]
-    if told and len(states) > len(told):
-        raise ValueError("a value that is not among the declared ones")
-    table = np.array([*codes, -1], dtype=np.int32)  # the last one is for null
-    parts = [chunk.indices.cast("int64").fill_null(len(codes)).to_numpy(zero_copy_only=False) for chunk in data.chunks]
-    return Column(name, table[np.concatenate(parts)] if parts else table[:0], tuple(states), kind, declared)
+def _check_told(data: Any, field: Any, place: str) -> None:
+    """Refuse values beyond the declaration, which is written with the first table."""
+    told = (field.metadata or {}).get(STATES)
+    if told is None:
+        return
+    values = set(data.drop_null().unique().to_pylist()) - set(json.loads(told))
+    if values:
+        raise DataError(f"{place}: value {shown(min(values))} is not among those that the first table declares; declare it there")
 
 
 def _array(column: Column, place: str, pa: ModuleType) -> Any:
@@ -234,9 +214,9 @@ def _array(column: Column, place: str, pa: ModuleType) -> Any:
 
 
 def _field(column: Column, array: Any, place: str, pa: ModuleType) -> Any:
-    metadata: dict[bytes, str] = {_KIND: column.kind} if column.kind else {}
+    metadata: dict[bytes, str] = {KIND: column.kind} if column.kind else {}
     if column.declared and pa.types.is_dictionary(array.type) and not pa.types.is_string(array.type.value_type):
-        metadata[_STATES] = json.dumps(column.states)  # the format keeps dictionaries of texts only
+        metadata[STATES] = json.dumps(column.states)  # the format keeps dictionaries of texts only
     field = pa.field(column.name, array.type, metadata=metadata)
-    _check_type(field, place, pa)
+    check_type(field, place, pa)
     return field

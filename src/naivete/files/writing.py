@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from naivete.files.tokens import quoted
 from naivete.table import Column, Table
 from naivete.variables import Name, State, check_unique
 
-__all__ = ["write_arff", "write_csv"]
+__all__ = ["write_arff", "write_csv", "write_csv_rows"]
 
 _ROWS: Final = 8192
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -87,36 +87,83 @@ def write_csv(
     as_text : whether names and nominal values that are not texts are written as if they were.
     overwrite : whether an existing file may be replaced.
     """
+    write_csv_rows(
+        [table],
+        path,
+        delimiter=delimiter,
+        missing=missing,
+        spreadsheet_safe=spreadsheet_safe,
+        as_text=as_text,
+        overwrite=overwrite,
+    )
+
+
+def write_csv_rows(
+    tables: Iterable[Table],
+    path: PathLike,
+    *,
+    delimiter: str | None = None,
+    missing: str = "",
+    spreadsheet_safe: bool = False,
+    as_text: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """Write tables of the same columns one below the other; at any time only one of them is in memory.
+
+    Parameters
+    ----------
+    tables : at least one table; their nominal columns may have different states.
+    path, delimiter, missing, spreadsheet_safe, as_text, overwrite : as in `write_csv`.
+    """
     file = title(path)
-    if table.weight is not None:
-        raise DataError(f"{file}: a delimited file cannot hold the weights of the rows; write ARFF")
     mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else ",")
     safe = _safe if spreadsheet_safe else _same
-    alone = len(table.columns) == 1
+    rows = _DelimitedRows(file, mark, _text(missing, f"{file}: missing"), safe, as_text)
+    atomic_write(Path(path), _encoded(rows.written(tables), file), overwrite=overwrite)
 
-    def cell(text: str) -> str:
-        text = safe(text)
-        special = any(char in text for char in (mark, '"', "\n", "\r")) or (alone and not text)
+
+class _DelimitedRows:
+    """The text of a delimited file, some rows at a time."""
+
+    def __init__(self, file: str, mark: str, missing: str, safe: Callable[[str], str], as_text: bool) -> None:
+        self.file, self.mark, self.missing, self.safe, self.as_text = file, mark, missing, safe, as_text
+        self.names: list[str] | None = None
+
+    def written(self, tables: Iterable[Table]) -> Iterator[str]:
+        """The header and the rows."""
+        for table in tables:
+            yield from self._begun(table)
+            states = [_words(column, self.file, self.as_text, self._value) for column in table.columns]
+            gone = self._cell(self.missing)
+            for start in range(0, len(table), _ROWS):
+                columns = [_cells(c, known, start, gone, repr) for c, known in zip(table.columns, states, strict=True)]
+                yield "".join(f"{self.mark.join(row)}\n" for row in zip(*columns, strict=True))
+        if self.names is None:
+            raise DataError(f"{self.file}: there is no table to write, so the columns are not known; write at least one")
+
+    def _begun(self, table: Table) -> Iterator[str]:
+        """The header, before the rows of the first table; refuse a table that cannot follow."""
+        if table.weight is not None:
+            raise DataError(f"{self.file}: a delimited file cannot hold the weights of the rows; write ARFF")
+        if not table.columns:
+            raise DataError(f"{self.file}: a delimited file needs at least one column; add one")
+        names = _names(table, self.file, self.as_text)
+        if self.names is None:
+            self.names = names
+            yield f"{self.mark.join(map(self._cell, names))}\n"
+        elif names != self.names:
+            raise DataError(f"{self.file}: a later table has the columns {shown(names)}, the first {shown(self.names)}")
+
+    def _cell(self, text: str) -> str:
+        text = self.safe(text)
+        alone = self.names is not None and len(self.names) == 1
+        special = any(char in text for char in (self.mark, '"', "\n", "\r")) or (alone and not text)
         return f'"{text.replace(chr(34), chr(34) * 2)}"' if special or text.startswith("\ufeff") else text
 
-    def value(text: str) -> str:
-        if text == missing:
-            raise DataError(f"{file}: the value {shown(text)} is also what stands for missing; pass another missing=")
-        return cell(text)
-
-    header = mark.join(map(cell, _names(table, file, as_text)))
-    states = [_words(column, file, as_text, value) for column in table.columns]
-    gone = cell(_text(missing, f"{file}: missing"))
-
-    def pieces() -> Iterator[str]:
-        yield f"{header}\n"
-        for start in range(0, len(table), _ROWS):
-            columns = [_cells(c, known, start, gone, repr) for c, known in zip(table.columns, states, strict=True)]
-            yield "".join(f"{mark.join(row)}\n" for row in zip(*columns, strict=True))
-
-    if not table.columns:
-        raise DataError(f"{file}: a delimited file needs at least one column; add one")
-    atomic_write(Path(path), _encoded(pieces(), file), overwrite=overwrite)
+    def _value(self, text: str) -> str:
+        if text == self.missing:
+            raise DataError(f"{self.file}: the value {shown(text)} is also what stands for missing; pass another missing=")
+        return self._cell(text)
 
 
 def _stem(path: PathLike) -> str:

@@ -1,7 +1,8 @@
-"""A table divided into features, class and weights: what every experiment starts from."""
+"""A table divided into features, class and weights: what learning from files and every experiment start from."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,7 +13,7 @@ from naivete.errors import DataError, ParameterError, nearest, shown
 from naivete.table import Column, Table
 from naivete.variables import Name, State
 
-__all__ = ["Labelled", "labelled"]
+__all__ = ["Division", "Labelled", "labelled", "no_column"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +33,7 @@ class Labelled:
     features: Table
     target: Name
     classes: NDArray[Any]
-    labels: NDArray[np.int64]
+    labels: NDArray[Any]
     weight: NDArray[np.float64] | None = None
     dropped: int = 0
 
@@ -42,7 +43,7 @@ class Labelled:
     @property
     def y(self) -> NDArray[Any]:
         """The label of every row."""
-        return self.classes[self.labels]
+        return np.asarray(self.classes[self.labels])
 
     @property
     def column(self) -> Column:
@@ -54,38 +55,85 @@ class Labelled:
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, features=self.features.take(rows), labels=self.labels[rows], weight=weight)
 
+    def settled(self) -> Labelled:
+        """With the classes that occur only."""
+        there, labels = np.unique(self.labels, return_inverse=True)
+        return self if len(there) == len(self.classes) else replace(self, classes=self.classes[there], labels=labels)
+
+
+@dataclass(frozen=True)
+class Division:
+    """Which columns of a table are the class and the weight, and which are left out.
+
+    Parameters
+    ----------
+    target : the column with the class; its values are labels, so numbers that are not whole are refused.
+    weight : a column with the weight of every row, which is then no feature; by default the weights of the table, if it has any.
+    ignore : columns that are no features.
+    drop_unlabelled : leave out the rows without a label instead of refusing them.
+    """
+
+    target: Name
+    weight: Name = None
+    ignore: tuple[Name, ...] = ()
+    drop_unlabelled: bool = False
+
+    def of(self, table: Table) -> Labelled:
+        """The table divided; perhaps no row is left."""
+        column = _named(table, self.target)
+        if self.weight is not None:
+            if self.weight == self.target:
+                raise ParameterError(f"the column {shown(self.target)} cannot be both the class and the weight")
+            table = _weighted(table, _named(table, self.weight))
+        codes, classes = _labels(column, table)
+        unlabelled = np.flatnonzero(codes < 0)
+        if len(unlabelled) and not self.drop_unlabelled:
+            raise DataError(
+                f"{table.place(int(unlabelled[0]))}: column {shown(self.target)}: no label, as in {len(unlabelled)} rows of "
+                f"{len(table)}; fill them in, or leave those rows out with drop_unlabelled=True "
+                "(--drop-unlabelled on the command line)"
+            )
+        features = table.without(self.target)
+        for name in self.ignore:
+            features = features.without(_named(features, name).name)
+        if len(unlabelled):
+            rows = np.flatnonzero(codes >= 0)
+            features, codes = features.take(rows), codes[rows]
+        if not features.columns:
+            raise DataError(
+                f"{table.source}: there are no columns beside the class {shown(self.target)}; at least one feature is needed"
+            )
+        return Labelled(features, column.name, classes, codes, features.weight, len(unlabelled))
+
+    def weighing(self, table: Table) -> Labelled:
+        """The table divided, without the rows of weight zero: those that are learned from."""
+        cases = self.of(table)
+        if cases.weight is None:
+            return cases
+        _check_weights(cases.features, cases.weight)
+        kept = np.flatnonzero(cases.weight > 0)
+        return cases if len(kept) == len(cases) else cases.take(kept).settled()
+
 
 def labelled(table: Table, target: Name, *, weight: Name = None, drop_unlabelled: bool = False) -> Labelled:
-    """The table divided into features, class and weights.
+    """The table divided into features, class and weights; refused where no row is left.
 
     Parameters
     ----------
     table : the table.
-    target : the column with the class; its values are labels, so numbers that are not whole are refused.
-    weight : a column with the weight of every row, which is then no feature; by default the weights of the table, if it has any.
-    drop_unlabelled : leave out the rows without a label instead of refusing them.
+    target, weight, drop_unlabelled : as for `Division`.
     """
-    column = _named(table, target)
-    if weight is not None:
-        if weight == target:
-            raise ParameterError(f"the column {shown(target)} cannot be both the class and the weight")
-        table = _weighted(table, _named(table, weight))
-    codes, classes = _labels(column, table)
-    unlabelled = np.flatnonzero(codes < 0)
-    if len(unlabelled) and not drop_unlabelled:
-        raise DataError(
-            f"{table.place(int(unlabelled[0]))}: column {shown(target)}: no label, as in {len(unlabelled)} rows of {len(table)}; "
-            "fill them in, or leave those rows out with drop_unlabelled=True (--drop-unlabelled on the command line)"
-        )
-    features = table.without(target)
-    if len(unlabelled):
-        rows = np.flatnonzero(codes >= 0)
-        features, codes = features.take(rows), codes[rows]
-    if not len(codes):
+    cases = Division(target, weight, (), drop_unlabelled).of(table)
+    if not len(cases):
         raise DataError(f"{table.source}: there are no rows with a label to learn from; 0 of {len(table)} have one")
-    if not features.columns:
-        raise DataError(f"{table.source}: there are no columns beside the class {shown(target)}; at least one feature is needed")
-    return Labelled(features, column.name, classes, codes, features.weight, len(unlabelled))
+    return cases
+
+
+def _check_weights(table: Table, weight: NDArray[np.float64]) -> None:
+    wrong = np.flatnonzero(~np.isfinite(weight))
+    if len(wrong):
+        row = int(wrong[0])
+        raise DataError(f"{table.place(row)}: the weight {weight[row]} is not finite; weights are finite and at least 0")
 
 
 def _named(table: Table, name: Name) -> Column:
@@ -93,11 +141,16 @@ def _named(table: Table, name: Name) -> Column:
     try:
         return table[name]
     except ParameterError:
-        close = nearest(name, table.names)
-        hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
-        more = f" and {len(table.names) - 30} more" if len(table.names) > 30 else ""
-        listed = ", ".join(map(str, table.names[:30])) + more
-        raise ParameterError(f"{table.source}: there is no column {shown(name)}; {hint}The columns are: {listed}") from None
+        raise no_column(name, table.names, table.source) from None
+
+
+def no_column(name: Name, names: Sequence[Name], source: str) -> ParameterError:
+    """The refusal of a column that is not there, with those that are."""
+    close = nearest(name, names)
+    hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
+    more = f" and {len(names) - 30} more" if len(names) > 30 else ""
+    listed = ", ".join(map(str, names[:30])) + more
+    return ParameterError(f"{source}: there is no column {shown(name)}; {hint}The columns are: {listed}")
 
 
 def _weighted(table: Table, column: Column) -> Table:

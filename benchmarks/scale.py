@@ -1,0 +1,159 @@
+"""`python -m benchmarks.scale [--rows 10,100]`: learning from Parquet files larger than the memory it may take.
+
+Generates data sets of so many million rows by 20 columns of four states and two classes, drawn from a 2-dependence model, and
+learns KDB(k=2) from each in a fresh process with a memory budget: rows per second, the share of decoding, the highest resident
+memory, the number of passes. What the cost model of docs/scale.md says is printed beside.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+COLUMNS, STATES, CLASSES = 20, 4, 2
+GROUP = 1 << 20
+FILE_GROUPS = 10
+SEED = 20261115
+
+
+def drawn(rows: int, rng: np.random.Generator, tables: list[np.ndarray]) -> dict[str, np.ndarray]:
+    """Some rows: the class, then each column given the class and the two columns before it."""
+    y = (rng.random(rows) < 0.4).astype(np.uint8)
+    made: list[np.ndarray] = []
+    for x, cumulated in enumerate(tables):
+        a, b = (made[x - 1], made[x - 2]) if x > 1 else (y, y)
+        draw = rng.integers(0, 1 << 16, rows, dtype=np.uint16)
+        at = (a * np.uint8(STATES) + b) * np.uint8(CLASSES) + y
+        made.append((draw[:, None] >= cumulated[at]).sum(axis=1, dtype=np.uint8))
+    return {**{f"x{i}": column for i, column in enumerate(made)}, "y": y}
+
+
+def make(folder: Path, millions: int) -> None:
+    """The data set as files of ten row groups; nothing is done where it is there already."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    done = folder / "done.json"
+    if done.exists():
+        return
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(SEED)
+    shares = rng.dirichlet(np.full(STATES, 0.6), (COLUMNS, STATES * STATES * CLASSES))
+    tables = list((np.cumsum(shares, axis=2)[:, :, :-1] * (1 << 16)).astype(np.uint16))
+    left, began = millions * 10**6, time.perf_counter()
+    for number in range(-(-left // (GROUP * FILE_GROUPS))):
+        path = folder / f"part-{number:03}.parquet"
+        with pq.ParquetWriter(path, pa.schema([(f"x{i}", pa.uint8()) for i in range(COLUMNS)] + [("y", pa.uint8())])) as writer:
+            for _ in range(FILE_GROUPS):
+                rows = min(GROUP, left)
+                if rows:
+                    writer.write_table(pa.table(drawn(rows, rng, tables)), row_group_size=GROUP)
+                left -= rows
+    done.write_text(json.dumps({"rows": millions * 10**6, "seconds": time.perf_counter() - began}))
+
+
+def decode(folder: Path) -> dict[str, Any]:
+    """Only decode the files, as pyarrow does it."""
+    import pyarrow.parquet as pq
+
+    began, rows = time.perf_counter(), 0
+    for path in sorted(folder.glob("*.parquet")):
+        for batch in pq.ParquetFile(path).iter_batches(batch_size=1 << 17):
+            rows += batch.num_rows
+    return {"rows": rows, "seconds": time.perf_counter() - began}
+
+
+def stream(folder: Path) -> dict[str, Any]:
+    """Only read the files as tables, as learning does it."""
+    from naivete.files import pieces
+
+    began, rows = time.perf_counter(), 0
+    for piece in pieces(folder).pieces:
+        for table in piece.tables(rows=1 << 17):
+            rows += len(table)
+    return {"rows": rows, "seconds": time.perf_counter() - began}
+
+
+def learn(folder: Path, memory: int) -> dict[str, Any]:
+    """Learn KDB(k=2) within the memory."""
+    from naivete import KDB
+    from naivete.saving import model_hash
+
+    marks: dict[int, float] = {}
+    began = time.perf_counter()
+
+    def progress(number: int, done: int, total: int | None) -> None:  # noqa: ARG001
+        marks[number] = time.perf_counter() - began
+
+    model = KDB(k=2).fit_cases(folder, "y", memory=memory, progress=progress)
+    seconds = time.perf_counter() - began
+    ends = [marks[number] for number in sorted(marks)]
+    passes = [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
+    return {"seconds": seconds, "passes": model.passes_, "each": passes, "hash": model_hash(model), "peak": _peak()}
+
+
+def _peak() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("VmHWM"))) * 1024
+
+
+JOBS = {"decode": decode, "stream": stream}
+
+
+def measured(job: str, folder: Path, memory: int) -> dict[str, Any]:
+    """The figures of a job in a process of its own."""
+    words = [sys.executable, "-m", "benchmarks.scale", "--job", job, "--folder", str(folder), "--memory", str(memory)]
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
+    figures: dict[str, Any] = json.loads(done.stdout)
+    return figures
+
+
+def told(millions: int, figures: dict[str, dict[str, Any]], memory: int) -> str:
+    """The figures of one data set as text."""
+    rows = millions * 10**6
+    fit, bare = figures["learn"], figures["decode"]["seconds"]
+    each = ", ".join(f"{seconds:.1f}" for seconds in fit["each"])
+    return "\n".join(
+        [
+            f"{millions:,} million rows x {COLUMNS} columns, budget {memory / 1e6:,.0f} MB",
+            f"  decoding alone    {bare:8.1f} s a pass  {rows / bare / 1e6:8.1f} million rows/s",
+            f"  as tables         {figures['stream']['seconds']:8.1f} s a pass",
+            f"  KDB(k=2)          {fit['seconds']:8.1f} s         {rows / fit['seconds'] / 1e6:8.1f} million rows/s,"
+            f" {fit['passes']} passes of {each} s",
+            f"  decoding's share  {fit['passes'] * bare / fit['seconds']:8.0%} of the time",
+            f"  highest memory    {fit['peak'] / 1e6:8.0f} MB ({fit['peak'] / memory:.0%} of the budget)",
+            f"  model             {fit['hash'][:16]}",
+        ]
+    )
+
+
+def main() -> None:
+    """Run what was asked for."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__.splitlines()[0])
+    made.add_argument("--rows", default="10,100", help="millions of rows of each data set (10,100)")
+    made.add_argument("--memory", type=int, default=500_000_000, help="bytes that learning may take (500 million)")
+    made.add_argument("--data", type=Path, help="where the data sets are made; by default $NAIVETE_BENCH, else bench-data")
+    made.add_argument("--job", choices=(*JOBS, "learn"), help=argparse.SUPPRESS)
+    made.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    asked = made.parse_args()
+    if asked.job:
+        figures = learn(asked.folder, asked.memory) if asked.job == "learn" else JOBS[asked.job](asked.folder)
+        print(json.dumps(figures))
+        return
+    data = asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
+    for millions in map(int, asked.rows.split(",")):
+        folder = data / f"scale-{millions}M"
+        make(folder, millions)
+        print(told(millions, {job: measured(job, folder, asked.memory) for job in (*JOBS, "learn")}, asked.memory), flush=True)
+
+
+if __name__ == "__main__":
+    main()

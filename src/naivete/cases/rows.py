@@ -1,0 +1,126 @@
+"""Rows of values, wherever they are, and the cases they become under a schema."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.cases.base import Block
+from naivete.encoding import Encoder, encode
+from naivete.errors import DataError, nearest, shown
+from naivete.labelled import Labelled
+from naivete.tallies import Tallies, narrowest
+from naivete.variables import CLASS, Variables
+
+__all__ = ["EncodedCases", "KeptRows", "Rows", "tallied_rows"]
+
+T = TypeVar("T")
+
+
+class Rows(Protocol):
+    """Labelled rows of values that can be gone through part by part, as often as asked. A back end is this and nothing else."""
+
+    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+        """The function's value for every part, in the order of the rows."""
+
+    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+        """The function's values for all parts, merged; `merge` must be associative and commutative."""
+
+
+@dataclass(frozen=True, eq=False)
+class KeptRows:
+    """Rows kept in memory as the batches they came in; None where only their sums were kept."""
+
+    batches: tuple[Labelled, ...] | None
+
+    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+        """The function's value for every batch."""
+        if self.batches is None:
+            raise DataError(
+                "a column has so many distinct numbers that its cut points need the rows, of which only sums were kept; cut it "
+                "by mdl or EqualFrequency, or learn from all rows by fit"
+            )
+        return map(function, self.batches)
+
+    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+        """The function's values for all batches, merged."""
+        return reduce(merge, self.map(function))
+
+
+@dataclass(frozen=True, eq=False)
+class EncodedCases:
+    """Rows of any back end as cases: every part is encoded by the schema when its turn comes.
+
+    Parameters
+    ----------
+    rows : the rows.
+    variables : the schema, the class last.
+    gaps : which features have missing values.
+    unseen : what a value that the schema does not have gets, as for `Encoder`.
+    """
+
+    rows: Rows
+    variables: Variables
+    gaps: NDArray[np.bool_]
+    unseen: str = "marginalise"
+
+    def map(self, function: Callable[[Block], T]) -> Iterable[T]:
+        """The function's value for every block, in the order of the rows."""
+        return self.rows.map(_Encoded(function, self.variables, self.unseen))
+
+    def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
+        """The function's values for all blocks, merged."""
+        return self.rows.fold(_Encoded(function, self.variables, self.unseen), merge)
+
+
+@dataclass(frozen=True, eq=False)
+class _Encoded(Generic[T]):
+    """A function of codes as one of values; an object and not a closure, so that it can travel to other machines."""
+
+    function: Callable[[Block], T]
+    variables: Variables
+    unseen: str
+
+    def __call__(self, part: Labelled) -> T:
+        codes = encode(part.features, self.variables[:CLASS], unseen=self.unseen).codes
+        return self.function(Block((*codes, self._labels(part)), part.weight))
+
+    def _labels(self, part: Labelled) -> NDArray[Any]:
+        """The labels by their position among the classes of the schema."""
+        classes = self.variables[CLASS].states
+        position = {label: code for code, label in enumerate(classes)}
+        at = [position.get(label, -1) for label in part.classes.tolist()]
+        if -1 in at:
+            row = int(np.argmax(part.labels == at.index(-1)))
+            label = part.classes.tolist()[at.index(-1)]
+            close = nearest(label, classes)
+            raise DataError(
+                f"{part.features.place(row)}: column {shown(part.target)}: {shown(label)} is not a known class"
+                + (f" (nearest: {', '.join(map(repr, close))})" if close else "")
+                + "; correct it, or learn from all rows without a given schema"
+            )
+        return np.array(at, narrowest(len(classes)))[part.labels] if at else part.labels.astype(narrowest(len(classes)))
+
+
+@dataclass(frozen=True)
+class _Tallied:
+    """The tallies of one part of the rows."""
+
+    encoder: Encoder
+
+    def __call__(self, part: Labelled) -> Tallies:
+        labels = part.labels.astype(narrowest(len(part.classes)))
+        return self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
+
+
+def tallied_rows(rows: Rows, encoder: Encoder) -> Tallies:
+    """The tallies of all rows, in one pass; refused where there are none."""
+    tallies: Tallies | None = rows.fold(_Tallied(encoder), Tallies.merged)
+    if tallies is None or not tallies.rows:
+        raise DataError("the cases have no row with a class and a weight above zero; there is nothing to learn from")
+    return tallies

@@ -1,0 +1,234 @@
+"""Whatever a caller calls cases (files, streams of Arrow, data frames) as a source of tables, and how much to read at a time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from naivete import __version__
+from naivete.cases.files import ROWS, FileRows, Progress, Source
+from naivete.checkpoints import Checkpoint
+from naivete.errors import FileError, ParameterError, ResourceError, shown
+from naivete.files import Files, arrow_tables, pieces
+from naivete.frames import is_frame, table_of
+from naivete.labelled import Division, no_column
+from naivete.table import Table
+
+__all__ = ["Plan", "StreamSource", "checked_division", "opened_rows", "plain_settings", "planned", "resident", "source_of"]
+
+LEAST_ROWS = 1 << 10
+OVERHEAD = 32 << 20
+"""Bytes that reading and counting take beside the rows and the tables."""
+
+
+@dataclass(frozen=True)
+class StreamSource:
+    """Rows that an object hands out as tables every time it is asked: one piece."""
+
+    stream: Any
+
+    @property
+    def pieces(self) -> tuple[StreamSource, ...]:
+        """The whole."""
+        return (self,)
+
+    @property
+    def rows(self) -> int | None:
+        """How many rows there are, where the object says it."""
+        count = len(self.stream) if isinstance(self.stream, Table) else getattr(self.stream, "num_rows", None)
+        return count if isinstance(count, int) else None
+
+    def tables(self, *, rows: int, only: Collection[str] | None = None, skip: int = 0) -> Iterator[Table]:
+        """The rows after the first `skip`, some at a time."""
+        if not isinstance(self.stream, Table):
+            yield from arrow_tables(self.stream, rows=rows, only=only, skip=skip)
+            return
+        for start in range(skip, len(self.stream), rows):
+            yield self.stream.take(slice(start, start + rows))
+
+
+def source_of(cases: Any, **reading: Any) -> Source:
+    """The source of tables that some cases are.
+
+    Parameters
+    ----------
+    cases : a file, a pattern or a folder, or several of them; a data frame; anything that offers a stream of Arrow, or a function
+        that makes such a thing anew for every pass.
+    reading : how to read files, as for `naivete.read`.
+    """
+    if isinstance(cases, Files):
+        return cases
+    if isinstance(cases, (str, os.PathLike)) or (
+        isinstance(cases, Sequence) and cases and all(isinstance(c, (str, os.PathLike)) for c in cases)
+    ):
+        return pieces(cases, **reading)
+    if reading:
+        raise _no_files(cases, reading)
+    if hasattr(cases, "__arrow_c_stream__") and not type(cases).__module__.startswith("pandas"):
+        return StreamSource(cases)
+    if is_frame(cases):
+        return StreamSource(table_of(cases, source="cases"))
+    if callable(cases):
+        return StreamSource(cases)
+    raise ParameterError(
+        f"cases={shown(cases)}: pass the name of a file, a pattern or a folder, a list of them, a data frame, or something that "
+        "offers a stream of Arrow"
+    )
+
+
+def checked_division(division: Division, source: Source) -> Division:
+    """The division, refused where a file has no such columns."""
+    names = getattr(source, "names", None)
+    if names is not None:
+        for name in (division.target, division.weight, *division.ignore):
+            if name is not None and name not in names:
+                raise no_column(name, names, getattr(source, "files", [source])[0].title)
+    return division
+
+
+@contextmanager
+def opened_rows(
+    cases: Any,
+    division: Division,
+    *,
+    memory: int | None,
+    budget: int,
+    progress: Progress | None,
+    cluster: Any,
+    settings: Mapping[str, Any],
+    saving: Mapping[str, Any],
+    reading: Mapping[str, Any],
+) -> Iterator[tuple[Any, int]]:
+    """The rows of some cases, with their checkpoints and their cluster, as long as the context lasts; and the bytes for tables.
+
+    Parameters
+    ----------
+    cases, reading : as for `source_of`; or a Dask DataFrame; or a back end of one's own, whose `divided` takes the division.
+    division : which columns are the class and the weight.
+    memory, budget : as for `planned`.
+    progress : told how far a pass has come.
+    cluster : where to count, if not here: as for `naivete.cases.dask.connected`.
+    settings : what else the result depends on, which a resumed run has to have in common.
+    saving : the folder of the checkpoints, whether to begin anew, and how often they are written.
+    """
+    framed = is_dask_frame(cases)
+    if not framed and hasattr(cases, "divided"):
+        _refuse_given(cases, cluster, saving["folder"], reading)
+        yield cases.divided(division), planned(memory, None, budget).budget
+        return
+    if framed and reading:
+        raise _no_files(cases, reading)
+    source = _dask().FrameSource(cases) if framed else source_of(cases, **reading)
+    checked_division(division, source)
+    names = getattr(source, "names", None)
+    plan = planned(memory, None if names is None else len(names), budget)
+    with ExitStack() as stack:
+        saved = None
+        if saving["folder"] is not None:
+            if not isinstance(source, Files):
+                raise ParameterError(
+                    f"checkpoint={shown(saving['folder'])}: only work on files can be taken up again; write a file"
+                )
+            print_ = {"version": __version__, "files": source.fingerprint(), "division": repr(division), "reading": repr(reading)}
+            saved = stack.enter_context(
+                Checkpoint(saving["folder"], {**print_, **settings}, every=saving["every"], restart=saving["restart"])
+            )
+        if cluster is None and not framed:
+            yield FileRows(source, division, plan.rows, saved, progress), plan.budget
+            return
+        if isinstance(source, StreamSource):
+            raise ParameterError(
+                f"cluster={shown(cluster)}: workers read files and the partitions of a Dask DataFrame, not {shown(cases)}; write a "
+                "file, or leave out `cluster`"
+            )
+        client = stack.enter_context(_dask().connected(cluster))
+        yield _dask().DaskRows(source, division, client, plan.rows, saved, progress), plan.budget
+
+
+def is_dask_frame(cases: object) -> bool:
+    """Whether this is a Dask DataFrame, which is found out without importing Dask."""
+    return type(cases).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(cases, "partitions")
+
+
+def _dask() -> Any:
+    """The back end for Dask, imported when it is needed."""
+    try:
+        import naivete.cases.dask
+    except ImportError as error:
+        raise FileError("counting on a cluster needs Dask; install it with: pip install naivete[dask]") from error
+    return naivete.cases.dask
+
+
+def _refuse_given(cases: Any, cluster: Any, folder: Any, reading: Mapping[str, Any]) -> None:
+    """Refuse what a back end of one's own has no use for."""
+    if reading:
+        raise _no_files(cases, reading)
+    for name, value in (("cluster", cluster), ("checkpoint", folder)):
+        if value is not None:
+            raise ParameterError(f"{name}={shown(value)}: {type(cases).__name__} has its own ways; leave it out")
+
+
+def _no_files(cases: Any, reading: Mapping[str, Any]) -> ParameterError:
+    return ParameterError(f"{', '.join(reading)}: these say how to read files, and {shown(cases)} is none")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the memory is divided: the rows that are read at a time, and the bytes that tables may take."""
+
+    rows: int
+    budget: int
+
+
+def planned(memory: int | None, columns: int | None, budget: int) -> Plan:
+    """How much to read at a time, and how much tables may take, so that the process stays within its memory.
+
+    A row costs up to eight bytes a column wherever it is: being decoded, waiting, being encoded and counted.
+
+    Parameters
+    ----------
+    memory : the most bytes the process may take, None where only the tables are bounded.
+    columns : how many columns there are, where that is known.
+    budget : the most bytes tables may take in any case.
+    """
+    if memory is None:
+        return Plan(ROWS, budget)
+    if not isinstance(memory, int) or isinstance(memory, bool) or memory <= 0:
+        raise ParameterError(f"memory={shown(memory)}: a number of bytes, at least 1")
+    free = memory - resident() - OVERHEAD
+    width = 8 * ((columns or 64) + 2)
+    if free < 16 * LEAST_ROWS * width:
+        least = resident() + OVERHEAD + 16 * LEAST_ROWS * width
+        raise ResourceError(
+            f"memory={memory:,} bytes are not enough to read {columns or 64} columns: the program itself takes {resident():,}; allow "
+            f"at least {least:,} (--memory {-(-least // 10**6)}M)"
+        )
+    return Plan(max(LEAST_ROWS, min(ROWS, free // 2 // (4 * width))), min(budget, free // 2))
+
+
+def resident() -> int:
+    """The bytes of memory that this process takes now."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):  # another system: the most it ever took
+        import resource
+
+        most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return most if sys.platform == "darwin" else most * 1024
+
+
+def plain_settings(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Settings as text that is the same in every process, for fingerprints."""
+    return {name: _plain(value) for name, value in sorted(settings.items())}
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
+        return f"{value.__module__}.{value.__qualname__}"
+    inner = value.get_params() if hasattr(value, "get_params") else None
+    return f"{type(value).__name__}({plain_settings(inner)})" if inner is not None else repr(value)

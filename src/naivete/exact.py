@@ -1,0 +1,98 @@
+"""Exact sums: weights as integers, so that a sum does not depend on the order of rows, on chunks, threads or machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["LIMB", "Parts", "added", "combined", "less", "limbs", "nonzero", "settled", "summed"]
+
+LIMB = 32
+Parts = dict[int, NDArray[np.int64]]
+"""Sums of weights as limbs: sum over q of parts[q] * 2**(32 q)."""
+
+
+def limbs(weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.int64] | None]:
+    """Weights as exact integers: weight = sum over q of limb[q] * 2**(32 q), each limb below 2**32.
+
+    Sums of limbs are sums of integers, so they do not depend on the order of the rows, on chunks or on threads.
+
+    >>> {q: v.tolist() for q, v in limbs(np.array([1.0, 2.5])).items()}
+    {0: [1, 2], -1: [0, 2147483648]}
+    """
+    if weight is None:
+        return {0: None}
+    _, exponent = np.frexp(weight[weight > 0])
+    found: dict[int, NDArray[np.int64] | None] = {}
+    top = (int(exponent.max(initial=1)) - 1) // LIMB
+    rest = weight.copy()
+    for q in range(top, -35, -1):  # 2**(32 * -34) lies below the smallest float
+        limb = np.floor(np.ldexp(rest, -LIMB * q))
+        if limb.any() or q == top:
+            found[q] = limb.astype(np.int64)
+            rest -= np.ldexp(limb, LIMB * q)
+        if not rest.any():
+            break
+    return found
+
+
+def combined(parts: Parts) -> NDArray[Any]:
+    """The sums that the limbs stand for: int64 where the weights were whole numbers, else float64.
+
+    The carries are settled first, so that equal sums give equal floats however they were added up.
+    """
+    if set(parts) == {0}:
+        return parts[0]
+    low, high = min(parts), max(parts)
+    total = np.zeros(parts[high].shape)
+    carry = np.zeros(parts[high].shape, np.int64)
+    for q in range(low, high + 1):
+        value = parts[q] + carry if q in parts else carry
+        carry = value >> LIMB
+        total += np.ldexp((value & ((1 << LIMB) - 1)).astype(np.float64), LIMB * q)
+    return total + np.ldexp(carry.astype(np.float64), LIMB * (high + 1))
+
+
+def added(one: Parts, two: Parts) -> Parts:
+    """The sum of two sums."""
+    both = {q: one[q] + two[q] for q in one.keys() & two.keys()}
+    return {**one, **two, **both}
+
+
+def summed(parts: Iterable[Parts]) -> Parts:
+    """The sum of many sums, at least one."""
+    return reduce(added, parts)
+
+
+def settled(parts: Parts) -> Parts:
+    """The same sums with every limb but the highest between 0 and 2**32, so that equal sums have equal limbs.
+
+    >>> {q: v.tolist() for q, v in settled({0: np.array([2**32 + 1]), 1: np.array([1])}).items()}
+    {0: [1], 1: [2]}
+    """
+    low, high = min(parts), max(parts)
+    found: Parts = {}
+    carry = np.zeros(parts[high].shape, np.int64)
+    for q in range(low, high):
+        value = parts[q] + carry if q in parts else carry
+        carry = value >> LIMB
+        found[q] = value - (carry << LIMB)
+    return {**found, high: parts[high] + carry}
+
+
+def less(one: Parts, two: Parts) -> Parts:
+    """The difference of two sums, settled; below zero exactly where the highest limb is.
+
+    >>> {q: v.tolist() for q, v in less({0: np.array([3])}, {0: np.array([2]), -1: np.array([1])}).items()}
+    {-1: [4294967295], 0: [0]}
+    """
+    return settled(added(one, {q: -part for q, part in two.items()}))
+
+
+def nonzero(parts: Parts) -> NDArray[np.bool_]:
+    """Where the sums are not zero; the limbs are all at least zero, or settled."""
+    return np.asarray(np.logical_or.reduce([part != 0 for part in parts.values()]))

@@ -1,0 +1,162 @@
+"""Counting a table: the tallies of its columns, all in one pass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete import _kernels
+from naivete.errors import DataError, shown
+from naivete.exact import Parts, limbs
+from naivete.frames import SparseMatrix
+from naivete.sparse_tallies import tallied_matrix
+from naivete.table import Column, Kind, Table
+from naivete.tallies import CELLS, Tallies, Tally, cells_of, in_cells, narrowest, ordered, state_key
+from naivete.variables import Name, State
+
+__all__ = ["as_numbers", "check_finite", "seen_bytes", "tallied"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Coded:
+    """A column by positions among values of its own; the largest code of its type means missing."""
+
+    values: tuple[State, ...] | NDArray[Any]
+    codes: NDArray[Any]
+    tops: NDArray[Any] | None = None
+    level: int = 0
+
+
+def tallied(
+    table: Table,
+    labels: NDArray[Any],
+    classes: Sequence[State],
+    weight: NDArray[np.float64] | None,
+    kinds: Mapping[Name, Kind],
+) -> Tallies:
+    """The tallies of a table's columns, all counted in one pass.
+
+    Parameters
+    ----------
+    table : the features.
+    labels : the class of every row, as a position among the classes.
+    classes : the labels.
+    weight : the weight of every row, above zero.
+    kinds : the columns that the caller declares nominal or numeric.
+    """
+    if isinstance(table, SparseMatrix):
+        return tallied_matrix(table, labels, classes, weight, kinds)
+    check_finite(table, table.columns)
+    seen = seen_bytes(table.columns)
+    coded = [_coded(table, c, kinds.get(c.name) or c.kind, seen.get(i)) for i, c in enumerate(table.columns)]
+    cards = (*(max(1, len(own.values)) for own in coded), max(1, len(classes)))
+    families = (*((i, -1) for i in range(len(coded))), (-1,))
+    layout = _kernels.Layout(families, cards)
+    codes = (*(own.codes for own in coded), labels)
+    flat = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
+    tables = [{q: layout.table(part, i) for q, part in flat.items()} for i in range(len(families))]
+    totals = {q: part[: len(classes)] for q, part in tables[-1].items()}
+    columns = tuple(
+        _tally(column, own, parts, totals, kinds.get(column.name))
+        for column, own, parts in zip(table.columns, coded, tables, strict=False)
+    )
+    return Tallies(tuple(classes), totals, columns, len(labels))
+
+
+def _tally(column: Column, own: _Coded, parts: Parts, totals: Parts, told: Kind | None) -> Tally:
+    weights = {q: part[: len(own.values), : len(totals[q])] for q, part in parts.items()}
+    missing = {q: totals[q] - part.sum(axis=0) for q, part in weights.items()}
+    kind = told or column.kind
+    declared = column.states if column.declared else None
+    tally = Tally(column.name, own.values, weights, missing, kind, declared, own.tops, own.level, kind == "nominal").trimmed()
+    if tally.numbers:
+        return in_cells(tally, exact=tally.exact) if len(tally.values) > CELLS else tally
+    states = ordered(tally.values)
+    if states == tally.values:
+        return tally
+    position = {state_key(s): i for i, s in enumerate(tally.values)}
+    order = [position[state_key(s)] for s in states]
+    return replace(tally, values=states, weights={q: part[order] for q, part in tally.weights.items()})
+
+
+def _coded(table: Table, column: Column, kind: Kind | None, seen: NDArray[np.bool_] | None) -> _Coded:
+    """The column by positions among its values."""
+    values = column.values
+    if column.states is not None:
+        if kind == "numeric":
+            return _coded_numbers(as_numbers(column, table), exact=False)
+        return _Coded(column.states, values.astype(narrowest(len(column.states)), copy=False))  # -1 becomes the largest code
+    if values.dtype == np.bool_:
+        if kind == "numeric":
+            numbers = np.array([0, 1])
+            return _Coded(numbers, values.view(np.uint8), numbers)
+        return _Coded((False, True), values.view(np.uint8))
+    if seen is not None and not seen[-1]:
+        numbers = _below(256 - int(seen[::-1].argmax()) if len(values) else 0)
+        return _Coded(numbers, values, numbers)
+    return _coded_numbers(values, exact=kind == "nominal")
+
+
+@cache
+def _below(count: int) -> NDArray[np.int64]:
+    """The numbers below a count, the same array for every column that has them."""
+    numbers = np.arange(count)
+    numbers.setflags(write=False)
+    return numbers
+
+
+def _coded_numbers(values: NDArray[Any], *, exact: bool) -> _Coded:
+    if values.dtype.kind in "iu" and len(values):
+        low, high = int(values.min()), int(values.max())
+        if high - low < max(256, min(len(values), CELLS)):
+            wide = values if values.dtype.itemsize == 8 else values.astype(np.int64)  # room for the difference
+            numbers = np.array(range(low, high + 1), values.dtype if values.dtype.itemsize == 8 else np.int64)
+            return _Coded(numbers, (wide - wide.dtype.type(low)).astype(narrowest(len(numbers))), numbers)
+    known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
+    distinct, position = np.unique(values[known], return_inverse=True)
+    if distinct.dtype.kind == "f":
+        distinct = distinct + 0.0  # there is one zero
+    starts, level = cells_of(distinct, 0, None if exact else CELLS)
+    cell = np.zeros(len(distinct), np.int64)
+    cell[starts[1:]] = 1
+    codes = np.full(len(values), np.iinfo(narrowest(len(starts))).max, narrowest(len(starts)))
+    codes[known] = np.cumsum(cell)[position]
+    tops = np.maximum.reduceat(distinct, starts) if len(starts) else distinct
+    return _Coded(distinct[starts], codes, tops, level)
+
+
+def as_numbers(column: Column, table: Table | None = None) -> NDArray[Any]:
+    """The values of a column as numbers or booleans."""
+    if column.states is None:
+        return column.values
+    wrong = next((s for s in column.states if isinstance(s, str)), None)
+    if wrong is not None:
+        row = int(np.argmax(column.values == column.states.index(wrong)))
+        place = f"row {row + 1}" if table is None else table.place(row)
+        raise DataError(
+            f"{place}: column {shown(column.name)}: {shown(wrong)} is not a number, but the column is declared numeric; "
+            "correct it, or declare the column nominal"
+        )
+    return np.append(np.array(column.states, np.float64), np.nan)[column.values]  # type: ignore[no-any-return]
+
+
+def check_finite(table: Table, columns: Sequence[Column]) -> None:
+    """Refuse infinities, whatever the table was made of."""
+    for column in columns:
+        if column.values.dtype.kind == "f" and np.isinf(column.values).any():
+            row = int(np.argmax(np.isinf(column.values)))
+            raise DataError(
+                f"{table.place(row)}: column {shown(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
+                "replace it by a finite value or by a missing one"
+            )
+
+
+def seen_bytes(columns: Sequence[Column]) -> dict[int, NDArray[np.bool_]]:
+    """Which bytes occur in the columns of bytes, all found in one pass.  # column: (256,)"""
+    at = [i for i, c in enumerate(columns) if c.states is None and c.values.dtype == np.uint8]
+    return dict(zip(at, _kernels.seen([columns[i].values for i in at]), strict=True)) if at else {}

@@ -1,0 +1,225 @@
+"""Wide tables, sparse matrices, columns of very many states, and the memory that all of them need."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+import naivete
+from naivete import _kernels
+from naivete.cases import sparse as sparse_cases
+from naivete.cases.sparse import SparseBlock, encoded_cases, encoded_parts, sparse_codes
+from naivete.counts import Counts
+from naivete.encoding import Encoder, encode
+from naivete.errors import DataError, UnseenValueWarning
+from naivete.frames import SparseMatrix, table_of
+from naivete.information import dependence
+from naivete.saving import model_hash
+from naivete.table import Table
+from naivete.variables import Variable
+from tests.oracles import identical, tiers
+
+quick = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
+
+KINDS: dict[str, list[Any]] = {
+    "words": [1],
+    "counts": [1, 2, 3, 7],
+    "signed": [-2, -1, 1, 4],
+    "floats": [0.5, -1.25, 1.0, 2.75, 1e-9],
+    "gaps": [1.0, 2.0, np.nan, -3.0],
+    "truth": [True],
+}
+DTYPES = {"words": [np.uint8, np.int64, np.float32, np.float64], "counts": [np.uint8, np.int32, np.float64], "truth": [np.bool_]}
+
+
+@st.composite
+def matrices(draw: st.DrawFn, rows: int | None = None, columns: int | None = None) -> np.ndarray:
+    """A dense array, mostly zeros."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    m, n = rows or draw(st.integers(2, 30)), columns or draw(st.integers(1, 9))
+    kind = draw(st.sampled_from(sorted(KINDS)))
+    density = rng.choice([0.02, 0.1, 0.4, 1.0], n)
+    cells = np.where(rng.random((m, n)) < density, rng.choice(np.array(KINDS[kind]), (m, n)), 0)
+    return cells.astype(draw(st.sampled_from(DTYPES.get(kind, [np.float64]))))
+
+
+def stored(dense: np.ndarray, way: str) -> Any:
+    """The array as a sparse one: by rows, by columns, with explicit zeros, with cells in two pieces."""
+    if way == "csc":
+        return sparse.csc_matrix(dense)
+    if way == "zeros":
+        rows, columns = np.indices(dense.shape)
+        return sparse.csr_array((dense.ravel(), (rows.ravel(), columns.ravel())), shape=dense.shape)
+    if way == "split" and dense.dtype.kind == "i":
+        rows, columns = np.nonzero(dense)
+        values = dense[rows, columns]
+        own = np.concatenate([values - 5, np.full(len(values), 5)]).astype(dense.dtype)
+        return sparse.coo_array((own, (np.tile(rows, 2), np.tile(columns, 2))), shape=dense.shape).tocsr(copy=True)
+    return sparse.csr_array(dense)
+
+
+def weights_of(rng: np.random.Generator, kind: str | None, rows: int) -> np.ndarray | None:
+    return {None: None, "whole": rng.integers(0, 3, rows).astype(float), "fractional": rng.random(rows) * 3}[kind]
+
+
+def classifiers(encoder: Encoder) -> list[Any]:
+    return [naivete.NaiveBayes(encoder=encoder), naivete.TAN(encoder=encoder), naivete.KDB(k=2, encoder=encoder)]
+
+
+@tiers
+@given(
+    dense=matrices(),
+    way=st.sampled_from(["csr", "csc", "zeros", "split"]),
+    kind=st.sampled_from([None, "whole", "fractional"]),
+    missing=st.sampled_from(["omit", "state"]),
+    unseen=st.sampled_from(["marginalise", "smooth"]),
+    few=st.sampled_from([0, 20]),
+    seed=st.integers(0, 999),
+)
+@quick
+def test_a_sparse_matrix_gives_the_model_and_the_answers_of_its_array(
+    dense: np.ndarray, way: str, kind: str | None, missing: Any, unseen: Any, few: int, seed: int, tier: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.array(["a", "b", "c"], object)[rng.integers(0, 3, len(dense))]
+    y[rng.random(len(y)) < 0.1] = None
+    weight = weights_of(rng, kind, len(dense))
+    y[0] = "b"
+    if weight is not None:
+        weight[0] = 1.0
+    own = stored(dense, way)
+    before = own.copy()
+    later = dense[:, ::-1].copy() if dense.shape[1] % 2 else dense
+    with warnings.catch_warnings(), _kernels.use(tier), pytest.MonkeyPatch.context() as patch:
+        warnings.simplefilter("ignore")
+        patch.setattr(sparse_cases, "PART_BYTES", int(rng.choice([1, 40, 1 << 20])))
+        patch.setattr(sparse_cases, "INCREMENT", float(rng.choice([0, 10, np.inf])))
+        for one in classifiers(Encoder(missing=missing, unseen=unseen, unlabelled="drop", few=few)):
+            expected = model_hash(one.fit(dense, y, sample_weight=weight))
+            answers, joint = one.predict_proba(later), one.predict_joint_log_proba(later)
+            assert model_hash(one.fit(own, y, sample_weight=weight)) == expected
+            assert identical(one.predict_proba(stored(later, way)), answers)
+            assert identical(one.predict_joint_log_proba(stored(later, way)), joint)
+    assert (own != before).nnz == 0 or dense.dtype.kind == "f"
+    assert own.data.dtype == before.data.dtype
+
+
+@given(dense=matrices(), way=st.sampled_from(["csr", "zeros"]), seed=st.integers(0, 99))
+@quick
+def test_codes_of_a_sparse_matrix_are_those_of_its_array(dense: np.ndarray, way: str, seed: int) -> None:
+    labels = np.random.default_rng(seed).integers(0, 2, len(dense)).astype(np.uint8)
+    encoder = Encoder()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tallies = [encoder.tallied(table_of(X), labels, [0, 1], None) for X in (dense, stored(dense, way))]
+        one, two = (encoder.schema(t) for t in tallies)
+    assert one == two
+    assert (tallies[0].gaps == tallies[1].gaps).all()
+    table = table_of(stored(dense, way))
+    assert isinstance(table, SparseMatrix)
+    cells, expected = sparse_codes(table, two, unseen="marginalise"), encode(table_of(dense), one)
+    assert (cells.gaps == expected.gaps).all()
+    whole = cells.dense(0, len(dense))
+    missing = np.iinfo(whole.dtype).max
+    for x, codes in enumerate(expected.codes):
+        wide = np.where(codes == np.iinfo(codes.dtype).max, missing, codes.astype(whole.dtype))
+        assert (whole[:, x] == wide).all()
+        assert (cells.column(x) == wide).all()
+    rows = np.random.default_rng(seed).permutation(len(dense))[: len(dense) // 2]
+    assert (cells.take(rows).dense(0, len(rows)) == whole[rows]).all()
+
+
+def test_a_sparse_matrix_is_a_table_whose_columns_are_made_when_asked_for() -> None:
+    table = table_of(sparse.csr_array(np.array([[0, 2.5], [3, 0], [0, 0]])))
+    assert isinstance(table, SparseMatrix)
+    assert len(table) == 3
+    assert table.shape == (3, 2)
+    assert [c.name for c in table.columns[0:2]] == ["x0", "x1"]
+    assert table["x1"].values.tolist() == [2.5, 0, 0]
+    assert table.take(slice(1, 3)).place(0) == "X, row 2"
+    assert table.take(np.array([1])).columns[-1].values.tolist() == [0]
+    assert table.renamed(["a", "b"]).names == ("a", "b")
+    assert "3 rows x 2 columns" in repr(table)
+    with pytest.raises(DataError, match="duplicate column names"):
+        table.renamed(["a", "a"])
+
+
+def test_columns_are_matched_by_name_and_unseen_values_are_told() -> None:
+    table = table_of(sparse.csr_array(np.array([[0, 2], [1, 0], [5, 0]]))).renamed(["a", "b"])
+    assert isinstance(table, SparseMatrix)
+    variables = [Variable("b", (1, 2)), Variable("a", (0, 1))]
+    with pytest.warns(UnseenValueWarning, match=r"'b': 2, 'a': 1"):
+        cells = sparse_codes(table, variables, unseen="marginalise")
+    assert cells.dense(0, 3).tolist() == [[1, 0], [255, 1], [255, 255]]
+    with pytest.raises(DataError, match="X, row 2: column 'b': value 0 did not occur"):
+        sparse_codes(table, variables, unseen="error")
+    with pytest.raises(DataError, match="columns seen in training are missing: 'c'"):
+        list(encoded_parts(table, [Variable("c", (1, 2))], unseen="error"))
+
+
+@given(dense=matrices(rows=24), seed=st.integers(0, 99), kind=st.sampled_from([None, "whole", "fractional"]))
+@quick
+def test_planes_of_ones_and_bitmaps_give_the_same_dependence(dense: np.ndarray, seed: int, kind: str | None) -> None:
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(0, 2, len(dense)).astype(np.uint8)
+    weight = weights_of(rng, kind, len(dense))
+    if weight is not None:
+        weight += 0.25
+    encoder = Encoder()
+    table = table_of(sparse.csr_array(dense))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        variables = (*encoder.schema(encoder.tallied(table, labels, [0, 1], weight)), Variable("class", (0, 1)))
+    found = []
+    for price, size in ((0, 1 << 20), (np.inf, 1 << 20), (np.inf, 1)):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(sparse_cases, "INCREMENT", price)
+            patch.setattr(sparse_cases, "PART_BYTES", size)
+            found.append(dependence(Counts(encoded_cases(table, variables, labels, weight, "marginalise"))))
+    plain = dependence(
+        Counts(encoded_cases(Table(tuple(table.columns), rows=len(table)), variables, labels, weight, "marginalise"))
+    )
+    assert all(identical(matrix, plain) for matrix in found)
+
+
+def test_the_leave_one_out_choice_is_that_of_the_array() -> None:
+    rng = np.random.default_rng(1)
+    dense = (rng.random((60, 6)) < 0.3).astype(np.uint8)
+    y = dense[:, 0] ^ dense[:, 1]
+    one, two = (naivete.KDB(k="auto", theta="auto").fit(X, y) for X in (dense, sparse.csr_array(dense)))
+    assert model_hash(one) == model_hash(two)
+    assert (one.k_, one.theta_) == (two.k_, two.theta_)
+
+
+def test_batches_of_sparse_rows_give_what_the_whole_gives() -> None:
+    rng = np.random.default_rng(2)
+    dense = (rng.random((80, 7)) < 0.2) * rng.choice([1.0, 2.0, -1.0], (80, 7))
+    y, own = rng.integers(0, 2, 80), sparse.csr_array(dense)
+    for kind in (naivete.NaiveBayes, naivete.TAN):
+        model = kind().partial_fit(own[:30], y[:30]).partial_fit(own[30:], y[30:])
+        assert model_hash(model) == model_hash(kind().fit(dense, y))
+
+
+def test_a_block_of_a_sparse_matrix_is_a_block() -> None:
+    table = table_of(sparse.csr_array(np.array([[0, 2], [1, 0], [0, 0]])))
+    cases = encoded_cases(
+        table,
+        (Variable("x0", (0, 1)), Variable("x1", (0, 2)), Variable("c", (0, 1))),
+        np.array([0, 1, 1], np.uint8),
+        None,
+        "error",
+    )
+    block = cases.fold(lambda own: own, lambda one, _: one)
+    assert isinstance(block, SparseBlock)
+    assert len(block) == 3
+    assert [c.tolist() for c in block.codes] == [[0, 1, 0], [1, 0, 0], [0, 1, 1]]
+    assert [c.tolist() for c in block.codes[1:]] == [[1, 0, 0], [0, 1, 1]]
+    assert [c.tolist() for c in block.take(np.array([2, 0])).codes] == [[0, 0], [0, 1], [1, 0]]
