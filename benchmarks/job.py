@@ -145,8 +145,8 @@ def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
 
 
 def drained(counts: Any) -> None:
-    for _ in counts.pairs():
-        pass
+    for pairs in counts.pairs():
+        assert pairs.tables is not None
 
 
 def steps(own: Contender, X: Array, y: Array) -> tuple[Callable[[], Any], Callable[[Any], Array]]:

@@ -287,7 +287,7 @@ PARTS_OF_FIT = [
     "label_values",
     "weights",
     "classes_of",
-    "encode",
+    "encoded_cases",
     "Counts",
     "relevance",
     "arc_information",

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from naivete.discretization import EqualFrequency, EqualWidth
 from naivete.encoding import Encoder, encode
-from naivete.tallies import narrowest
 from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning
 from naivete.frames import table_of
 from naivete.table import Column, Table
+from naivete.tallies import narrowest
 from naivete.variables import Variable
 from tests.strategies import frames
 

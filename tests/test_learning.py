@@ -94,7 +94,7 @@ def test_f19_columns_are_matched_by_name_and_an_empty_batch_changes_nothing(name
     before = model_hash(model)
     assert taught(model, one.iloc[:0]) is model
     assert model_hash(model) == before
-    with pytest.raises(DataError, match="columns seen in training are missing|no column|missing: 'c'"):
+    with pytest.raises(DataError, match="columns seen in training are missing: 'c'"):
         model.partial_fit(two[["a", "b"]], two["y"])
     with pytest.raises(DataError, match="expecting 3 features"):
         clone(model).partial_fit(one[["a", "b", "c"]].to_numpy(), one["y"]).partial_fit([["0", "u"]], ["no"])
@@ -149,7 +149,10 @@ def test_the_structure_can_be_kept() -> None:
     one[:, 1], two[:, 2] = one[:, 0], two[:, 0]
     model = KDB(k=1).partial_fit(one, y)
     arcs = model.network_.arcs
-    learned, kept = pickle.loads(pickle.dumps(model)), model.partial_fit(np.vstack([two] * 3), np.hstack([y] * 3), structure="keep")
+    learned, kept = (
+        pickle.loads(pickle.dumps(model)),
+        model.partial_fit(np.vstack([two] * 3), np.hstack([y] * 3), structure="keep"),
+    )
     learned.partial_fit(np.vstack([two] * 3), np.hstack([y] * 3))
     assert (kept.network_.arcs, kept.k_) == (arcs, 1)
     assert learned.network_.arcs != arcs
@@ -199,7 +202,11 @@ def test_merging_is_commutative_and_associative(name: str) -> None:
     whole = model_hash(fitted(name, pd.concat([rows(s, 30) for s in range(3)])))
     assert model_hash(made(0).merge(made(1)).merge(made(2))) == whole
     assert model_hash(made(2).merge(made(0).merge(made(1)))) == whole
-    with pytest.raises(ParameterError, match="learn by partial_fit from the start") if name in ("KDB", "TAN", "Lookup") else _nothing():
+    with (
+        pytest.raises(ParameterError, match="learn by partial_fit from the start")
+        if name in ("KDB", "TAN", "Lookup")
+        else _nothing()
+    ):
         fitted(name, rows()).merge(made(1))
 
 
@@ -217,7 +224,7 @@ def test_what_was_never_learned_cannot_be_forgotten(name: str) -> None:
     model = taught(clone(ALL[name]), rows())
     before = model_hash(model)
     strange = rows().iloc[:3].assign(b="never")
-    with pytest.raises(DataError, match="was not learned so often|taken out more often than it was learned"):
+    with pytest.raises(DataError, match=r"was not learned so often|taken out more often than it was learned"):
         model.forget(strange[["a", "b", "c"]], strange["y"])
     with pytest.raises(DataError, match="not among the classes"):
         model.forget(strange[["a", "b", "c"]], ["perhaps"] * 3)
@@ -264,7 +271,8 @@ def test_a_bad_value_names_file_line_column_and_value(folder: Path) -> None:
     (folder / "part-2.csv").write_text("\n".join(text))
     with pytest.raises(DataError, match=r"part-2\.csv:8: column 'c': value 'oops' is not a finite number"):
         KDB().fit_cases(folder, "y", kinds={"c": "numeric"})
-    model = KDB().fit_cases(folder, "y")  # nobody said that c is numeric: it is text, in all files
+    with pytest.warns(NaiveteWarning, match="'oops' is not a finite number, .*; it is taken as text"):
+        model = KDB().fit_cases(folder, "y")  # nobody said that c is numeric: it is text, in all files
     assert "oops" in model.network_.variables[2].states
 
 
@@ -274,8 +282,10 @@ def test_labels_and_weights_are_looked_at_in_every_part(folder: Path) -> None:
     (folder / "part-1.csv").write_text("\n".join(text))
     with pytest.raises(DataError, match=r"part-1\.csv:5: column 'y': no label"):
         NaiveBayes().fit_cases(folder, "y")
-    dropped = NaiveBayes(encoder=Encoder(unlabelled="drop")).fit_cases(folder, "y")
+    with pytest.warns(NaiveteWarning, match="1 rows without a label were left out"):
+        dropped = NaiveBayes(encoder=Encoder(unlabelled="drop")).fit_cases(folder, "y")
     assert dropped.classes_.tolist() == ["no", "yes"]
+    assert dropped.rows_ == 149
     with pytest.raises(ParameterError, match="there is no column 'z'"):
         NaiveBayes().fit_cases(folder, "z")
     with pytest.raises(DataError, match="cannot be the weight: it holds no numbers"):
@@ -372,7 +382,8 @@ def test_an_interrupted_run_goes_on_where_it_was(folder: Path, monkeypatch: pyte
 def test_a_checkpoint_knows_which_columns_turned_out_to_be_text(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("naivete.cases.sources.ROWS", 20)
     (folder / "part-2.csv").write_text("a,b,c,y\n1,u,oops,no\n")
-    expected = model_hash(KDB(k=1).fit_cases(folder, "y"))
+    with pytest.warns(NaiveteWarning, match="taken as text"):
+        expected = model_hash(KDB(k=1).fit_cases(folder, "y"))
     saved, told = folder.parent / "saved", []
 
     def progress(*now: Any) -> None:
@@ -380,7 +391,7 @@ def test_a_checkpoint_knows_which_columns_turned_out_to_be_text(folder: Path, mo
         if len(told) == 14:
             raise Stop
 
-    with pytest.raises(Stop):
+    with pytest.raises(Stop), pytest.warns(NaiveteWarning, match="taken as text"):
         KDB(k=1).fit_cases(folder, "y", checkpoint=saved, every=0, progress=progress)
     assert model_hash(KDB(k=1).fit_cases(folder, "y", checkpoint=saved, every=0)) == expected
 

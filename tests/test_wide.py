@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import warnings
 from typing import Any
 
@@ -13,17 +16,18 @@ from scipy import sparse
 
 import naivete
 from naivete import _kernels
-from naivete.cases import sparse as sparse_cases
+from naivete.cases import stored as stored_cells
 from naivete.cases.sparse import SparseBlock, encoded_cases, encoded_parts, sparse_codes
 from naivete.counts import Counts
 from naivete.encoding import Encoder, encode
-from naivete.errors import DataError, UnseenValueWarning
+from naivete.errors import DataError, ResourceError, UnseenValueWarning
 from naivete.frames import SparseMatrix, table_of
 from naivete.information import dependence
+from naivete.memory import needs, predicted
 from naivete.saving import model_hash
 from naivete.table import Table
-from naivete.variables import Variable
-from tests.oracles import identical, tiers
+from naivete.variables import CLASS, Variable
+from tests.oracles import cases_of, identical, tiers
 
 quick = settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
@@ -84,7 +88,7 @@ def classifiers(encoder: Encoder) -> list[Any]:
     few=st.sampled_from([0, 20]),
     seed=st.integers(0, 999),
 )
-@quick
+@settings(quick, max_examples=20)
 def test_a_sparse_matrix_gives_the_model_and_the_answers_of_its_array(
     dense: np.ndarray, way: str, kind: str | None, missing: Any, unseen: Any, few: int, seed: int, tier: str
 ) -> None:
@@ -100,8 +104,8 @@ def test_a_sparse_matrix_gives_the_model_and_the_answers_of_its_array(
     later = dense[:, ::-1].copy() if dense.shape[1] % 2 else dense
     with warnings.catch_warnings(), _kernels.use(tier), pytest.MonkeyPatch.context() as patch:
         warnings.simplefilter("ignore")
-        patch.setattr(sparse_cases, "PART_BYTES", int(rng.choice([1, 40, 1 << 20])))
-        patch.setattr(sparse_cases, "INCREMENT", float(rng.choice([0, 10, np.inf])))
+        patch.setattr(stored_cells, "PART_BYTES", int(rng.choice([1, 40, 1 << 20])))
+        patch.setattr(stored_cells, "INCREMENT", float(rng.choice([0, 10, np.inf])))
         for one in classifiers(Encoder(missing=missing, unseen=unseen, unlabelled="drop", few=few)):
             expected = model_hash(one.fit(dense, y, sample_weight=weight))
             answers, joint = one.predict_proba(later), one.predict_joint_log_proba(later)
@@ -127,14 +131,14 @@ def test_codes_of_a_sparse_matrix_are_those_of_its_array(dense: np.ndarray, way:
     assert isinstance(table, SparseMatrix)
     cells, expected = sparse_codes(table, two, unseen="marginalise"), encode(table_of(dense), one)
     assert (cells.gaps == expected.gaps).all()
-    whole = cells.dense(0, len(dense))
+    whole = cells.dense(0, len(dense)).T
     missing = np.iinfo(whole.dtype).max
     for x, codes in enumerate(expected.codes):
         wide = np.where(codes == np.iinfo(codes.dtype).max, missing, codes.astype(whole.dtype))
         assert (whole[:, x] == wide).all()
         assert (cells.column(x) == wide).all()
     rows = np.random.default_rng(seed).permutation(len(dense))[: len(dense) // 2]
-    assert (cells.take(rows).dense(0, len(rows)) == whole[rows]).all()
+    assert (whole[rows] == cells.take(rows).dense(0, len(rows)).T).all()
 
 
 def test_a_sparse_matrix_is_a_table_whose_columns_are_made_when_asked_for() -> None:
@@ -158,7 +162,7 @@ def test_columns_are_matched_by_name_and_unseen_values_are_told() -> None:
     variables = [Variable("b", (1, 2)), Variable("a", (0, 1))]
     with pytest.warns(UnseenValueWarning, match=r"'b': 2, 'a': 1"):
         cells = sparse_codes(table, variables, unseen="marginalise")
-    assert cells.dense(0, 3).tolist() == [[1, 0], [255, 1], [255, 255]]
+    assert cells.dense(0, 3).T.tolist() == [[1, 0], [255, 1], [255, 255]]
     with pytest.raises(DataError, match="X, row 2: column 'b': value 0 did not occur"):
         sparse_codes(table, variables, unseen="error")
     with pytest.raises(DataError, match="columns seen in training are missing: 'c'"):
@@ -181,13 +185,29 @@ def test_planes_of_ones_and_bitmaps_give_the_same_dependence(dense: np.ndarray, 
     found = []
     for price, size in ((0, 1 << 20), (np.inf, 1 << 20), (np.inf, 1)):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(sparse_cases, "INCREMENT", price)
-            patch.setattr(sparse_cases, "PART_BYTES", size)
+            patch.setattr(stored_cells, "INCREMENT", price)
+            patch.setattr(stored_cells, "PART_BYTES", size)
             found.append(dependence(Counts(encoded_cases(table, variables, labels, weight, "marginalise"))))
     plain = dependence(
         Counts(encoded_cases(Table(tuple(table.columns), rows=len(table)), variables, labels, weight, "marginalise"))
     )
     assert all(identical(matrix, plain) for matrix in found)
+
+
+@tiers
+@pytest.mark.parametrize("card", [2, 4])
+@pytest.mark.parametrize("share", [0.005, 0.5])
+def test_wide_rows_of_bytes_are_counted_as_their_columns_are(card: int, share: float, tier: str) -> None:
+    rng = np.random.default_rng(3)
+    X = ((rng.random((300, 600)) < share) * rng.integers(1, card, (300, 600))).astype(np.uint8)
+    X[0], X[1] = 0, card - 1
+    y = rng.integers(0, 3, 300)
+    with _kernels.use(tier), pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stored_cells, "PART_BYTES", 600 * 70)
+        for kind in (naivete.TAN, naivete.KDB):
+            assert model_hash(kind().fit(X, y)) == model_hash(kind().fit(np.asfortranarray(X), y))
+            weight = rng.random(300)
+            assert model_hash(kind().fit(X, y, weight)) == model_hash(kind().fit(np.asfortranarray(X), y, weight))
 
 
 def test_the_leave_one_out_choice_is_that_of_the_array() -> None:
@@ -223,3 +243,108 @@ def test_a_block_of_a_sparse_matrix_is_a_block() -> None:
     assert [c.tolist() for c in block.codes] == [[0, 1, 0], [1, 0, 0], [0, 1, 1]]
     assert [c.tolist() for c in block.codes[1:]] == [[1, 0, 0], [0, 1, 1]]
     assert [c.tolist() for c in block.take(np.array([2, 0])).codes] == [[0, 0], [0, 1], [1, 0]]
+
+
+CHILD = """
+import gc, sys
+import numpy as np
+from scipy import sparse
+import naivete
+from naivete.memory import predicted
+
+def status(key):
+    with open("/proc/self/status") as lines:
+        return next(int(line.split()[1]) for line in lines if line.startswith(key)) * 1024
+
+rows, columns, share, k, stored = int(sys.argv[1]), int(sys.argv[2]), float(sys.argv[3]), int(sys.argv[4]), sys.argv[5] == "csr"
+rng = np.random.default_rng(0)
+X = (rng.random((rows, columns), np.float32) < share).astype(np.uint8)
+y = rng.integers(0, 3, rows)
+own = sparse.csr_array(X) if stored else X
+cells = int(own.nnz) if stored else None
+model = naivete.TAN() if k == 1 else naivete.KDB(k=k)
+model.fit(own[:50, :9], y[:50])
+if stored:
+    del X
+gc.collect()
+with open("/proc/self/clear_refs", "w") as peak:
+    peak.write("5")
+before = status("VmRSS")
+model.fit(own, y)
+variables = model.network_.variables
+print(status("VmHWM") - before, predicted(variables, rows, k, gaps=np.zeros(columns, bool), cells=cells))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not os.access("/proc/self/clear_refs", os.W_OK), reason="the peak of a process is read from Linux")
+@pytest.mark.parametrize("k", [1, 2])
+@pytest.mark.parametrize(
+    ("rows", "columns", "share", "way"), [(3000, 1500, 0.5, "array"), (4000, 2500, 0.01, "array"), (4000, 2500, 0.01, "csr")]
+)
+def test_learning_takes_no_more_memory_than_predicted(rows: int, columns: int, share: float, way: str, k: int) -> None:
+    command = [sys.executable, "-c", CHILD, str(rows), str(columns), str(share), str(k), way]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    measured, expected = map(int, done.stdout.split())
+    assert measured <= expected <= 2.5 * measured
+
+
+def binary(columns: int) -> tuple[Variable, ...]:
+    return tuple(Variable(f"x{i}", (0, 1)) for i in range(columns + 1))
+
+
+def test_the_prediction_grows_with_what_it_is_made_of() -> None:
+    few, many = binary(100), binary(1000)
+    gaps = {len(v): np.zeros(len(v) - 1, bool) for v in (few, many)}
+    assert predicted(few, 1000, 0, gaps=gaps[101]) < predicted(few, 1000, 1, gaps=gaps[101])
+    assert needs(many, 1000, 1, gaps=gaps[1001])["informations"] == 8_000_000
+    assert needs(few, 1000, 0, gaps=gaps[101])["informations"] == needs(few, 1000, 0, gaps=gaps[101])["planes"] == 0
+    streamed = predicted(many, 10**7, 1, gaps=gaps[1001], block_rows=10**5)
+    assert streamed < predicted(many, 10**7, 1, gaps=gaps[1001])
+    assert predicted(many, 10**5, 1, gaps=gaps[1001], cells=10**5) < predicted(many, 10**5, 1, gaps=gaps[1001])
+    wide = (*(Variable(f"w{i}", tuple(range(50_000))) for i in range(2)), *few)
+    found = needs(wide, 10**5, 1, gaps=np.zeros(102, bool))
+    assert found["pairs"] > 10**7
+    assert found["tables"] > 2**31
+
+
+def test_too_many_features_for_all_pairs_are_refused_before_the_work() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 2, (30, 300)).astype(np.uint8), rng.integers(0, 2, 30)
+    for own in (X, sparse.csr_array(X)):
+        for model in (naivete.TAN(budget=600_000), naivete.KDB(k=2, budget=600_000)):
+            with pytest.raises(
+                ResourceError, match=r"300 features needs 1,\d+,\d+ bytes: 720,000 for .*budget is 600,000 bytes.*leave out"
+            ):
+                model.fit(own, y)
+        assert naivete.NaiveBayes(budget=600_000).fit(own, y).passes_ == 1
+
+
+def test_columns_of_very_many_states_train_or_are_refused_by_name() -> None:
+    rng = np.random.default_rng(0)
+    rows = 4000
+    X = np.column_stack(
+        [rng.integers(0, 3000, rows), rng.integers(0, 3000, rows), *(rng.integers(0, c, rows) for c in (2, 3, 12))]
+    )
+    y = (X[:, 2] ^ (rng.random(rows) < 0.1)).astype(int)
+    encoder = Encoder(kinds={"x0": "nominal", "x1": "nominal"})
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert naivete.NaiveBayes(encoder=encoder).fit(X, y).predict_proba(X[:5]).shape == (5, 2)
+        model = naivete.TAN(encoder=encoder).fit(X, y)
+        assert np.allclose(model.predict_proba(X[:50]).sum(axis=1), 1)
+        for small in (naivete.TAN(encoder=encoder, budget=1 << 24), naivete.KDB(k=2, encoder=encoder, budget=1 << 24)):
+            with pytest.raises(
+                ResourceError, match=r"'x0' \(\d+ states\), .*bytes\); the budget is 16,777,216 bytes: allow fewer"
+            ):
+                small.fit(X, y)
+
+
+def test_a_pair_whose_configurations_exceed_the_budget_is_refused_before_the_pass() -> None:
+    own = cases_of([2000, 2000, 2], [list(range(2000)), list(range(2000)), [0, 1] * 1000])
+    count = Counts(own, budget=40_000)
+    count.tables([(0, CLASS)])
+    passes = count.passes
+    with pytest.raises(ResourceError, match=r"'x0' .2000 states.*the budget is 40,000 bytes"):
+        dependence(count)
+    assert count.passes == passes

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from naivete.counts import grouped_rows
 from naivete.errors import DataError, shown
 from naivete.exact import LIMB, Parts, less, limbs
+from naivete.frames import SparseMatrix
 from naivete.labelled import Labelled
 from naivete.table import Column, Table
 from naivete.tallies import Tallies, plain_numbers
@@ -57,9 +58,13 @@ class Kept:
 
 def own_copy(batch: Labelled) -> Labelled:
     """The batch without memory that it shares with what the caller passed, and may change."""
-    columns = tuple(replace(column, values=column.values.copy()) for column in batch.features.columns)
     weight = None if batch.weight is None else batch.weight.copy()
-    features = replace(batch.features, columns=columns, weight=weight)
+    if isinstance(batch.features, SparseMatrix):
+        sparse = batch.features
+        features: Table = SparseMatrix.of(sparse.matrix.copy(), sparse.names, sparse.source, sparse.first)
+    else:
+        columns = tuple(replace(column, values=column.values.copy()) for column in batch.features.columns)
+        features = replace(batch.features, columns=columns, weight=weight)
     return replace(batch, features=features, labels=batch.labels.copy(), weight=weight)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from itertools import groupby, repeat
 from typing import Any, TypeVar
 
@@ -16,7 +16,7 @@ from naivete import _kernels
 from naivete.cases.base import Block, Cases
 from naivete.errors import ResourceError, shown
 from naivete.exact import Parts, added, combined, limbs, summed
-from naivete.memory import occurring_bytes, panel_bytes
+from naivete.memory import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
 from naivete.pairs import (
     PANEL_CELLS,
     Group,
@@ -29,6 +29,7 @@ from naivete.pairs import (
     plane_counts,
     plane_margins,
     plane_pairs,
+    streamed,
 )
 from naivete.variables import CLASS, Family, Variables, family
 
@@ -36,8 +37,6 @@ __all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
 
 T = TypeVar("T")
 
-BUDGET = 2 << 30
-DENSE_CELLS = 1 << 21
 DENSE_ROWS = 4
 """The table of a pair is counted in full up to this many cells for each row, and up to `DENSE_CELLS` in any case."""
 
@@ -79,16 +78,18 @@ class Counts:
     ----------
     passes : how often the rows were gone through.
     dependence : what `information.dependence` found, kept because a second look would be a second pass.
+    relevance : what `information.relevance` found.
     """
 
     def __init__(
-        self, cases: Cases, *, budget: int = BUDGET, known: Callable[[Family], Table | None] | None = None, passes: int = 0
+        self, cases: Cases, *, budget: int = BUDGET, known: Callable[[Family], NDArray[Any] | None] | None = None, passes: int = 0
     ) -> None:
         self.cases = cases
         self.budget = budget
         self.passes = passes
         self._cards = tuple(v.card for v in cases.variables)
         self.dependence: NDArray[np.float64] | None = None
+        self.relevance: NDArray[np.float64] | None = None
         self._kept: dict[Family, Table] = {}
         self._known = known
 
@@ -106,7 +107,7 @@ class Counts:
     def rows(self) -> int | None:
         """How many rows there are, where that is known."""
         found = getattr(self.cases, "rows", None)
-        return getattr(self._known, "rows", None) if found is None else found
+        return found if isinstance(found, int) else getattr(self._known, "rows", None)
 
     @property
     def total(self) -> float:
@@ -132,7 +133,8 @@ class Counts:
         """Keep the table of a family that was counted already; whether it was."""
         table = None if self._known is None else self._known(family)
         if table is not None:
-            self.check_budget({family: math.prod(self.cards(family))})
+            if 8 * table.size > self.budget:
+                self.check_budget({family: table.size})
             self._kept[family] = table
         return table is not None
 
@@ -140,10 +142,10 @@ class Counts:
         """The table of every feature with the class, and of the class alone."""
         return self.tables(self.margin_families)  # type: ignore[return-value]
 
-    @property
-    def margin_families(self) -> list[Family]:
+    @cached_property
+    def margin_families(self) -> tuple[Family, ...]:
         """Every feature with the class, and the class alone."""
-        return [*(family(x, CLASS) for x in self.features), (CLASS,)]
+        return *((x, CLASS) for x in self.features), (CLASS,)
 
     def pairs(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
@@ -157,22 +159,41 @@ class Counts:
         margins = [f for f in self.margin_families if f not in planes and f not in self._kept and not self._recalled(f)]
         tabled, sparse = self._wide_pairs(planes)
         shared, upper = self.budget // 4, panels(narrow, self._cards[CLASS])
+        self.check_pairs(upper, sparse)
         wide = _batches(tabled, [8 * math.prod(self.cards(f)) for f in tabled], shared)
-        flat = _batches(upper, [panel_bytes(panel, self._cards[CLASS]) for panel in upper], shared)
+        whole = self._whole_block() if narrow else None
+        flat = [] if whole is not None else _batches(upper, [panel_bytes(p, self._cards[CLASS]) for p in upper], shared)
         scarce = _batches(sparse, [occurring_bytes(self.cards(f), self.rows) for f in sparse], shared)
         for at in range(max(1, len(wide), len(flat), len(scarce))):
             tables, own, few = _nth(wide, at), _nth(flat, at), _nth(scarce, at)
             layout = self._layout([*(margins if at == 0 else []), *tables])
             wanted = {f: self.cards(f) for f in few}
-            count = partial(_pair_counts, grouped=narrow if own or at == 0 else [], wanted=own, layout=layout, sparse=wanted)
+            grouped = narrow if own or (at == 0 and whole is None) else []
+            count = partial(_pair_counts, grouped=grouped, wanted=own, layout=layout, sparse=wanted)
             counted, parts, occurring = self.fold(count, _pairs_merged)
             found = self._unpacked(combined(parts), layout)
             self._kept |= {f: found[f].copy() for f in margins if at == 0}
+            strips = plane_pairs(counted, own) if counted is not None else iter(())
+            if whole is not None and at == 0:
+                counted, strips = streamed(whole, narrow, upper, self._cards[CLASS])
             if counted is not None and at == 0:
                 self._kept |= {family(x, CLASS): table for x, table in plane_margins(counted, narrow).items()}
-            yield from plane_pairs(counted, own) if counted is not None else ()
+            yield from strips
             yield from self._table_pairs(tables, found)
             yield from self._occurring_pairs(occurring)
+
+    def check_pairs(self, upper: Sequence[Panel], sparse: Sequence[Family]) -> None:
+        """Refuse pairs whose informations, or the table of one of which, exceed the budget, before anything is counted."""
+        check_informations(len(self.features), upper, self._cards[CLASS], self.budget)
+        if sparse:
+            sizes = {f: occurring_bytes(self.cards(f), self.rows) // 8 for f in sparse}
+            worst = max(sparse, key=lambda f: sizes[f])
+            self.check_budget({worst: sizes[worst]})
+
+    def _whole_block(self) -> Block | None:
+        """All rows, where they are at hand and without weights: then no counts of planes have to be kept for other rows."""
+        block = getattr(self.cases, "block", None)
+        return block if isinstance(block, Block) and block.weight is None else None
 
     def _table_pairs(self, families: Sequence[Family], tables: dict[Family, NDArray[Any]]) -> Iterator[Pairs]:
         """The tables of these pairs, those of one feature with features of one shape together, a few at a time."""
@@ -181,7 +202,7 @@ class Counts:
             size = self._cards[x] * card * self._cards[CLASS]
             for pairs in _batches(list(own), repeat(size), PANEL_CELLS):
                 stacked = np.stack([tables[f] for f in pairs])[None]
-                yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), stacked, not (gaps[x] or holes))
+                yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), partial(_itself, stacked), not (gaps[x] or holes))
 
     def _occurring_pairs(self, found: Mapping[Family, Occurring]) -> Iterator[OccurringPair]:
         gaps = self.cases.gaps
@@ -244,10 +265,13 @@ class Counts:
         large = {f for f in found if self._mostly_empty(math.prod(self.cards(f)))}
         return [f for f in found if f not in large], [f for f in found if f in large]
 
-
     def _mostly_empty(self, cells: int) -> bool:
         """Whether a full table has so many cells that listing those that occur is cheaper, or the only way."""
         return cells > DENSE_CELLS and (self.rows is None or cells > DENSE_ROWS * self.rows or 8 * cells > self.budget // 4)
+
+
+def _itself(tables: NDArray[Any]) -> NDArray[Any]:
+    return tables
 
 
 def _nth(batches: Sequence[list[T]], at: int) -> list[T]:

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from naivete import __version__, page
+from naivete import page
+from naivete._version import __version__
 from naivete.classifiers import NetworkClassifier
 from naivete.demo import Domain
 from naivete.drawing import svg

@@ -15,7 +15,7 @@ from naivete.exact import combined
 from naivete.frames import SparseMatrix
 from naivete.table import Column, Kind, Table
 from naivete.tallies import Tallies, Tally, narrowest
-from naivete.tallying import as_numbers, check_finite, seen_bytes, tallied
+from naivete.tallying import as_numbers, byte_limits, check_finite, tallied
 from naivete.variables import CLASS, Family, Name, State, Variable
 
 __all__ = ["Encoded", "Encoder", "Margins", "encode"]
@@ -163,6 +163,8 @@ class Margins:
         if len(family) != 1 and family[1:] != (CLASS,):
             return None
         tally, variable = self.tallies.columns[family[0]], self.variables[family[0]]
+        if len(family) == 2 and variable.cuts is None and tally.states is variable.states and variable.card == variable.known:
+            return combined(tally.weights)  # a code for every value that occurs, in its place
         at = _codes_of(tally, variable)
         if at is None:
             return None
@@ -174,10 +176,11 @@ def _codes_of(tally: Tally, variable: Variable) -> NDArray[np.int64] | None:
     """The code of each value of a tally, None where values of one cell have different codes."""
     if variable.cuts is not None:
         assert not isinstance(tally.values, tuple)
+        assert tally.tops is not None
         cuts = np.array(variable.cuts)
         low, high = (np.searchsorted(cuts, v.astype(np.float64), side="left") for v in (tally.values, tally.tops))
         return low if np.array_equal(low, high) else None
-    if tally.states == variable.states:
+    if tally.states is variable.states:
         return np.arange(len(tally.states))
     code_of = {(isinstance(s, bool), s): code for code, s in enumerate(variable.states)}
     return np.array([code_of[isinstance(s, bool), s] for s in tally.states], np.int64)
@@ -214,12 +217,17 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
     sparse = isinstance(table, SparseMatrix)  # looked at when it was taken, and made column by column
     if not sparse:
         check_finite(table, columns)
-    seen = {} if sparse else seen_bytes(columns)
+    limits = {} if sparse else byte_limits(columns)
+    plain: dict[int, int] = {}
     found: dict[Name, int] = {}
     other_types: list[str] = []
     codes, gaps = [], []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
-        own, strange, missing = encoded_column(column, variable, seen.get(i), smooth=unseen == "smooth")
+        if i in limits and limits[i] <= _plain_states(variable, plain):
+            codes.append(column.values)  # bytes that are their own codes
+            gaps.append(False)
+            continue
+        own, strange, missing = encoded_column(column, variable, smooth=unseen == "smooth")
         if len(strange) and unseen == "error":
             raise DataError(unseen_message(table, column, variable, int(strange[0])))
         if len(strange) and not (variable.other and unseen == "smooth"):
@@ -286,12 +294,8 @@ def unseen_message(table: Table, column: Column, variable: Variable, row: int) -
     )
 
 
-def encoded_column(
-    column: Column, variable: Variable, seen: NDArray[np.bool_] | None, *, smooth: bool
-) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
+def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
     """The codes of one column, the rows whose values did not occur in training, and whether any value is missing."""
-    if seen is not None and _are_codes(seen, variable):
-        return column.values, np.empty(0, np.int64), False
     dtype = narrowest(variable.card)
     absent = variable.known if variable.missing else np.iinfo(dtype).max
     strange = variable.known + variable.missing if variable.other and smooth else np.iinfo(dtype).max
@@ -312,12 +316,15 @@ def encoded_column(
     return out, rows, missing is not None and bool(missing.any())
 
 
-def _are_codes(seen: NDArray[np.bool_], variable: Variable) -> bool:
-    """Whether bytes are their own codes: the states are the whole numbers from 0 on, and no other byte occurs."""
+def _plain_states(variable: Variable, known: dict[int, int]) -> int:
+    """How many states there are where they are the whole numbers from 0 on, else -1; found once for shared states."""
     states = variable.states
-    if variable.numeric or variable.card >= 256 or any(isinstance(s, (bool, str)) for s in states):
-        return False
-    return states == tuple(range(len(states))) and not seen[len(states) :].any()
+    if variable.cuts is not None or variable.card >= 256:
+        return -1
+    if id(states) not in known:
+        numbers = not any(isinstance(s, (bool, str)) for s in states)
+        known[id(states)] = len(states) if numbers and states == tuple(range(len(states))) else -1
+    return known[id(states)]
 
 
 def _numeric_states(values: NDArray[Any], variable: Variable) -> tuple[NDArray[Any], NDArray[np.bool_] | None, NDArray[np.bool_]]:

@@ -69,7 +69,15 @@ def as_array(X: Any) -> NDArray[Any]:
     except ValueError:
         lengths = sorted({len(row) for row in X if isinstance(row, Sequence)})
         raise DataError(f"X: the rows differ in length ({shown(lengths)}); every row needs one value for each column") from None
-    return array if array.dtype.kind in "biuf" else np.asarray(X, dtype=object)
+    plain = array.dtype.kind == "b" or (array.dtype.kind in "iuf" and not _holds_truth(X))
+    return array if plain else np.asarray(X, dtype=object)
+
+
+def _holds_truth(X: Any) -> bool:
+    """Whether a truth value stands among the cells of some rows, which as an array of numbers would be one of them."""
+    if not isinstance(X, (list, tuple)):
+        return False
+    return any(isinstance(cell, (bool, np.bool_)) for row in X if isinstance(row, (list, tuple)) for cell in row)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property, partial
+from itertools import islice
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels import spread
+from naivete._kernels import spread, threads
 from naivete.counts import Counts
 from naivete.pairs import OccurringPair, Pairs
 from naivete.variables import CLASS
 
-__all__ = ["arc_information", "conditional_information", "dependence", "entropy", "information", "relevance"]
+__all__ = ["arc_information", "conditional_information", "dependence", "entropy", "information", "informations", "relevance"]
 
 Numbers = NDArray[np.float64]
 
 SCALE = 2.0**56
 GRID = 2.0**44
 TABULATED = 1 << 20
-SPLIT = 1 << 16
+TILE = 512
 
 
 def entropy(table: NDArray[Any]) -> float:
@@ -56,12 +57,14 @@ def relevance(counts: Counts) -> Numbers:
 
     The values are rounded to 2**-44 bit, so that informations which are equal but for rounding are equal.
     """
-    margins = counts.margins()
-    logs = _Logs(margins[CLASS,].sum())
-    values = np.zeros(len(counts.features))
-    for features, tables in _by_shape(counts):
-        values[features] = _informations(logs, tables[:, None, :, :, None])[:, 0]
-    return _settled(values)
+    if counts.relevance is None:
+        margins = counts.margins()
+        logs = _Logs(margins[CLASS,].sum())
+        values = np.zeros(len(counts.features))
+        for features, tables in _by_shape(counts):
+            values[features] = _informations(logs, tables[:, None, :, :, None])[:, 0]
+        counts.relevance = _settled(values)
+    return counts.relevance
 
 
 def _by_shape(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
@@ -80,20 +83,36 @@ def dependence(counts: Counts) -> Numbers:
     Each pair is judged on the rows where both are known. The values are rounded to 2**-44 bit, so that informations which are
     equal but for rounding are equal, whatever the order of rows and states.
     """
-    if counts.dependence is not None:
-        return counts.dependence
-    n = len(counts.features)
+    if counts.dependence is None:
+        counts.dependence = informations(counts.pairs(), counts)
+    return counts.dependence
+
+
+def informations(pairs: Iterable[Pairs | OccurringPair], counts: Counts) -> Numbers:
+    """I(X; Y | C) of these pairs of the features of these counts, as `dependence` has it of all of them."""
+    n, every = len(counts.features), iter(pairs)
+    some = list(islice(every, 8 * threads()))  # refused here where there is not enough room
     matrix = np.zeros((n, n))
     context: _Context | None = None
-    for pairs in counts.pairs():
+    while some:
         context = context or _Context(counts)  # the margins come with the first pairs
-        if isinstance(pairs, OccurringPair):
-            matrix[pairs.first, pairs.second] = matrix[pairs.second, pairs.first] = _of_occurring(pairs, context)
-        else:
-            _fill(matrix, pairs, context)
-    np.fill_diagonal(matrix, 0.0)
-    counts.dependence = _settled(matrix)
-    return counts.dependence
+        spread(partial(_fill, matrix, context), some)
+        some = list(islice(every, 8 * threads()))
+    _mirror(matrix)
+    return matrix
+
+
+def _mirror(matrix: Numbers) -> None:
+    """Make a matrix symmetric that has one of each two opposite cells, the other being zero; in tiles, for the cache."""
+    tiles = [slice(at, at + TILE) for at in range(0, len(matrix), TILE)]
+
+    def turn(row: int) -> None:
+        for column in range(row, len(tiles)):
+            one, two = (tiles[row], tiles[column]), (tiles[column], tiles[row])
+            both = matrix[one] + matrix[two].T
+            matrix[one], matrix[two] = both, both.T
+
+    spread(turn, range(len(tiles)), matrix.size)
 
 
 def arc_information(counts: Counts, arcs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
@@ -114,20 +133,29 @@ class _Context:
         self.classes = int(self.logs.terms(margins[CLASS,]).sum())
 
 
-def _fill(matrix: Numbers, pairs: Pairs, context: _Context) -> None:
-    """Write the informations of a panel, above and below the diagonal."""
+def _fill(matrix: Numbers, context: _Context, pairs: Pairs | OccurringPair) -> None:
+    """Write the informations of some pairs, on one side of the diagonal."""
+    if isinstance(pairs, OccurringPair):
+        matrix[pairs.first, pairs.second] = _settled(np.array(_of_occurring(pairs, context)))
+        return
     if pairs.complete:
         cells = context.logs.sums(pairs.tables)
-        values = (cells - context.alone[pairs.first][:, None] - context.alone[pairs.second] + context.classes) / SCALE
+        cells -= context.alone[pairs.first][:, None]
+        cells -= context.alone[pairs.second] - context.classes
+        values = cells / SCALE
     else:
         values = _informations(context.logs, pairs.tables)
-    if len(pairs.first) > 1 and pairs.first[0] == pairs.second[0]:
-        above = np.arange(len(pairs.second)) > np.arange(len(pairs.first))[:, None]
-        values = np.where(above, values, 0.0)
+    if pairs.first[0] == pairs.second[0]:
         square = values[:, : len(pairs.first)]
-        square += square.T.copy()
-    matrix[np.ix_(pairs.first, pairs.second)] = values
-    matrix[np.ix_(pairs.second, pairs.first)] = values.T
+        square *= np.arange(len(pairs.first)) > np.arange(len(pairs.first))[:, None]
+    matrix[_across(pairs.first, pairs.second)] = _settled(values)
+
+
+def _across(first: NDArray[np.int64], second: NDArray[np.int64]) -> Any:
+    """The index of a submatrix, by slices where the features are neighbours."""
+    if all(own[-1] - own[0] == len(own) - 1 for own in (first, second)):
+        return tuple(slice(int(own[0]), int(own[-1]) + 1) for own in (first, second))
+    return np.ix_(first, second)
 
 
 def _of_occurring(pair: OccurringPair, context: _Context) -> float:
@@ -198,6 +226,9 @@ class _Logs:
         """The sum of the terms of each table; the first two axes say which, or only the first of a plain list."""
         lead = min(2, tables.ndim - 1)
         cells = np.moveaxis(tables, range(lead), range(-lead, 0)).reshape(-1, *tables.shape[:lead])
-        pieces = np.array_split(cells, min(len(cells), 8)) if cells.size > SPLIT else [cells]
-        sums = spread(lambda piece: self.terms(piece).sum(axis=0), pieces, work=4 * tables.size)
-        return np.asarray(np.add.reduce(sums))
+        if self.most is None or cells.size <= self.most or len(cells) > cells[0].size:
+            return np.asarray(self.terms(cells).sum(axis=0))
+        total: NDArray[np.int64] = self._table.take(cells[0], mode="clip")
+        for cell in cells[1:]:
+            total += self._table.take(cell, mode="clip")
+        return total

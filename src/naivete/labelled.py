@@ -9,11 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete import _kernels
 from naivete.errors import DataError, ParameterError, nearest, shown
 from naivete.table import Column, Table
+from naivete.tallies import narrowest
 from naivete.variables import Name, State
 
-__all__ = ["Division", "Labelled", "labelled", "no_column"]
+__all__ = ["Division", "Labelled", "labelled", "no_column", "small_classes"]
+
+SMALL_RANGE = 1 << 16
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,10 +184,26 @@ def _labels(column: Column, table: Table) -> tuple[NDArray[np.int64], NDArray[An
     if values.dtype.kind == "f":
         _check_whole(column, values, known, table)
         values = np.where(known, values, 0).astype(np.int64)
+    quick = small_classes(values) if values.dtype.kind in "iu" and len(values) and known.all() else None
+    if quick is not None:
+        return quick[1].astype(np.int64), quick[0]
     classes, found = np.unique(values[known], return_inverse=True)
     labels = np.full(len(values), -1)
     labels[known] = found
     return labels, classes
+
+
+def small_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
+    """The classes and codes of whole numbers that lie close together, found without sorting; None where they do not."""
+    low, high = int(values.min()), int(values.max())
+    if high - low >= SMALL_RANGE:
+        return None
+    offset = values if low == 0 else values.astype(np.int64) - low
+    present = np.flatnonzero(_kernels.seen([offset])[0] if offset.dtype == np.uint8 else np.bincount(offset))
+    code_of = np.zeros(int(present[-1]) + 1, narrowest(len(present)))
+    code_of[present] = np.arange(len(present))
+    dense = len(present) == len(code_of) and offset.dtype == code_of.dtype
+    return (present + low).astype(values.dtype), offset if dense else code_of[offset]
 
 
 def _dtype(states: tuple[State, ...]) -> type:

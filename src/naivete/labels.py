@@ -8,16 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete import _kernels
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, shown, warn
 from naivete.frames import is_frame
+from naivete.labelled import small_classes
 from naivete.table import Table
 from naivete.tallies import narrowest
 from naivete.variables import Name
 
 __all__ = ["class_name", "classes_of", "label_values", "usable", "weights"]
-
-SMALL_RANGE = 1 << 16
 
 
 def label_values(y: Any, rows: int) -> NDArray[Any]:
@@ -109,8 +107,9 @@ def classes_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
     if values.dtype.kind == "O":
         values = _of_one_type(values)
-    if values.dtype.kind in "iu" and int(values.max()) - int(values.min()) < SMALL_RANGE:
-        return _small_classes(values)
+    found = small_classes(values) if values.dtype.kind in "iu" else None
+    if found is not None:
+        return found
     if values.dtype.kind not in "biufOU":
         raise DataTypeError(f"y holds {values.dtype} (Unknown label type); labels are text, whole numbers or truth values")
     try:
@@ -119,17 +118,6 @@ def classes_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
         raise DataError(f"y: {error}") from error
     classes, codes = np.unique(values, return_inverse=True)
     return classes, codes.astype(narrowest(len(classes)))
-
-
-def _small_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The classes and codes of whole numbers that lie close together, without sorting."""
-    low = int(values.min())
-    offset = values if low == 0 else values.astype(np.int64) - low
-    present = np.flatnonzero(_kernels.seen([offset])[0] if offset.dtype == np.uint8 else np.bincount(offset))
-    code_of = np.zeros(int(present[-1]) + 1, narrowest(len(present)))
-    code_of[present] = np.arange(len(present))
-    dense = len(present) == len(code_of) and offset.dtype == code_of.dtype
-    return (present + low).astype(values.dtype), offset if dense else code_of[offset]
 
 
 def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:

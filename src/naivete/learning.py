@@ -55,7 +55,13 @@ class LearnsFromRows:
 
     @abstractmethod
     def _learned(
-        self, counts: Counts, classes: NDArray[Any], framed: bool, kept: Kept | None = None, held: Structure | None = None
+        self,
+        counts: Counts,
+        classes: NDArray[Any],
+        framed: bool,
+        rows: int,
+        kept: Kept | None = None,
+        held: Structure | None = None,
     ) -> Self:
         """Become the classifier that is learned from these counts, or estimated for the structure that is held."""
 
@@ -112,7 +118,10 @@ class LearnsFromRows:
                 EncodedCases(rows, variables, gaps, encoder.unseen), budget=allowed, known=known, passes=int(tallies is not None)
             )
             kept = Kept(tallies, None, target, True) if self._of_tallies and tallies is not None else None
-            self._learned(counts, _label_array(variables[-1].states), True, kept)
+            if tallies is not None and tallies.dropped:
+                warn(f"{tallies.dropped:,} rows without a label were left out", NaiveteWarning)
+            count = tallies.rows if tallies is not None else getattr(rows, "count", None) or 0
+            self._learned(counts, _label_array(variables[-1].states), True, count, kept)
             if then is not None:
                 then(self)
             rows.finished()
@@ -230,7 +239,7 @@ class LearnsFromRows:
         counts = Counts(cases, budget=self.budget, known=Margins(kept.tallies, features), passes=1)
         classes = np.array(kept.tallies.classes, object if dtype.kind == "O" else None)
         held = self.network_.parents if structure == "keep" and hasattr(self, "network_") else None
-        return self._learned(counts, classes, kept.framed, kept, held)
+        return self._learned(counts, classes, kept.framed, kept.tallies.rows, kept, held)
 
 
 def _schema(

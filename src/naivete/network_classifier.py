@@ -64,6 +64,7 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
     network_ : the `Network`.
     classes_ : the class labels.
     n_features_in_, feature_names_in_ : the columns seen in fit.
+    rows_ : how many rows it was learned from; 0 for a classifier that was loaded.
     passes_ : how often `fit` went over the rows; 0 for a classifier that was loaded.
     relevance_ : I(X; C) of every feature, in bits.
     arc_information_ : I(X; Y | C) of every arc between features that was weighed, in bits, by (parent, child).
@@ -72,6 +73,7 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
     network_: Network
     classes_: NDArray[Any]
     n_features_in_: int
+    rows_: int
     passes_: int
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
@@ -108,7 +110,7 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
         cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen)
         counts = Counts(cases, budget=self.budget, known=Margins(tallies, features), passes=1)
         kept = Kept(tallies, None, batch.target, is_frame(X)) if self._of_tallies else None
-        return self._learned(counts, batch.classes, is_frame(X), kept)
+        return self._learned(counts, batch.classes, is_frame(X), len(batch), kept)
 
     def _ready(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
@@ -135,7 +137,13 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
         return Labelled(table, target, classes, labels, weight)
 
     def _learned(
-        self, counts: Counts, classes: NDArray[Any], framed: bool, kept: Kept | None = None, held: Structure | None = None
+        self,
+        counts: Counts,
+        classes: NDArray[Any],
+        framed: bool,
+        rows: int,
+        kept: Kept | None = None,
+        held: Structure | None = None,
     ) -> Self:
         """Become the classifier that is learned from these counts, or estimated for the structure that is held."""
         try:
@@ -149,8 +157,8 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
                 raise
             raise ResourceError(f"the machine has no memory left: {error}") from error
         relevant, arcs = relevance(counts), arc_information(counts, network.arcs)
-        known = {"passes_": counts.passes, "relevance_": relevant, "arc_information_": arcs, **learned, "_kept": kept}
-        return self._adopt(network, classes, framed, known)
+        told = {"rows_": rows, "passes_": counts.passes, "relevance_": relevant, "arc_information_": arcs}
+        return self._adopt(network, classes, framed, {**told, **learned, "_kept": kept})
 
     def _adopt(self, network: Network, classes: NDArray[Any], framed: bool, known: dict[str, Any]) -> Self:
         """Become the classifier of this network; all at once, so that an interrupted fit leaves the earlier one whole."""

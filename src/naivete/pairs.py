@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -19,8 +19,8 @@ from naivete.plain import record
 __all__ = [
     "PLANE_STATES",
     "Group",
-    "Pairs",
     "OccurringPair",
+    "Pairs",
     "Panel",
     "PlaneCounts",
     "groups",
@@ -28,12 +28,15 @@ __all__ = [
     "plane_counts",
     "plane_margins",
     "plane_pairs",
+    "streamed",
 ]
 
 PLANE_STATES = 9
 """Up to this many states a feature is counted by bit planes, whose cost grows with the product of the states of a pair."""
 
 PANEL_CELLS = 1 << 21
+STRIP_CELLS = 1 << 19
+"""How many cells of tables are made at a time, few enough for the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +46,19 @@ class Pairs:
     Parameters
     ----------
     first, second : the features of the groups; where they overlap, only pairs with first < second mean anything.
-    tables : the counts.  # (first, second, state of the first, state of the second, class)
+    made : gives the counts.
     complete : whether no value of these features is missing.
     """
 
     first: NDArray[np.int64]
     second: NDArray[np.int64]
-    tables: NDArray[Any]
+    made: Callable[[], NDArray[Any]]
     complete: bool
+
+    @property
+    def tables(self) -> NDArray[Any]:
+        """The counts, made when asked for.  # (first, second, state of the first, state of the second, class)"""
+        return self.made()
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,6 +118,14 @@ class Panel:
         """How many pairs of planes there are."""
         here, there = self.planes
         return int(here.stop - here.start) * int(there.stop - there.start)
+
+    def strips(self, classes: int) -> Iterator[Panel]:
+        """The panel in strips whose tables stay in the cache; of a group with itself only the upper part."""
+        width = self.columns.stop - self.columns.start
+        step = max(1, STRIP_CELLS // (width * self.one.card * self.two.card * classes))
+        for start in range(self.rows.start, self.rows.stop, step):
+            rows = slice(start, min(self.rows.stop, start + step))
+            yield Panel(self.one, self.two, rows, slice(start, self.columns.stop) if self.one is self.two else self.columns)
 
 
 @record("plane-counts")
@@ -189,6 +205,16 @@ def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, 
     return PlaneCounts(weighed(_kernels.margins(planes)), weighed(planes.counts), grams)
 
 
+def streamed(
+    block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int
+) -> tuple[PlaneCounts, Iterator[Pairs]]:
+    """The margins of a block without weights, and its pairs, each panel counted only when its turn comes."""
+    ((q, bit, planes),) = _packed(block, grouped, classes)
+    counts = _counted(q, bit, planes, ())
+    grams: Iterator[dict[int, Any]] = ({q: _kernels.gram(planes, *panel.planes)} for panel in wanted)
+    return counts, _strips(counts, wanted, grams)
+
+
 def plane_margins(counts: PlaneCounts, grouped: Sequence[Group]) -> dict[int, NDArray[Any]]:
     """The tables of the grouped features with the class.  # feature: (state, class)"""
     found: dict[int, NDArray[Any]] = {}
@@ -200,16 +226,35 @@ def plane_margins(counts: PlaneCounts, grouped: Sequence[Group]) -> dict[int, ND
 
 
 def plane_pairs(counts: PlaneCounts, wanted: Sequence[Panel]) -> Iterator[Pairs]:
-    """The tables of the pairs of the wanted panels, panel by panel."""
-    for panel, grams in zip(wanted, counts.grams, strict=True):
-        one, two = panel.one, panel.two
-        here, there = panel.planes
-        tables = {
-            q: _completed(gram, counts.margins[q][:, here], counts.margins[q][:, there], counts.classes[q], one, two)
-            for q, gram in grams.items()
-        }
-        first, second = np.array(one.features[panel.rows]), np.array(two.features[panel.columns])
-        yield Pairs(first, second, combined(tables), not (one.gaps or two.gaps))
+    """The tables of the pairs of the wanted panels, strip by strip."""
+    return _strips(counts, wanted, counts.grams)
+
+
+def _strips(counts: PlaneCounts, wanted: Sequence[Panel], found: Iterable[Parts]) -> Iterator[Pairs]:
+    classes = len(next(iter(counts.classes.values())))
+    for panel, grams in zip(wanted, found, strict=True):
+        for strip in panel.strips(classes):
+            first, second = (np.array(g.features[at]) for g, at in ((panel.one, strip.rows), (panel.two, strip.columns)))
+            made = partial(_strip_tables, counts, grams, panel, strip)
+            yield Pairs(first, second, made, not (panel.one.gaps or panel.two.gaps))
+
+
+def _strip_tables(counts: PlaneCounts, grams: Parts, panel: Panel, strip: Panel) -> NDArray[Any]:
+    here, there = strip.planes
+    top, left = (side.start for side in panel.planes)
+    down, across = slice(here.start - top, here.stop - top), slice(there.start - left, there.stop - left)
+    tables = {
+        q: _completed(
+            gram[:, down, across],
+            counts.margins[q][:, here],
+            counts.margins[q][:, there],
+            counts.classes[q],
+            panel.one,
+            panel.two,
+        )
+        for q, gram in grams.items()
+    }
+    return combined(tables)
 
 
 def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:
@@ -242,16 +287,16 @@ def _completed(
         of_all = a_alone[:, :, v - 1, None]
     else:
         of_all = b_alone[:, None, :, w - 1] if two.gaps else classes[:, None, None]
-    tables = np.empty((c, v, w, n, m), np.result_type(classes, gram, np.int32))
+    tables = np.empty((v, w, c, n, m), np.result_type(classes, gram, np.int32))
     for a in range(1, v):
-        left = tables[:, a, 0]
+        left = tables[a, 0]
         left[...] = of_a[:, :, a - 1]
         for b in range(1, w):
-            tables[:, a, b] = own[:, :, a - 1, :, b - 1]
-            left -= tables[:, a, b]
+            tables[a, b] = own[:, :, a - 1, :, b - 1]
+            left -= tables[a, b]
     for b in range(w):
-        first = tables[:, 0, b]
+        first = tables[0, b]
         first[...] = of_b[..., b - 1] if b else of_all - of_b.sum(axis=-1)
         for a in range(1, v):
-            first -= tables[:, a, b]
-    return tables.transpose(3, 4, 1, 2, 0)
+            first -= tables[a, b]
+    return tables.transpose(3, 4, 0, 1, 2)

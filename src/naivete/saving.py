@@ -104,7 +104,7 @@ def _classifier(model: Model) -> NetworkClassifier:
     if not set(learned) <= set(LEARNED):
         raise ModelFileError(f"notes.learned: {shown(sorted(learned))} are not all known to this version")
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])
-    beside = {"passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
+    beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
 
 

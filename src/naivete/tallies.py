@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ CELLS = 1 << 14
 """The most distinct values of a numeric column that are told apart when its cut points are sought."""
 
 WIDEST = 2**53
+FEW = 32
 
 
 def narrowest(card: int) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
@@ -184,6 +185,18 @@ def plain_numbers(values: NDArray[Any]) -> tuple[State, ...]:
     >>> plain_numbers(np.array([1.0, 2.5]))
     (1, 2.5)
     """
+    if len(values) <= FEW:
+        return _few_numbers(values.dtype.str, values.tobytes())
+    return _plain(values)
+
+
+@lru_cache(maxsize=4096)
+def _few_numbers(dtype: str, content: bytes) -> tuple[State, ...]:
+    """The same tuple for all columns that have the same few numbers."""
+    return _plain(np.frombuffer(content, dtype))
+
+
+def _plain(values: NDArray[Any]) -> tuple[State, ...]:
     if values.dtype.kind != "f":
         return tuple(values.tolist())
     return tuple(int(v) if v == np.floor(v) and abs(v) < WIDEST else v for v in values.tolist())
@@ -287,12 +300,14 @@ class Tallies:
     weights : the weight of each class.  # (class,)
     columns : the tally of every feature.
     rows : how many rows there are.
+    dropped : how many rows without a label were left out.
     """
 
     classes: tuple[State, ...]
     weights: Parts
     columns: tuple[Tally, ...]
     rows: int
+    dropped: int = 0
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
@@ -303,14 +318,19 @@ class Tallies:
         """The tallies of both sets of rows."""
         if not self.rows or not other.rows:  # rows that are none have no types to agree on
             empty, full = (self, other) if other.rows else (other, self)
+            full = replace(full, dropped=self.dropped + other.dropped)
             return full if set(empty.classes) <= set(full.classes) else full.over((*full.classes, *empty.classes))
         classes = (*self.classes, *other.classes)
         one, two = self.over(classes), other.over(classes)
         columns = tuple(a.merged(b) for a, b in zip(one.columns, two.columns, strict=True))
-        return Tallies(one.classes, added(one.weights, two.weights), columns, self.rows + other.rows)
+        dropped = self.dropped + other.dropped
+        return Tallies(one.classes, added(one.weights, two.weights), columns, self.rows + other.rows, dropped)
 
     def less(self, other: Tallies) -> Tallies:
         """The tallies without those rows; the classes stay."""
+        strange = [label for label in other.classes if label not in self.classes]
+        if strange:
+            raise DataError(f"a case of the class {shown(strange[0])} is to be taken out more often than it was learned")
         two = other.over(self.classes)
         columns = tuple(a.less(b) for a, b in zip(self.columns, two.columns, strict=True))
         return Tallies(self.classes, less(self.weights, two.weights), columns, self.rows - other.rows)
@@ -326,7 +346,7 @@ class Tallies:
             raise DataTypeError(f"the class mixes {listed}; the labels have to be of one type")
         at = np.array([classes.index(c) for c in self.classes], np.int64)
         columns = tuple(tally.among(at, len(classes)) for tally in self.columns)
-        return Tallies(classes, _placed(self.weights, at, len(classes)), columns, self.rows)
+        return replace(self, classes=classes, weights=_placed(self.weights, at, len(classes)), columns=columns)
 
 
 def _sort_key(label: State) -> tuple[str, State]:

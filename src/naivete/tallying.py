@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.errors import DataError, shown
-from naivete.exact import Parts, limbs
+from naivete.exact import Parts, limbs, nonzero
 from naivete.frames import SparseMatrix
 from naivete.sparse_tallies import tallied_matrix
 from naivete.table import Column, Kind, Table
 from naivete.tallies import CELLS, Tallies, Tally, cells_of, in_cells, narrowest, ordered, state_key
 from naivete.variables import Name, State
 
-__all__ = ["as_numbers", "check_finite", "seen_bytes", "tallied"]
+__all__ = ["as_numbers", "byte_limits", "check_finite", "tallied"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,39 +52,58 @@ def tallied(
     if isinstance(table, SparseMatrix):
         return tallied_matrix(table, labels, classes, weight, kinds)
     check_finite(table, table.columns)
-    seen = seen_bytes(table.columns)
-    coded = [_coded(table, c, kinds.get(c.name) or c.kind, seen.get(i)) for i, c in enumerate(table.columns)]
+    limits = byte_limits(table.columns)
+    coded = [_coded(table, c, kinds.get(c.name) or c.kind, limits.get(i)) for i, c in enumerate(table.columns)]
     cards = (*(max(1, len(own.values)) for own in coded), max(1, len(classes)))
     families = (*((i, -1) for i in range(len(coded))), (-1,))
     layout = _kernels.Layout(families, cards)
     codes = (*(own.codes for own in coded), labels)
     flat = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
-    tables = [{q: layout.table(part, i) for q, part in flat.items()} for i in range(len(families))]
-    totals = {q: part[: len(classes)] for q, part in tables[-1].items()}
-    columns = tuple(
-        _tally(column, own, parts, totals, kinds.get(column.name))
-        for column, own, parts in zip(table.columns, coded, tables, strict=False)
-    )
-    return Tallies(tuple(classes), totals, columns, len(labels))
+    totals = {q: part[layout.offsets[-1] :][: len(classes)] for q, part in flat.items()}
+    columns: list[Tally] = [None] * len(coded)  # type: ignore[list-item]
+    for at in _alike(coded):
+        own = [coded[j] for j in at]
+        weights = _stacked(flat, layout, at, len(own[0].values), len(classes))
+        missing = {q: totals[q] - part.sum(axis=1) for q, part in weights.items()}
+        whole: list[bool] = np.all(np.any(nonzero(weights), axis=2), axis=1).tolist()
+        for i, j in enumerate(at):
+            parts = {q: part[i] for q, part in weights.items()}, {q: part[i] for q, part in missing.items()}
+            columns[j] = _tally(table.columns[j], own[i], *parts, kinds.get(table.columns[j].name), whole[i])
+    return Tallies(tuple(classes), totals, tuple(columns), len(labels))
 
 
-def _tally(column: Column, own: _Coded, parts: Parts, totals: Parts, told: Kind | None) -> Tally:
-    weights = {q: part[: len(own.values), : len(totals[q])] for q, part in parts.items()}
-    missing = {q: totals[q] - part.sum(axis=0) for q, part in weights.items()}
+def _alike(coded: Sequence[_Coded]) -> Iterable[list[int]]:
+    """The columns with equally many values."""
+    found: dict[int, list[int]] = {}
+    for j, own in enumerate(coded):
+        found.setdefault(len(own.values), []).append(j)
+    return found.values()
+
+
+def _stacked(flat: Parts, layout: _kernels.Layout, at: list[int], values: int, classes: int) -> Parts:
+    """The tables of columns with equally many values.  # (column, value, class)"""
+    size = layout.sizes[at[0]]
+    cells = layout.offsets[at][:, None] + np.arange(size)
+    return {q: part[cells].reshape(len(at), -1, layout.cards[-1])[:, :values, :classes] for q, part in flat.items()}
+
+
+def _tally(column: Column, own: _Coded, weights: Parts, missing: Parts, told: Kind | None, whole: bool) -> Tally:
     kind = told or column.kind
     declared = column.states if column.declared else None
-    tally = Tally(column.name, own.values, weights, missing, kind, declared, own.tops, own.level, kind == "nominal").trimmed()
+    tally = Tally(column.name, own.values, weights, missing, kind, declared, own.tops, own.level, kind == "nominal")
+    if not whole:
+        tally = tally.trimmed()
     if tally.numbers:
         return in_cells(tally, exact=tally.exact) if len(tally.values) > CELLS else tally
     states = ordered(tally.values)
-    if states == tally.values:
+    if list(map(state_key, states)) == list(map(state_key, tally.values)):
         return tally
     position = {state_key(s): i for i, s in enumerate(tally.values)}
     order = [position[state_key(s)] for s in states]
     return replace(tally, values=states, weights={q: part[order] for q, part in tally.weights.items()})
 
 
-def _coded(table: Table, column: Column, kind: Kind | None, seen: NDArray[np.bool_] | None) -> _Coded:
+def _coded(table: Table, column: Column, kind: Kind | None, limit: int | None) -> _Coded:
     """The column by positions among its values."""
     values = column.values
     if column.states is not None:
@@ -96,8 +115,8 @@ def _coded(table: Table, column: Column, kind: Kind | None, seen: NDArray[np.boo
             numbers = np.array([0, 1])
             return _Coded(numbers, values.view(np.uint8), numbers)
         return _Coded((False, True), values.view(np.uint8))
-    if seen is not None and not seen[-1]:
-        numbers = _below(256 - int(seen[::-1].argmax()) if len(values) else 0)
+    if limit is not None and limit < 256:
+        numbers = _below(limit)
         return _Coded(numbers, values, numbers)
     return _coded_numbers(values, exact=kind == "nominal")
 
@@ -156,7 +175,11 @@ def check_finite(table: Table, columns: Sequence[Column]) -> None:
             )
 
 
-def seen_bytes(columns: Sequence[Column]) -> dict[int, NDArray[np.bool_]]:
-    """Which bytes occur in the columns of bytes, all found in one pass.  # column: (256,)"""
-    at = [i for i, c in enumerate(columns) if c.states is None and c.values.dtype == np.uint8]
-    return dict(zip(at, _kernels.seen([columns[i].values for i in at]), strict=True)) if at else {}
+def byte_limits(columns: Sequence[Column]) -> dict[int, int]:
+    """The number above the largest byte of each column of bytes, 0 where it has no rows; all found in one pass."""
+    at = [i for i, c in enumerate(columns) if c.values.dtype == np.uint8 and c.states is None]
+    if not at:
+        return {}
+    seen = np.array(_kernels.seen([columns[i].values for i in at]))  # (column, byte)
+    limits = np.where(seen.any(axis=1), 256 - seen[:, ::-1].argmax(axis=1), 0)
+    return dict(zip(at, limits.tolist(), strict=True))

@@ -25,8 +25,9 @@ def test_the_summary(run: Run, weather: Path) -> None:
 def test_the_summary_as_json(run: Run, weather: Path) -> None:
     out = weather.with_name("m.nvt")
     summary = run("fit", weather, "--target", "play", "--model", "tan", "--out", out, "--json").json
-    assert summary | {"seconds": 0, "cells": 0, "passes": 0} == {
+    assert summary | {"seconds": 0, "cells": 0, "passes": 0, "rows_per_second": 0} == {
         "target": "play", "rows": 8, "features": 3, "classes": ["no", "yes"], "arcs": 2, "cells": 0, "passes": 0, "seconds": 0,
+        "rows_per_second": 0,
         "model": "tan", "data": str(weather), "file": str(out),
     }  # fmt: skip
 

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from naivete.cli.signals import Terminated, interruptible
+from naivete.cli.signals import Terminated, advising, interruptible
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
@@ -55,3 +55,17 @@ def test_outside_the_main_thread_nothing_is_touched() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.SIG_DFL]
+
+
+def test_advice_to_whoever_interrupts(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(KeyboardInterrupt) as interrupted, advising("go on"):
+        raise KeyboardInterrupt
+    assert interrupted.value.__notes__ == ["go on"]
+    monkeypatch.setattr(os, "_exit", lambda _: None)
+    with interruptible(grace=0.05), advising("go on"):
+        try:
+            os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(5)
+        except Terminated:
+            time.sleep(0.5)
+    assert capsys.readouterr().err == "naivete: terminated; go on\n"

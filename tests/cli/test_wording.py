@@ -38,5 +38,19 @@ def test_an_empty_column(run: Run, tmp_path: Path) -> None:
     assert "leave it out (--ignore) or fill it in" in run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt").err
 
 
+def test_formats_of_several_files(run: Run, weather: Path, model: Path) -> None:
+    (weather.parent / "empty").mkdir()
+    words = ["--target", "play", "--out", weather.with_name("m.nvt")]
+    assert run("fit", weather.parent / "empty", *words).err.endswith("in .parquet, .csv or .arff, or give --format\n")
+    weather.with_name("other.arff").write_text("@relation r\n@attribute play numeric\n@data\n")
+    err = run("fit", weather, weather.with_name("other.arff"), *words).err
+    assert err.endswith("give files of one format, or give --format\n")
+
+
+def test_a_cluster_that_is_not_there() -> None:
+    told = "cluster='tcp://a:1': it cannot be reached; pass the address of a running scheduler, or 'local'"
+    assert in_options(told) == "--cluster 'tcp://a:1': it cannot be reached; give the address of a running scheduler, or 'local'"
+
+
 def test_other_words_stay() -> None:
     assert in_options("p.csv: unseen='error' names") == "p.csv: unseen='error' names"

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete.cases.stored import few_ones, parts_of, row_major
 from naivete.variables import Variables
 
 __all__ = ["Block", "Cases"]
@@ -34,13 +35,24 @@ class Block:
         return Block(tuple(column[rows] for column in self.codes), weight)
 
     def parts(self) -> Iterable[Block]:
-        """The rows in parts whose codes are at hand, in their order: here all of them at once."""
-        return (self,)
+        """The rows in parts whose codes are at hand, in their order: all at once, but wide rows turned into columns."""
+        matrix = row_major(self.codes[:-1])
+        if matrix is None:
+            return (self,)
+        return (self._turned(matrix, lo, hi) for lo, hi in parts_of(*matrix.shape))
+
+    def _turned(self, matrix: NDArray[Any], lo: int, hi: int) -> Block:
+        weight = None if self.weight is None else self.weight[lo:hi]
+        return Block((*np.ascontiguousarray(matrix[lo:hi].T), self.codes[-1][lo:hi]), weight)
 
     def packed(
         self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
         """The planes of these features, with a plane "present" for those that have gaps."""
+        matrix = None if any(gaps) else row_major(self.codes[:-1])
+        places = None if matrix is None else few_ones(matrix, features, cards)
+        if places is not None:
+            return places.packed(self.codes[-1], classes)
         return _kernels.pack([self.codes[x] for x in features], cards, gaps, self.codes[-1], classes)
 
 

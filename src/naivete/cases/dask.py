@@ -300,6 +300,7 @@ class Watch:
     last : when something was heard last.
     read : how many rows were read.
     done, failures : the parts that are well, and those that are not.
+    warned : the warnings that were given.
     """
 
     def __init__(self, token: str, parts: int, rows: int | None) -> None:
@@ -309,6 +310,7 @@ class Watch:
         self.read = 0
         self.done: set[int] = set()
         self.failures: dict[int, Failure] = {}
+        self.warned: set[tuple[type, str]] = set()
         self._read: dict[int, int] = {}
         self._upto = 0
 
@@ -428,18 +430,26 @@ class FrameSource:
     def graph(self, first: int, stop: int) -> tuple[Graph, list[Any]]:
         """The frame's own graph, and the keys of the partitions."""
         chosen = self.frame if (first, stop) == (0, len(self)) else self.frame.partitions[first:stop]
-        (chosen,) = dask.optimize(chosen)
-        return dict(chosen.__dask_graph__()), list(chosen.__dask_keys__())
+        best = chosen.optimize()  # not dask.optimize, which gave the wrong columns and partitions in 2026.8
+        return dict(best.__dask_graph__()), list(best.__dask_keys__())
 
 
-def fold_graph(job: Job, parts: Parts, first: int, stop: int) -> tuple[Graph, list[Hashable]]:
-    """The tasks of some parts, and their keys in order."""
+def fold_graph(job: Job, parts: Parts, first: int, stop: int, cores: int = 0) -> tuple[Graph, list[Hashable]]:
+    """The tasks of some parts, and their keys in order.
+
+    Dask spreads many tasks over the workers, but gives a few to the worker that has what they need: so each of a few parts gets
+    a copy of the job.
+    """
     graph, sources = parts.graph(first, stop)
+    few = len(sources) <= 2 * cores
     graph[_key("job", job)] = (_given, job)
     keys: list[Hashable] = []
     for at, source in enumerate(sources, start=first):
         keys.append((_key("part", job), at))
-        graph[keys[-1]] = (_counted, _key("job", job), at, source)
+        own = (_key("own-job", job), at) if few else _key("job", job)
+        if few:
+            graph[own] = (_given, job)
+        graph[keys[-1]] = (_counted, own, at, source)
     return graph, keys
 
 
@@ -504,7 +514,7 @@ class DaskRows:
                         graph, keys = fold_graph(job, parts, first, min(first + window, len(parts)))
                         waiting += self._submitted(graph, keys)
                     while waiting and (len(waiting) > window or first >= len(parts)):
-                        yield from self._value(self._awaited(waiting[0], watch)) or ()
+                        yield from self._value(self._awaited(waiting[0], watch), watch) or ()
                         waiting.popleft().release()
             finally:
                 self._abandon(waiting)
@@ -538,7 +548,7 @@ class DaskRows:
     def _folded(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> Any:
         while True:
             try:
-                value = self._value(self._outcome(self._job(function, merge)))
+                value = self._whole(self._job(function, merge))
             except KindError as error:  # a column that looked like numbers is text: once more from the beginning
                 if self.texts >= error.columns:
                     raise
@@ -548,18 +558,18 @@ class DaskRows:
                 raise DataError("the cases have no rows; there is nothing to learn from")
             return value
 
-    def _outcome(self, job: Job) -> Outcome:
-        """What one graph of the whole pass gives."""
+    def _whole(self, job: Job) -> Any:
+        """The value of a pass in one graph; None where there are no rows."""
         parts = self._parts
         if not len(parts):
-            return Outcome()
-        graph, keys = fold_graph(job, parts, 0, len(parts))
+            return None
+        graph, keys = fold_graph(job, parts, 0, len(parts), self._cores() or 0)
         above, last = tree(job, keys)
         watch = Watch(job.token, len(parts), parts.rows)
         with _Watches.listening(self.client, watch):
             futures = self._submitted({**graph, **above}, [last])
             try:
-                return self._awaited(futures[0], watch)
+                return self._value(self._awaited(futures[0], watch), watch)
             finally:
                 self._abandon(futures)
 
@@ -568,16 +578,20 @@ class DaskRows:
             return list(self.client.get(graph, keys, sync=False, retries=0))
 
     @staticmethod
-    def _value(outcome: Outcome) -> Any:
-        """The value; a failure is raised, warnings are given once."""
-        for warning in {(type(w), str(w)): w for w in outcome.warned}.values():
-            warn(warning)
+    def _value(outcome: Outcome, watch: Watch) -> Any:
+        """The value; a failure is raised, and each warning of a pass given once."""
+        if outcome.failure is None or not outcome.failure.columns:  # else the pass begins again
+            for warning in outcome.warned:
+                if (type(warning), str(warning)) not in watch.warned:
+                    watch.warned.add((type(warning), str(warning)))
+                    warn(warning)
         if outcome.failure is not None:
             raise outcome.failure.error
         return outcome.value
 
     def _awaited(self, future: Future, watch: Watch) -> Outcome:
         """The outcome of a task, waited for as long as something moves."""
+        watch.last = time.monotonic()
         future.add_done_callback(lambda _: watch.changed.set())
         while future.status in ("pending", "lost"):  # what was lost with a worker is made again
             watch.changed.wait(_TICK)
@@ -609,19 +623,15 @@ class DaskRows:
         except (ImportError, RuntimeError) as error:
             if isinstance(error, ImportError) or "deserialization" in str(error):
                 raise ClusterError(
-                    f"{self._address}: the cluster cannot read the work: {error}; install the same version of naivete on all of it"
+                    f"{self._address}: the cluster cannot read the work: {error}; install the same naivete on all machines"
                 ) from error
             raise
 
     def _stalled(self, watch: Watch) -> ClusterError:
         cores = self._cores()
-        there = (
-            "the scheduler does not answer"
-            if cores is None
-            else f"the workers have {cores} threads"
-            if cores
-            else "no worker is left"
-        )
+        there = "no worker is left" if cores == 0 else f"the workers have {cores} threads"
+        if cores is None:
+            there = "the scheduler does not answer"
         return ClusterError(
             f"{self._address}: nothing has moved for {self._patience:g} seconds; {there}; {self._counted(watch)}; {_AGAIN}, or "
             "wait longer: dask.config.set({'naivete.deadline': SECONDS})"
@@ -676,8 +686,9 @@ _AGAIN: Final = "look after its workers, and run the same again"
 
 
 def shared(value: Any) -> Any:
-    """The value as one task of whatever graph it becomes a part of, so that it travels once."""
-    return dask.delayed(value, traverse=False)
+    """The value as one task of the graph of a data frame, so that it travels once; as it is where Dask is too old for that."""
+    old = tuple(map(int, dask.__version__.split(".")[:2])) < (2025, 7)
+    return value if old else dask.delayed(value, traverse=False)
 
 
 @contextmanager
@@ -720,19 +731,33 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
     return client
 
 
+class _Nanny(distributed.Nanny):  # type: ignore[misc]
+    """A worker process whose own little web server stays on the loopback interface too, which older versions did not see to."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **{**options, "dashboard": False, "dashboard_address": "127.0.0.1:0"})
+
+
 def _local(stack: ExitStack) -> LocalCluster:
     """A cluster of one process for each thread this process would use, on the loopback interface, without a dashboard."""
-    with dask.config.set(_OWN):
-        cluster = LocalCluster(
-            n_workers=threads(),
-            threads_per_worker=1,
-            processes=True,
-            host="127.0.0.1",
-            dashboard_address=None,
-            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
-            memory_limit=0,
-            env={"NAIVETE_THREADS": "1"},
-        )
+    try:
+        with dask.config.set(_OWN):
+            cluster = LocalCluster(
+                n_workers=threads(),
+                threads_per_worker=1,
+                processes=True,
+                worker_class=_Nanny,
+                host="127.0.0.1",
+                dashboard_address=None,
+                scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+                memory_limit=0,
+                env={"NAIVETE_THREADS": "1"},
+            )
+    except (OSError, RuntimeError) as error:
+        raise ClusterError(
+            f"cluster='local': its processes cannot be started: {error}; a script that starts them needs "
+            "if __name__ == '__main__': around what it does"
+        ) from error
     stack.callback(_closed, cluster)
     return cluster
 

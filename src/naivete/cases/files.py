@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from naivete.checkpoints import Checkpoint
-from naivete.errors import FileError
+from naivete.errors import FileError, NaiveteWarning, warn
 from naivete.files import Files, KindError
 from naivete.labelled import Division, Labelled
 from naivete.table import Table
@@ -94,6 +94,8 @@ class FileRows:
             try:
                 return self._folded(function, merge, position, total, step)
             except KindError as error:  # a column that looked like numbers is text: once more from the beginning
+                told = str(error).partition(";")[0]
+                warn(f"{told}; it is taken as text, and the rows are read again from the beginning", NaiveteWarning)
                 self._widen(error.columns)
                 position, total = [0, 0], None
 
@@ -125,16 +127,21 @@ class FileRows:
 
     def _parts(self, position: Position) -> Generator[tuple[Labelled, Position], None, None]:
         """The rows after a position, some at a time, each with the position after it."""
-        done = 0
+        first, skip = position
+        done = sum(getattr(piece, "rows", None) or 0 for piece in self.source.pieces[:first]) + skip
         division = self.division if self._columns is None else replace(self.division, ignore=())
         with closing(ahead(self._tables(position))) as tables:
             for table, then in tables:
                 yield division.weighing(table), then
                 done += len(table)
-                if self.progress is not None:
-                    self.progress(self.passes, done, self.source.rows)
+                self._told(done)
         if position == [0, 0]:
             self._check_count(done)
+
+    def _told(self, done: int) -> None:
+        """Tell how far the pass has come."""
+        if self.progress is not None:
+            self.progress(self.passes, done, self.source.rows)
 
     def _check_count(self, done: int) -> None:
         """Refuse a source that does not give the same rows again."""

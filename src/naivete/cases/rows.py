@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -115,7 +115,8 @@ class _Tallied:
 
     def __call__(self, part: Labelled) -> Tallies:
         labels = part.labels.astype(narrowest(len(part.classes)))
-        return self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
+        tallies = self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
+        return replace(tallies, dropped=part.dropped)
 
 
 def tallied_rows(rows: Rows, encoder: Encoder) -> Tallies:

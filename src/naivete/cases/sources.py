@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from naivete import __version__
+from naivete._version import __version__
 from naivete.cases.files import ROWS, FileRows, Progress, Source
 from naivete.checkpoints import Checkpoint
 from naivete.errors import FileError, ParameterError, ResourceError, shown
@@ -117,7 +117,7 @@ def opened_rows(
     saving : the folder of the checkpoints, whether to begin anew, and how often they are written.
     """
     framed = is_dask_frame(cases)
-    if not framed and hasattr(cases, "divided"):
+    if not framed and hasattr(type(cases), "divided"):
         _refuse_given(cases, cluster, saving["folder"], reading)
         yield cases.divided(division), planned(memory, None, budget).budget
         return
@@ -143,8 +143,8 @@ def opened_rows(
             return
         if isinstance(source, StreamSource):
             raise ParameterError(
-                f"cluster={shown(cluster)}: workers read files and the partitions of a Dask DataFrame, not {shown(cases)}; write a "
-                "file, or leave out `cluster`"
+                f"cluster={shown(cluster)}: workers read files and the partitions of a Dask DataFrame, not {shown(cases)}; write "
+                "a file, or leave out `cluster`"
             )
         client = stack.enter_context(_dask().connected(cluster))
         yield _dask().DaskRows(source, division, client, plan.rows, saved, progress), plan.budget
@@ -185,7 +185,7 @@ class Plan:
     budget: int
 
 
-def planned(memory: int | None, columns: int | None, budget: int) -> Plan:
+def planned(memory: object, columns: int | None, budget: int) -> Plan:
     """How much to read at a time, and how much tables may take, so that the process stays within its memory.
 
     A row costs up to eight bytes a column wherever it is: being decoded, waiting, being encoded and counted.
@@ -205,8 +205,8 @@ def planned(memory: int | None, columns: int | None, budget: int) -> Plan:
     if free < 16 * LEAST_ROWS * width:
         least = resident() + OVERHEAD + 16 * LEAST_ROWS * width
         raise ResourceError(
-            f"memory={memory:,} bytes are not enough to read {columns or 64} columns: the program itself takes {resident():,}; allow "
-            f"at least {least:,} (--memory {-(-least // 10**6)}M)"
+            f"memory={memory:,} bytes are not enough to read {columns or 64} columns: the program itself takes {resident():,}; "
+            f"allow at least {least:,} (--memory {-(-least // 10**6)}M)"
         )
     return Plan(max(LEAST_ROWS, min(ROWS, free // 2 // (4 * width))), min(budget, free // 2))
 

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Callable, TypeVar, overload
+from typing import Any, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete.cases import stored
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
+from naivete.cases.stored import Places, SparseCodes
 from naivete.encoding import Encoded, encode, encoded_column, matched, other_type, unseen_message, warn_unseen
 from naivete.errors import DataError
 from naivete.frames import SparseMatrix
@@ -20,83 +21,9 @@ from naivete.table import Column, Table
 from naivete.tallies import narrowest
 from naivete.variables import Name, Variable, Variables
 
-__all__ = ["SparseBlock", "SparseCases", "SparseCodes", "encoded_cases", "encoded_parts", "sparse_codes"]
+__all__ = ["SparseBlock", "SparseCases", "encoded_cases", "encoded_parts", "sparse_codes"]
 
 T = TypeVar("T")
-
-PART_BYTES = 8 << 20
-"""How much of the table is made dense at a time."""
-
-INCREMENT = 10
-"""How many word operations of dense planes one increment of sparse planes is worth, as measured."""
-
-
-@dataclass(frozen=True, eq=False)
-class SparseCodes:
-    """Codes of a table by its stored cells; the largest code of the type means missing.
-
-    Parameters
-    ----------
-    starts : where the cells of each row begin, and the end of the last.  # (row + 1,)
-    columns : the column of each cell, increasing in a row.  # (cell,)
-    codes : the code of each cell.  # (cell,)
-    zeros : the code of the cells that are not stored, column by column.  # (column,)
-    gaps : which columns have missing values.  # (column,)
-    """
-
-    starts: NDArray[np.int64]
-    columns: NDArray[np.int32]
-    codes: NDArray[Any]
-    zeros: NDArray[Any]
-    gaps: NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def absent(self) -> int:
-        """The code that means missing."""
-        return int(np.iinfo(self.codes.dtype).max)
-
-    @property
-    def rows(self) -> NDArray[np.int64]:
-        """The row of each cell."""
-        return np.repeat(np.arange(len(self)), np.diff(self.starts))
-
-    def take(self, rows: NDArray[Any]) -> SparseCodes:
-        """The codes of these rows only."""
-        lengths = np.diff(self.starts)[rows]
-        starts = np.concatenate([[0], np.cumsum(lengths)])
-        cells = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return SparseCodes(starts, self.columns[cells], self.codes[cells], self.zeros, self.gaps)
-
-    def dense(self, lo: int, hi: int) -> NDArray[Any]:
-        """The codes of some neighbouring rows.  # (row, column)"""
-        own = slice(int(self.starts[lo]), int(self.starts[hi]))
-        matrix = np.empty((hi - lo, len(self.zeros)), self.codes.dtype)
-        matrix[:] = self.zeros
-        matrix[np.repeat(np.arange(hi - lo), np.diff(self.starts[lo : hi + 1])), self.columns[own]] = self.codes[own]
-        return matrix
-
-    @cached_property
-    def _by_column(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
-        """Where the cells of each column begin, then their rows and codes."""
-        order = np.argsort(self.columns, kind="stable")
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(self.columns, minlength=len(self.zeros)))])
-        return bounds, self.rows[order], self.codes[order]
-
-    def column(self, x: int) -> NDArray[Any]:
-        """The codes of one column."""
-        bounds, rows, codes = self._by_column
-        own = slice(int(bounds[x]), int(bounds[x + 1]))
-        values = np.full(len(self), self.zeros[x], self.codes.dtype)
-        values[rows[own]] = codes[own]
-        return values
-
-    def bounds(self) -> Iterator[tuple[int, int]]:
-        """Where parts of a bounded size begin and end; at least one."""
-        step = max(1, PART_BYTES // max(1, len(self.zeros) * self.codes.itemsize))
-        return ((lo, min(lo + step, len(self))) for lo in range(0, max(1, len(self)), step))
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,20 +74,18 @@ class SparseBlock(Block):
         labels = self.codes[-1]
         for lo, hi in self.stored.bounds():
             weight = None if self.weight is None else self.weight[lo:hi]
-            yield Block((*self.stored.dense(lo, hi).T, labels[lo:hi]), weight)
+            yield Block((*self.stored.dense(lo, hi), labels[lo:hi]), weight)
 
     def packed(
         self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
         """The planes of these features, by their ones where these are few, else as bitmaps."""
-        places = _Places.of(self.stored, features, cards, gaps)
-        if places.increments() * INCREMENT < places.planes**2 / 2 * len(self) / 64:
-            return _kernels.sparse_planes(*places.ones(), self.codes[-1], classes, places.planes)
-        return self._bitmaps(features, cards, gaps, classes)
+        places = Places.of(self.stored, features, cards, gaps)
+        return places.packed(self.codes[-1], classes) if places.few() else self._bitmaps(features, cards, gaps, classes)
 
     def _bitmaps(self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int) -> _kernels.Planes:
         """The bitmaps of some columns after the other, so that never many are dense."""
-        step = max(1, PART_BYTES // max(1, len(self) * self.stored.codes.itemsize))
+        step = max(1, stored.PART_BYTES // max(1, len(self) * self.stored.codes.itemsize))
         pieces = [
             _kernels.pack([self.codes[x] for x in features[at]], cards[at], gaps[at], self.codes[-1], classes)
             for at in (slice(lo, lo + step) for lo in range(0, len(features), step))
@@ -170,72 +95,6 @@ class SparseBlock(Block):
         starts = np.cumsum([0, *(piece.first[-1] for piece in pieces)])
         first = np.concatenate([[0], *(piece.first[1:] + start for piece, start in zip(pieces, starts[:-1], strict=True))])
         return _kernels.Planes(np.concatenate([piece.words for piece in pieces]), pieces[0].bounds, first, pieces[0].counts)
-
-
-@dataclass(frozen=True, eq=False)
-class _Places:
-    """Which planes the cells of a sparse table hold.
-
-    Parameters
-    ----------
-    cells : the table.
-    first : the first plane of each column, -1 for one that has none.  # (column,)
-    full : the columns of which most rows hold a plane: zero is not their first state, or they have gaps.
-    present : of those, the plane that tells where the column is known, -1 where it is known everywhere.
-    planes : how many planes there are.
-    """
-
-    cells: SparseCodes
-    first: NDArray[np.int64]
-    full: NDArray[np.int64]
-    present: NDArray[np.int64]
-    planes: int
-
-    @classmethod
-    def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool]) -> _Places:
-        """The places of these features' planes, one feature after the other."""
-        own, holes = np.array(features, np.int64), np.array(gaps, bool)
-        widths = np.array(cards, np.int64) - 1 + holes
-        ends = np.cumsum(widths)
-        first = np.full(len(cells.zeros), -1, np.int64)
-        first[own] = ends - widths
-        full = holes | (cells.zeros[own] != 0)
-        return cls(cells, first, own[full], np.where(holes, ends - 1, -1)[full], int(widths.sum()))
-
-    @cached_property
-    def _own(self) -> NDArray[np.bool_]:
-        """The stored cells of the columns that are mostly first states, other than first states."""
-        some = self.first.copy()
-        some[self.full] = -1
-        return (some[self.cells.columns] >= 0) & (self.cells.codes > 0)
-
-    def increments(self) -> float:
-        """About how many pairs of planes the rows hold."""
-        lengths = np.diff(np.concatenate([[0], np.cumsum(self._own)])[self.cells.starts]).astype(np.float64)
-        lengths += len(self.full) + np.count_nonzero(self.present >= 0)
-        return float((lengths * (lengths + 1) / 2).sum())
-
-    def ones(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where the planes of each row begin, and the planes, increasing in each row."""
-        own = self._own
-        columns = self.cells.columns[own]
-        rows, planes = [self.cells.rows[own]], [self.first[columns] + self.cells.codes[own] - 1]
-        for x, present in zip(self.full.tolist(), self.present.tolist(), strict=True):
-            codes = self.cells.column(x)
-            known = codes != self.cells.absent
-            there = np.flatnonzero(known & (codes > 0))
-            rows.append(there)
-            planes.append(self.first[x] + codes[there].astype(np.int64) - 1)
-            if present >= 0:
-                rows.append(np.flatnonzero(known))
-                planes.append(np.full(len(rows[-1]), present))
-        row, plane = np.concatenate(rows), np.concatenate(planes)
-        key = row * self.planes + plane
-        if (key[1:] < key[:-1]).any():
-            key.sort()
-            row, plane = key // self.planes, key % self.planes
-        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self.cells)))])
-        return starts, plane.astype(np.int32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,7 +137,7 @@ def encoded_parts(table: Table, variables: Sequence[Variable], *, unseen: str) -
         return
     cells = sparse_codes(table, variables, unseen=unseen)
     for lo, hi in cells.bounds():
-        yield Encoded(tuple(cells.dense(lo, hi).T), cells.gaps)
+        yield Encoded(tuple(cells.dense(lo, hi)), cells.gaps)
 
 
 def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: str) -> SparseCodes:
@@ -291,7 +150,7 @@ def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: 
     for columns, cells in _alike(variables, matrix.indices):
         variable = variables[columns[0]]
         values = np.append(matrix.data[cells], np.zeros(1, matrix.dtype))
-        own, wrong, gaps = encoded_column(Column(None, values), variable, None, smooth=unseen == "smooth")
+        own, wrong, gaps = encoded_column(Column(None, values), variable, smooth=unseen == "smooth")
         wide = own.astype(dtype)
         wide[own == np.iinfo(own.dtype).max] = np.iinfo(dtype).max
         codes[cells], zeros[columns] = wide[:-1], wide[-1]
@@ -350,7 +209,7 @@ def _tell_strange(table: SparseMatrix, variables: Sequence[Variable], strange: N
         variable = variables[x]
         column = table.columns[at[variable.name]]
         if unseen == "error":
-            _, wrong, _ = encoded_column(column, variable, None, smooth=False)
+            _, wrong, _ = encoded_column(column, variable, smooth=False)
             raise DataError(unseen_message(table, column, variable, int(wrong[0])))
         if not (variable.other and unseen == "smooth"):
             found[variable.name] = int(strange[x])

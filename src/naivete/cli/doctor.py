@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from naivete import __version__
+from naivete._version import __version__
 from naivete.cli.output import escaped, json_text, say
 from naivete.cli.parsing import Command
 

@@ -6,7 +6,6 @@ import math
 import time
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.output import counted, escaped, json_text, named, note, say
@@ -49,7 +48,7 @@ def arguments(parser: ArgumentParser) -> None:
     target_options(parser)
     encoding_options(parser)
     reading_options(parser)
-    checkpoint_options(memory_option(parser))
+    checkpoint_options(memory_option(parser, "The model is the same, bit by bit."))
     resource_options(parser)
 
 
@@ -81,7 +80,7 @@ def _read_at_once(spec: Spec, args: Namespace) -> dict[str, Any]:
     model.fit(cases.features, cases.column, cases.weight)
     seconds = time.perf_counter() - started
     save(model, args.out, overwrite=args.force)
-    return _summary(model, len(cases), seconds)
+    return _summary(model, seconds)
 
 
 def _streamed(spec: Spec, args: Namespace) -> dict[str, Any]:
@@ -96,15 +95,10 @@ def _streamed(spec: Spec, args: Namespace) -> dict[str, Any]:
 
     model = classifier_of(spec, encoder=encoder_of(args, target), budget=args.budget)
     meter = Meter(files) if files.rows is None and args.cluster is None else None
-    count = _RowCount(args, files.rows)
-    advice = advising("run the same command again to go on") if args.checkpoint is not None else nullcontext()
+    again = "without --restart " if args.restart else ""
+    advice = advising(f"run the same command again {again}to go on") if args.checkpoint is not None else nullcontext()
     started = time.perf_counter()
     with advice, pass_progress("fit", wanted=args.progress, share=None if meter is None else meter.share) as told:
-
-        def went(number: int, done: int, total: int | None) -> None:
-            count(number, done, total)
-            told(number, done, total)
-
         model.fit_cases(
             files if meter is None else meter.watched(files),
             target,
@@ -115,46 +109,26 @@ def _streamed(spec: Spec, args: Namespace) -> dict[str, Any]:
             restart=args.restart,
             every=30.0 if args.every is None else args.every,
             cluster=args.cluster,
-            progress=went,
+            progress=told,
             then=lambda fitted: save(fitted, args.out, overwrite=args.force),
             **opened.reading,
         )
     seconds = time.perf_counter() - started
-    return _summary(model, count.rows, seconds) | {"files": len(files.files), "read_mb": round(files.size / 1e6, 6)}
+    return _summary(model, seconds) | {"files": len(files.files), "read_mb": round(files.size / 1e6, 6)}
 
 
-class _RowCount:
-    """How many rows there are, by the passes over them; only the first pass of a resumed run begins in the middle."""
-
-    def __init__(self, args: Namespace, rows: int | None) -> None:
-        self._resumed = args.checkpoint is not None and not args.restart and any(Path(args.checkpoint).glob("*.nvc"))
-        self._known, self._passes = rows, dict[int, int]()
-
-    def __call__(self, number: int, done: int, total: int | None) -> None:
-        """So many rows of a pass are done."""
-        self._passes[number] = done
-        self._known = self._known if total is None else total
-
-    @property
-    def rows(self) -> int | None:
-        """The number of rows, None where no pass went over all of them."""
-        if self._known is not None or len(self._passes) <= self._resumed:
-            return self._known
-        return max(self._passes.values())
-
-
-def _summary(model: NetworkClassifier, rows: int | None, seconds: float) -> dict[str, Any]:
+def _summary(model: NetworkClassifier, seconds: float) -> dict[str, Any]:
     network = model.network_
     return {
         "target": network.variables[-1].name,
-        "rows": rows,
+        "rows": model.rows_,
         "features": len(network.features),
         "classes": model.classes_.tolist(),
         "arcs": len(network.arcs),
         "cells": network.cells,
         "passes": model.passes_,
         "seconds": round(seconds, 6),
-        "rows_per_second": None if rows is None else round(rows / max(seconds, 1e-9)),
+        "rows_per_second": round(model.rows_ / max(seconds, 1e-9)),
         **_chosen(model),
     }
 
@@ -171,11 +145,11 @@ def _told(summary: dict[str, Any]) -> list[str]:
     few = ", ".join(map(str, classes[:6])) + (", ..." if len(classes) > 6 else "")
     lines = {
         **({"chosen": _chosen_told(summary["chosen"])} if "chosen" in summary else {}),
-        **({} if summary["rows"] is None else {"rows": f"{summary['rows']:,}"}),
+        "rows": f"{summary['rows']:,}",
         "features": f"{summary['features']:,}, with {counted(summary['arcs'], 'arc')} between them",
         "classes": f"{len(classes):,} of {named(summary['target'])}: {few}",
         "tables": f"{counted(summary['cells'], 'cell')}",
-        "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows{_speed_told(summary)}",
+        "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows, {_speed(summary)}",
         **({"read": f"{summary['read_mb']:,.1f} MB in {counted(summary['files'], 'file')}"} if "files" in summary else {}),
         "saved as": summary["file"],
     }
@@ -184,9 +158,8 @@ def _told(summary: dict[str, Any]) -> list[str]:
     return [escaped(head), *(f"  {name:<9} {escaped(value)}" for name, value in lines.items())]
 
 
-def _speed_told(summary: dict[str, Any]) -> str:
-    speed = summary["rows_per_second"]
-    return "" if speed is None else f", {counted(speed, 'row')} per second"
+def _speed(summary: dict[str, Any]) -> str:
+    return f"{counted(summary['rows_per_second'], 'row')} per second"
 
 
 def _listed(names: list[str]) -> str:

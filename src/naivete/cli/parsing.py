@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from naivete import __version__
+from naivete._version import __version__
 from naivete.errors import ParameterError, nearest, shown
 
 __all__ = ["Command", "Finished", "UsageError", "parse"]
@@ -116,7 +116,9 @@ def _check_options(words: Sequence[str], command: str, parser: argparse.Argument
 def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
     """What is wrong with a word that no argument takes."""
     if not word.startswith("-"):
-        return f"{command}: {shown(word)} is one argument too many; see 'naivete {command} --help'"
+        several = any(action.nargs == "+" and not action.option_strings for action in parser._actions)
+        hint = "name all files next to each other, before or after the options" if several else f"see 'naivete {command} --help'"
+        return f"{command}: {shown(word)} is one argument too many; {hint}"
     close = nearest(word.partition("=")[0], _options(parser), 1)
     hint = f"did you mean {close[0]}?" if close else f"see 'naivete {command} --help'"
     return f"{command}: there is no option {shown(word)}; {hint} (a file of that name: write ./{word} or put -- before it)"

@@ -46,7 +46,8 @@ def arguments(parser: ArgumentParser) -> None:
         "--unseen", choices=("marginalise", "error"), help="values that training did not have: as missing, or refused"
     )
     reading_options(parser)
-    memory_option(parser)
+    zero = "The answers are the same, but where the model has probabilities of zero there is always a column 'impossible'."
+    memory_option(parser, zero)
 
 
 def run(args: Namespace) -> int:

@@ -42,9 +42,16 @@ def data_argument(parser: ArgumentParser, what: str) -> None:
     parser.add_argument("data", metavar="DATA", nargs="+", help=f"{what}: files, patterns in quotes ('part-*.csv'), folders")
 
 
-def memory_option(parser: ArgumentParser) -> Any:
-    """How much memory the process may take; the group of options that this one stands in comes back."""
-    group = parser.add_argument_group("data larger than memory (several files, a folder, one file of more than 64 MiB)")
+def memory_option(parser: ArgumentParser, about: str) -> Any:
+    """How much memory the process may take; the group of options that this one stands in comes back.
+
+    Parameters
+    ----------
+    parser : the parser.
+    about : how the results compare with those of data that is read at once.
+    """
+    when = "Several files, a folder, and a file of more than 64 MiB are read some rows at a time."
+    group = parser.add_argument_group("data larger than memory", f"{when} {about}")
     group.add_argument("--memory", type=bytes_of, metavar="BYTES", help="the most this process may take, such as 500MB or 2GiB")
     group.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
     return group
@@ -177,7 +184,7 @@ def settled(files: Files, rows: int, only: Collection[str], went: Callable[[int]
     """
     from naivete.files import KindError
 
-    while True:
+    while only:
         types: dict[Name, set[str]] = {}
         done = 0
         try:
@@ -190,6 +197,7 @@ def settled(files: Files, rows: int, only: Collection[str], went: Callable[[int]
             files = files.widened(error.columns)
         else:
             return files, frozenset(name for name, kinds in types.items() if "f" in kinds and len(kinds) > 1)
+    return files, frozenset()
 
 
 class Meter:
@@ -221,7 +229,8 @@ class Meter:
             yield
         finally:
             with self._lock:
-                self._at, self._open = self._at + file.tell(), None
+                if self._open is file:
+                    self._at, self._open = self._at + file.tell(), None
 
     def share(self) -> float:
         """The share of the bytes that were read, from 0 to 1."""

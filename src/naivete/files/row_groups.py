@@ -19,7 +19,7 @@ from naivete.variables import check_unique
 
 __all__ = ["Footer", "RowGroups", "arrow_tables", "footer"]
 
-_FEWEST: Final = 2_000_000
+_FEWEST: Final = 1_000_000
 _MOST: Final = 4_000_000
 """A piece of a Parquet file has so many rows, if its row groups allow."""
 

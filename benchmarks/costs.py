@@ -1,0 +1,206 @@
+"""What learning costs: constants measured on this machine, and the time and memory they predict for any size.
+
+`python -m benchmarks.costs` measures the constants with one thread, compares the model with runs that fit here, and prints the
+prediction for 10^9 to 10^12 rows on 1 to 1,000 workers. docs/scale.md explains the model.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.scale import CLASSES, COLUMNS, STATES, make
+
+BLOCK = 1 << 17
+PACKAGE = 120e6
+"""Bytes of a process that has loaded everything and holds no rows."""
+
+
+@dataclass(frozen=True)
+class Constants:
+    """Seconds of one core: a cell decoded, tallied, encoded; a pair of features in a row; an update of a family table; a byte of
+    tables merged; and what every block costs beside."""
+
+    decode: float
+    tally: float
+    encode: float
+    pair: float
+    update: float
+    merge: float
+    block: float
+
+
+@dataclass(frozen=True)
+class Task:
+    """A table and a learner: KDB with k parents."""
+
+    rows: float
+    columns: int = COLUMNS
+    states: int = STATES
+    classes: int = CLASSES
+    k: int = 2
+
+    @property
+    def pair_bytes(self) -> float:
+        """The tables of all pairs of features."""
+        return 4 * self.columns * (self.columns - 1) / 2 * (self.states - 1) ** 2 * self.classes
+
+    @property
+    def family_bytes(self) -> float:
+        """The tables of the families."""
+        return 8.0 * self.columns * self.states ** (self.k + 1) * self.classes
+
+
+def seconds(task: Task, cost: Constants, workers: int = 1, bandwidth: float = 1e9, latency: float = 0.01) -> dict[str, float]:
+    """The time of the three passes on so many cores, each with an equal share of the rows, and of merging in a tree of eight.
+
+    Parameters
+    ----------
+    task : what is learned.
+    cost : the constants.
+    workers : cores, on one machine or many.
+    bandwidth, latency : bytes a second and seconds a message between machines.
+    """
+    share, n = task.rows / workers, task.columns
+    depth = math.ceil(math.log(workers, 8)) if workers > 1 else 0
+    tables = task.pair_bytes + task.family_bytes
+    parts = {
+        "decoding": 3 * share * (n + 1) * cost.decode,
+        "schema": share * n * cost.tally,
+        "encoding": 2 * share * n * cost.encode,
+        "pairs": share * n * (n - 1) / 2 * cost.pair,
+        "tables": share * n * cost.update,
+        "blocks": share / BLOCK * (3 * cost.block + 2 * tables * cost.merge),
+        "merging": depth * 8 * (tables * (cost.merge + 1 / bandwidth) + 3 * latency),
+    }
+    return {**parts, "total": sum(parts.values())}
+
+
+def memory(task: Task) -> float:
+    """Bytes of a worker: the program, three blocks of rows in several forms, planes, and tables twice."""
+    rows = 3 * BLOCK * 8 * (task.columns + 2) + BLOCK * task.columns * (task.states - 1) / 8
+    return PACKAGE + rows + 2 * (task.pair_bytes + task.family_bytes) + 8.0 * task.columns**2
+
+
+def best(work: Any, repeat: int = 5) -> float:
+    """Seconds of the quickest of some calls, after one to warm up."""
+    work()
+    times = []
+    for _ in range(repeat):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return min(times)
+
+
+def measured(folder: Path) -> Constants:
+    """The constants of this machine, in this process, whose threads should be one."""
+    from functools import partial, reduce
+
+    from naivete.cases.rows import EncodedCases, KeptRows, tallied_rows
+    from naivete.counts import Counts
+    from naivete.encoding import Encoder, encode
+    from naivete.exact import added
+    from naivete.files import pieces
+    from naivete.information import dependence
+    from naivete.labelled import Division
+    from naivete.variables import Variable
+
+    piece = pieces(folder).pieces[0]
+    tables = list(piece.tables(rows=BLOCK))[:4]
+    cells = sum(map(len, tables)) * COLUMNS
+    parts = [Division("y").weighing(table) for table in tables]
+    encoder, rows = Encoder(), KeptRows(tuple(parts))
+    tallies = tallied_rows(rows, encoder)
+    features = encoder.schema(tallies)
+    variables = (*features, Variable("y", tallies.classes))
+    small = KeptRows(tuple(part.take(np.arange(1000)) for part in parts))
+
+    def pairs(own: Any) -> Any:
+        dependence(Counts(EncodedCases(own, variables, tallies.gaps)))
+
+    families = [(*sorted({x, (x + 1) % COLUMNS, (x + 2) % COLUMNS}), -1) for x in range(COLUMNS)]
+
+    def counted(own: Any) -> Any:
+        Counts(EncodedCases(own, variables, tallies.gaps)).tables(families)
+
+    limb = {0: np.ones(1 << 20, np.int64)}
+    encode_ = best(lambda: [encode(part.features, features) for part in parts]) / cells
+    per_block = best(partial(pairs, small)) / len(parts)
+    blocks = len(parts)
+    pair_rows = cells * (COLUMNS - 1) / 2
+    return Constants(
+        decode=best(lambda: sum(len(t) for t in piece.tables(rows=BLOCK)), 3) / (piece.rows or 1) / (COLUMNS + 1),
+        tally=(best(lambda: tallied_rows(rows, encoder)) - blocks * 0.001) / cells,
+        encode=encode_,
+        pair=max(0.0, best(partial(pairs, rows)) - blocks * per_block - cells * encode_) / pair_rows,
+        update=max(0.0, best(partial(counted, rows)) - best(partial(counted, small)) - cells * encode_) / cells,
+        merge=best(lambda: reduce(added, [limb, limb])) / (8 << 20),
+        block=per_block,
+    )
+
+
+def one_thread(folder: Path) -> Constants:
+    """The constants, measured in a process of its own with one thread."""
+    environment = {**os.environ, "NAIVETE_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
+    words = [sys.executable, "-m", "benchmarks.costs", "--constants", "--folder", str(folder)]
+    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    return Constants(**json.loads(done.stdout))
+
+
+def told(cost: Constants) -> str:
+    """The constants, and what they predict."""
+    lines = ["constants of one core: " + ", ".join(f"{name} {1e9 * value:.3g} ns" for name, value in asdict(cost).items()), ""]
+    lines += ["| rows | workers | time | decoding | pairs | merging | memory of a worker |", "|---|---|---|---|---|---|---|"]
+    for exponent in (9, 10, 11, 12):
+        for workers in (1, 10, 100, 1000):
+            parts = seconds(Task(10.0**exponent), cost, workers)
+            shares = " | ".join(f"{parts[name] / parts['total']:.0%}" for name in ("decoding", "pairs", "merging"))
+            size = f"{memory(Task(10.0**exponent)) / 1e6:.0f} MB"
+            lines.append(f"| 10^{exponent} | {workers:,} | {clock(parts['total'])} | {shares} | {size} |")
+    return "\n".join(lines)
+
+
+def clock(value: float) -> str:
+    """Seconds in words.
+
+    >>> clock(42.0), clock(4200.0), clock(420000.0)
+    ('42 s', '1.2 h', '4.9 d')
+    """
+    for size, unit in ((86400 * 2, "d"), (3600, "h"), (120, "min")):
+        if value >= size:
+            return f"{value / {'d': 86400, 'h': 3600, 'min': 60}[unit]:.1f} {unit}"
+    return f"{value:.0f} s"
+
+
+def main() -> None:
+    """Measure, compare and predict."""
+    made = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__.splitlines()[0])
+    made.add_argument("--data", type=Path, help="where the data sets are; by default $NAIVETE_BENCH, else bench-data")
+    made.add_argument("--constants", action="store_true", help=argparse.SUPPRESS)
+    made.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    asked = made.parse_args()
+    if asked.constants:
+        if "ARROW_NUM_THREADS" in os.environ:
+            import pyarrow as pa
+
+            pa.set_cpu_count(int(os.environ["ARROW_NUM_THREADS"]))
+        print(json.dumps(asdict(measured(asked.folder))))
+        return
+    folder = (asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")) / "scale-10M"
+    make(folder, 10)
+    print(told(one_thread(folder)))
+
+
+if __name__ == "__main__":
+    main()

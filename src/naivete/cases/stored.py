@@ -1,0 +1,199 @@
+"""Tables of which few cells are stored, and wide ones row after row: how they become columns and planes, some rows at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete import _kernels
+
+__all__ = ["PART_BYTES", "Places", "SparseCodes", "few_ones", "parts_of", "row_major"]
+
+PART_BYTES = 8 << 20
+"""How much of a table is made dense, or turned, at a time."""
+
+INCREMENT = 10
+"""How many word operations of dense planes one increment of sparse planes is worth, as measured."""
+
+WIDE = 512
+"""From this many bytes between the rows of a column on, its codes lie too far apart to be gone through often."""
+
+
+def parts_of(rows: int, width: int) -> Iterator[tuple[int, int]]:
+    """Where parts of a bounded size begin and end, of rows of `width` bytes; at least one part."""
+    step = max(1, PART_BYTES // max(1, width))
+    return ((lo, min(lo + step, rows)) for lo in range(0, max(1, rows), step))
+
+
+def row_major(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8] | None:
+    """The wide matrix of bytes, row after row, of which these are all columns; None where they are something else."""
+    if len(columns) < 2 or not len(columns[0]):
+        return None
+    first, step = columns[0], columns[0].strides[0]
+    start = first.__array_interface__["data"][0]
+    if first.dtype != np.uint8 or step < max(WIDE, len(columns)):
+        return None
+    for j, column in enumerate(columns):
+        if column.dtype != np.uint8 or column.strides[0] != step or column.__array_interface__["data"][0] != start + j:
+            return None
+    return np.lib.stride_tricks.as_strided(first, (len(first), len(columns)), (step, 1), writeable=False)
+
+
+def few_ones(matrix: NDArray[np.uint8], features: Sequence[int], cards: Sequence[int]) -> Places | None:
+    """The places of the planes of a matrix of codes without gaps, where they are few; else None."""
+    ones, (rows, width) = np.count_nonzero(matrix), matrix.shape
+    planes = sum(cards) - len(cards)
+    if ones * ones / rows * INCREMENT >= planes * planes * rows / 64:
+        return None
+    found = [np.flatnonzero(matrix[lo:hi] != 0) + lo * width for lo, hi in parts_of(rows, width)]
+    row, column = np.divmod(np.concatenate(found), width)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
+    zeros = np.zeros(width, np.uint8)
+    cells = SparseCodes(starts, column.astype(np.int32), matrix[row, column], zeros, zeros != 0)
+    places = Places.of(cells, features, cards, [False] * len(features))
+    return places if places.few() else None
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCodes:
+    """Codes of a table by its stored cells; the largest code of the type means missing.
+
+    Parameters
+    ----------
+    starts : where the cells of each row begin, and the end of the last.  # (row + 1,)
+    columns : the column of each cell, increasing in a row.  # (cell,)
+    codes : the code of each cell.  # (cell,)
+    zeros : the code of the cells that are not stored, column by column.  # (column,)
+    gaps : which columns have missing values.  # (column,)
+    """
+
+    starts: NDArray[np.int64]
+    columns: NDArray[np.int32]
+    codes: NDArray[Any]
+    zeros: NDArray[Any]
+    gaps: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def absent(self) -> int:
+        """The code that means missing."""
+        return int(np.iinfo(self.codes.dtype).max)
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The row of each cell."""
+        return np.repeat(np.arange(len(self)), np.diff(self.starts))
+
+    def take(self, rows: NDArray[Any]) -> SparseCodes:
+        """The codes of these rows only."""
+        lengths = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        cells = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
+        return SparseCodes(starts, self.columns[cells], self.codes[cells], self.zeros, self.gaps)
+
+    def dense(self, lo: int, hi: int) -> NDArray[Any]:
+        """The codes of some neighbouring rows, column after column.  # (column, row)"""
+        own = slice(int(self.starts[lo]), int(self.starts[hi]))
+        matrix = np.repeat(self.zeros, hi - lo).reshape(len(self.zeros), hi - lo)
+        matrix[self.columns[own], np.repeat(np.arange(hi - lo), np.diff(self.starts[lo : hi + 1]))] = self.codes[own]
+        return matrix
+
+    @cached_property
+    def _by_column(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any]]:
+        """Where the cells of each column begin, then their rows and codes."""
+        order = np.argsort(self.columns, kind="stable")
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(self.columns, minlength=len(self.zeros)))])
+        return bounds, self.rows[order], self.codes[order]
+
+    def column(self, x: int) -> NDArray[Any]:
+        """The codes of one column."""
+        bounds, rows, codes = self._by_column
+        own = slice(int(bounds[x]), int(bounds[x + 1]))
+        values = np.full(len(self), self.zeros[x], self.codes.dtype)
+        values[rows[own]] = codes[own]
+        return values
+
+    def bounds(self) -> Iterator[tuple[int, int]]:
+        """Where parts of a bounded size begin and end; at least one."""
+        return parts_of(len(self), len(self.zeros) * self.codes.itemsize)
+
+
+@dataclass(frozen=True, eq=False)
+class Places:
+    """Which planes the cells of a sparse table hold.
+
+    Parameters
+    ----------
+    cells : the table.
+    first : the first plane of each column, -1 for one that has none.  # (column,)
+    full : the columns of which most rows hold a plane: zero is not their first state, or they have gaps.
+    present : of those, the plane that tells where the column is known, -1 where it is known everywhere.
+    planes : how many planes there are.
+    """
+
+    cells: SparseCodes
+    first: NDArray[np.int64]
+    full: NDArray[np.int64]
+    present: NDArray[np.int64]
+    planes: int
+
+    @classmethod
+    def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool]) -> Places:
+        """The places of these features' planes, one feature after the other."""
+        own, holes = np.array(features, np.int64), np.array(gaps, bool)
+        widths = np.array(cards, np.int64) - 1 + holes
+        ends = np.cumsum(widths)
+        first = np.full(len(cells.zeros), -1, np.int64)
+        first[own] = ends - widths
+        full = holes | (cells.zeros[own] != 0)
+        return cls(cells, first, own[full], np.where(holes, ends - 1, -1)[full], int(widths.sum()))
+
+    def few(self) -> bool:
+        """Whether counting the ones one by one is cheaper than whole words of bitmaps."""
+        return self.increments() * INCREMENT < self.planes**2 / 2 * len(self.cells) / 64
+
+    def packed(self, labels: NDArray[Any], classes: int) -> _kernels.SparsePlanes:
+        """The planes by their ones."""
+        return _kernels.sparse_planes(*self.ones(), labels, classes, self.planes)
+
+    @cached_property
+    def _own(self) -> NDArray[np.bool_]:
+        """The stored cells of the columns that are mostly first states, other than first states."""
+        some = self.first.copy()
+        some[self.full] = -1
+        return (some[self.cells.columns] >= 0) & (self.cells.codes > 0)
+
+    def increments(self) -> float:
+        """About how many pairs of planes the rows hold."""
+        lengths = np.diff(np.concatenate([[0], np.cumsum(self._own)])[self.cells.starts]).astype(np.float64)
+        lengths += len(self.full) + np.count_nonzero(self.present >= 0)
+        return float((lengths * (lengths + 1) / 2).sum())
+
+    def ones(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+        """Where the planes of each row begin, and the planes, increasing in each row."""
+        own = self._own
+        columns = self.cells.columns[own]
+        rows, planes = [self.cells.rows[own]], [self.first[columns] + self.cells.codes[own] - 1]
+        for x, present in zip(self.full.tolist(), self.present.tolist(), strict=True):
+            codes = self.cells.column(x)
+            known = codes != self.cells.absent
+            there = np.flatnonzero(known & (codes > 0))
+            rows.append(there)
+            planes.append(self.first[x] + codes[there].astype(np.int64) - 1)
+            if present >= 0:
+                rows.append(np.flatnonzero(known))
+                planes.append(np.full(len(rows[-1]), present))
+        row, plane = np.concatenate(rows), np.concatenate(planes)
+        key = row * self.planes + plane
+        if (key[1:] < key[:-1]).any():
+            key.sort()
+            row, plane = key // self.planes, key % self.planes
+        starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=len(self.cells)))])
+        return starts, plane.astype(np.int32)

@@ -1,0 +1,257 @@
+"""How cases are divided into training and test cases: named, seeded, and the same for every model of an experiment."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol as Protocol_
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import ParameterError, shown
+from naivete.labelled import Labelled
+
+__all__ = ["KFold", "LearningCurve", "Protocol", "Split", "Splits", "TrainTest", "protocol_of", "stratified_folds"]
+
+Rows = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """One division.
+
+    Parameters
+    ----------
+    repeat, fold : which one it is; both count from 0.
+    train, test : the rows.
+    folds : the fold of every row, where the division is one of a cross-validation, whose counts are shared.
+    """
+
+    repeat: int
+    fold: int
+    train: Rows
+    test: Rows
+    folds: Rows | None = None
+
+
+class Protocol(Protocol_):
+    """A way of dividing cases."""
+
+    def splits(self, cases: Labelled) -> Iterator[Split]:
+        """The divisions, the same ones every time."""
+
+    @property
+    def test_share(self) -> float:
+        """Test rows for each training row, which the corrected t-test needs."""
+
+
+@dataclass(frozen=True)
+class KFold:
+    """Cross-validation: every row is tested once in each repetition, by a model that has seen the other folds.
+
+    Parameters
+    ----------
+    folds : how many parts, stratified by class.
+    repeat : how many times to divide anew.
+    random_state : the seed; repetition r uses random_state + r.
+    """
+
+    folds: int = 10
+    repeat: int = 1
+    random_state: int = 0
+
+    def splits(self, cases: Labelled) -> Iterator[Split]:
+        """The divisions, fold by fold."""
+        _check_count("repeat", self.repeat)
+        for again in range(self.repeat):
+            fold = stratified_folds(cases.labels, self.folds, self.random_state + again)
+            for at in range(self.folds):
+                yield Split(again, at, np.flatnonzero(fold != at), np.flatnonzero(fold == at), fold)
+
+    @property
+    def test_share(self) -> float:
+        """One fold for all others."""
+        return 1 / (self.folds - 1)
+
+    def __str__(self) -> str:
+        return f"{self.repeat} x {self.folds}-fold cross-validation, seed {self.random_state}"
+
+
+@dataclass(frozen=True)
+class Splits:
+    """Random divisions into training and test sets of fixed sizes (Singh and Provan 1995: 30; Langley 1993: 20).
+
+    Parameters
+    ----------
+    count : how many.
+    train, test : how many rows each, as numbers or as shares of all rows; by default two thirds and the rest.
+    random_state : the seed; division i uses random_state + i.
+    """
+
+    count: int = 30
+    train: float = 2 / 3
+    test: float | None = None
+    random_state: int = 0
+
+    def splits(self, cases: Labelled) -> Iterator[Split]:
+        """The divisions."""
+        _check_count("count", self.count)
+        train, test = self.sizes(len(cases))
+        for at in range(self.count):
+            order = np.random.default_rng(self.random_state + at).permutation(len(cases))
+            yield Split(at, 0, np.sort(order[:train]), np.sort(order[train : train + test]))
+
+    def sizes(self, rows: int) -> tuple[int, int]:
+        """How many rows the training and the test sets have."""
+        train = _size("train", self.train, rows)
+        test = rows - train if self.test is None else _size("test", self.test, rows)
+        if train < 1 or test < 1 or train + test > rows:
+            raise ParameterError(
+                f"train={shown(self.train)}, test={shown(self.test)}: {train} and {test} of {rows} rows; choose less"
+            )
+        return train, test
+
+    @property
+    def test_share(self) -> float:
+        """What was asked for; of sizes in rows, their ratio."""
+        rest = 1 - self.train if self.train < 1 else self.train / 2
+        return float((rest if self.test is None else self.test) / self.train)
+
+    def __str__(self) -> str:
+        test = "the rest" if self.test is None else f"{self.test:g}"
+        return f"{self.count} random divisions, train {self.train:g}, test {test}, seed {self.random_state}"
+
+
+@dataclass(frozen=True)
+class TrainTest:
+    """Given rows for training and for testing, once (Jensen and Nielsen 2007: train, validate, test).
+
+    Parameters
+    ----------
+    train : how many of the first rows are for training; the others test.
+    """
+
+    train: int
+
+    def splits(self, cases: Labelled) -> Iterator[Split]:
+        """The one division."""
+        if not 0 < self.train < len(cases):
+            raise ParameterError(f"train={shown(self.train)}: a number of rows below {len(cases)}")
+        yield Split(0, 0, np.arange(self.train), np.arange(self.train, len(cases)))
+
+    @property
+    def test_share(self) -> float:
+        """Unknown before the rows are; a test on one division says nothing anyway."""
+        return 1.0
+
+    def __str__(self) -> str:
+        return f"the first {self.train:,} rows train, the others test"
+
+
+@dataclass(frozen=True)
+class LearningCurve:
+    """Training sets that grow, each a part of the next, tested on the same rows (Langley 1993; Singh and Provan 1995).
+
+    Parameters
+    ----------
+    sizes : how many training rows, increasing.
+    count : how many random divisions.
+    test : how many rows test, as a number or as a share.
+    random_state : the seed; division i uses random_state + i.
+    """
+
+    sizes: tuple[int, ...] = (10, 20, 50, 100, 200, 500)
+    count: int = 20
+    test: float = 1 / 3
+    random_state: int = 0
+
+    def splits(self, cases: Labelled) -> Iterator[Split]:
+        """The divisions; `fold` says which size it is."""
+        _check_count("count", self.count)
+        test = _size("test", self.test, len(cases))
+        wrong = next((s for s in self.sizes if not 1 <= s <= len(cases) - test), None)
+        if wrong is not None or list(self.sizes) != sorted(set(self.sizes)):
+            raise ParameterError(f"sizes={shown(self.sizes)}: increasing numbers of rows, at most {len(cases) - test}")
+        for again in range(self.count):
+            order = np.random.default_rng(self.random_state + again).permutation(len(cases))
+            for at, size in enumerate(self.sizes):
+                yield Split(again, at, np.sort(order[test : test + size]), np.sort(order[:test]))
+
+    @property
+    def test_share(self) -> float:
+        """That of the largest training set, as far as it is known."""
+        return float(self.test / (1 - self.test)) if self.test < 1 else float(self.test / self.sizes[-1])
+
+    def __str__(self) -> str:
+        return f"learning curve over {', '.join(map(str, self.sizes))} rows, {self.count} divisions, seed {self.random_state}"
+
+
+def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 0) -> Rows:
+    """The fold of every row, 0 .. folds-1; every class is spread evenly, and so are the rows.
+
+    The rows are shuffled, put in the order of their classes and dealt out one by one. A class with fewer rows than folds is
+    absent from some of them.
+
+    >>> fold = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2)
+    >>> np.bincount(fold[:4]).tolist(), np.bincount(fold[4:]).tolist()
+    ([2, 2], [1, 1])
+    """
+    rows = len(labels)
+    if not 2 <= folds <= rows:
+        raise ParameterError(f"folds={shown(folds)}: a whole number between 2 and the number of rows, {rows}")
+    shuffled = np.random.default_rng(random_state).permutation(rows)
+    dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    fold = np.empty(rows, np.int64)
+    fold[dealt] = np.arange(rows) % folds
+    return fold
+
+
+def protocol_of(text: str) -> Protocol:
+    """The protocol that a text stands for: `10-fold`, `10x10-fold`, `30-splits:train=1000,test=2196`, `curve:sizes=10/20/50`.
+
+    >>> str(protocol_of("10x10-fold")), str(protocol_of("30-splits:train=1000,test=200,seed=7"))
+    ('10 x 10-fold cross-validation, seed 0', '30 random divisions, train 1000, test 200, seed 7')
+    """
+    word, _, rest = text.strip().lower().partition(":")
+    settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
+    try:
+        seed = int(settings.pop("seed", 0))
+        if word.endswith("-fold"):
+            repeat, _, folds = word.removesuffix("-fold").rpartition("x")
+            return _all_used(KFold(int(folds), int(repeat or 1), seed), settings, text)
+        if word.endswith("-splits"):
+            sizes = {name: float(settings.pop(name)) for name in ("train", "test") if name in settings}
+            return _all_used(Splits(int(word.removesuffix("-splits")), random_state=seed, **sizes), settings, text)
+        if word == "first":
+            return _all_used(TrainTest(int(settings.pop("train"))), settings, text)
+        if word == "curve":
+            sizes_ = tuple(int(size) for size in settings.pop("sizes", "10/20/50/100/200/500").split("/"))
+            count, test = int(settings.pop("count", 20)), float(settings.pop("test", 1 / 3))
+            return _all_used(LearningCurve(sizes_, count, test, seed), settings, text)
+    except (ValueError, KeyError) as error:
+        raise ParameterError(f"protocol {shown(text)}: {error}; write for instance {_EXAMPLES}") from error
+    raise ParameterError(f"protocol {shown(text)} is unknown; write for instance {_EXAMPLES}")
+
+
+_EXAMPLES = "10-fold, 10x10-fold, 30-splits:train=1000,test=2196, first:train=1084, curve:sizes=10/20/50,count=20"
+
+
+def _all_used(made: Protocol, left: dict[str, str], text: str) -> Protocol:
+    if left:
+        raise ParameterError(
+            f"protocol {shown(text)}: there is no setting {shown(next(iter(left)))}; write for instance {_EXAMPLES}"
+        )
+    return made
+
+
+def _check_count(name: str, count: object) -> None:
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ParameterError(f"{name}={shown(count)}: a whole number, at least 1")
+
+
+def _size(name: str, size: float, rows: int) -> int:
+    """A number of rows, or a share of them."""
+    if not 0 < size < float("inf") or (size >= 1 and size != int(size)):
+        raise ParameterError(f"{name}={shown(size)}: a number of rows, or a share of them below 1")
+    return round(size * rows) if size < 1 else int(size)
