@@ -28,9 +28,10 @@ PACKAGE = 120e6
 
 @dataclass(frozen=True)
 class Constants:
-    """Seconds of one core: a cell decoded, tallied, encoded; a pair of features in a row; an update of a family table; a byte of
-    tables merged; and what every block costs beside."""
+    """Seconds of one core: the label of a row; a cell decoded, tallied, encoded; a pair of features in a row; an update of a
+    family table; a byte of tables merged; and what every block costs beside."""
 
+    label: float
     decode: float
     tally: float
     encode: float
@@ -75,6 +76,7 @@ def seconds(task: Task, cost: Constants, workers: int = 1, bandwidth: float = 1e
     depth = math.ceil(math.log(workers, 8)) if workers > 1 else 0
     tables = task.pair_bytes + task.family_bytes
     parts = {
+        "labels": 3 * share * cost.label,
         "decoding": 3 * share * (n + 1) * cost.decode,
         "schema": share * n * cost.tally,
         "encoding": 2 * share * n * cost.encode,
@@ -139,7 +141,10 @@ def measured(folder: Path) -> Constants:
     per_block = best(partial(pairs, small)) / len(parts)
     blocks = len(parts)
     pair_rows = cells * (COLUMNS - 1) / 2
+    one_row = EncodedCases(KeptRows(tuple(parts)), (variables[-1],), np.zeros(0, bool))
+    labels = best(lambda: [Division("y").weighing(table) for table in tables])
     return Constants(
+        label=(labels + best(lambda: list(one_row.map(len)))) / sum(map(len, tables)),
         decode=best(lambda: sum(len(t) for t in piece.tables(rows=BLOCK)), 3) / (piece.rows or 1) / (COLUMNS + 1),
         tally=(best(lambda: tallied_rows(rows, encoder)) - blocks * 0.001) / cells,
         encode=encode_,
@@ -156,6 +161,20 @@ def one_thread(folder: Path) -> Constants:
     words = [sys.executable, "-m", "benchmarks.costs", "--constants", "--folder", str(folder)]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return Constants(**json.loads(done.stdout))
+
+
+def learned(folder: Path, threads: int) -> float:
+    """Seconds of learning KDB(k=2) from the files in a process of its own with so many threads."""
+    code = (
+        "import os, sys, time, pyarrow, naivete; pyarrow.set_cpu_count(int(sys.argv[2])); naivete.NaiveBayes().fit([[1]], [1]);"
+        "sys.argv[2] == '1' and hasattr(os, 'sched_setaffinity') and os.sched_setaffinity(0, {0});"
+        "began = time.perf_counter(); naivete.KDB(k=2).fit_cases(sys.argv[1], 'y'); print(time.perf_counter() - began)"
+    )
+    environment = {**os.environ, "NAIVETE_THREADS": str(threads)}
+    words = [sys.executable, "-c", code, str(folder), str(threads)]
+    return min(
+        float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout) for _ in range(3)
+    )
 
 
 def told(cost: Constants) -> str:
@@ -199,7 +218,14 @@ def main() -> None:
         return
     folder = (asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")) / "scale-10M"
     make(folder, 10)
-    print(told(one_thread(folder)))
+    cost = one_thread(folder)
+    print(told(cost))
+    print("\nchecked against runs in this machine:")
+    for workers, threads in ((1, 1), (2, 2)):
+        took, guess = learned(folder, threads), seconds(Task(1e7), cost, 1)["total"] / workers
+        print(
+            f"  KDB(k=2) of 10^7 rows with {threads} thread(s): {took:.2f} s, predicted {guess:.2f} s ({took / guess:.2f} times)"
+        )
 
 
 if __name__ == "__main__":
