@@ -346,6 +346,62 @@ def test_progress_is_told_and_its_end_is_the_end(folder: Path) -> None:
     assert not [t for t in threading.enumerate() if t.name == "naivete-ahead"]
 
 
+def test_a_column_of_too_many_values_is_refused_within_the_memory(tmp_path: Path) -> None:
+    ids = pd.DataFrame({"id": [f"patient-{i}" for i in range(30_000)], "a": 1, "y": [0, 1] * 15_000})
+    pq.write_table(pa.Table.from_pandas(ids, preserve_index=False), tmp_path / "ids.parquet", row_group_size=5000)
+    with pytest.raises(ResourceError, match=r"column 'id' has [0-9,]+ distinct values so far.*leave it out \(ignore"):
+        NaiveBayes(budget=5_000_000).fit_cases(tmp_path / "ids.parquet", "y")
+    assert NaiveBayes(budget=5_000_000).fit_cases(tmp_path / "ids.parquet", "y", ignore=["id"]).rows_ == 30_000
+
+
+def test_an_empty_text_is_missing_wherever_it_comes_from(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": ["", "x", "z"] * 20, "b": [1, 2, 3] * 20, "y": ["p", "q", "q"] * 20})
+    frame.to_parquet(tmp_path / "rows.parquet", index=False)
+    expected = model_hash(KDB(k=1).fit(frame[["a", "b"]], frame["y"]))
+    assert model_hash(KDB(k=1).fit_cases(tmp_path / "rows.parquet", "y")) == expected
+    assert model_hash(KDB(k=1).fit_cases(pa.Table.from_pandas(frame), "y")) == expected
+
+
+def test_whole_labels_are_the_same_labels_with_and_without_a_point(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"a": [1, 2, 3] * 20, "y": [1.0, 2.0, 2.0] * 20})
+    frame.to_parquet(tmp_path / "rows.parquet", index=False)
+    found = TAN().fit_cases(tmp_path / "rows.parquet", "y")
+    assert found.classes_.tolist() == [1, 2]
+    assert (
+        model_hash(found)
+        == model_hash(TAN().fit(frame[["a"]], frame["y"]))
+        == model_hash(TAN().partial_fit(frame[["a"]], frame["y"]))
+    )
+
+
+def test_weights_whose_sum_might_be_infinite_are_refused() -> None:
+    with pytest.raises(DataError, match=r"cases, row 3: the weight 1e\+308 is not a number below 1e\+290"):
+        NaiveBayes().fit_cases(rows().assign(w=[1.0, 1.0, 1e308] + [1.0] * 77), "y", weight="w")
+
+
+def test_arguments_that_mean_something_else_are_refused(folder: Path) -> None:
+    for wrong in (
+        {"ignore": "a"},
+        {"ignore": 3},
+        {"progress": 3},
+        {"then": 3},
+        {"every": "x"},
+        {"schema": 3},
+        {"schema": NaiveBayes()},
+    ):
+        with pytest.raises(ParameterError, match=next(iter(wrong))):
+            NaiveBayes().fit_cases(folder, "y", **wrong)
+
+
+@every
+def test_a_batch_of_rows_that_do_not_count_changes_nothing(name: str) -> None:
+    model = taught(clone(ALL[name]), rows())
+    before = model_hash(model)
+    assert model_hash(model.partial_fit(rows(1)[["a", "b", "c"]], rows(1)["y"], sample_weight=np.zeros(80))) == before
+    reordered = clone(ALL[name]).partial_fit(rows(1)[["c", "a", "b"]], rows(1)["y"])
+    assert model_hash(model.merge(reordered)) == model_hash(fitted(name, pd.concat([rows(), rows(1)])))
+
+
 # --- checkpoints -------------------------------------------------------------------------------------------------------------------
 
 

@@ -43,6 +43,19 @@ class Kept:
         """The names of the features."""
         return tuple(tally.name for tally in self.tallies.columns)
 
+    def in_order(self, names: Sequence[Name]) -> Kept:
+        """With the features in this order."""
+        if self.names == tuple(names):
+            return self
+        at = [self.names.index(name) for name in names]
+        tallies = replace(self.tallies, columns=tuple(self.tallies.columns[i] for i in at))
+        batches = self.batches
+        if batches is not None:
+            batches = tuple(
+                replace(b, features=replace(b.features, columns=tuple(b.features.columns[i] for i in at))) for b in batches
+            )
+        return replace(self, tallies=tallies, batches=batches)
+
     def plus(self, other: Kept) -> Kept:
         """With the rows of the other."""
         batches = None if self.batches is None or other.batches is None else (*self.batches, *other.batches)

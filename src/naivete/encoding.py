@@ -216,6 +216,7 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
     columns = matched(table, variables)
     sparse = isinstance(table, SparseMatrix)  # looked at when it was taken, and made column by column
     if not sparse:
+        columns = [column.without_blank() for column in columns]
         check_finite(table, columns)
     limits = {} if sparse else byte_limits(columns)
     plain: dict[int, int] = {}

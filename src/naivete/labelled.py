@@ -18,6 +18,8 @@ from naivete.variables import Name, State
 __all__ = ["Division", "Labelled", "labelled", "no_column", "small_classes"]
 
 SMALL_RANGE = 1 << 16
+LARGEST_WEIGHT = 1e290
+"""Above this, sums of many weights might be infinite."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +96,7 @@ class Division:
         if len(unlabelled) and not self.drop_unlabelled:
             raise DataError(
                 f"{table.place(int(unlabelled[0]))}: column {shown(self.target)}: no label, as in {len(unlabelled)} rows of "
-                f"{len(table)}; fill them in, or leave those rows out with drop_unlabelled=True "
+                f"{len(table)}; fill them in, or leave those rows out with Encoder(unlabelled='drop'), here drop_unlabelled=True "
                 "(--drop-unlabelled on the command line)"
             )
         features = table.without(self.target)
@@ -134,10 +136,13 @@ def labelled(table: Table, target: Name, *, weight: Name = None, drop_unlabelled
 
 
 def _check_weights(table: Table, weight: NDArray[np.float64]) -> None:
-    wrong = np.flatnonzero(~np.isfinite(weight))
+    wrong = np.flatnonzero(~(weight < LARGEST_WEIGHT))
     if len(wrong):
         row = int(wrong[0])
-        raise DataError(f"{table.place(row)}: the weight {weight[row]} is not finite; weights are finite and at least 0")
+        raise DataError(
+            f"{table.place(row)}: the weight {weight[row]} is not a number below {LARGEST_WEIGHT:.0e}; scale the weights "
+            "down, or correct it"
+        )
 
 
 def _named(table: Table, name: Name) -> Column:

@@ -107,6 +107,8 @@ def classes_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
 
     if values.dtype.kind == "O":
         values = _of_one_type(values)
+    if values.dtype.kind == "f" and np.all(values == np.floor(values)) and np.all(np.abs(values) <= 2**53):
+        values = values.astype(np.int64)  # 1.0 is the label 1, as in a file
     found = small_classes(values) if values.dtype.kind in "iu" else None
     if found is not None:
         return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Literal, Self
 
@@ -107,12 +107,13 @@ class LearnsFromRows:
         reading : how to read files, as for `naivete.read`.
         """
         encoder = self._ready()
+        _check_given(ignore, progress, then, every)
         division = Division(target, weight, tuple(ignore), encoder.unlabelled == "drop")
         plan = {"memory": memory, "budget": self.budget, "progress": progress, "cluster": cluster}
         saving = {"folder": checkpoint, "restart": restart, "every": every}
         settings = {"classifier": type(self).__name__, **plain_settings(self.get_params(deep=False))}
         with opened_rows(cases, division, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
-            tallies = tallied_rows(rows, encoder) if schema is None else None
+            tallies = tallied_rows(rows, encoder, allowed) if schema is None else None
             variables, gaps, known = _schema(tallies, schema, encoder, target)
             counts = Counts(
                 EncodedCases(rows, variables, gaps, encoder.unseen), budget=allowed, known=known, passes=int(tallies is not None)
@@ -154,7 +155,7 @@ class LearnsFromRows:
         before = self._kept
         if before is None and hasattr(self, "network_"):
             warn(
-                f"this {type(self).__name__} was fitted by fit, which keeps no rows, so partial_fit begins anew; "
+                f"this {type(self).__name__} has kept no rows, as fit and load do not, so partial_fit begins anew; "
                 "call partial_fit from the start",
                 NaiveteWarning,
             )
@@ -177,7 +178,8 @@ class LearnsFromRows:
     def merge(self, other: Self) -> Self:
         """Learn from the cases of another classifier too, of the same kind and settings; afterwards as if fitted on both.
 
-        NaiveBayes and Majority can always be merged, the others if both learned by `partial_fit`, which keeps the rows.
+        NaiveBayes and Majority can be merged unless they were loaded from a file, the others if both learned by `partial_fit`,
+        which keeps the rows.
 
         Parameters
         ----------
@@ -190,6 +192,8 @@ class LearnsFromRows:
         if told:
             raise ParameterError(f"the classifiers were set up differently and cannot be merged: {told}")
         mine, theirs = self._kept_rows("merge"), other._kept_rows("merge")
+        if set(mine.names) == set(theirs.names):
+            theirs = theirs.in_order(mine.names)
         if mine.names != theirs.names or mine.target != theirs.target:
             raise DataError(
                 f"the classifiers have different columns and cannot be merged: {shown((*mine.names, mine.target))} and "
@@ -199,6 +203,9 @@ class LearnsFromRows:
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Take cases out again: afterwards the classifier is the one that the remaining cases give, exactly.
+
+        The classes stay, also one that no case has any more. NaiveBayes and Majority keep sums only, and can refuse no more than
+        a value that was not learned so often in that class.
 
         Parameters
         ----------
@@ -247,13 +254,25 @@ def _schema(
 ) -> tuple[Variables, NDArray[np.bool_], Margins | None]:
     """The variables, which of the features may have missing values, and the tables that are known already."""
     if tallies is None:
-        variables = tuple(given.network_.variables if hasattr(given, "network_") else given or ())
+        found = given.network_.variables if hasattr(given, "network_") else given
+        variables = tuple(found) if isinstance(found, Iterable) else ()
         if not variables or not all(isinstance(v, Variable) for v in variables) or variables[-1].name != target:
             last = f"the last of them the class {shown(target)}"
             raise ParameterError(f"schema={shown(given)}: pass variables, {last}, or a fitted classifier that has them")
         return variables, np.ones(len(variables) - 1, np.bool_), None
     features = encoder.schema(tallies)
     return (*features, Variable(target, tallies.classes)), tallies.gaps, Margins(tallies, features)
+
+
+def _check_given(ignore: Any, progress: Any, then: Any, every: Any) -> None:
+    """Refuse arguments that would fail only later, or mean something else."""
+    if isinstance(ignore, str) or not isinstance(ignore, Iterable):
+        raise ParameterError(f"ignore={shown(ignore)}: pass a list of the names of columns")
+    for name, given in (("progress", progress), ("then", then)):
+        if given is not None and not callable(given):
+            raise ParameterError(f"{name}={shown(given)}: pass a function, or nothing")
+    if not isinstance(every, (int, float)) or isinstance(every, bool) or not every >= 0:
+        raise ParameterError(f"every={shown(every)}: a number of seconds, at least 0")
 
 
 def _label_array(labels: Sequence[State]) -> NDArray[Any]:

@@ -129,6 +129,8 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
         if rows:
             _check_size(table)
         values, weight = label_values(y, len(table)), None
+        if not rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
+            table, values, sample_weight = table.take(slice(0)), values[:0], None  # a batch of rows that do not count
         if len(table):
             weight = weights(table.weight if sample_weight is None else sample_weight, len(table))
             table, values, weight = usable(table, values, weight, self._encoder().unlabelled)

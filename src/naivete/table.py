@@ -106,6 +106,20 @@ class Column:
         cut = replace(self, values=np.atleast_1d(values))
         return cut if np.ndim(values) else next(iter(cut))
 
+    def without_blank(self) -> Column:
+        """The column with an empty text as the missing value that it is to whoever learns; itself where there is none.
+
+        >>> list(Column("play", np.array([0, 1, 0]), ("", "yes")).without_blank())
+        [None, 'yes', None]
+        """
+        if self.states is None or "" not in self.states:
+            return self
+        blank = self.states.index("")
+        code_of = np.arange(-1, len(self.states)) - (np.arange(-1, len(self.states)) > blank)
+        code_of[blank + 1] = -1
+        states = tuple(state for state in self.states if state != "")
+        return Column(self.name, code_of[self.values + 1], states, self.kind, self.declared)
+
     def take(self, rows: NDArray[Any] | slice) -> Column:
         """The column with these rows only."""
         return Column(self.name, self.values[rows], self.states, self.kind, self.declared)

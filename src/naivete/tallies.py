@@ -28,6 +28,9 @@ CELLS = 1 << 14
 """The most distinct values of a numeric column that are told apart when its cut points are sought."""
 
 WIDEST = 2**53
+
+STATE_BYTES = 400
+"""What a state takes as a Python object, in the dictionaries of several columns of tables at a time."""
 FEW = 32
 
 
@@ -310,6 +313,14 @@ class Tallies:
     dropped: int = 0
 
     @property
+    def size(self) -> int:
+        """About how many bytes these and the schema that is made of them take."""
+        cells = 8 * len(self.weights) * len(self.classes)
+        return sum(
+            len(tally.values) * (cells + (STATE_BYTES if isinstance(tally.values, tuple) else 16)) for tally in self.columns
+        )
+
+    @property
     def gaps(self) -> NDArray[np.bool_]:
         """Which features have missing values."""
         return np.array([tally.gaps for tally in self.columns], np.bool_)
@@ -320,6 +331,9 @@ class Tallies:
             empty, full = (self, other) if other.rows else (other, self)
             full = replace(full, dropped=self.dropped + other.dropped)
             return full if set(empty.classes) <= set(full.classes) else full.over((*full.classes, *empty.classes))
+        names, others = ([tally.name for tally in own.columns] for own in (self, other))
+        if names != others:
+            raise DataError(f"the rows have different columns: {shown(names)} and {shown(others)}; give all rows the same ones")
         classes = (*self.classes, *other.classes)
         one, two = self.over(classes), other.over(classes)
         columns = tuple(a.merged(b) for a, b in zip(one.columns, two.columns, strict=True))

@@ -51,9 +51,10 @@ def tallied(
     """
     if isinstance(table, SparseMatrix):
         return tallied_matrix(table, labels, classes, weight, kinds)
-    check_finite(table, table.columns)
-    limits = byte_limits(table.columns)
-    coded = [_coded(table, c, kinds.get(c.name) or c.kind, limits.get(i)) for i, c in enumerate(table.columns)]
+    taken = [column.without_blank() for column in table.columns]
+    check_finite(table, taken)
+    limits = byte_limits(taken)
+    coded = [_coded(table, c, kinds.get(c.name) or c.kind, limits.get(i)) for i, c in enumerate(taken)]
     cards = (*(max(1, len(own.values)) for own in coded), max(1, len(classes)))
     families = (*((i, -1) for i in range(len(coded))), (-1,))
     layout = _kernels.Layout(families, cards)
@@ -68,7 +69,7 @@ def tallied(
         whole: list[bool] = np.all(np.any(nonzero(weights), axis=2), axis=1).tolist()
         for i, j in enumerate(at):
             parts = {q: part[i] for q, part in weights.items()}, {q: part[i] for q, part in missing.items()}
-            columns[j] = _tally(table.columns[j], own[i], *parts, kinds.get(table.columns[j].name), whole[i])
+            columns[j] = _tally(taken[j], own[i], *parts, kinds.get(taken[j].name), whole[i])
     return Tallies(tuple(classes), totals, tuple(columns), len(labels))
 
 

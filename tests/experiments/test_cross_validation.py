@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naivete.domains import corral
 from naivete.errors import DataError, ParameterError
-from naivete.experiments import cross_validate, labelled, stratified_folds
+from naivete.experiments import KFold, cross_validate, labelled, stratified_folds
 from naivete.labelled import Labelled
 from naivete.models import classifier_of
 from naivete.table import Column, Table
@@ -133,3 +133,14 @@ def test_training_never_sees_the_tested_rows() -> None:
     cross_validate({"spy": spy}, labelled(table, "c"), folds=3)
     assert len(spy.seen) == 3
     assert all(len(seen) == 8 for seen in spy.seen)
+
+
+def test_every_accuracy_is_that_of_scikit_learn_on_the_same_folds() -> None:
+    from sklearn.model_selection import cross_validate as one_by_one
+
+    data = labelled(corral(), "class")
+    models = {model: classifier_of(model) for model in ("nb", "tan", "kdb:k=1", "kdb:k=2", "kdb:k=3")}
+    splits = [(split.train, split.test) for split in KFold(5, 2, 7).splits(data)]
+    for result in cross_validate(models, data, folds=5, repeat=2, random_state=7):
+        found = one_by_one(models[result.model], data.features, data.labels, cv=splits, scoring="accuracy")
+        assert result.accuracies.tolist() == found["test_score"].tolist()

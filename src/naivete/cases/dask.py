@@ -8,6 +8,7 @@ waiting here ends when nothing moves any more.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
@@ -26,6 +27,7 @@ from distributed import Client, Future, LocalCluster
 from naivete._kernels.threads import threads
 from naivete.cases.files import ROWS, Progress
 from naivete.checkpoints import Checkpoint
+from naivete.encoding import matched
 from naivete.errors import (
     DataError,
     DataTypeError,
@@ -42,6 +44,7 @@ from naivete.files import Files, KindError, Piece
 from naivete.frames import table_of
 from naivete.labelled import Division, Labelled
 from naivete.table import Table
+from naivete.variables import Variable
 
 __all__ = ["DEADLINE", "ClusterError", "DaskRows", "Failure", "FrameSource", "connected", "shared"]
 
@@ -62,8 +65,9 @@ _OWN: Final = {
     "distributed.scheduler.allowed-failures": 20,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
+    "distributed.nanny.pre-spawn-environ": {},
 }
-"""How a cluster of our own differs from Dask's defaults."""
+"""How a cluster of our own differs from Dask's defaults; the last would make this process count with one thread as well."""
 _ERRORS: Final[dict[str, type[NaiveteError]]] = {
     kind.__name__: kind
     for kind in (DataError, DataTypeError, FileError, ModelFileError, NaiveteError, ParameterError, ResourceError)
@@ -129,6 +133,7 @@ class Job:
     division : which columns are the class and the weight.
     rows : how many rows to decode at a time.
     only : the columns to read, None for all.
+    names : the columns of a partition, in order; None for files, which are matched already.
     """
 
     token: str
@@ -137,6 +142,7 @@ class Job:
     division: Division
     rows: int
     only: frozenset[str] | None
+    names: tuple[Any, ...] | None = None
 
     def folded(self, tables: Iterable[Table], tell: Callable[[int], None]) -> Any:
         """The value of some tables; None where they have no rows."""
@@ -179,6 +185,8 @@ def _tables(source: Any, at: int, job: Job) -> Iterator[Table]:
         yield from source.tables(rows=job.rows, only=job.only)
         return
     table = table_of(source, source=f"partition {at}")
+    if job.names is not None:
+        table = replace(table, columns=tuple(matched(table, [Variable(name) for name in job.names])))
     for start in range(0, len(table), job.rows):
         yield table.take(slice(start, start + job.rows))
 
@@ -657,7 +665,8 @@ class DaskRows:
 
     def _job(self, function: Callable[[Labelled], Any], merge: Callable[[Any, Any], Any] | None) -> Job:
         only = frozenset(self.source.names).difference(self.division.ignore) if isinstance(self.source, Files) else None
-        return Job(uuid.uuid4().hex, function, merge, replace(self.division, ignore=()), self.rows, only)
+        names = None if isinstance(self.source, Files) else self.source.names
+        return Job(uuid.uuid4().hex, function, merge, replace(self.division, ignore=()), self.rows, only, names)
 
     @property
     def _parts(self) -> Parts:
@@ -714,7 +723,8 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
         if cluster.asynchronous:
             raise ParameterError(f"cluster={shown(cluster)}: pass a client that is not asynchronous")
         return cluster
-    if isinstance(cluster, str) and cluster == "local":
+    own = isinstance(cluster, str) and cluster == "local"
+    if own:
         cluster = _local(stack)
     if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
         raise ParameterError(
@@ -728,7 +738,22 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
             f"cluster={shown(cluster)}: it cannot be reached: {error}; pass the address of a running scheduler, or 'local'"
         ) from error
     stack.callback(_closed, client)
+    if own:
+        client.register_plugin(_OneThread())
     return client
+
+
+class _OneThread(distributed.WorkerPlugin):  # type: ignore[misc]
+    """Lets a worker count with one thread, since there is one for each core.
+
+    `LocalCluster(env=...)` would set that in this process too.
+    """
+
+    name = "naivete-one-thread"
+
+    def setup(self, worker: Any) -> None:  # noqa: ARG002
+        """Say so in the process of the worker."""
+        os.environ["NAIVETE_THREADS"] = "1"
 
 
 class _Nanny(distributed.Nanny):  # type: ignore[misc]
@@ -751,7 +776,6 @@ def _local(stack: ExitStack) -> LocalCluster:
                 dashboard_address=None,
                 scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
                 memory_limit=0,
-                env={"NAIVETE_THREADS": "1"},
             )
     except (OSError, RuntimeError) as error:
         raise ClusterError(

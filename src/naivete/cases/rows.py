@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from naivete.cases.base import Block
 from naivete.encoding import Encoder, encode
-from naivete.errors import DataError, nearest, shown
+from naivete.errors import DataError, ResourceError, nearest, shown
 from naivete.labelled import Labelled
 from naivete.tallies import Tallies, narrowest
 from naivete.variables import CLASS, Variables
@@ -20,6 +20,9 @@ from naivete.variables import CLASS, Variables
 __all__ = ["EncodedCases", "KeptRows", "Rows", "tallied_rows"]
 
 T = TypeVar("T")
+
+BUDGET = 2 << 30
+"""The most bytes of tallies, unless something else is said."""
 
 
 class Rows(Protocol):
@@ -109,19 +112,42 @@ class _Encoded(Generic[T]):
 
 @dataclass(frozen=True)
 class _Tallied:
-    """The tallies of one part of the rows."""
+    """The tallies of one part of the rows, refused where they need more bytes than this."""
 
     encoder: Encoder
+    budget: int
 
     def __call__(self, part: Labelled) -> Tallies:
         labels = part.labels.astype(narrowest(len(part.classes)))
         tallies = self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
-        return replace(tallies, dropped=part.dropped)
+        return _fitting(replace(tallies, dropped=part.dropped), self.budget)
 
 
-def tallied_rows(rows: Rows, encoder: Encoder) -> Tallies:
-    """The tallies of all rows, in one pass; refused where there are none."""
-    tallies: Tallies | None = rows.fold(_Tallied(encoder), Tallies.merged)
+@dataclass(frozen=True)
+class _Merged:
+    """Tallies merged as long as they fit into their bytes."""
+
+    budget: int
+
+    def __call__(self, one: Tallies, two: Tallies) -> Tallies:
+        return _fitting(one.merged(two), self.budget)
+
+
+def _fitting(tallies: Tallies, budget: int) -> Tallies:
+    """The tallies, refused where they are too large, with the column that has most values."""
+    if tallies.size <= budget:
+        return tallies
+    worst = max(tallies.columns, key=lambda tally: len(tally.values))
+    raise ResourceError(
+        f"column {shown(worst.name)} has {len(worst.values):,} distinct values so far, and telling those of all columns apart "
+        f"takes about {tallies.size:,} bytes of {budget:,}; leave it out (ignore, --ignore), declare it numeric if it is a "
+        "quantity, or allow more (memory, --memory; budget, --budget)"
+    )
+
+
+def tallied_rows(rows: Rows, encoder: Encoder, budget: int = BUDGET) -> Tallies:
+    """The tallies of all rows, in one pass; refused where there are none, and where they need more bytes than this."""
+    tallies: Tallies | None = rows.fold(_Tallied(encoder, budget), _Merged(budget))
     if tallies is None or not tallies.rows:
         raise DataError("the cases have no row with a class and a weight above zero; there is nothing to learn from")
     return tallies

@@ -2,45 +2,22 @@
 
 from __future__ import annotations
 
-import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import NaiveteWarning, ParameterError, UnseenValueWarning, shown
+from naivete.experiments.answers import Answer, answers
+from naivete.experiments.measures import LEAST
+from naivete.experiments.protocols import KFold, stratified_folds
 from naivete.labelled import Labelled
 
 __all__ = ["Progress", "Result", "cross_validate", "stratified_folds"]
 
 Progress = Callable[[str], None]
 """Told the name of a model after each of its folds."""
-
-_LEAST: Final = 2.0**-52
-"""The probability that stands for zero in the log loss, so that one impossible case costs 52 bits and not everything."""
-
-
-def stratified_folds(labels: NDArray[Any], folds: int, random_state: int = 0) -> NDArray[np.int64]:
-    """The fold of every row, 0 .. folds-1; every class is spread evenly, and so are the rows.
-
-    The rows are shuffled, put in the order of their classes and dealt out one by one. A class with fewer rows than folds is
-    absent from some of them.
-
-    >>> fold = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2)
-    >>> np.bincount(fold[:4]).tolist(), np.bincount(fold[4:]).tolist()
-    ([2, 2], [1, 1])
-    """
-    rows = len(labels)
-    if not 2 <= folds <= rows:
-        raise ParameterError(f"folds={shown(folds)}: a whole number between 2 and the number of rows, {rows}")
-    shuffled = np.random.default_rng(random_state).permutation(rows)
-    dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
-    fold = np.empty(rows, np.int64)
-    fold[dealt] = np.arange(rows) % folds
-    return fold
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,17 +88,11 @@ def cross_validate(
     repeat : how many times to divide anew.
     progress : is told of every fold that is done.
     """
-    if repeat < 1:
-        raise ParameterError(f"repeat={shown(repeat)}: a whole number, at least 1")
     tallies = {name: _Tally(name, len(cases.classes)) for name in models}
-    for again in range(repeat):
-        fold = stratified_folds(cases.labels, folds, random_state + again)
-        for at in range(folds):
-            train, test = cases.take(np.flatnonzero(fold != at)), cases.take(np.flatnonzero(fold == at))
-            for name, model in models.items():
-                tallies[name].add(model, train, test)
-                if progress is not None:
-                    progress(name)
+    for answer in answers(models, cases, list(KFold(folds, repeat, random_state).splits(cases))):
+        tallies[answer.model].add(answer, cases)
+        if progress is not None:
+            progress(answer.model)
     return [tally.result(cases.classes) for tally in tallies.values()]
 
 
@@ -135,31 +106,27 @@ class _Tally:
         self.fit_seconds = self.predict_seconds = 0.0
         self.unseen = 0
 
-    def add(self, model: Any, train: Labelled, test: Labelled) -> None:
-        """Fit to the one part, classify the other."""
-        with warnings.catch_warnings(record=True) as told:
-            warnings.simplefilter("ignore")
-            warnings.simplefilter("always", NaiveteWarning)
-            started = time.perf_counter()
-            fitted = model.fit(train.features, train.labels, sample_weight=train.weight)
-            learned = time.perf_counter()
-            answers = fitted.predict_proba(test.features)
-            self.predict_seconds += time.perf_counter() - learned
-            self.fit_seconds += learned - started
-        self.unseen += any(issubclass(w.category, UnseenValueWarning) for w in told)
-        posterior = np.zeros((len(test), len(self.confusion)))
-        posterior[:, fitted.classes_] = answers
-        self._score(posterior, test.labels, np.ones(len(test)) if test.weight is None else test.weight)
+    def add(self, answer: Answer, cases: Labelled) -> None:
+        """Measure what was said of the test rows."""
+        self.fit_seconds += answer.fit_seconds
+        self.predict_seconds += answer.predict_seconds
+        self.unseen += answer.unseen
+        test = answer.split.test
+        self._score(answer.posterior, cases.labels[test], None if cases.weight is None else cases.weight[test])
 
-    def _score(self, posterior: NDArray[np.float64], correct: NDArray[np.int64], weight: NDArray[np.float64]) -> None:
-        if not weight.any():
+    def _score(self, posterior: NDArray[np.float64], correct: NDArray[np.int64], weight: NDArray[np.float64] | None) -> None:
+        if weight is not None and not weight.any():
             return  # a fold of rows that do not count
         found = posterior.argmax(axis=1)
-        np.add.at(self.confusion, (found, correct), weight)
+        np.add.at(self.confusion, (found, correct), 1.0 if weight is None else weight)
         true = posterior[np.arange(len(correct)), correct]
-        squares = (posterior**2).sum(axis=1) - 2 * true + 1
-        per_case = np.column_stack([found == correct, -np.log2(np.maximum(true, _LEAST)), squares, (1 - true) ** 2])
-        accuracy, log_loss, brier, square = np.average(per_case, axis=0, weights=weight).tolist()
+        per_case = np.empty((len(correct), 4))
+        per_case[:, 0] = found == correct
+        per_case[:, 1] = -np.log2(np.maximum(true, LEAST))
+        per_case[:, 2] = (posterior**2).sum(axis=1) - 2 * true + 1
+        per_case[:, 3] = (1 - true) ** 2
+        means = per_case.sum(axis=0) / len(correct) if weight is None else np.average(per_case, axis=0, weights=weight)
+        accuracy, log_loss, brier, square = means.tolist()
         self.scores.append((accuracy, log_loss, brier, square**0.5))
 
     def result(self, classes: NDArray[Any]) -> Result:

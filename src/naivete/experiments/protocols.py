@@ -25,14 +25,16 @@ class Split:
     ----------
     repeat, fold : which one it is; both count from 0.
     train, test : the rows.
-    folds : the fold of every row, where the division is one of a cross-validation, whose counts are shared.
+    parts : the part of every row, -1 where it has none, if the training sets of several divisions are made of the same parts.
+    nested : whether this training set is part `fold` and those before it, as in a learning curve, or all parts but that one.
     """
 
     repeat: int
     fold: int
     train: Rows
     test: Rows
-    folds: Rows | None = None
+    parts: Rows | None = None
+    nested: bool = False
 
 
 class Protocol(Protocol_):
@@ -40,10 +42,6 @@ class Protocol(Protocol_):
 
     def splits(self, cases: Labelled) -> Iterator[Split]:
         """The divisions, the same ones every time."""
-
-    @property
-    def test_share(self) -> float:
-        """Test rows for each training row, which the corrected t-test needs."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +66,6 @@ class KFold:
             fold = stratified_folds(cases.labels, self.folds, self.random_state + again)
             for at in range(self.folds):
                 yield Split(again, at, np.flatnonzero(fold != at), np.flatnonzero(fold == at), fold)
-
-    @property
-    def test_share(self) -> float:
-        """One fold for all others."""
-        return 1 / (self.folds - 1)
 
     def __str__(self) -> str:
         return f"{self.repeat} x {self.folds}-fold cross-validation, seed {self.random_state}"
@@ -112,12 +105,6 @@ class Splits:
             )
         return train, test
 
-    @property
-    def test_share(self) -> float:
-        """What was asked for; of sizes in rows, their ratio."""
-        rest = 1 - self.train if self.train < 1 else self.train / 2
-        return float((rest if self.test is None else self.test) / self.train)
-
     def __str__(self) -> str:
         test = "the rest" if self.test is None else f"{self.test:g}"
         return f"{self.count} random divisions, train {self.train:g}, test {test}, seed {self.random_state}"
@@ -125,28 +112,34 @@ class Splits:
 
 @dataclass(frozen=True)
 class TrainTest:
-    """Given rows for training and for testing, once (Jensen and Nielsen 2007: train, validate, test).
+    """The first rows train, the next validate, the others test (Jensen and Nielsen 2007, section 8.1).
+
+    Fold 0 tests on the validation rows, where there are any, by which a model is chosen; the last fold tests on the others, by
+    which the chosen one is judged. Both learn from the training rows alone.
 
     Parameters
     ----------
-    train : how many of the first rows are for training; the others test.
+    train : how many of the first rows are for training.
+    validate : how many of the rows after these are for validation; by default none.
     """
 
     train: int
+    validate: int = 0
 
     def splits(self, cases: Labelled) -> Iterator[Split]:
-        """The one division."""
-        if not 0 < self.train < len(cases):
-            raise ParameterError(f"train={shown(self.train)}: a number of rows below {len(cases)}")
-        yield Split(0, 0, np.arange(self.train), np.arange(self.train, len(cases)))
-
-    @property
-    def test_share(self) -> float:
-        """Unknown before the rows are; a test on one division says nothing anyway."""
-        return 1.0
+        """The one division, or the two."""
+        _check_count("train", self.train)
+        _check_count("validate", self.validate, least=0)
+        start = self.train + self.validate
+        if start >= len(cases):
+            raise ParameterError(f"train={self.train}, validate={self.validate}: together less than {len(cases)} rows")
+        if self.validate:
+            yield Split(0, 0, np.arange(self.train), np.arange(self.train, start))
+        yield Split(0, int(self.validate > 0), np.arange(self.train), np.arange(start, len(cases)))
 
     def __str__(self) -> str:
-        return f"the first {self.train:,} rows train, the others test"
+        validate = f"the next {self.validate:,} validate, " if self.validate else ""
+        return f"the first {self.train:,} rows train, {validate}the others test"
 
 
 @dataclass(frozen=True)
@@ -171,17 +164,15 @@ class LearningCurve:
         _check_count("count", self.count)
         test = _size("test", self.test, len(cases))
         wrong = next((s for s in self.sizes if not 1 <= s <= len(cases) - test), None)
-        if wrong is not None or list(self.sizes) != sorted(set(self.sizes)):
+        if wrong is not None or not self.sizes or list(self.sizes) != sorted(set(self.sizes)):
             raise ParameterError(f"sizes={shown(self.sizes)}: increasing numbers of rows, at most {len(cases) - test}")
         for again in range(self.count):
             order = np.random.default_rng(self.random_state + again).permutation(len(cases))
+            parts = np.full(len(cases), -1)
+            parts[order[test:]] = np.searchsorted(self.sizes, np.arange(len(cases) - test), side="right")
+            parts[parts == len(self.sizes)] = -1
             for at, size in enumerate(self.sizes):
-                yield Split(again, at, np.sort(order[test : test + size]), np.sort(order[:test]))
-
-    @property
-    def test_share(self) -> float:
-        """That of the largest training set, as far as it is known."""
-        return float(self.test / (1 - self.test)) if self.test < 1 else float(self.test / self.sizes[-1])
+                yield Split(again, at, np.sort(order[test : test + size]), np.sort(order[:test]), parts, nested=True)
 
     def __str__(self) -> str:
         return f"learning curve over {', '.join(map(str, self.sizes))} rows, {self.count} divisions, seed {self.random_state}"
@@ -224,7 +215,7 @@ def protocol_of(text: str) -> Protocol:
             sizes = {name: float(settings.pop(name)) for name in ("train", "test") if name in settings}
             return _all_used(Splits(int(word.removesuffix("-splits")), random_state=seed, **sizes), settings, text)
         if word == "first":
-            return _all_used(TrainTest(int(settings.pop("train"))), settings, text)
+            return _all_used(TrainTest(int(settings.pop("train")), int(settings.pop("validate", 0))), settings, text)
         if word == "curve":
             sizes_ = tuple(int(size) for size in settings.pop("sizes", "10/20/50/100/200/500").split("/"))
             count, test = int(settings.pop("count", 20)), float(settings.pop("test", 1 / 3))
@@ -234,7 +225,7 @@ def protocol_of(text: str) -> Protocol:
     raise ParameterError(f"protocol {shown(text)} is unknown; write for instance {_EXAMPLES}")
 
 
-_EXAMPLES = "10-fold, 10x10-fold, 30-splits:train=1000,test=2196, first:train=1084, curve:sizes=10/20/50,count=20"
+_EXAMPLES = "10-fold, 10x10-fold, 30-splits:train=1000,test=2196, first:train=1000,validate=500, curve:sizes=10/20/50,count=20"
 
 
 def _all_used(made: Protocol, left: dict[str, str], text: str) -> Protocol:
@@ -245,9 +236,9 @@ def _all_used(made: Protocol, left: dict[str, str], text: str) -> Protocol:
     return made
 
 
-def _check_count(name: str, count: object) -> None:
-    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
-        raise ParameterError(f"{name}={shown(count)}: a whole number, at least 1")
+def _check_count(name: str, count: object, least: int = 1) -> None:
+    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < least:
+        raise ParameterError(f"{name}={shown(count)}: a whole number, at least {least}")
 
 
 def _size(name: str, size: float, rows: int) -> int:

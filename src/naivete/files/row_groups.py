@@ -9,7 +9,7 @@ from itertools import accumulate
 from types import ModuleType
 from typing import Any, BinaryIO, Final
 
-from naivete.errors import DataError, DataTypeError, shown
+from naivete.errors import DataError, DataTypeError, NaiveteError, shown
 from naivete.files.arrow import Converter, check_type, damage, is_text
 from naivete.files.asked import checked_count, checked_only
 from naivete.files.opening import Limits, over
@@ -225,10 +225,14 @@ def arrow_tables(
         raise DataTypeError(f"{name}: {shown(type(data).__name__)} offers no Arrow stream; give a table or a reader of pyarrow")
     with damage(name, pa, "Arrow", "make it again"):
         reader = pa.RecordBatchReader.from_stream(data)
-    index = _index(reader.schema)
-    fields = {own.name: own for own in reader.schema if own.name not in index}
-    check_unique([own for own in reader.schema.names if own not in index], name)
-    makers = [_converter(fields[c], name, pa, Limits(), declared=True) for c in checked_only(only, tuple(fields), name)]
+    try:
+        index = _index(reader.schema)
+        fields = {own.name: own for own in reader.schema if own.name not in index}
+        check_unique([own for own in reader.schema.names if own not in index], name)
+        makers = [_converter(fields[c], name, pa, Limits(), declared=True) for c in checked_only(only, tuple(fields), name)]
+    except NaiveteError:
+        reader.close()  # what lends the stream may not do anything else before
+        raise
     return _tables(_regrouped(_streamed(reader, name, pa), rows, skip), makers, name, skip)
 
 

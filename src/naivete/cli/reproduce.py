@@ -1,0 +1,129 @@
+"""`naivete reproduce`: published tables run again, every figure beside ours with a verdict."""
+
+from __future__ import annotations
+
+import textwrap
+from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from naivete.cli.output import escaped, json_text, note, say, text_table
+from naivete.cli.parsing import Command
+from naivete.cli.progress import progress
+from naivete.cli.tables import check_output
+from naivete.errors import ParameterError, nearest, shown
+
+if TYPE_CHECKING:
+    from naivete.reproductions import Reproduction
+
+__all__ = ["COMMAND"]
+
+_NAMES: Final = ("sahami-1996", "jensen-2007")
+_LATER: Final = ("langley-1993", "barrow-2011", "singh-provan-1995")
+"""Those whose learners do not exist yet."""
+_WIDTH: Final = 100
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("name", metavar="NAME", help=f"the publication: {' or '.join(_NAMES)}")
+    parser.add_argument("--seed", type=int, default=0, help="the seed of the folds and of generated data (0)")
+    parser.add_argument("--quick", action="store_true", help="fewer folds; the report says so")
+    parser.add_argument("--data", metavar="FOLDER", help="the data sets as NAME.arff.gz (NAIVETE_DATA, else fetched from OpenML)")
+    parser.add_argument("--markdown", action="store_true", help="print the report as Markdown")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page, too")
+    parser.add_argument("--force", action="store_true", help="replace the page if there is one")
+    parser.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
+
+
+def run(args: Namespace) -> int:
+    """Run the experiment again, print the report, and write the page."""
+    _check(args)
+    check_output(args.html, [], args.force)
+
+    from naivete.atomic import atomic_write
+    from naivete.reproductions.report import as_html, as_markdown, as_record
+
+    result = _result(args)
+    if args.html:
+        atomic_write(Path(args.html), str(as_html(result)).encode(), overwrite=args.force)
+        note(f"the page: {Path(args.html).resolve()}")
+    if args.json:
+        say(json_text(as_record(result)))
+    elif args.markdown:
+        say(as_markdown(result).rstrip("\n"))
+    else:
+        say(*_lines(result))
+    return 0
+
+
+def _check(args: Namespace) -> None:
+    if args.name in _LATER:
+        raise ParameterError(f"reproduce: {args.name} comes with its learners; now there are {' and '.join(_NAMES)}")
+    if args.name not in _NAMES:
+        close = nearest(args.name, _NAMES)
+        hint = f"did you mean {close[0]}?" if close else f"choose {' or '.join(_NAMES)}"
+        raise ParameterError(f"reproduce: there is no reproduction {shown(args.name)}; {hint}")
+    if args.seed < 0:
+        raise ParameterError("--seed is at least 0")
+    if args.json and args.markdown:
+        raise ParameterError("reproduce: --json and --markdown exclude each other; choose one")
+
+
+def _result(args: Namespace) -> Reproduction:
+    from naivete.reproductions import jensen_2007, sahami_1996
+    from naivete.reproductions.sahami import steps
+
+    if args.name == "jensen-2007":
+        return jensen_2007()
+    with progress("reproduce", steps(quick=args.quick), wanted=args.progress) as step:
+        return sahami_1996(seed=args.seed, quick=args.quick, data=args.data, progress=step)
+
+
+def _lines(result: Reproduction) -> Iterator[str]:
+    """The report as lines for a terminal; the summary is the last."""
+    from naivete.reproductions.report import CLAIM_HEADS, cell_heads, cell_rows, claim_rows
+
+    yield escaped(result.title)
+    for sentence in result.about:
+        yield from _wrapped(sentence)
+    for sheet in result.sheets:
+        heads = cell_heads(sheet)
+        yield from ("", escaped(sheet.title))
+        notes = heads[-1] == "note"
+        rows = [[_plus_minus(cell) for cell in row[: len(row) - notes]] for row in cell_rows(sheet)]
+        lines = text_table(heads[: len(heads) - notes], rows)
+        yield lines[0]
+        for line, cell in zip(lines[1:], sheet.cells, strict=True):
+            yield line
+            yield from _wrapped(cell.note, "    ") if cell.note else ()
+    if result.claims:
+        yield from ("", "Claims, tested again: points of accuracy above k = 0, printed and ours")
+        yield from text_table(list(CLAIM_HEADS), claim_rows(result.claims))
+    yield from ("", "Remarks")
+    for remark in result.remarks:
+        yield from _wrapped(f"{remark.kind}: {remark.text}", "  ")
+    yield from ("", escaped(result.summary))
+
+
+def _plus_minus(text: str) -> str:
+    """The text in letters that every terminal has."""
+    return text.replace("±", "+-")
+
+
+def _wrapped(text: str, indent: str = "") -> list[str]:
+    return textwrap.wrap(_plus_minus(escaped(text)), _WIDTH, initial_indent=indent, subsequent_indent=indent)
+
+
+COMMAND = Command(
+    "reproduce",
+    "Run a published experiment again and print its table beside ours, with a verdict for every figure.",
+    (
+        "naivete reproduce jensen-2007",
+        "NAIVETE_DATA=folder naivete reproduce sahami-1996 --html sahami.html",
+        "naivete reproduce sahami-1996 --quick --markdown",
+    ),
+    arguments,
+    run,
+)

@@ -1,0 +1,7 @@
+"""Published experiments run again: every printed figure beside ours, with a verdict, and misprints called so."""
+
+from naivete.reproductions.jensen import jensen_2007
+from naivete.reproductions.sahami import sahami_1996
+from naivete.reproductions.verdicts import Cell, Claim, Remark, Reproduction, Sheet
+
+__all__ = ["Cell", "Claim", "Remark", "Reproduction", "Sheet", "jensen_2007", "sahami_1996"]

@@ -1,0 +1,133 @@
+"""Jensen and Nielsen (2007), chapter 8: everything from the twenty cases of table 8.1, by slow and obvious counting too."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import pytest
+
+from naivete.errors import NaiveteError
+from naivete.files import read
+from naivete.reproductions import Reproduction, jensen_2007
+from naivete.reproductions.jensen import TABLE_8_1
+from naivete.reproductions.verdicts import MISPRINT, NOT_PRINTED, REPRODUCED, Cell
+from tests.experiments import data
+
+
+@pytest.fixture(scope="module")
+def result() -> Reproduction:
+    return jensen_2007()
+
+
+def cell(result: Reproduction, name: str) -> Cell:
+    (found,) = [cell for cell in result.cells if cell.name == name]
+    return found
+
+
+def expected_entropy(at: int, cases: tuple[tuple[str, ...], ...] = TABLE_8_1) -> float:
+    """Counted with a dict."""
+    total = 0.0
+    for value in {case[at] for case in cases}:
+        classes = Counter(case[0] for case in cases if case[at] == value)
+        n = sum(classes.values())
+        total += n / len(cases) * -sum(c / n * math.log2(c / n) for c in classes.values())
+    return total
+
+
+def test_the_table_is_that_of_the_file() -> None:
+    table = read(data("poker-table8-1"))
+    rows = zip(*(list(table[name]) for name in ("BH", "MH", "FC", "SC")), strict=True)
+    assert [tuple(map(str, row)) for row in rows] == [case[:4] for case in TABLE_8_1]
+
+
+def test_accuracy_and_loss(result: Reproduction) -> None:
+    assert sum(case[0] == case[4] for case in TABLE_8_1) == 12
+    assert cell(result, "accuracy of Pcl").ours == pytest.approx(0.6, abs=1e-15)
+    assert cell(result, "expected loss of Pcl").ours == pytest.approx(-0.4, abs=1e-15)
+
+
+def test_table_8_2(result: Reproduction) -> None:
+    pairs = Counter((case[4], case[0]) for case in TABLE_8_1)
+    table = next(sheet for sheet in result.sheets if sheet.title.startswith("Table 8.2"))
+    for own in table.cells:
+        _, said, _, correct = own.name.replace(",", "").split()
+        assert own.ours == pytest.approx(pairs[said, correct] / 20, abs=1e-15)
+        assert own.printed == pytest.approx(pairs[said, correct] / 20, abs=1e-15)
+    assert len(table.cells) == 9
+
+
+def test_the_entropies_and_the_two_misprints(result: Reproduction) -> None:
+    for at, (name, ours) in enumerate({"MH": "0.945", "FC": "1.351", "SC": "1.381"}.items(), start=1):
+        found = cell(result, f"E[Ent({name})]")
+        assert found.ours == pytest.approx(expected_entropy(at), abs=1e-12)
+        assert f"{found.ours:.3f}" == ours
+    assert [own.name for own in result.cells if own.verdict == MISPRINT] == ["E[Ent(MH)]", "E[Ent(SC)]"]
+    told = [remark.text for remark in result.remarks if remark.kind == "misprint"]
+    assert "0.735" in told[0]
+    assert "1.403" in told[1]
+
+
+def test_the_misprints_do_not_change_the_order(result: Reproduction) -> None:
+    cells = [cell(result, f"E[Ent({name})]") for name in ("MH", "FC", "SC")]
+    for figures in ([own.printed for own in cells], [own.ours for own in cells]):
+        assert figures == sorted(figures, key=float)  # type: ignore[arg-type]
+    assert cell(result, "root of the tree").ours == "MH"
+    assert cell(result, "below MH = no").ours == "SC"
+    no = tuple(case for case in TABLE_8_1 if case[1] == "no")
+    assert expected_entropy(3, no) < expected_entropy(2, no)
+
+
+def products(virtual: int, tree: bool) -> dict[str, Fraction]:
+    """P(c) P(1a | c) P(FC = 1 | ...) P(SC = 1 | ...) by counting, with so many virtual cases for each parameter."""
+    cards = {1: 8, 2: 4, 3: 3}
+    answer = {}
+    for c in ("me", "draw", "op"):
+        rows = [case for case in TABLE_8_1 if case[0] == c]
+        p = Fraction(len(rows) + virtual, 20 + 3 * virtual)
+        for at, value in ((1, "1a"), (2, "1"), (3, "1")):
+            among = [case for case in rows if not tree or at == 1 or case[1] == "1a"]
+            hits = sum(case[at] == value for case in among)
+            below = len(among) + virtual * cards[at]
+            p *= Fraction(hits + virtual, below) if below else Fraction(1, cards[at])
+        answer[c] = p
+    return answer
+
+
+@pytest.mark.parametrize(("name", "virtual", "tree"), [("8.2 naive Bayes, maximum likelihood", 0, False),
+                                                       ("8.2 naive Bayes, Bayesian estimates", 1, False),
+                                                       ("8.3 TAN, Bayesian estimates", 1, True)])  # fmt: skip
+def test_exercises(result: Reproduction, name: str, virtual: int, tree: bool) -> None:
+    exact = products(virtual, tree)
+    found = cell(result, name)
+    assert found.verdict == NOT_PRINTED
+    assert found.ours == max(exact, key=exact.__getitem__) == "op"
+    for c, p in exact.items():
+        assert f"{c} {float(p / sum(exact.values())):.3f}" in found.note
+
+
+def test_the_tree_has_no_answer_by_maximum_likelihood(result: Reproduction) -> None:
+    assert not any(products(0, tree=True).values())
+    found = cell(result, "8.3 TAN, maximum likelihood")
+    assert found.ours == "none"
+    assert "answers op" in found.note
+    assert cell(result, "8.3 tree of the TAN").ours == "MH - FC, MH - SC"
+
+
+def test_what_is_printed_is_reproduced_or_a_misprint(result: Reproduction) -> None:
+    printed = [own.verdict for own in result.cells if own.printed is not None]
+    assert Counter(printed) == {REPRODUCED: 30, MISPRINT: 2}
+    assert result.summary == "30 of 32 printed figures reproduced, 2 misprints; 3 parts wait for their learners"
+
+
+def test_learners_that_do_not_exist_yet_are_listed(result: Reproduction) -> None:
+    import naivete
+    from naivete.models import parsed
+
+    waiting = [own.verdict for own in result.cells if own.verdict.startswith("no learner yet")]
+    assert waiting == [f"no learner yet ({word})" for word in ("PC", "HiddenNaive", "ID3")]
+    for word in ("PC", "HiddenNaive", "ID3"):
+        assert not hasattr(naivete, word)
+        with pytest.raises(NaiveteError):
+            parsed(word.lower())
