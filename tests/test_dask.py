@@ -236,9 +236,14 @@ class Killer:
             os.kill(self.pid, signal.SIGKILL)
 
 
+def _two(patch: pytest.MonkeyPatch) -> str:
+    patch.setenv("NAIVETE_THREADS", "2")
+    return "local"
+
+
 def killed_fit(paths: list[Path], at: tuple[int, float]) -> str:
     """Kill one of the two workers of a cluster of its own, mid-way."""
-    with connected("local") as client:
+    with pytest.MonkeyPatch.context() as patch, connected(_two(patch)) as client:
         client.wait_for_workers(2, timeout=60)
         killer = Killer(client, at)
         found = TAN().fit_cases(paths, "y", weight="w", cluster=client, progress=killer)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from naivete.errors import ParameterError
 
-__all__ = ["SERIAL", "added_up", "ranges", "spread", "threads"]
+__all__ = ["SERIAL", "added_up", "cores", "ranges", "spread", "threads"]
 
 Task = TypeVar("Task")
 
@@ -31,6 +31,11 @@ def threads() -> int:
             return int(text)
         if text and name == "NAIVETE_THREADS":
             raise ParameterError(f"NAIVETE_THREADS is {text!r}; it has to be a positive whole number")
+    return cores()
+
+
+def cores() -> int:
+    """The processors this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -24,7 +24,7 @@ import dask
 import distributed
 from distributed import Client, Future, LocalCluster
 
-from naivete._kernels.threads import threads
+from naivete._kernels.threads import cores, threads
 from naivete.cases.files import ROWS, Progress
 from naivete.checkpoints import Checkpoint
 from naivete.encoding import matched
@@ -764,11 +764,11 @@ class _Nanny(distributed.Nanny):  # type: ignore[misc]
 
 
 def _local(stack: ExitStack) -> LocalCluster:
-    """A cluster of one process for each thread this process would use, on the loopback interface, without a dashboard."""
+    """A cluster of one process for each core, or for each of NAIVETE_THREADS, on the loopback interface, without a dashboard."""
     try:
         with dask.config.set(_OWN):
             cluster = LocalCluster(
-                n_workers=threads(),
+                n_workers=threads() if os.environ.get("NAIVETE_THREADS") else cores(),  # OMP_NUM_THREADS may be Dask's own 1
                 threads_per_worker=1,
                 processes=True,
                 worker_class=_Nanny,

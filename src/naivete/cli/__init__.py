@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from naivete.cli import convert, demo, describe, doctor, evaluate, fit, predict, reproduce, show
+from naivete.cli import compare, convert, demo, describe, doctor, evaluate, fit, predict, reproduce, show
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
 from naivete.cli.signals import Terminated, interruptible, reason
@@ -22,6 +22,7 @@ COMMANDS: Final[Sequence[Command]] = (
     describe.COMMAND,
     show.COMMAND,
     evaluate.COMMAND,
+    compare.COMMAND,
     convert.COMMAND,
     demo.COMMAND,
     reproduce.COMMAND,

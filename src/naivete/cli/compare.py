@@ -1,0 +1,262 @@
+"""`naivete compare`: models against a baseline on one or more data sets, with tests, and in words what may be concluded."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final
+
+from naivete.cli.output import escaped, json_text, note, say
+from naivete.cli.parsing import Command
+from naivete.cli.progress import progress
+from naivete.cli.tables import (
+    check_output,
+    encoder_of,
+    encoding_options,
+    labelled_cases,
+    reading_options,
+    resource_options,
+    target_options,
+)
+from naivete.errors import ParameterError, nearest, shown
+
+if TYPE_CHECKING:
+    from naivete.experiments import Labelled, Protocol, Results
+    from naivete.experiments.report import Report
+
+__all__ = ["COMMAND"]
+
+_SHAPES: Final = ("text", "markdown", "latex", "csv", "json")
+_USUAL: Final = {
+    "models": ["majority", "nb", "tan", "kdb:k=2"],
+    "protocol": "10-fold",
+    "measure": "accuracy",
+    "alpha": 0.05,
+    "rope": 0.01,
+}
+
+
+def arguments(parser: ArgumentParser) -> None:
+    """What the command takes."""
+    parser.add_argument("data", metavar="DATA", nargs="*", help="one or more files of cases")
+    parser.add_argument("--experiment", metavar="FILE.toml", help="a file with the options; those given here come before its")
+    parser.add_argument("--models", metavar="MODEL", nargs="+", help="the models (majority nb tan kdb:k=2)")
+    parser.add_argument(
+        "--protocol", help="10-fold, 10x10-fold, 30-splits:train=1000,test=500, curve:sizes=10/20/50,count=20 (10-fold)"
+    )
+    parser.add_argument("--seed", type=int, help="the seed of the protocol (0)")
+    parser.add_argument("--baseline", metavar="MODEL", help="the model that the others are compared with (the first)")
+    parser.add_argument("--measure", help="what is compared: accuracy, log_loss, brier, area, f, ... (accuracy)")
+    parser.add_argument("--alpha", type=float, metavar="LEVEL", help="a corrected p value below is a verdict (0.05)")
+    parser.add_argument("--rope", type=float, metavar="DIFFERENCE", help="what difference does not matter in practice (0.01)")
+    parser.add_argument("--loss", metavar="FILE", help="the costs of wrong decisions, as a table or as Weka writes them")
+    parser.add_argument("--resume", metavar="FOLDER", help="keep every finished split here; a run that was killed goes on")
+    parser.add_argument("--restart", action="store_true", help="begin again, whatever the folder holds")
+    parser.add_argument("--jobs", type=int, metavar="N", help="how many processes (a second one where it pays)")
+    parser.add_argument("--as", dest="shape", choices=_SHAPES, help="how the comparison is printed (text)")
+    parser.add_argument("--html", metavar="FILE", help="write the report as a page, too")
+    parser.add_argument("--records", metavar="FILE.csv", help="write a table with a row for every model and split, too")
+    parser.add_argument("--force", action="store_true", help="replace the page and the table if there are any")
+    parser.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
+    target_options(parser)
+    encoding_options(parser)
+    reading_options(parser)
+    resource_options(parser)
+
+
+def run(args: Namespace) -> int:
+    """Run the experiment, compare the models, and print and write what was asked for."""
+    _complete(args)
+    from naivete.experiments import run as run_all
+    from naivete.experiments.report import report
+    from naivete.models import classifier_of, split
+
+    specs = split(args.models)
+    baseline = _baseline(args, [str(spec) for spec in specs])
+    protocol = _protocol(args)
+    _check(args)
+    data = {name: labelled_cases(path, args) for name, path in _named(args.data).items()}
+    encoder = encoder_of(args, next(iter(data.values())).target)
+    models = {str(spec): classifier_of(spec, encoder=encoder, budget=args.budget) for spec in specs}
+    with progress("compare", len(data) * _rounds(protocol), wanted=args.progress) as step:
+        seen = 0
+
+        def told(done: int, total: int, what: str) -> None:  # noqa: ARG001 - the total is known
+            nonlocal seen
+            for _ in range(done - seen):
+                step(what or "resumed")
+            seen = done
+
+        results = run_all(
+            models,
+            data,
+            protocol,
+            folder=args.resume,
+            jobs=args.jobs,
+            progress=told,
+            loss=_loss(args, data),
+            restart=args.restart,
+        )
+    for name in {r.data: None for r in results.records if r.unseen}:
+        note(f"{name}: in some rounds values occurred that their training did not have; they were treated as --unseen says")
+    options = {"baseline": baseline, "measure": args.measure, "alpha": args.alpha, "rope": args.rope}
+    found = report(results, data, protocol, **options)
+    _write(args, found)
+    _print(args, found)
+    return 0
+
+
+def _complete(args: Namespace) -> None:
+    """Fill in what the command line leaves out: from the file of the experiment, else the usual."""
+    if args.json and args.shape not in (None, "json"):
+        raise ParameterError("compare: --json and --as exclude each other; choose one")
+    args.shape = "json" if args.json else args.shape or "text"
+    given: dict[str, Any] = {}
+    if args.experiment is not None:
+        from naivete.experiments.description import read_description
+
+        given = vars(read_description(args.experiment))
+    for key in {**given, **_USUAL}:
+        if getattr(args, key) in (None, []):
+            value = given.get(key)
+            setattr(args, key, _USUAL.get(key) if value is None else value)
+    if not args.data:
+        raise ParameterError("compare: no file of cases is given; name one or more, or an --experiment that does")
+
+
+def _check(args: Namespace) -> None:
+    """Refuse before any work what could only fail after it."""
+    from naivete.experiments.report import check_measure
+
+    if not 0 < args.alpha < 1:
+        raise ParameterError(f"--alpha {args.alpha:g}: a level is a number between 0 and 1")
+    if not 0 <= args.rope < math.inf:
+        raise ParameterError(f"--rope {args.rope:g}: a difference is a number, at least 0")
+    if args.jobs is not None and args.jobs < 1:
+        raise ParameterError(f"--jobs {args.jobs}: a whole number, at least 1")
+    if args.restart and args.resume is None:
+        raise ParameterError("--restart: there is nothing to begin again without --resume FOLDER")
+    check_measure(args.measure, loss=args.loss is not None)
+    inputs = [path for path in (*args.data, args.experiment, args.loss) if path is not None]
+    for path in (args.html, args.records):
+        check_output(path, inputs, args.force)
+    if args.records is not None and not args.records.lower().endswith(".csv"):
+        raise ParameterError(f"{args.records}: the table of the records is CSV; end its name in .csv")
+    if args.html is not None and args.records is not None and Path(args.html).absolute() == Path(args.records).absolute():
+        raise ParameterError(f"{args.html}: --html and --records are the same file; choose another name")
+
+
+def _baseline(args: Namespace, models: Sequence[str]) -> str:
+    from naivete.models import parsed
+
+    if len(models) < 2:
+        raise ParameterError(f"--models: {models[0]} alone cannot be compared; give two or more different models")
+    if args.baseline is None:
+        return models[0]
+    baseline = str(parsed(args.baseline))
+    if baseline not in models:
+        close = nearest(baseline, models, 1) or models
+        raise ParameterError(f"--baseline {shown(baseline)}: it is none of the models; did you mean {' or '.join(close)}?")
+    return baseline
+
+
+def _protocol(args: Namespace) -> Protocol:
+    from naivete.experiments import protocol_of
+    from naivete.experiments.report import check_protocol
+
+    protocol: Any = protocol_of(args.protocol)
+    check_protocol(protocol)
+    if args.seed is None:
+        return protocol  # type: ignore[no-any-return]
+    if args.seed < 0:
+        raise ParameterError("--seed is at least 0")
+    if "seed=" in args.protocol.lower():
+        raise ParameterError(f"--seed {args.seed}: the protocol {shown(args.protocol)} has a seed already; give one of them")
+    return replace(protocol, random_state=args.seed)  # type: ignore[no-any-return]
+
+
+def _rounds(protocol: Any) -> int:
+    """How many splits there are on each data set."""
+    from naivete.experiments import KFold, LearningCurve
+
+    if isinstance(protocol, KFold):
+        return protocol.folds * protocol.repeat
+    return int(protocol.count) * (len(protocol.sizes) if isinstance(protocol, LearningCurve) else 1)
+
+
+def _named(paths: Sequence[str]) -> dict[str, str]:
+    """The paths by the names of their files, where these tell them apart."""
+    own = list(dict.fromkeys(paths))
+    names = [PurePath(path).name for path in own]
+    return dict(zip(names if len(set(names)) == len(names) else own, own, strict=True))
+
+
+def _loss(args: Namespace, data: dict[str, Labelled]) -> Any:
+    """The costs of wrong decisions, refused where a data set has other classes."""
+    if args.loss is None:
+        return None
+    from naivete.losses import Loss
+
+    loss = Loss.read(args.loss, next(iter(data.values())).classes.tolist())
+    for cases in data.values():
+        loss.aligned(cases.classes)
+    return loss
+
+
+def _write(args: Namespace, found: Report) -> None:
+    from naivete.atomic import atomic_write
+
+    if args.html is not None:
+        atomic_write(Path(args.html), str(found.html()).encode(), overwrite=args.force)
+        note(f"the page: {Path(args.html).resolve()}")
+    if args.records is not None:
+        atomic_write(Path(args.records), _tidy(found.results).encode(), overwrite=args.force)
+
+
+def _tidy(results: Results) -> str:
+    """The records as CSV; what a terminal would obey is escaped, and what is not known is an empty cell."""
+    columns = results.columns()
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows([_cell(value) for value in row] for row in zip(*columns.values(), strict=True))
+    return text.getvalue()
+
+
+def _cell(value: Any) -> Any:
+    if isinstance(value, str):
+        return escaped(value)
+    return "" if isinstance(value, float) and math.isnan(value) else value
+
+
+def _print(args: Namespace, found: Report) -> None:
+    from naivete.experiments import diagram
+
+    if args.shape == "json":
+        rows = {name: len(cases) for name, cases in found.data.items()}
+        about = {"protocol": str(found.protocol), "models": list(found.results.models), "rows": rows}
+        say(json_text({**about, **diagram.as_json(found.comparison), "measures": found.means()}))
+        return
+    if args.shape == "text":
+        say(escaped(str(found.protocol)))
+    shapes = {"text": diagram.as_text, "markdown": diagram.as_markdown, "latex": diagram.as_latex, "csv": diagram.as_csv}
+    say(shapes[args.shape](found.comparison).rstrip("\n"))
+
+
+COMMAND = Command(
+    "compare",
+    "Compare models with a baseline by tests that allow for overlapping training sets.",
+    (
+        "naivete compare weather.arff --models nb tan kdb:k=2 --protocol 10x10-fold",
+        "naivete compare a.arff b.arff c.arff --models 'nb; tan' --measure log_loss --html report.html",
+        "naivete compare big.csv --target class --protocol 30-splits:train=1000,test=500 --resume folder --jobs 2",
+        "naivete compare --experiment experiment.toml --as latex",
+    ),
+    arguments,
+    run,
+)

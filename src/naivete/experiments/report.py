@@ -1,0 +1,219 @@
+"""What an experiment found, compared and put on one HTML page that fetches nothing and runs nothing, all names inert."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from naivete import page
+from naivete._version import __version__
+from naivete.errors import ParameterError, nearest, shown
+from naivete.experiments.comparison import Comparison, Comparisons, compare, compare_many, visible
+from naivete.experiments.diagram import _sheet, critical_difference_diagram
+from naivete.experiments.protocols import LearningCurve, Protocol, Splits, TrainTest
+from naivete.experiments.records import Results
+from naivete.labelled import Labelled
+from naivete.markup import Safe, element, figure
+
+__all__ = ["LOWER", "MEASURES", "Report", "check_measure", "check_protocol", "report"]
+
+HIGHER: Final = ("accuracy", "precision", "recall", "specificity", "f", "area")
+LOWER: Final = ("error", "log_loss", "brier", "rmse", "calibration_error", "expected_loss", "least_expected_loss")
+"""The measures of which less is better."""
+MEASURES: Final = (*HIGHER, *LOWER)
+_MOST: Final = 40
+"""How many classes a confusion matrix on the page has at most."""
+_MARK: Final = "display:inline-block;width:1.1em;text-align:center;font-weight:700;color:var(--nv-{})"
+
+
+@dataclass(frozen=True)
+class Report:
+    """An experiment with what may be concluded from it.
+
+    Parameters
+    ----------
+    protocol : how the cases were divided.
+    data : the cases by name.
+    results : all records.
+    final : the records that are compared: all, or those of the largest training sets of a learning curve.
+    comparison : the models against the baseline.
+    """
+
+    protocol: Protocol
+    data: Mapping[str, Labelled]
+    results: Results
+    final: Results
+    comparison: Comparison | Comparisons
+
+    def means(self) -> dict[str, dict[str, dict[str, float]]]:
+        """The mean of every measure, by data set, model and measure."""
+        return {
+            name: {
+                model: {m: _mean(self.final.scores(name, model, m)) for m in self.final.measures} for model in self.final.models
+            }
+            for name in self.final.data
+        }
+
+    def html(self, title: object = None) -> Safe:
+        """The page, good to read and to print.
+
+        Parameters
+        ----------
+        title : its heading.
+        """
+        result = self.comparison
+        base = result.baseline if isinstance(result, Comparison) else result.models[0]
+        overview = [page.note(*(element("p", line) for line in result.sentences)), *self._about()]
+        sections: list[tuple[object, list[object]]] = [
+            ("Summary", overview),
+            (f"Compared with {visible(base)}", [_compared(result)]),
+        ]
+        if isinstance(result, Comparisons):
+            told = "The average ranks; a bar joins models that Nemenyi's test does not tell apart."
+            sections.append(("Average ranks", [figure(critical_difference_diagram(result.nemenyi, result.models), told)]))
+        each = [result] if isinstance(result, Comparison) else result.comparisons
+        sections += [(own.data, list(self._of_data(own, len(each) > 1))) for own in each]
+        named = title or f"{', '.join(map(visible, self.results.models))}: an experiment"
+        return page.page(named, sections, footer=f"Written by naivete {__version__}.")
+
+    def _about(self) -> list[object]:
+        rows = [[n, c.target, len(c), len(c.features.names), len(c.classes)] for n, c in self.data.items()]
+        models = element("p", "Models: ", *_joined([element("strong", visible(name)) for name in self.results.models]), ".")
+        return [
+            f"Protocol: {self.protocol}.{self._at()}",
+            models,
+            page.table(["data set", "class", "rows", "features", "classes"], rows, caption="The data."),
+        ]
+
+    def _at(self) -> str:
+        curve = isinstance(self.protocol, LearningCurve)
+        return " The models are compared at the largest training sets." if curve else ""
+
+    def _of_data(self, own: Comparison, several: bool) -> Iterator[object]:
+        """The parts about one data set."""
+        name = own.data
+        if several:
+            yield _compared(own)
+            yield from own.sentences
+        if isinstance(self.protocol, LearningCurve):
+            yield self._curves(name, own.terms.measure)
+        means = self.means()[name]
+        for order, told in ((HIGHER, "more is better"), (LOWER, "less is better")):
+            rows = [[m.replace("_", " "), *(means[o][m] for o in means)] for m in order if m in self.final.measures]
+            best = max if order is HIGHER else min
+            caption = f"Means over {own.rounds} rounds; {told}, the best in bold."
+            yield page.table(["measure", *map(visible, means)], rows, highlight=best, caption=caption, digits=4)
+        seconds = [[visible(m), *(sum(getattr(r, s) for r in self.results._of(name, m)) for s in _SECONDS)] for m in means]
+        yield page.table(["model", "seconds of learning", "seconds of answering"], seconds, caption="All rounds together.")
+        yield from self._confusions(name)
+
+    def _confusions(self, name: str) -> Iterator[object]:
+        classes = self.final.classes[name]
+        if len(classes) > _MOST:
+            yield f"Which classes were taken for which is left out: there are {len(classes)} of them."
+            return
+        for model in self.final.models:
+            told = f"{visible(model)}: the cases of all rounds by the class they were given and the one they have."
+            yield page.confusion(self.final.confusion(name, model), classes, told)
+
+    def _curves(self, name: str, measure: str) -> Safe:
+        series: dict[object, Sequence[tuple[float, float | tuple[float, float]]]] = {}
+        for model in self.results.models:
+            curve = self.results.curve(name, model, measure)
+            points = zip(curve.sizes, curve.means, curve.halfwidths, strict=True)
+            series[visible(model)] = [(size, mean if math.isnan(half) else (mean, half)) for size, mean, half in points]
+        told = "Means over the divisions, with 95 % intervals."
+        return page.line_chart(series, x="training rows", y=measure.replace("_", " "), caption=told)
+
+
+_SECONDS: Final = ("fit_seconds", "predict_seconds")
+
+
+def report(
+    results: Results,
+    data: Mapping[str, Labelled],
+    protocol: Protocol,
+    *,
+    baseline: str | None = None,
+    measure: str = "accuracy",
+    alpha: float = 0.05,
+    rope: float = 0.01,
+) -> Report:
+    """The experiment with its models compared: on one data set, or over several.
+
+    Parameters
+    ----------
+    results, data, protocol : what was found, on which cases, by which protocol.
+    baseline, measure, alpha, rope : as for `compare`.
+    """
+    final = results
+    if isinstance(protocol, LearningCurve):
+        last = len(protocol.sizes) - 1
+        final = Results(tuple(r for r in results.records if r.fold == last), results.classes)
+    table, shares = final.table(measure), final.test_shares()
+    options: dict[str, Any] = {"baseline": baseline, "measure": measure, "alpha": alpha, "rope": rope}
+    options["higher_is_better"] = measure not in LOWER
+    if len(table) > 1:
+        return Report(protocol, data, results, final, compare_many(table, test_share=shares, **options))
+    ((name, scores),) = table.items()
+    return Report(protocol, data, results, final, compare(scores, test_share=shares[name], data=name, **options))
+
+
+def check_protocol(protocol: Protocol) -> None:
+    """Refuse a protocol of one round, from which nothing can be concluded, before any work is done."""
+    if isinstance(protocol, TrainTest):
+        raise ParameterError("protocol: one division tells no chance from merit; choose 10x10-fold or 30-splits")
+    if isinstance(protocol, (Splits, LearningCurve)) and protocol.count < 2:
+        raise ParameterError(f"protocol: {protocol.count} division tells no chance from merit; choose two or more")
+
+
+def check_measure(measure: str, *, loss: bool) -> None:
+    """Refuse a measure that the experiment will not have.
+
+    Parameters
+    ----------
+    measure : its name.
+    loss : whether the costs of wrong decisions are given.
+    """
+    if measure not in MEASURES:
+        close = nearest(measure, MEASURES, 1)
+        hint = f"did you mean {close[0]}?" if close else f"choose among {', '.join(MEASURES)}"
+        raise ParameterError(f"measure={shown(measure)}: there is no such measure; {hint}")
+    if measure.endswith("expected_loss") and not loss:
+        raise ParameterError(f"measure={shown(measure)}: it needs the costs of wrong decisions; give them with --loss")
+
+
+def _mean(scores: Sequence[float]) -> float:
+    return math.fsum(scores) / len(scores) if scores else math.nan
+
+
+def _joined(parts: Sequence[Safe]) -> Iterator[object]:
+    for i, part in enumerate(parts):
+        yield from (Safe(", "), part) if i else (part,)
+
+
+def _compared(result: Comparison | Comparisons) -> Safe:
+    """The table of a comparison, with its marks and its legend."""
+    sheet = _sheet(result)
+    head = [element("th", name.strip(), scope="col", class_="num" if i else None) for i, name in enumerate(sheet.headers)]
+    body = [element("tr", _row_name(name), *map(_cell, cells)) for name, *cells in sheet.rows]
+    told = f"{sheet.title}. {sheet.legend}."
+    return figure(element("table", element("thead", element("tr", *head)), element("tbody", *body)), told)
+
+
+def _row_name(name: str) -> Safe:
+    return element("th", element("span", name, class_="name"), scope="row")
+
+
+def _cell(cell: str) -> Safe:
+    """A number, and its mark where it has one."""
+    if not cell.strip():
+        return element("td")
+    value, mark = (cell[:-1], cell[-1]) if cell[-1] in "v* " else (cell, "")
+    if not mark:
+        return element("td", value, class_="num")
+    shown_mark = Safe("") if mark == " " else mark
+    colour = "class" if mark == "*" else "feature"
+    return element("td", value.strip(), element("span", shown_mark, style=_MARK.format(colour)), class_="num")

@@ -1,0 +1,243 @@
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from naivete.domains import corral, led7
+from naivete.experiments import labelled
+from naivete.experiments import run as run_all
+from naivete.files import write
+from tests.cli.conftest import Run
+
+HOSTILE = "<script>alert(1)</script>\"'&"
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[Path]:
+    write(corral(), tmp_path / "corral.arff")
+    write(led7(150), tmp_path / "led7.arff")
+    return [tmp_path / "corral.arff", tmp_path / "led7.arff"]
+
+
+def test_one_data_set_with_marks_legend_and_sentences(run: Run, files: list[Path]) -> None:
+    ran = run("compare", files[0], "--models", "nb,tan,majority", "--protocol", "2x5-fold", "--progress")
+    assert (ran.code, ran.err) == (0, "naivete: compare: 10 of 10 (corral.arff, repetition 2, fold 5)\n")
+    lines = ran.out.splitlines()
+    assert lines[0] == "2 x 5-fold cross-validation, seed 0"
+    assert [line.split()[:3:2] for line in lines[4:7]] == [["nb", "5.3"], ["tan", "v"], ["majority", "*"]]
+    assert lines[8].startswith("v: better, *: worse than nb by the corrected paired t (p < 0.05)")
+    assert "tan is better than nb on corral.arff: 99.2 against 86.3 per cent accuracy" in lines[10]
+
+
+def test_several_data_sets_and_another_baseline_and_measure(run: Run, files: list[Path]) -> None:
+    ran = run("compare", *files, "--models", "nb,kdb:k=1;tan", "--protocol", "3-fold", "--baseline", "tan", "--measure", "brier")
+    lines = ran.out.splitlines()
+    assert lines[1] == "brier: mean (standard deviation) over the rounds"
+    assert lines[3].split() == ["data", "set", "tan", "nb", "kdb:k=1"]
+    assert lines[7].startswith("average rank")
+
+
+def test_every_shape(run: Run, files: list[Path]) -> None:
+    words = ["compare", files[0], "--models", "nb", "tan", "--protocol", "4-fold"]
+    assert "| model | mean | sd |" in run(*words, "--as", "markdown").out
+    assert r"\begin{tabular}{lrrrrrrrrrr}" in run(*words, "--as", "latex").out
+    (row,) = csv.DictReader(io.StringIO(run(*words, "--as", "csv").out))
+    assert (row["data_set"], row["model"], row["rounds"]) == ("corral.arff", "tan", "4")
+    found = run(*words, "--as", "json").json
+    assert found == run(*words, "--json").json
+    assert (found["baseline"], found["rows"], found["models"]) == ("nb", {"corral.arff": 128}, ["nb", "tan"])
+    assert found["measures"]["corral.arff"]["tan"]["accuracy"] == pytest.approx(found["pairs"][0]["mean"])
+
+
+def test_the_table_of_records(run: Run, files: list[Path], tmp_path: Path) -> None:
+    path = tmp_path / "records.csv"
+    assert run("compare", *files, "--models", "nb,tan", "--protocol", "3-fold", "--records", path).code == 0
+    rows = list(csv.DictReader(io.StringIO(path.read_text())))
+    assert len(rows) == 2 * 2 * 3
+    assert (rows[0]["data"], rows[0]["model"], rows[-1]["data"], rows[-1]["fold"]) == ("corral.arff", "nb", "led7.arff", "2")
+
+
+def test_a_folder_used_twice_repeats_nothing(run: Run, files: list[Path], tmp_path: Path) -> None:
+    words = ["compare", files[0], "--models", "nb,tan", "--protocol", "4-fold", "--resume", tmp_path / "kept", "--progress"]
+    first = run(*words)
+    kept = sorted((tmp_path / "kept").glob("split-*"))
+    times = [path.stat().st_mtime_ns for path in kept]
+    assert len(kept) == 4
+    again = run(*words)
+    assert (again.code, again.out) == (0, first.out)
+    assert again.err == "naivete: compare: 4 of 4 (resumed)\n"
+    assert [path.stat().st_mtime_ns for path in kept] == times
+    kept[2].unlink()  # as if it had been killed before
+    third = run(*words)
+    assert (third.out, kept[2].exists()) == (first.out, True)
+    assert [path.stat().st_mtime_ns for path in kept if path != kept[2]] == [t for i, t in enumerate(times) if i != 2]
+
+
+def test_a_folder_of_another_experiment_is_refused_unless_begun_again(run: Run, files: list[Path], tmp_path: Path) -> None:
+    words = ["compare", files[0], "--models", "nb,tan", "--resume", tmp_path / "kept", "--protocol"]
+    assert run(*words, "4-fold").code == 0
+    refused = run(*words, "3-fold")
+    assert refused.code != 0
+    assert "--restart" in refused.err
+    assert refused.err.count("\n") == 1
+    assert run(*words, "3-fold", "--restart").code == 0
+
+
+def test_a_file_of_the_experiment_is_the_same_as_the_options(run: Run, files: list[Path], tmp_path: Path) -> None:
+    file = tmp_path / "experiment.toml"
+    file.write_text(
+        'data = ["corral.arff", "led7.arff"]\nmodels = ["nb", "kdb:k=1,theta=0.03", "tan"]\nprotocol = "3-fold"\nseed = 5\n'
+        'baseline = "tan"\nmeasure = "log_loss"\nalpha = 0.1\nrope = 0\nhtml = "page.html"\nrecords = "r.csv"\nresume = "kept"\n'
+    )
+    options = ["--models", "nb;kdb:k=1,theta=0.03;tan", "--protocol", "3-fold", "--seed", 5, "--baseline", "tan"]
+    options += ["--measure", "log_loss", "--alpha", 0.1, "--rope", 0]
+    ran = run("compare", "--experiment", file)
+    assert (ran.code, ran.out) == (0, run("compare", *files, *options).out)
+    assert all((tmp_path / name).exists() for name in ("page.html", "r.csv", "kept"))
+    assert "exists already" in run("compare", "--experiment", file).err
+    other = run("compare", "--experiment", file, "--measure", "accuracy", "--force")
+    assert other.out.splitlines()[1].startswith("accuracy in per cent")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('modles = ["nb"]', "there is no key 'modles'; did you mean models?"),
+        ("zzzzzzzz = 1", "there is no key 'zzzzzzzz'; the keys are data, target"),
+        ('data = "corral.arff"', "data = 'corral.arff': expected a list of texts"),
+        ("models = [1]", "models = [1]: expected a list of texts"),
+        ('alpha = "small"', "alpha = 'small': expected a number"),
+        ("rope = true", "rope = True: expected a number"),
+        ("seed = 1.5", "seed = 1.5: expected a whole number"),
+        ("target = 3", "target = 3: expected a text"),
+        ('html = "a\\u0000b"', "it is not the name of a file"),
+        ("data = [", "it is not TOML: "),
+    ],
+)
+def test_what_is_wrong_with_a_file_of_an_experiment(run: Run, tmp_path: Path, text: str, told: str) -> None:
+    (tmp_path / "e.toml").write_text(text)
+    ran = run("compare", "--experiment", tmp_path / "e.toml")
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert told in ran.err
+
+
+def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> None:
+    ran = run("compare", "--experiment", tmp_path / "none.toml")
+    assert (ran.code, ran.err) == (5, f"naivete: {tmp_path / 'none.toml'}: No such file or directory\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--models", "nb"], "nb alone cannot be compared"),
+        (["--models", "nb,tna"], "there is no model 'tna'"),
+        (["--baseline", "kdb:k=3"], "did you mean kdb:k=2?"),
+        (["--protocol", "first:train=10"], "one division tells no chance from merit"),
+        (["--protocol", "1-splits"], "choose two or more"),
+        (["--protocol", "tenfold"], "write for instance 10-fold"),
+        (["--protocol", "3-fold:seed=1", "--seed", "2"], "has a seed already"),
+        (["--seed", "-1"], "--seed is at least 0"),
+        (["--measure", "acuracy"], "did you mean accuracy?"),
+        (["--measure", "qqq"], "choose among accuracy"),
+        (["--measure", "expected_loss"], "give them with --loss"),
+        (["--alpha", "1"], "between 0 and 1"),
+        (["--rope", "-1"], "at least 0"),
+        (["--jobs", "0"], "at least 1"),
+        (["--restart"], "without --resume"),
+        (["--records", "r.txt"], "end its name in .csv"),
+        (["--html", "x.csv", "--records", "x.csv"], "the same file"),
+        (["--json", "--as", "csv"], "exclude each other"),
+    ],
+)
+def test_wrong_options_are_refused_before_any_work(run: Run, files: list[Path], words: list[str], told: str) -> None:
+    ran = run("compare", files[0], *words)
+    assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
+    assert told in ran.err
+
+
+def test_no_data_and_an_input_as_output(run: Run, files: list[Path]) -> None:
+    assert "no file of cases is given" in run("compare", "--models", "nb,tan").err
+    assert "would replace the input" in run("compare", files[0], "--html", files[0], "--force").err
+
+
+def test_costs_of_wrong_decisions(run: Run, files: list[Path], tmp_path: Path) -> None:
+    costs = tmp_path / "costs.csv"
+    labels = labelled(corral(), "class").classes.tolist()
+    costs.write_text(f"decided,{labels[0]},{labels[1]}\n{labels[0]},0,5\n{labels[1]},1,0\n")
+    words = ["--models", "nb,tan", "--protocol", "4-fold", "--measure", "expected_loss", "--loss", costs]
+    found = run("compare", files[0], *words, "--json").json
+    assert found["higher_is_better"] is False
+    assert "least_expected_loss" in found["measures"]["corral.arff"]["nb"]
+    assert run("compare", *files, *words).code in (2, 3)
+
+
+def test_unseen_values_are_noted(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n" + "".join(f"{'abcdefgh'[i]},{i % 2}\n" for i in range(8)))
+    ran = run("compare", file, "--target", "c", "--models", "nb,majority", "--protocol", "2x2-fold")
+    assert ran.code == 0
+    assert ran.err.startswith("naivete: note: t.csv: in some rounds values occurred")
+
+
+@pytest.fixture
+def hostile(run: Run, tmp_path: Path) -> Path:
+    """The page about a table all names and values of which are hostile."""
+    path = tmp_path / "a<img src=x onerror=alert(1)>.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow([f"{HOSTILE}1", "b\nc</style><script>alert(2)</script>", HOSTILE])
+        rows.writerows([f"{HOSTILE}{i % 2}", i % 3, f"</title>{HOSTILE}{i % 2}"] for i in range(40))
+    other = tmp_path / "javascript:alert(3).csv"
+    other.write_bytes(path.read_bytes())
+    page = tmp_path / "page.html"
+    words = ["--target", HOSTILE, "--models", "nb,majority,tan", "--html", page, "--protocol", "curve:sizes=10/20,count=3"]
+    assert run("compare", path, other, *words).code == 0
+    return page
+
+
+def test_hostile_names_are_text_on_the_page(hostile: Path) -> None:
+    text = hostile.read_text()
+    assert "<script" not in text.lower()
+    assert "<img" not in text.lower()
+    assert text.count("</title>") == text.count("<title>")
+    assert "&lt;script&gt;alert(1)&lt;/script&gt;" in text
+    assert "default-src &#x27;none&#x27;" in text
+    links = re.findall(r'<[^>]*\s(?:href|src|srcset|data|action)="([^"]*)"', text)
+    assert links
+    assert all(link.startswith("#s") for link in links)
+    assert "url(" not in text
+    assert "@import" not in text
+
+
+def test_the_page_opens_in_a_browser_without_complaint(hostile: Path) -> None:
+    chromium = shutil.which("chromium")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000"]
+    profile = f"--user-data-dir={hostile.parent / 'profile'}"
+    ran = subprocess.run(
+        [chromium, *flags, profile, "--dump-dom", hostile.as_uri()], capture_output=True, timeout=100, check=False
+    )
+    assert ran.returncode == 0
+    assert b"</footer>" in ran.stdout
+    assert b"<script" not in ran.stdout
+    assert b"CONSOLE" not in ran.stderr
+
+
+def test_the_work_is_divided_as_asked(run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: dict[str, Any] = {}
+
+    def spy(*args: Any, **options: Any) -> Any:
+        asked.update(options)
+        return run_all(*args, **{**options, "jobs": 1})
+
+    monkeypatch.setattr("naivete.experiments.run", spy)
+    assert run("compare", files[0], "--models", "nb,tan", "--protocol", "3-fold", "--jobs", 2).code == 0
+    assert asked["jobs"] == 2
