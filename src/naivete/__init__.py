@@ -24,6 +24,7 @@ _HOME = {
     "Block": "cases",
     "MemoryCases": "cases",
     "Counts": "counts",
+    "LossAware": "decisions",
     "EqualFrequency": "discretization",
     "EqualWidth": "discretization",
     "mdl": "discretization",
@@ -52,8 +53,12 @@ _HOME = {
     "dependence": "information",
     "entropy": "information",
     "relevance": "information",
+    "Loss": "losses",
+    "zero_one": "losses",
     "Network": "network",
+    "predict_partitions": "partitions",
     "load": "saving",
+    "model_hash": "saving",
     "save": "saving",
     "Column": "table",
     "Table": "table",
@@ -80,6 +85,7 @@ if TYPE_CHECKING:
     from naivete.cases import Block, MemoryCases
     from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
     from naivete.counts import Counts
+    from naivete.decisions import LossAware
     from naivete.discretization import EqualFrequency, EqualWidth, mdl
     from naivete.encoding import Encoder
     from naivete.errors import (
@@ -100,7 +106,9 @@ if TYPE_CHECKING:
     from naivete.frames import table_of
     from naivete.inference import Predictor
     from naivete.information import conditional_information, dependence, entropy, relevance
+    from naivete.losses import Loss, zero_one
     from naivete.network import Network
-    from naivete.saving import load, save
+    from naivete.partitions import predict_partitions
+    from naivete.saving import load, model_hash, save
     from naivete.table import Column, Table
     from naivete.variables import Variable
