@@ -146,7 +146,7 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
         (["--seed", "-1"], "--seed is at least 0"),
         (["--measure", "acuracy"], "did you mean accuracy?"),
         (["--measure", "qqq"], "choose among accuracy"),
-        (["--measure", "expected_loss"], "give them with --loss"),
+        (["--measure", "expected_loss"], "it needs the costs of wrong decisions"),
         (["--alpha", "1"], "between 0 and 1"),
         (["--rope", "-1"], "at least 0"),
         (["--jobs", "0"], "at least 1"),

@@ -25,6 +25,12 @@ LOWER: Final = ("error", "log_loss", "brier", "rmse", "calibration_error", "expe
 MEASURES: Final = (*HIGHER, *LOWER)
 _MOST: Final = 40
 """How many classes a confusion matrix on the page has at most."""
+_HEAD: Final = "text-align:right;overflow-wrap:break-word;max-width:12rem;"
+_TIGHT: Final = "padding:.3rem .35rem;font-size:.84rem"
+_TESTS: Final = 3
+"""After how many numbers the tests begin."""
+_WIDE: Final = 7
+"""How many columns a table has at most whose cells stand wide apart, so that others fit on paper."""
 _MARK: Final = "display:inline-block;width:1.1em;text-align:center;font-weight:700;color:var(--nv-{})"
 
 
@@ -49,11 +55,14 @@ class Report:
 
     def means(self) -> dict[str, dict[str, dict[str, float]]]:
         """The mean of every measure, by data set, model and measure."""
+        found: dict[str, dict[str, dict[str, list[float]]]] = {}
+        for own in self.final.records:
+            scores = found.setdefault(own.data, {}).setdefault(own.model, {})
+            for name, value in own.measures.items():
+                scores.setdefault(name, []).append(value)
         return {
-            name: {
-                model: {m: _mean(self.final.scores(name, model, m)) for m in self.final.measures} for model in self.final.models
-            }
-            for name in self.final.data
+            data: {model: {name: _mean(values) for name, values in scores.items()} for model, scores in of.items()}
+            for data, of in found.items()
         }
 
     def html(self, title: object = None) -> Safe:
@@ -74,7 +83,8 @@ class Report:
             told = "The average ranks; a bar joins models that Nemenyi's test does not tell apart."
             sections.append(("Average ranks", [figure(critical_difference_diagram(result.nemenyi, result.models), told)]))
         each = [result] if isinstance(result, Comparison) else result.comparisons
-        sections += [(own.data, list(self._of_data(own, len(each) > 1))) for own in each]
+        means = self.means()
+        sections += [(own.data, list(self._of_data(own, means[own.data], len(each) > 1))) for own in each]
         named = title or f"{', '.join(map(visible, self.results.models))}: an experiment"
         return page.page(named, sections, footer=f"Written by naivete {__version__}.")
 
@@ -91,7 +101,7 @@ class Report:
         curve = isinstance(self.protocol, LearningCurve)
         return " The models are compared at the largest training sets." if curve else ""
 
-    def _of_data(self, own: Comparison, several: bool) -> Iterator[object]:
+    def _of_data(self, own: Comparison, means: Mapping[str, Mapping[str, float]], several: bool) -> Iterator[object]:
         """The parts about one data set."""
         name = own.data
         if several:
@@ -99,9 +109,8 @@ class Report:
             yield from own.sentences
         if isinstance(self.protocol, LearningCurve):
             yield self._curves(name, own.terms.measure)
-        means = self.means()[name]
         for order, told in ((HIGHER, "more is better"), (LOWER, "less is better")):
-            rows = [[m.replace("_", " "), *(means[o][m] for o in means)] for m in order if m in self.final.measures]
+            rows = [[m.replace("_", " "), *(means[o][m] for o in means)] for m in order if all(m in means[o] for o in means)]
             best = max if order is HIGHER else min
             caption = f"Means over {own.rounds} rounds; {told}, the best in bold."
             yield page.table(["measure", *map(visible, means)], rows, highlight=best, caption=caption, digits=4)
@@ -182,11 +191,11 @@ def check_measure(measure: str, *, loss: bool) -> None:
         hint = f"did you mean {close[0]}?" if close else f"choose among {', '.join(MEASURES)}"
         raise ParameterError(f"measure={shown(measure)}: there is no such measure; {hint}")
     if measure.endswith("expected_loss") and not loss:
-        raise ParameterError(f"measure={shown(measure)}: it needs the costs of wrong decisions; give them with --loss")
+        raise ParameterError(f"measure={shown(measure)}: it needs the costs of wrong decisions, a loss")
 
 
 def _mean(scores: Sequence[float]) -> float:
-    return math.fsum(scores) / len(scores) if scores else math.nan
+    return math.fsum(scores) / len(scores)
 
 
 def _joined(parts: Sequence[Safe]) -> Iterator[object]:
@@ -197,23 +206,34 @@ def _joined(parts: Sequence[Safe]) -> Iterator[object]:
 def _compared(result: Comparison | Comparisons) -> Safe:
     """The table of a comparison, with its marks and its legend."""
     sheet = _sheet(result)
-    head = [element("th", name.strip(), scope="col", class_="num" if i else None) for i, name in enumerate(sheet.headers)]
-    body = [element("tr", _row_name(name), *map(_cell, cells)) for name, *cells in sheet.rows]
     told = f"{sheet.title}. {sheet.legend}."
-    return figure(element("table", element("thead", element("tr", *head)), element("tbody", *body)), told)
+    if isinstance(result, Comparisons):
+        return _grid(sheet.headers, sheet.rows, told)
+    tests = [[name, *cells[_TESTS:]] for name, *cells in sheet.rows[1:]]  # the baseline has none
+    scores = _grid(sheet.headers[: _TESTS + 1], [row[: _TESTS + 1] for row in sheet.rows], told)
+    return Safe(scores + _grid([sheet.headers[0], *sheet.headers[_TESTS + 1 :]], tests, "All tests of the same differences."))
 
 
-def _row_name(name: str) -> Safe:
-    return element("th", element("span", name, class_="name"), scope="row")
+def _grid(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Safe:
+    """A table of names, and of numbers with their marks."""
+    tight = _TIGHT if len(headers) > _WIDE else ""
+    first, *others = [name.strip() for name in headers]
+    head = [element("th", first, scope="col", style=tight or None)]
+    head += [element("th", name, scope="col", style=_HEAD + tight) for name in others]
+    body = [element("tr", _row_name(name, tight), *(_cell(cell, tight) for cell in cells)) for name, *cells in rows]
+    return figure(element("table", element("thead", element("tr", *head)), element("tbody", *body)), caption)
 
 
-def _cell(cell: str) -> Safe:
+def _row_name(name: str, style: str) -> Safe:
+    return element("th", element("span", name, class_="name"), scope="row", style=style or None)
+
+
+def _cell(cell: str, style: str) -> Safe:
     """A number, and its mark where it has one."""
     if not cell.strip():
         return element("td")
     value, mark = (cell[:-1], cell[-1]) if cell[-1] in "v* " else (cell, "")
     if not mark:
-        return element("td", value, class_="num")
-    shown_mark = Safe("") if mark == " " else mark
-    colour = "class" if mark == "*" else "feature"
-    return element("td", value.strip(), element("span", shown_mark, style=_MARK.format(colour)), class_="num")
+        return element("td", value, class_="num", style=style or None)
+    own = element("span", Safe("") if mark == " " else mark, style=_MARK.format("class" if mark == "*" else "feature"))
+    return element("td", value.strip(), own, class_="num", style=style or None)
