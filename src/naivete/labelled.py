@@ -34,6 +34,7 @@ class Labelled:
     labels : the position of every row's label among them.
     weight : the weight of every row, None where all weigh one.
     dropped : how many rows without a label were left out.
+    declared : the labels in the order in which the source declares them, None where it does not.
     """
 
     features: Table
@@ -42,6 +43,7 @@ class Labelled:
     labels: NDArray[Any]
     weight: NDArray[np.float64] | None = None
     dropped: int = 0
+    declared: tuple[State, ...] | None = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -109,7 +111,8 @@ class Division:
             raise DataError(
                 f"{table.source}: there are no columns beside the class {shown(self.target)}; at least one feature is needed"
             )
-        return Labelled(features, column.name, classes, codes, features.weight, len(unlabelled))
+        declared = column.states if column.declared else None
+        return Labelled(features, column.name, classes, codes, features.weight, len(unlabelled), declared)
 
     def weighing(self, table: Table) -> Labelled:
         """The table divided, without the rows of weight zero: those that are learned from."""

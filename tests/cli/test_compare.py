@@ -241,3 +241,21 @@ def test_the_work_is_divided_as_asked(run: Run, files: list[Path], monkeypatch: 
     monkeypatch.setattr("naivete.experiments.run", spy)
     assert run("compare", files[0], "--models", "nb,tan", "--protocol", "3-fold", "--jobs", 2).code == 0
     assert asked["jobs"] == 2
+
+
+def test_costs_of_weka_are_in_the_order_of_the_header(run: Run, tmp_path: Path) -> None:
+    rows = "".join(f"{'ab'[i % 2]},{'yes' if i % 4 == 0 else 'no'}\n" for i in range(60))
+    for first, second in (("yes", "no"), ("no", "yes")):
+        head = f"@relation r\n@attribute x {{a,b}}\n@attribute c {{{first},{second}}}\n@data\n"
+        (tmp_path / f"{first}.arff").write_text(head + rows)
+    (tmp_path / "yes.cost").write_text("2 2\n0 10\n1 0\n")  # a true yes that is called no costs 10
+    (tmp_path / "no.cost").write_text("2 2\n0 1\n10 0\n")
+    told = []
+    for name in ("yes", "no"):
+        words = ["compare", tmp_path / f"{name}.arff", "--models", "majority", "nb", "--protocol", "3-fold"]
+        ran = run(*words, "--loss", tmp_path / f"{name}.cost", "--measure", "expected_loss", "--json")
+        assert ran.code == 0
+        told.append(ran.json["measures"])
+    one, two = (next(iter(own.values())) if len(own) == 1 else own for own in told)
+    assert str(one).replace("yes.arff", "") == str(two).replace("no.arff", "")
+    assert "2.5" in str(one)  # a quarter of the rows, at ten each

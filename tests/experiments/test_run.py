@@ -223,3 +223,15 @@ def test_wrong_arguments_are_told(both: Results, cases: Labelled) -> None:
         both.scores("iris", "nb")
     with pytest.raises(ParameterError, match="model='knn'"):
         both.curve("led", "knn")
+
+
+def test_the_fingerprint_sees_every_cost() -> None:
+    from naivete.experiments.run import _fingerprint
+    from naivete.losses import Loss
+
+    one = 1 - np.eye(40)
+    two = one.copy()
+    two[20, 25] = 99
+    prints = [_fingerprint({}, {}, KFold(3), Loss.of(own, list(range(40)))) for own in (one, two, one.copy())]
+    assert prints[0] != prints[1]
+    assert prints[0] == prints[2]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from naivete._version import __version__
 from naivete.cases.files import ROWS, FileRows, Progress, Source
@@ -230,5 +233,9 @@ def plain_settings(settings: Mapping[str, Any]) -> dict[str, str]:
 def _plain(value: Any) -> str:
     if isinstance(value, Callable) and hasattr(value, "__qualname__"):  # type: ignore[arg-type]
         return f"{value.__module__}.{value.__qualname__}"
+    if isinstance(value, np.ndarray):
+        return f"array({value.dtype}, {value.shape}, {hashlib.sha256(repr(value.tolist()).encode()).hexdigest()})"
+    if is_dataclass(value) and not hasattr(value, "get_params"):
+        return f"{type(value).__name__}({plain_settings({f.name: getattr(value, f.name) for f in fields(value)})})"
     inner = value.get_params() if hasattr(value, "get_params") else None
     return f"{type(value).__name__}({plain_settings(inner)})" if inner is not None else repr(value)

@@ -202,7 +202,8 @@ def _loss(args: Namespace, data: dict[str, Labelled]) -> Any:
         return None
     from naivete.losses import Loss
 
-    loss = Loss.read(args.loss, next(iter(data.values())).classes.tolist())
+    first = next(iter(data.values()))
+    loss = Loss.read(args.loss, first.declared or first.classes.tolist())  # Weka writes costs in the order of the header
     for cases in data.values():
         loss.aligned(cases.classes)
     return loss
@@ -243,7 +244,7 @@ def _print(args: Namespace, found: Report) -> None:
         say(json_text({**about, **diagram.as_json(found.comparison), "measures": found.means()}))
         return
     if args.shape == "text":
-        say(escaped(str(found.protocol)))
+        say(escaped(f"{found.protocol}{found.at_size}"))
     shapes = {"text": diagram.as_text, "markdown": diagram.as_markdown, "latex": diagram.as_latex, "csv": diagram.as_csv}
     say(shapes[args.shape](found.comparison).rstrip("\n"))
 

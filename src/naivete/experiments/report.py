@@ -92,12 +92,14 @@ class Report:
         rows = [[n, c.target, len(c), len(c.features.names), len(c.classes)] for n, c in self.data.items()]
         models = element("p", "Models: ", *_joined([element("strong", visible(name)) for name in self.results.models]), ".")
         return [
-            f"Protocol: {self.protocol}.{self._at()}",
+            f"Protocol: {self.protocol}.{self.at_size}",
             models,
             page.table(["data set", "class", "rows", "features", "classes"], rows, caption="The data."),
         ]
 
-    def _at(self) -> str:
+    @property
+    def at_size(self) -> str:
+        """At which training sets the models are compared, where that is a question."""
         curve = isinstance(self.protocol, LearningCurve)
         return " The models are compared at the largest training sets." if curve else ""
 

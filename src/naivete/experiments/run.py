@@ -103,7 +103,7 @@ def _fingerprint(models: Mapping[str, Any], data: Mapping[str, Labelled], protoc
         "models": {name: _settings(model) for name, model in models.items()},
         "data": {name: data_hash(cases) for name, cases in data.items()},
         "protocol": repr(protocol),
-        "loss": repr(loss.tolist() if isinstance(loss, np.ndarray) else loss),
+        "loss": plain_settings({"loss": loss})["loss"],
     }
 
 
