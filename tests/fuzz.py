@@ -21,7 +21,7 @@ from typing import Any
 
 from naivete.errors import NaiveteError, NaiveteWarning
 from naivete.files import read_arff, read_csv, read_parquet
-from tests import fuzz_model
+from tests import fuzz_formats, fuzz_model
 
 SECONDS = 2.0
 LONGEST = 1 << 16
@@ -133,6 +133,10 @@ READERS: dict[str, Reader] = {
     "csv": Reader(lambda: CSV, ".csv", read_csv),
     "parquet": Reader(parquet_corpus, ".parquet", read_parquet),
     "model": Reader(fuzz_model.corpus, ".nvt", fuzz_model.load, fuzz_model.mutant),
+    **{
+        name: Reader(fuzz_formats.corpus(name), ending, fuzz_formats.reader(name), fuzz_formats.mutant)
+        for name, ending in fuzz_formats.ENDINGS.items()
+    },
 }
 
 

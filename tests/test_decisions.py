@@ -270,3 +270,37 @@ def test_it_works_inside_scikit_learn() -> None:
     assert pickle.loads(pickle.dumps(layer)).predict(X).tolist() == layer.predict(X).tolist()
     assert clone(LossAware(NaiveBayes(), loss=zero_one("ab"))).loss.labels == ("a", "b")
     assert LossAware(NaiveBayes()).fit(X, y).predict(X[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("label", ["a", np.str_("b")])
+def test_a_label_for_rejecting_that_is_a_class_is_refused_by_fit(label: Any) -> None:
+    X, y = cases()
+    layer = LossAware(NaiveBayes(), reject=0.5, reject_label=label)
+    with pytest.raises(ParameterError, match="is a class; take something that is none"):
+        layer.fit(X, y)
+    assert not hasattr(layer, "classifier_")
+    LossAware(NaiveBayes(), reject_label=label).fit(X, y)  # nothing is rejected
+
+
+def test_a_label_for_rejecting_is_one_value() -> None:
+    X, y = cases()
+    for label in (np.array(["a", "z"]), ["z"]):
+        with pytest.raises(ParameterError, match=r"reject_label=.* one value"):
+            LossAware(NaiveBayes(), reject=0.5, reject_label=label).fit(X, y)
+
+
+class Broken(GaussianNB):
+    """Answers that are none."""
+
+    def predict_proba(self, X: Any) -> Any:
+        said = super().predict_proba(X)
+        said[2, 0] = np.nan
+        return said
+
+
+@pytest.mark.parametrize("how", [{}, {"biases": {}}, {"thresholds": 0.5}, {"thresholds": {}}, {"reject": 0.2}])
+def test_posteriors_that_are_no_numbers_are_refused(how: Any) -> None:
+    X, y = cases()
+    layer = LossAware(Broken(), **how).fit(X, y)
+    with pytest.raises(DataError, match="posterior, row 3: "):
+        layer.predict(X)

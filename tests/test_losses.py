@@ -327,3 +327,43 @@ def test_weka_agrees_on_what_a_cost_file_means(tmp_path: Path) -> None:
     assert (counts != counts.T).any()
     assert loss.of_classifier(counts.T) == pytest.approx(average, abs=6e-5)
     assert loss.of_classifier(counts) != pytest.approx(average, abs=6e-5)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -np.inf])
+def test_posteriors_that_are_no_numbers_are_refused(wrong: float) -> None:
+    loss = zero_one("ab")
+    posterior = [[0.5, 0.5], [wrong, 0.5]]
+    for ask in (loss.decide, loss.expected, loss.with_reject(0.1).decide):
+        with pytest.raises(DataError, match=r"posterior, row 2: \[.*finite numbers"):
+            ask(posterior)
+
+
+@pytest.mark.parametrize(
+    ("costs", "labels", "told"),
+    [
+        ([[0, 1], [1, 0]], 2, "labels=2: give the classes in a list"),
+        ([[0, 1], [1, 0]], None, "labels=None: give the classes in a list"),
+        ([[0, 1], [1, 0]], [["a"], ["b"]], "is no label"),
+        ({("a", "b"): 1, ("b", "a"): 1}, [["a"], ["b"]], "is no label"),
+        ([[0, 1], [1, 0]], np.array([["a"], ["b"]]), "is no label"),
+        ([[0, 10**400], [1, 0]], "ab", "is not an array of numbers"),
+        ({("a", "b"): 10**400, ("b", "a"): 1}, "ab", "is not an array of numbers"),
+        ({("a", "b"): None, ("b", "a"): 1}, "ab", "None is not a loss"),
+        ([[0, 1j], [1, 0]], "ab", "is not an array of numbers"),
+        (np.array([[0, 1j], [1, 0]]), "ab", "is not an array of numbers"),
+        (object(), "ab", "is not an array of numbers"),
+        (None, "ab", "shape ()"),
+        ({"a": 1}, "ab", "is not a pair"),
+        ({("a", "z"): 1}, "ab", "there is no class 'z'"),
+    ],
+)
+def test_what_is_no_loss_is_told_by_a_named_error(costs: Any, labels: Any, told: str) -> None:
+    with pytest.raises(ParameterError) as caught:
+        Loss.of(costs, labels)
+    assert told in str(caught.value)
+
+
+def test_classes_that_are_none_are_told_by_a_named_error() -> None:
+    for ask in (zero_one, zero_one("ab").aligned):
+        with pytest.raises(ParameterError, match="give the classes in a list"):
+            ask(3)  # type: ignore[operator]

@@ -14,6 +14,13 @@ from typing import TYPE_CHECKING, Any
 from naivete._version import __version__
 
 _HOME = {
+    "CB": "unrestricted",
+    "K2": "unrestricted",
+    "PC": "unrestricted",
+    "HillClimb": "unrestricted",
+    "InfoAS": "selective",
+    "K2AS": "selective",
+    "SelectiveNaive": "selective",
     "KDB": "classifiers",
     "TAN": "classifiers",
     "Lookup": "classifiers",
@@ -45,6 +52,8 @@ _HOME = {
     "Lidstone": "estimation",
     "MEstimate": "estimation",
     "estimate": "estimation",
+    "read_network": "formats",
+    "write_network": "formats",
     "read": "files",
     "write": "files",
     "table_of": "frames",
@@ -56,6 +65,12 @@ _HOME = {
     "Loss": "losses",
     "zero_one": "losses",
     "Network": "network",
+    "JunctionTree": "junction",
+    "log_probability": "queries",
+    "marginals": "queries",
+    "most_probable": "queries",
+    "posterior": "queries",
+    "sample": "sampling",
     "predict_partitions": "partitions",
     "load": "saving",
     "model_hash": "saving",
@@ -103,12 +118,18 @@ if TYPE_CHECKING:
     )
     from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate
     from naivete.files import read, write
+    from naivete.formats import read_network, write_network
     from naivete.frames import table_of
     from naivete.inference import Predictor
     from naivete.information import conditional_information, dependence, entropy, relevance
+    from naivete.junction import JunctionTree
     from naivete.losses import Loss, zero_one
     from naivete.network import Network
     from naivete.partitions import predict_partitions
+    from naivete.queries import log_probability, marginals, most_probable, posterior
+    from naivete.sampling import sample
     from naivete.saving import load, model_hash, save
+    from naivete.selective import K2AS, InfoAS, SelectiveNaive
     from naivete.table import Column, Table
+    from naivete.unrestricted import CB, K2, PC, HillClimb
     from naivete.variables import Variable

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import grouped_rows
 from naivete.errors import DataError, shown
 from naivete.exact import LIMB, Parts, less, limbs
 from naivete.frames import SparseMatrix
 from naivete.labelled import Labelled
+from naivete.occurring import grouped_rows
 from naivete.table import Column, Table
 from naivete.tallies import Tallies, plain_numbers
 from naivete.variables import Name, State

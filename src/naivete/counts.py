@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import groupby, repeat
 from typing import Any, TypeVar
@@ -14,9 +13,11 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.cases.base import Block, Cases
+from naivete.cases.views import Column, chosen, with_column
 from naivete.errors import ResourceError, shown
 from naivete.exact import Parts, added, combined, limbs, summed
 from naivete.memory import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
+from naivete.occurring import Occurring, SparseTable, occurring_in, united
 from naivete.pairs import (
     PANEL_CELLS,
     Group,
@@ -31,30 +32,15 @@ from naivete.pairs import (
     plane_pairs,
     streamed,
 )
-from naivete.variables import CLASS, Family, Variables, family
+from naivete.variables import CLASS, Family, Variable, Variables, family
 
-__all__ = ["BUDGET", "Counts", "SparseTable", "Table", "grouped_rows"]
+__all__ = ["BUDGET", "Counts", "Table"]
 
 T = TypeVar("T")
 
+FEW_CELLS = 1 << 12
 DENSE_ROWS = 4
 """The table of a pair is counted in full up to this many cells for each row, and up to `DENSE_CELLS` in any case."""
-
-
-@dataclass(frozen=True, eq=False)
-class SparseTable:
-    """Counts of the feature configurations that occur, for families whose full table would be mostly empty.
-
-    Parameters
-    ----------
-    members : the features of the family, increasing.
-    configurations : their codes, one row for each configuration that occurs, in increasing order.  # (configuration, feature)
-    counts : the cases of each configuration and class.  # (configuration, class)
-    """
-
-    members: tuple[int, ...]
-    configurations: NDArray[np.int32]
-    counts: NDArray[Any]
 
 
 Table = NDArray[Any] | SparseTable
@@ -86,12 +72,42 @@ class Counts:
     ) -> None:
         self.cases = cases
         self.budget = budget
-        self.passes = passes
+        self._passes = [passes]
         self._cards = tuple(v.card for v in cases.variables)
         self.dependence: NDArray[np.float64] | None = None
         self.relevance: NDArray[np.float64] | None = None
         self._kept: dict[Family, Table] = {}
         self._known = known
+
+    @property
+    def passes(self) -> int:
+        """How often the rows were gone through."""
+        return self._passes[0]
+
+    def over(self, cases: Cases, known: Callable[[Family], NDArray[Any] | None] | None = None) -> Counts:
+        """Counts of the same rows seen differently, with the same budget; their passes are passes of these."""
+        counts = Counts(cases, budget=self.budget, known=known)
+        counts._passes = self._passes
+        return counts
+
+    def only(self, features: Sequence[int]) -> Counts:
+        """The counts of these features and the class, as if there were no others; the features are numbered from 0."""
+        own = tuple(features)
+        return self.over(chosen(self.cases, own), lambda f: self._remembered(family(*(v if v == CLASS else own[v] for v in f))))
+
+    def with_column(self, variable: Variable, column: Column, *, gaps: bool) -> Counts:
+        """The counts with one more feature, the last before the class, computed row by row."""
+        own = len(self.features)
+        return self.over(
+            with_column(self.cases, variable, column, gaps=gaps), lambda f: None if own in f else self._remembered(f)
+        )
+
+    def _remembered(self, family: Family) -> NDArray[Any] | None:
+        """A table that needs no pass."""
+        if family not in self._kept and not self._recalled(family):
+            return None
+        table = self._kept[family]
+        return table if isinstance(table, np.ndarray) else None
 
     @property
     def variables(self) -> Variables:
@@ -141,6 +157,10 @@ class Counts:
     def margins(self) -> dict[Family, NDArray[Any]]:
         """The table of every feature with the class, and of the class alone."""
         return self.tables(self.margin_families)  # type: ignore[return-value]
+
+    @cached_property
+    def _margins(self) -> frozenset[Family]:
+        return frozenset(self.margin_families)
 
     @cached_property
     def margin_families(self) -> tuple[Family, ...]:
@@ -211,25 +231,60 @@ class Counts:
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
         """One pass: the function's value for every block, in the order of the rows."""
-        self.passes += 1
+        self._passes[0] += 1
         return self.cases.map(function)
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
         """One pass: the function's value for every block, merged."""
-        self.passes += 1
+        self._passes[0] += 1
         return self.cases.fold(function, merge)
 
     def _counted(self, families: Sequence[Family]) -> dict[Family, Table]:
-        sparse = [f for f in families if math.prod(self.cards(f)) > DENSE_CELLS and len(f) > 2 and f[-1] == CLASS]
-        large = set(sparse)
-        layout = self._layout([f for f in families if f not in large])
-        wanted = {f: self.cards(f) for f in sparse}
-        parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=wanted), _both_merged)
+        sparse = {f: self.cards(f) for f in families if self._cells(f) > DENSE_CELLS and f not in self._margins}
+        layout = self._layout([f for f in families if f not in sparse])
+        parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=sparse), _both_merged)
         found: dict[Family, Table] = {**self._unpacked(combined(parts), layout)}
-        for f, (configurations, own) in occurring.items():
-            self.check_budget({f: len(configurations) * (self._cards[CLASS] + len(f))})
-            found[f] = SparseTable(f[:-1], configurations, combined(own))
-        return found
+        return found | {f: self._listed(f, *own) for f, own in occurring.items()}
+
+    def _listed(self, members: Family, configurations: NDArray[np.int32], parts: Parts) -> SparseTable:
+        self.check_budget({members: len(configurations) * (self._cards[members[-1]] + len(members))})
+        return SparseTable(members[:-1], configurations, combined(parts), members[-1])
+
+    def arranged(self, orders: Sequence[Family], shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], Table]]:
+        """The tables of many families that are looked at once and not kept, in as few passes as a quarter of the budget allows.
+
+        Parameters
+        ----------
+        orders : the members of each family in the order its axes should have.
+        shapes : what each table is folded into, with as many cells.
+
+        Yields
+        ------
+        The positions of families of one shape, and their tables together (family, *shape); or the position of a family whose
+        full table would have many more cells than there are rows, and its `SparseTable`.
+        """
+        few = max(FEW_CELLS, DENSE_ROWS * (self.rows or DENSE_CELLS))
+        sizes = [math.prod(shape) for shape in shapes]
+        large = {i for i, size in enumerate(sizes) if size > few and size > self._cards[CLASS] * max(self.cards(orders[i]))}
+        order = sorted(range(len(orders)), key=lambda i: (shapes[i], i))
+        bytes_of = [occurring_bytes(self.cards(orders[i]), self.rows) if i in large else 8 * sizes[i] for i in order]
+        for batch in _batches(order, bytes_of, self.budget // 4):
+            dense = [i for i in batch if i not in large]
+            layout = self._layout([orders[i] for i in dense])
+            sparse = {family(*orders[i]): self.cards(family(*orders[i])) for i in batch if i in large}
+            parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=sparse), _both_merged)
+            flat, start = combined(parts), 0
+            for shape, same in groupby(dense, key=lambda i: shapes[i]):
+                which = list(same)
+                cells = len(which) * sizes[which[0]]
+                yield which, flat[start : start + cells].reshape(-1, *shape)
+                start += cells
+            for i in batch:
+                if i in large:
+                    yield [i], self._listed(family(*orders[i]), *occurring[family(*orders[i])])
+
+    def _cells(self, members: Family) -> int:
+        return math.prod(self.cards(members))
 
     def _dense(self, families: Sequence[Family]) -> dict[Family, NDArray[Any]]:
         layout = self._layout(families)
@@ -298,13 +353,13 @@ def _batches(items: Sequence[T], sizes: Iterable[int], room: int) -> list[list[T
 def _tables_and_occurring(
     block: Block, layout: _kernels.Layout, sparse: dict[Family, tuple[int, ...]]
 ) -> tuple[Parts, dict[Family, Occurring]]:
-    return _scattered(block, layout), {f: _occurring(block, f[:-1], cards) for f, cards in sparse.items()}
+    return _scattered(block, layout), {f: occurring_in(block, f, cards) for f, cards in sparse.items()}
 
 
 def _both_merged(
     one: tuple[Parts, dict[Family, Occurring]], two: tuple[Parts, dict[Family, Occurring]]
 ) -> tuple[Parts, dict[Family, Occurring]]:
-    return added(one[0], two[0]), {f: _united(own, two[1][f]) for f, own in one[1].items()}
+    return added(one[0], two[0]), {f: united(own, two[1][f]) for f, own in one[1].items()}
 
 
 PairCounts = tuple[PlaneCounts | None, Parts, dict[Family, "Occurring"]]
@@ -328,53 +383,3 @@ def _scattered(block: Block, layout: _kernels.Layout) -> Parts:
     return summed(
         {q: _kernels.scatter(part.codes, layout, limb) for q, limb in limbs(part.weight).items()} for part in block.parts()
     )
-
-
-Occurring = tuple[NDArray[np.int32], Parts]
-"""The configurations that occur, in increasing order, and their weight in each class as limbs. # (configuration, class)"""
-
-
-def _occurring(block: Block, members: Sequence[int], cards: Sequence[int]) -> Occurring:
-    columns = [block.codes[x] for x in members]
-    known = np.logical_and.reduce([c != np.iinfo(c.dtype).max for c in columns])
-    rows, row_of = grouped_rows([c[known] for c in columns], cards[:-1])
-    configurations = np.stack([c[known][rows] for c in columns], axis=1).astype(np.int32)
-    layout = _kernels.Layout(((0, -1),), (max(1, len(rows)), cards[-1]))
-    codes = (row_of.astype(np.uint32), block.codes[-1][known])
-    weight = None if block.weight is None else block.weight[known]
-    parts = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
-    return configurations, {q: flat.reshape(-1, cards[-1])[: len(rows)] for q, flat in parts.items()}
-
-
-def _united(one: Occurring, two: Occurring) -> Occurring:
-    stacked = np.concatenate([one[0], two[0]])
-    rows, row_of = grouped_rows(list(stacked.T), (stacked.max(axis=0, initial=0) + 1).tolist())
-    parts: Parts = {}
-    for q in one[1].keys() | two[1].keys():
-        total = np.zeros((len(rows), next(iter(one[1].values())).shape[1]), np.int64)
-        for start, part in ((0, one[1].get(q)), (len(one[0]), two[1].get(q))):
-            if part is not None:
-                np.add.at(total, row_of[start : start + len(part)], part)
-        parts[q] = total
-    return stacked[rows], parts
-
-
-def grouped_rows(columns: Sequence[NDArray[Any]], cards: Sequence[int]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """One row of each distinct configuration, in increasing order of configurations, and the group of every row.
-
-    The configuration of the columns so far is kept as a dense number, so that no product of cards can overflow.
-
-    >>> grouped_rows([np.array([1, 0, 1]), np.array([2, 0, 2])], [2, 3])
-    (array([1, 0]), array([1, 0, 1]))
-    """
-    group = np.zeros(len(columns[0]), np.int64)
-    count = 1
-    rows = np.zeros(min(1, len(group)), np.int64)
-    for column, card in zip(columns, cards, strict=True):
-        if count * card >= 1 << 62:
-            _, rows, group = np.unique(group, return_index=True, return_inverse=True)
-            count = len(rows)
-        group = group * card + column
-        count *= card
-    _, rows, group = np.unique(group, return_index=True, return_inverse=True)
-    return rows, group

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import partial
 from typing import Any, Self
 
@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from naivete.errors import DataError, ParameterError, nearest, shown
 from naivete.labels import label_values, weights
 from naivete.learning import NotFittedError
-from naivete.losses import Loss, zero_one
+from naivete.losses import Loss, finite, zero_one
 
 __all__ = ["LossAware", "above_thresholds", "biased"]
 
@@ -42,7 +42,7 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     loss : a `Loss`, an array (decided, true) in the order of the sorted labels, costs by (decided, true), or a function from
         labels to a `Loss`, such as `zero_one`. Labels of a `Loss` that did not occur in training are left out of it.
     reject : what deciding for no class costs; replaces the row for it that the loss may have.
-    reject_label : what `predict` answers for a rejected row; no label of a class.
+    reject_label : what `predict` answers for a rejected row; no label of a class, which `fit` checks.
     biases : b_c by label (others 0), or one for each class in the order of the sorted labels.
     thresholds : t_c by label, or one for each class in the order of the sorted labels, or one number for all.
 
@@ -188,6 +188,8 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """From posteriors to the numbers of the decisions, and whether one of these is to reject."""
         self._check_parameters()
         if (loss := self._loss(classes)) is not None:
+            if loss.rejects:
+                _check_reject_label(classes, self.reject_label)
             return loss.decide, loss.rejects
         if self.biases is not None:
             return partial(biased, biases=_per_class(self.biases, classes, "biases", others=0.0)), False
@@ -210,7 +212,7 @@ def biased(posterior: ArrayLike, biases: ArrayLike) -> NDArray[np.int64]:
     >>> biased([[0.625, 0.375], [0.75, 0.25]], [0, 0.25 + 0.125]).tolist()
     [1, 0]
     """
-    return np.asarray((np.asarray(posterior) + np.asarray(biases)).argmax(axis=1), np.int64)
+    return np.asarray((finite(np.asarray(posterior, np.float64)) + np.asarray(biases)).argmax(axis=1), np.int64)
 
 
 def above_thresholds(posterior: ArrayLike, thresholds: ArrayLike) -> NDArray[np.int64]:
@@ -219,7 +221,7 @@ def above_thresholds(posterior: ArrayLike, thresholds: ArrayLike) -> NDArray[np.
     >>> above_thresholds([[0.75, 0.25], [0.875, 0.125]], [np.nan, 0.2]).tolist()
     [1, 0]
     """
-    found, limits = np.asarray(posterior, np.float64), np.asarray(thresholds, np.float64)
+    found, limits = finite(np.asarray(posterior, np.float64)), np.asarray(thresholds, np.float64)
     free = np.isnan(limits)
     above = np.asarray(found > limits)  # False where there is no threshold
     fallback = free if free.any() else np.ones(len(limits), bool)
@@ -227,10 +229,15 @@ def above_thresholds(posterior: ArrayLike, thresholds: ArrayLike) -> NDArray[np.
     return np.asarray(np.where(allowed, found, -1.0).argmax(axis=1), np.int64)
 
 
-def _with(labels: NDArray[Any], reject_label: Any) -> NDArray[Any]:
-    """The labels and the one that stands for none of them, in the labels' type where that holds both."""
+def _check_reject_label(labels: NDArray[Any], reject_label: Any) -> None:
+    if not isinstance(reject_label, Hashable):
+        raise ParameterError(f"reject_label={shown(reject_label)}: it stands in place of a label, and so is one value")
     if reject_label in labels.tolist():
         raise ParameterError(f"reject_label={shown(reject_label)} is a class; take something that is none")
+
+
+def _with(labels: NDArray[Any], reject_label: Any) -> NDArray[Any]:
+    """The labels and the one that stands for none of them, in the labels' type where that holds both."""
     last = np.asarray(reject_label)
     if last.ndim == 0 and last.dtype.kind == labels.dtype.kind:
         return np.append(labels, last)

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts, SparseTable, Table, grouped_rows
+from naivete.counts import Counts, Table
 from naivete.errors import ParameterError, shown
 from naivete.network import Cpt, Network, SparseCpt, Structure
+from naivete.occurring import SparseTable, grouped_rows
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "Smoothing", "estimate", "smoothing_of"]
@@ -166,6 +167,12 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
     return Network(counts.variables, structure, cpts, check=False)
 
 
+def isolated(counts: Counts, x: int, smoothing: object) -> Numbers:
+    """P(x) of a feature that depends on nothing, from what is known of it with the class."""
+    how, table = smoothing_of(smoothing), counts.margins()[x, CLASS].sum(axis=1)
+    return np.asarray(_cpt(table, x, (), (x,), how, np.ones(1), counts.total, table.shape, lambda _: None))
+
+
 def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
     """Given class probabilities, refused unless there is one for each class and they sum to one."""
     try:
@@ -218,18 +225,20 @@ def grouped_counts(
 ) -> tuple[NDArray[np.int32], Numbers, tuple[int, ...]]:
     """The counts of a sparse table for the configurations of some parents that occur, and those parents in increasing order.
 
-    The counts have the axes (configuration, x, class); without parents there is one configuration. `allow` is told how many cells
-    that makes before they are allocated.
+    The counts have the axes (configuration, x, class), the last of length one where the class is no parent; without feature
+    parents there is one configuration. `allow` is told how many cells that makes before they are allocated.
     """
     members = tuple(sorted(p for p in parents if p != CLASS))
-    columns = [table.members.index(p) for p in members]
-    keys = [table.configurations[:, i] for i in columns]
+    codes, weight = table.cells()
+    keys = [codes[p] for p in members]
     cards = [int(k.max(initial=0)) + 1 for k in keys]
-    rows, row_of = grouped_rows(keys, cards) if keys else (np.zeros(1, np.int64), np.zeros(len(table.counts), np.int64))
-    allow(len(rows) * card * table.counts.shape[1])
-    n = np.zeros((len(rows), card, table.counts.shape[1]))
-    np.add.at(n, (row_of, table.configurations[:, table.members.index(x)]), table.counts)
-    found = table.configurations[rows][:, columns] if keys else np.empty((1, 0), np.int32)
+    rows, row_of = grouped_rows(keys, cards) if keys else (np.zeros(1, np.int64), np.zeros(len(weight), np.int64))
+    given = table.last == CLASS != x
+    classes = table.counts.shape[1] if given else 1
+    allow(len(rows) * card * classes)
+    n = np.zeros((len(rows), card, classes))
+    np.add.at(n, (row_of, codes[x], codes[CLASS] if given else np.zeros_like(row_of)), weight)
+    found = np.stack([k[rows] for k in keys], axis=1).astype(np.int32) if keys else np.empty((1, 0), np.int32)
     return np.ascontiguousarray(found), n, members
 
 
@@ -247,7 +256,7 @@ def _sparse_cpt(
     configurations, n, members = grouped_counts(table, x, parents, card, allow)
     if isinstance(how, Backoff):
         return _sparse_backoff(n, configurations, members, [p for p in parents if p != CLASS], how.m)
-    context = Context(_marginal(n, 1), prior, total)
+    context = Context(_marginal(n, 1), prior if n.shape[2] > 1 else np.ones(1), total)
     nothing = np.zeros((1, *n.shape[1:]))
     return SparseCpt(configurations, how(n, 1, context), how(nothing, 1, context)[0], members)
 

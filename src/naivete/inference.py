@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.errors import ResourceError, shown
-from naivete.network import Network, SparseCpt
+from naivete.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS, Family
 
 __all__ = ["Predictor", "fallback", "largest", "silent"]
@@ -52,20 +52,31 @@ class Predictor:
         self.classes = network.variables[CLASS].card
 
     @cached_property
+    def _own(self) -> list[int]:
+        """The variables whose families contain the class: with all features known, no other family tells anything about it."""
+        return [v for v in self.network.order if self.network.family(v)[-1] == CLASS]
+
+    @cached_property
+    def _apart(self) -> list[int]:
+        """The variables whose families do not contain the class."""
+        return [v for v in self.network.order if self.network.family(v)[-1] != CLASS]
+
+    @cached_property
+    def _forbidding(self) -> list[int]:
+        """Those of them that make rows impossible, which has to be said although it tells nothing about the class."""
+        return [v for v in self._apart if _has_zeros(self.network.cpts[v])]
+
+    @cached_property
     def _dense(self) -> tuple[_kernels.Layout, Numbers]:
-        """The logarithms of all dense tables, the class innermost, in one flat array."""
+        """The logarithms of the dense tables that contain the class, the class innermost, in one flat array."""
+        dense = [v for v in self._own if not isinstance(self.network.cpts[v], SparseCpt)]
+        flat = [_log(np.asarray(self.network.cpts[v])).ravel() for v in dense]
         cards = tuple(v.card for v in self.network.variables)
-        families, flat = [], []
-        for v in self.network.order:
-            cpt = self.network.cpts[v]
-            if not isinstance(cpt, SparseCpt):
-                families.append(_with_class(self.network.family(v)))
-                flat.append(_logs(cpt, self.network.family(v), self.classes).ravel())
-        return _kernels.Layout(tuple(families), cards), np.concatenate(flat)
+        return _kernels.Layout(tuple(map(self.network.family, dense)), cards), np.concatenate([*flat, np.empty(0)])
 
     @cached_property
     def _sparse(self) -> list[int]:
-        return [x for x in self.network.features if isinstance(self.network.cpts[x], SparseCpt)]
+        return [v for v in self._own if isinstance(self.network.cpts[v], SparseCpt)]
 
     @cached_property
     def _telling(self) -> list[int]:
@@ -73,9 +84,16 @@ class Predictor:
 
     def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
         """log P(row, class), -inf where impossible; `gaps` says which features have missing values.  # (row, class)"""
+        joint = self._weighed(codes, gaps)
+        for v in self._apart:
+            self._add_apart(joint, codes, v)
+        return joint
+
+    def _weighed(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
+        """log P(row, class) up to what is the same for all classes.  # (row, class)"""
         joint = _kernels.gather(codes, *self._dense, self.classes)
-        for x in self._sparse:
-            self._add_sparse(joint, codes, x)
+        for v in self._sparse:
+            self._add_sparse(joint, codes, v)
         self.add_marginalised(joint, codes, gaps)
         return joint
 
@@ -109,7 +127,9 @@ class Predictor:
         Those are answered by the prior of the classes with the fewest impossible factors. A row without a single known value
         gets the prior itself; a feature of a single state tells nothing.
         """
-        joint = self.joint(codes, gaps)
+        joint = self._weighed(codes, gaps)
+        for v in self._forbidding:
+            self._add_apart(joint, codes, v)
         certain = len(joint) and joint.min() == -np.inf
         impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if certain else np.empty(0, np.int64)
         if len(impossible):
@@ -119,14 +139,27 @@ class Predictor:
             result[silent(codes, gaps, self._telling, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
-    def _add_sparse(self, joint: Numbers, codes: Codes, x: int) -> None:
-        cpt = self.network.cpts[x]
+    def _add_sparse(self, joint: Numbers, codes: Codes, v: int) -> None:
+        cpt = self.network.cpts[v]
         assert isinstance(cpt, SparseCpt)
-        members = [*cpt.parents, x]
-        known = np.flatnonzero(~np.logical_or.reduce([_missing(codes[m]) for m in members]))
+        known = self._known(codes, v)
         for rows in np.array_split(known, max(1, len(known) * cpt.rows[:1].size // FACTOR_CELLS)):
             tables = cpt.at(np.stack([codes[p][rows] for p in cpt.parents], axis=1).astype(np.int64))
-            joint[rows] += _log(tables[np.arange(len(rows)), codes[x][rows].astype(np.int64)])
+            joint[rows] += _log(_at_state(tables, None if v == CLASS else codes[v][rows]))
+
+    def _add_apart(self, joint: Numbers, codes: Codes, v: int) -> None:
+        """Add what a family without the class gives, the same for all classes."""
+        cpt, rows = self.network.cpts[v], self._known(codes, v)
+        if isinstance(cpt, SparseCpt):
+            self._add_sparse(joint, codes, v)
+        else:
+            at = tuple(codes[m][rows].astype(np.int64) for m in self.network.family(v))
+            joint[rows] += _log(cpt)[at][:, None]
+
+    def _known(self, codes: Codes, v: int) -> NDArray[np.intp]:
+        """The rows in which no feature of the family is missing."""
+        members = [m for m in self.network.family(v) if m != CLASS]
+        return np.flatnonzero(~np.logical_or.reduce([_missing(codes[m]) for m in members]))
 
     def _fallback(self, codes: Codes) -> Numbers:
         """The logarithms that answer impossible rows, by the documented rule."""
@@ -238,9 +271,10 @@ class Predictor:
         everywhere = {
             m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(codes[m].astype(np.int64), grid.shape[1])
             for m in (*cpt.parents, x)
+            if m != CLASS
         }
         tables = cpt.at(np.stack([everywhere[p] for p in cpt.parents], axis=1))
-        logs = _log(tables[np.arange(len(tables)), everywhere[x]])
+        logs = _log(_at_state(tables, None if x == CLASS else everywhere[x]))
         return logs.reshape(rows, *cards, -1)
 
 
@@ -266,8 +300,15 @@ def largest(posterior: Numbers) -> NDArray[np.intp]:
     return np.asarray(posterior.argmax(axis=1))
 
 
-def _with_class(members: Family) -> Family:
-    return members if members[-1] == CLASS else (*members, CLASS)
+def _has_zeros(cpt: Cpt) -> bool:
+    if isinstance(cpt, SparseCpt):
+        return not np.all(cpt.rows > 0) or _has_zeros(cpt.default)
+    return not np.all(cpt > 0)
+
+
+def _at_state(tables: Numbers, states: NDArray[Any] | None) -> Numbers:
+    """What sparse tables say of the states of x; of the class, where x is the class and not given.  # (row, class)"""
+    return tables[:, :, 0] if states is None else tables[np.arange(len(tables)), states.astype(np.int64)]
 
 
 def _log(p: NDArray[Any]) -> Numbers:

@@ -11,11 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import spread, threads
-from naivete.counts import Counts
+from naivete.counts import Counts, Table
+from naivete.occurring import SparseTable
 from naivete.pairs import OccurringPair, Pairs
 from naivete.variables import CLASS
 
-__all__ = ["arc_information", "conditional_information", "dependence", "entropy", "information", "informations", "relevance"]
+__all__ = [
+    "arc_information",
+    "conditional_information",
+    "dependence",
+    "entropy",
+    "information",
+    "informations",
+    "relevance",
+    "selection_information",
+]
 
 Numbers = NDArray[np.float64]
 
@@ -50,6 +60,33 @@ def conditional_information(table: NDArray[Any]) -> float:
     0.0
     """
     return max(0.0, float(_informations(_Logs(table.sum()), table[None, None])[0, 0]))
+
+
+def selection_information(table: Table) -> tuple[float, float, float]:
+    """I(X; C | Z), H(X | Z) and H(X, C | Z) in bits, from a table with the axes Z, X and C, full or sparse.
+
+    >>> selection_information(np.array([[[1, 0], [0, 1]], [[1, 1], [1, 1]], [[1, 1], [0, 0]]]))
+    (0.25, 0.75, 1.5)
+    """
+    if isinstance(table, SparseTable):
+        cells, within, classes, alone = _sparse_sums(table)
+    else:
+        cells, within, classes, alone = table, table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2))
+    logs = _Logs(alone.sum())
+    all_three, both, other, given = (logs.total_of(n) for n in (cells, within, classes, alone))
+    found = np.array([all_three - both - other + given, given - both, given - all_three]) / SCALE
+    gain, own, joint = _settled(found).tolist()
+    return gain, own, joint
+
+
+def _sparse_sums(table: SparseTable) -> Iterator[NDArray[Any]]:
+    """The counts of a sparse table over (x, z) with the class: of all cells, without the class, without x, of z alone."""
+    yield table.counts
+    yield table.counts.sum(axis=1)
+    states = table.configurations[:, 1]
+    totals = _summed_by(states, table.counts)
+    yield totals
+    yield totals.sum(axis=1)
 
 
 def relevance(counts: Counts) -> Numbers:

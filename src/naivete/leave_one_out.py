@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.cases.base import Block
-from naivete.counts import Counts, SparseTable, Table
+from naivete.counts import Counts, Table
 from naivete.estimation import (
     Backoff,
     ClarkNiblett,
@@ -35,6 +35,7 @@ from naivete.estimation import (
 from naivete.exact import LIMB, limbs
 from naivete.inference import Predictor, fallback, silent
 from naivete.network import SparseCpt, Structure, topological
+from naivete.occurring import SparseTable
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["leave_one_out", "leave_one_out_losses"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -15,7 +15,7 @@ from naivete.files.delimited import Delimited, read_csv
 from naivete.files.opening import Limits, PathLike, blocks, opened, title
 from naivete.variables import State
 
-__all__ = ["REJECT", "Loss", "zero_one"]
+__all__ = ["REJECT", "Loss", "finite", "zero_one"]
 
 REJECT: Final = "reject"
 """The decision for no class, as files and mappings name it; `?` is read as well."""
@@ -191,7 +191,7 @@ class Loss:
         found = _numbers(posterior)
         if found.ndim != 2 or found.shape[1] != len(self.labels):
             raise DataError(f"posteriors of shape {found.shape}; one row for each case and {len(self.labels)} classes are needed")
-        return found
+        return finite(found)
 
 
 def zero_one(labels: Iterable[Any]) -> Loss:
@@ -202,6 +202,15 @@ def zero_one(labels: Iterable[Any]) -> Loss:
     """
     known = _plain(labels)
     return Loss(known, 1.0 - np.eye(len(known)))
+
+
+def finite(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The posteriors, refused where one is no number: no decision could be told from another.  # (row, class)"""
+    wrong = np.flatnonzero(~np.isfinite(posterior).all(axis=1))
+    if len(wrong):
+        listed = shown(posterior[wrong[0]].tolist())
+        raise DataError(f"posterior, row {wrong[0] + 1}: {listed}: probabilities are finite numbers; look at the classifier")
+    return posterior
 
 
 _FINITE: Final = f"losses are finite numbers of at most {_LARGEST:g}"
@@ -217,18 +226,25 @@ def _mixed(posterior: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArr
 
 def _numbers(values: Any) -> NDArray[np.float64]:
     try:
+        if np.iscomplexobj(values):
+            raise TypeError  # numpy would drop half of it
         return np.array(values, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ParameterError(
             f"{shown(values)} is not an array of numbers; give one row for each decision, all of one length"
         ) from None
 
 
 def _plain(labels: Iterable[Any]) -> tuple[State, ...]:
+    if not isinstance(labels, Iterable):
+        raise ParameterError(f"labels={shown(labels)}: give the classes in a list")
     return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
 
 
 def _check_labels(labels: Sequence[State]) -> None:
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise ParameterError(f"labels={shown(list(labels))}: {shown(label)} is no label; give texts, numbers or truth values")
     twice = [label for at, label in enumerate(labels) if label in labels[:at]]
     if twice or not labels:
         problem = f"the label {shown(twice[0])} is there twice" if twice else "there are no labels"

@@ -24,15 +24,43 @@ PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "nb": ("smoothing", "prior"),
         "tan": ("root", "smoothing", "prior"),
         "kdb": ("k", "theta", "alpha", "k_max", "smoothing", "prior"),
+        "k2": ("order", "max_parents", "score", "smoothing", "prior"),
+        "hc": ("score", "max_parents", "tabu", "max_steps", "class_root", "smoothing", "prior"),
+        "cb": (
+            *("alpha", "test", "score", "stop", "class_root", "partial_order", "max_order", "max_parents"),
+            *("smoothing", "prior"),
+        ),
+        "pc": ("alpha", "test", "max_order", "smoothing", "prior"),
+        "naive-as": ("random_state", "smoothing", "prior"),
+        "k2-as": ("equal", "learner", "score", "max_parents", "random_state", "smoothing", "prior"),
+        "info-as": (
+            *("metric", "learner", "stop", "alpha", "guided", "backward", "random_state"),
+            *("smoothing", "prior"),
+        ),
     }
 )
 """The words for the classifiers, and the parameters that a model written as text may set."""
 
-_ALIASES: Final = {"naive": "nb", "naivebayes": "nb", "naive-bayes": "nb", "bayes": "nb", "zeror": "majority"}
+_ALIASES: Final = {
+    "hillclimb": "hc",
+    "hill-climb": "hc",
+    "selective": "naive-as",
+    "k2as": "k2-as",
+    "infoas": "info-as",
+    "cig": "info-as",
+    "cgr": "info-as",
+    "cdc": "info-as",
+    "naive": "nb",
+    "naivebayes": "nb",
+    "naive-bayes": "nb",
+    "bayes": "nb",
+    "zeror": "majority",
+}
 _ALWAYS: Final = {"kdb": ("k",)}
 """Parameters that are written even where they have their usual value."""
 
-Value = int | float | str
+Value = int | float | str | bool | None
+_WORDS: Final[Mapping[str, bool | None]] = MappingProxyType({"true": True, "false": False, "none": None})
 
 
 @dataclass(frozen=True)
@@ -43,8 +71,12 @@ class Spec:
     parameters: Mapping[str, Value] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        listed = ",".join(f"{name}={value}" for name, value in self.parameters.items())
+        listed = ",".join(f"{name}={_text(value)}" for name, value in self.parameters.items())
         return f"{self.word}:{listed}" if listed else self.word
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
 def parsed(text: str) -> Spec:
@@ -86,7 +118,9 @@ def _meant(word: str, known: Iterable[str], alias: str | None = None) -> str:
 
 
 def _value(text: str) -> Value:
-    """A whole number, a number, or a word."""
+    """A whole number, a number, true, false, none, or another word."""
+    if text.lower() in _WORDS:
+        return _WORDS[text.lower()]
     for number in (int, float):
         with suppress(ValueError):
             return number(text)

@@ -31,7 +31,7 @@ class SparseCpt:
     default : the table of every other configuration, or the sparse table of fewer parents to look it up in.  # (x, class)
     parents : the feature parents, increasing, one for each column of `configurations`.
 
-    A family that does not contain the class has a last axis of length one.
+    Where the class is not a parent the last axis has length one; the class itself may be x.
     """
 
     configurations: NDArray[np.int32]
@@ -245,9 +245,9 @@ def _check_cpt(network: Network, v: int) -> None:
         raise DataError(f"{where} is missing")
     shape = tuple(network.variables[m].card for m in members)
     if isinstance(cpt, SparseCpt):
-        if v == CLASS or cpt.parents != tuple(p for p in members if p not in (v, CLASS)):
+        if cpt.parents != tuple(p for p in members if p not in (v, CLASS)) or members == (CLASS,):
             raise DataError(f"{where}: a sparse table needs the feature parents of its variable, got {cpt.parents}")
-        _check_sparse(network, (network.variables[v].card, shape[-1] if members[-1] == CLASS else 1), cpt, where)
+        _check_sparse(network, (network.variables[v].card, shape[-1] if CLASS in network.parents[v] else 1), cpt, where)
         return
     if cpt.shape != shape:
         raise DataError(f"{where} has shape {cpt.shape} where its family has {shape}")

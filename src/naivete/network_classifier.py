@@ -36,7 +36,11 @@ from naivete.network import Network, Structure
 from naivete.table import Table
 from naivete.variables import Name, Variable
 
-__all__ = ["Answers", "NetworkClassifier", "NotFittedError"]
+__all__ = ["LEARNED", "Answers", "NetworkClassifier", "NotFittedError"]
+
+
+LEARNED = ("k_", "theta_", "selected_")
+"""What a classifier may have learned beside its network."""
 
 
 class Answers(NamedTuple):
@@ -153,7 +157,7 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
                 network, learned = self._learn(counts)
             else:
                 network = estimate(counts, held, self.smoothing, prior=self.prior)
-                learned = {name: getattr(self, name) for name in ("k_", "theta_") if hasattr(self, name)}
+                learned = {name: getattr(self, name) for name in LEARNED if hasattr(self, name)}
         except MemoryError as error:
             if isinstance(error, ResourceError):
                 raise

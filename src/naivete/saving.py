@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from naivete import classifiers
+from naivete import classifiers, selective, unrestricted
 from naivete.classifiers import NetworkClassifier, NotFittedError
 from naivete.discretization import Cut, EqualFrequency, EqualWidth, mdl
 from naivete.encoding import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, nearest, shown
 from naivete.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
+from naivete.independence import g, pearson
 from naivete.model_file import Model, fingerprint, read_model, write_model
+from naivete.network_classifier import LEARNED
+from naivete.scores import BDeu, aic, bic, k2
 from naivete.variables import CLASS
 
 __all__ = ["KINDS", "classifier_of", "cut_of", "load", "model_hash", "model_of", "save"]
@@ -25,11 +29,15 @@ KINDS: dict[str, type[NetworkClassifier]] = {
     "nb": classifiers.NaiveBayes,
     "tan": classifiers.TAN,
     "kdb": classifiers.KDB,
+    "k2": unrestricted.K2,
+    "hc": unrestricted.HillClimb,
+    "cb": unrestricted.CB,
+    "pc": unrestricted.PC,
+    "naive-as": selective.SelectiveNaive,
+    "k2-as": selective.K2AS,
+    "info-as": selective.InfoAS,
 }
 """The word for every classifier, in model files and on the command line."""
-
-LEARNED = ("k_", "theta_")
-"""What a classifier may have learned beside its network."""
 
 LABELS = {"O": "object", "U": "object", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
 DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
@@ -59,12 +67,10 @@ def model_hash(classifier: NetworkClassifier) -> str:
 
 def model_of(classifier: NetworkClassifier) -> Model:
     """The classifier as plain data."""
-    kind = next((word for word, cls in KINDS.items() if type(classifier) is cls), None)
-    if kind is None:
-        raise ParameterError(f"{type(classifier).__name__} cannot be saved; the classifiers of naivete can: {', '.join(KINDS)}")
+    kind = _kind(classifier)
     if not hasattr(classifier, "network_"):
         raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' before saving it")
-    parameters = {name: _plain(name, value) for name, value in classifier.get_params(deep=False).items()}
+    parameters = _plain_parameters(classifier)
     notes = {
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
@@ -73,6 +79,13 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
     return Model(kind, parameters, classifier.network_, notes)
+
+
+def _kind(classifier: NetworkClassifier) -> str:
+    kind = next((word for word, cls in KINDS.items() if type(classifier) is cls), None)
+    if kind is None:
+        raise ParameterError(f"{type(classifier).__name__} cannot be saved; the classifiers of naivete can: {', '.join(KINDS)}")
+    return kind
 
 
 def classifier_of(model: Model, where: str) -> NetworkClassifier:
@@ -88,9 +101,7 @@ def classifier_of(model: Model, where: str) -> NetworkClassifier:
 
 
 def _classifier(model: Model) -> NetworkClassifier:
-    parameters = dict(model.parameters)
-    parameters["encoder"] = _encoder(parameters.get("encoder"))
-    classifier = KINDS[model.kind](**parameters)
+    classifier = _unfitted(model.kind, model.parameters)
     features = model.network.variables[:CLASS]
     relevance = np.array(model.notes["relevance"], np.float64)
     arcs = {(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]}
@@ -103,19 +114,56 @@ def _classifier(model: Model) -> NetworkClassifier:
     learned = model.notes["learned"]
     if not set(learned) <= set(LEARNED):
         raise ModelFileError(f"notes.learned: {shown(sorted(learned))} are not all known to this version")
+    if not all(type(x) is int and 0 <= x < len(features) for x in learned.get("selected_", ())):
+        raise ModelFileError("notes.learned: the selected features are not all features of the network")
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])
     beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
 
 
+def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
+    """The classifier of these parameters, which may have a classifier among them."""
+    parameters = dict(plain)
+    parameters["encoder"] = _encoder(parameters.get("encoder"))
+    inner = parameters.get("learner")
+    if isinstance(inner, dict):
+        parameters["learner"] = _unfitted(str(inner["kind"]), inner["parameters"])
+    return KINDS[kind](**parameters)
+
+
+def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:
+    return {name: _plain(name, value) for name, value in classifier.get_params(deep=False).items()}
+
+
 def _plain(name: str, value: Any) -> Any:
     if name == "encoder":
         return None if value is None else _plain_encoder(value)
+    if isinstance(value, NetworkClassifier):
+        return {"kind": _kind(value), "parameters": _plain_parameters(value)}
+    if callable(value):
+        return _plain_function(name, value)
+    if name == "random_state" and not isinstance(value, (int, np.integer)):
+        return None  # a generator has gone on since; what it chose is in the network
+    if isinstance(value, (list, tuple)) and name == "order":
+        return [v.item() if isinstance(v, np.generic) else v for v in value]
     if name == "smoothing":
         return _plain_smoothing(value)
     if name == "prior" and value is not None:
         return [float(p) for p in value]
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain_function(name: str, value: Any) -> str:
+    """The word for a score or a test."""
+    if isinstance(value, BDeu):
+        return f"bdeu:{value.weight!r}"
+    words = {k2: "k2", bic: "bic", aic: "aic", pearson: "chi2", g: "g"}
+    if value in words:
+        return words[value]
+    raise ParameterError(
+        f"{name}={shown(value)}: a function of your own cannot be written to a file; what it found is in the network already, so "
+        f"set {name} to a word before saving"
+    )
 
 
 def _plain_smoothing(value: Any) -> float | str:

@@ -13,6 +13,7 @@ import pytest
 from naivete.domains import corral, led7
 from naivete.experiments import labelled
 from naivete.experiments import run as run_all
+from naivete.experiments.report import MEASURES
 from naivete.files import write
 from tests.cli.conftest import Run
 
@@ -146,7 +147,12 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
         (["--seed", "-1"], "--seed is at least 0"),
         (["--measure", "acuracy"], "did you mean accuracy?"),
         (["--measure", "qqq"], "choose among accuracy"),
-        (["--measure", "expected_loss"], "it needs the costs of wrong decisions"),
+        (["--measure", "auc"], "did you mean area?"),
+        (["--measure", "loss"], "did you mean expected_loss?"),
+        (["--protocol", "first:train=10"], "choose 10x10-fold or 30-splits"),
+        (["--protocol", "1000000x10-fold"], "between 1 and 10,000"),
+        (["--rope", "1"], "one point is 0.01"),
+        (["--measure", "expected_loss"], "it needs the costs of wrong decisions; give them with"),
         (["--alpha", "1"], "between 0 and 1"),
         (["--rope", "-1"], "at least 0"),
         (["--jobs", "0"], "at least 1"),
@@ -259,3 +265,62 @@ def test_costs_of_weka_are_in_the_order_of_the_header(run: Run, tmp_path: Path) 
     one, two = (next(iter(own.values())) if len(own) == 1 else own for own in told)
     assert str(one).replace("yes.arff", "") == str(two).replace("no.arff", "")
     assert "2.5" in str(one)  # a quarter of the rows, at ten each
+
+
+def test_help_names_every_measure_and_the_unit_of_the_rope(run: Run) -> None:
+    told = " ".join(run("compare", "--help").out.split())
+    for name in MEASURES:
+        assert re.search(rf"\b{name}\b", told), name
+    assert "0.01 is one point of accuracy" in told
+    assert "--loss" in told
+    assert "first:" not in told
+
+
+def costs(folder: Path) -> Path:
+    path = folder / "costs.csv"
+    path.write_text("decided,no,yes\nno,0,5\nyes,1,0\n".replace("no", LABELS[0]).replace("yes", LABELS[1]))
+    return path
+
+
+LABELS = [str(label) for label in labelled(corral(), "class").classes.tolist()]
+
+
+def test_costs_are_seen_whatever_is_compared(run: Run, files: list[Path], tmp_path: Path) -> None:
+    words = ["compare", files[0], "--models", "nb,tan", "--protocol", "4-fold", "--loss", costs(tmp_path)]
+    means = run(*words, "--json").json["measures"]["corral.arff"]
+    ran = run(*words)
+    lines = ran.out.splitlines()
+    at = next(i for i, line in enumerate(lines) if line.split() == ["model", "expected_loss", "least_expected_loss"])
+    assert [line.split() for line in lines[at + 1 : at + 3]] == [
+        [m, f"{means[m]['expected_loss']:.4g}", f"{means[m]['least_expected_loss']:.4g}"] for m in ("nb", "tan")
+    ]
+    assert "--measure least_expected_loss" in lines[at + 3]
+    assert ran.err == ""
+    for shape in ("markdown", "latex", "csv"):
+        assert "--loss: expected_loss and least_expected_loss are not" in run(*words, "--as", shape).err
+    assert "least_expected_loss" not in run(*words, "--measure", "expected_loss").out
+
+
+def test_a_learning_curve_shows_the_means_of_every_size(run: Run, files: list[Path]) -> None:
+    words = ["compare", *files, "--models", "nb,tan", "--protocol", "curve:sizes=40/60/90,count=4,test=30"]
+    ran = run(*words)
+    lines = ran.out.splitlines()
+    assert lines[0].endswith("4 divisions, seed 0. The models are compared at the largest training sets.")
+    at = lines.index("corral.arff: accuracy in per cent by training rows: mean +- half of the 95 % interval")
+    assert lines[at + 1].split() == ["rows", "nb", "tan"]
+    assert [line.split()[0] for line in lines[at + 2 : at + 5]] == ["40", "60", "90"]
+    curves = run(*words, "--json").json["curves"]
+    own = curves["corral.arff"]["tan"]
+    assert own["sizes"] == [40, 60, 90]
+    assert lines[at + 3].split("  ")[-1].strip() == f"{100 * own['means'][1]:.1f} +- {100 * own['halfwidths'][1]:.1f}"
+    assert any(line.startswith("led7.arff: accuracy in per cent by training rows") for line in lines)
+    assert "curves" not in run("compare", files[0], "--models", "nb,tan", "--protocol", "3-fold", "--json").json
+
+
+def test_a_class_that_training_lacks_is_noted_once(run: Run, tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("x,c\n" + "".join(f"{'ab'[i % 2]},{i % 2}\n" for i in range(20)) + "a,2\n")
+    ran = run("compare", file, "--target", "c", "--models", "nb,majority", "--protocol", "2x3-fold")
+    assert ran.code == 0
+    assert ran.err.count("naivete: note: ") == 1
+    assert "t.csv: the training rows of some splits have no row of the class 2 (2 of 6 splits)" in ran.err

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from naivete.errors import DataError, ParameterError
 from naivete.experiments.comparison import Comparisons, compare, compare_many, visible
 from naivete.experiments.diagram import as_csv, as_json, as_latex, as_markdown, as_text, critical_difference_diagram
+from naivete.experiments.sheets import sheet_of
 from naivete.experiments.statistics import (
     Nemenyi,
     bayesian_correlated_t,
@@ -349,3 +350,24 @@ def test_hostile_names_are_inert_in_the_diagram(names: list[str]) -> None:
 def test_every_rank_needs_a_name() -> None:
     with pytest.raises(DataError, match="1 names for 2"):
         critical_difference_diagram(nemenyi([[1, 2], [2, 1]]), ["a"])
+
+
+def test_ties_are_not_blamed_on_the_number_of_data_sets() -> None:
+    def sentence(sets: int, same: int, alpha: float = 0.05) -> str:
+        table = {f"d{i}": {"nb": [0.7, 0.8, 0.9], "tan": [0.7, 0.8, 0.9 + 0.01 * (i >= same)]} for i in range(sets)}
+        return compare_many(table, test_share=0.1, alpha=alpha).sentences[-1]
+
+    assert sentence(3, 0).endswith("gives p = 0.25, and so few data sets cannot give less than 0.25.")
+    assert sentence(8, 5).endswith("gives p = 0.25, and the 3 data sets whose means differ cannot give less than 0.25.")
+    assert sentence(8, 7).endswith("gives p = 1, and the 1 data set whose means differ cannot give less than 1.")
+    assert sentence(4, 2).endswith("gives p = 0.5, and the 2 data sets whose means differ cannot give less than 0.5.")
+    assert sentence(8, 8).endswith("gives p = 1, as the means are the same on all of them.")
+    assert sentence(8, 1).endswith("gives p = 0.016.")
+
+
+def test_the_sheet_of_a_comparison_is_public() -> None:
+    for result in (many(3), many(3).comparisons[0]):
+        own = sheet_of(result)
+        assert all(len(row) == len(own.headers) for row in own.rows)
+        assert own.title in as_text(result)
+        assert list(own.sentences) == list(result.sentences)

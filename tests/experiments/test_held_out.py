@@ -12,16 +12,19 @@ from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkC
 from naivete.discretization import EqualFrequency
 from naivete.encoding import Encoder
 from naivete.errors import DataError, NaiveteWarning
+from naivete.estimation import estimate
 from naivete.experiments import answers as module
 from naivete.experiments import held_out
-from naivete.experiments.answers import answers
+from naivete.experiments.answers import SHARING, answers
 from naivete.experiments.held_out import HeldOut
 from naivete.experiments.parts import Parts, up_to
 from naivete.experiments.protocols import KFold, LearningCurve, Protocol, Splits
+from naivete.information import relevance
 from naivete.labelled import Labelled
 from naivete.network import Network
 from naivete.saving import model_hash
 from naivete.table import Column, Table
+from naivete.variables import CLASS
 
 ENCODERS = [
     Encoder(),
@@ -84,7 +87,8 @@ def check_equal_to_refitting(cases: Labelled, protocol: Protocol, own: dict[str,
         for answer in answers(own, cases, list(protocol.splits(cases))):
             train, test = cases.take(answer.split.train), cases.take(answer.split.test)
             model = own[answer.model].fit(train.features, train.labels, sample_weight=train.weight)
-            assert model_hash(answer.fitted) == model_hash(model), answer.model
+            assert type(model) not in SHARING or model_hash(answer.fitted) == model_hash(model), answer.model
+            assert answer.fitted.network_.parents == model.network_.parents
             assert answer.fitted.classes_.tolist() == model.classes_.tolist()
             assert answer.fitted.rows_ == model.rows_
             honest = np.zeros((len(test), len(cases.classes)))
@@ -266,3 +270,47 @@ def test_nothing_is_left_of_the_sharing_in_the_models() -> None:
         assert answer.fitted.smoothing == own[answer.model].smoothing
         assert type(answer.fitted.smoothing) is float
     assert not any(hasattr(model, "network_") for model in own.values())
+
+
+class Picky(NetworkClassifier):
+    """Every feature depends on the one that tells most about the class; the pseudo-count is used as a number."""
+
+    def __init__(self, *, smoothing: float = 1.0, score: Any = relevance) -> None:
+        super().__init__(smoothing=smoothing)
+        self.score = score
+
+    def _learn(self, counts: Any) -> Any:
+        best = int(np.argmax(self.score(counts)))
+        parents = {x: (CLASS,) if x == best else (best, CLASS) for x in counts.features}
+        return estimate(counts, {CLASS: (), **parents}, 0.5 * self.smoothing, prior=self.prior), {"best_": best}
+
+
+class Blunt(KDB):
+    """Answers by itself: every posterior is drawn half of the way to the uniform one."""
+
+    def predict_proba(self, X: Any) -> Any:
+        said = super().predict_proba(X)
+        return (said + 1 / said.shape[1]) / 2
+
+
+@settings(deadline=None, max_examples=20)
+@given(tables(rows=(8, 40)), st.sampled_from([KFold(3, 2), LearningCurve((2, 5), count=2, test=3), Splits(2)]))
+def test_any_other_classifier_is_fitted_to_every_training_set(cases: Labelled, protocol: Protocol) -> None:
+    own: dict[str, Any] = {"nb": NaiveBayes(), "picky": Picky(), "tan": TAN(), "blunt": Blunt(k=1)}
+    check_equal_to_refitting(cases, protocol, own)
+
+
+def test_a_learner_that_is_not_known_finds_another_structure_in_every_training_set_and_leaves_the_model_alone() -> None:
+    rng = np.random.default_rng(0)
+    columns = tuple(Column(f"x{j}", rng.integers(0, 2, 40), ("a", "b")) for j in range(6))
+    cases = Labelled(Table(columns), "c", np.array([0, 1]), rng.integers(0, 2, 40))
+    own = {"nb": NaiveBayes(), "picky": Picky()}
+    found = [answer.fitted for answer in answers(own, cases, list(KFold(4, 2).splits(cases))) if answer.model == "picky"]
+    assert len({model.best_ for model in found}) > 1
+    assert len({id(model) for model in found}) == 8
+    assert not any(hasattr(model, "network_") for model in own.values())
+
+
+def test_only_what_is_known_to_learn_from_counts_alone_shares_them() -> None:
+    own = {"a": NaiveBayes(), "picky": Picky(), "b": KDB(), "blunt": Blunt()}
+    assert [list(group.models) for group in module._groups(own)] == [["a", "b"], ["picky", "blunt"]]

@@ -18,7 +18,9 @@ from naivete.errors import DataError, DataTypeError, ParameterError
 from naivete.experiments import cross_validate, stratified_folds
 from naivete.experiments.measures import (
     Cases,
+    Roc,
     accuracy,
+    areas,
     brier,
     calibration,
     calibration_error,
@@ -315,6 +317,12 @@ def test_cost_curve_is_the_least_of_all_lines(drawn: Any) -> None:
     assert (y <= np.minimum(x, 1 - x) + 1e-12).all()
 
 
+def test_lines_that_cross_in_one_point_leave_the_corners_of_a_cost_curve_in_order() -> None:
+    false, true = np.array([0, 5, 6, 9, 9]) / 9, np.array([0, 20, 24, 33, 33]) / 33
+    x, _ = cost_curve(Roc(false, true, false, 0.5))
+    assert (np.diff(x) >= 0).all()
+
+
 def test_expected_loss_of_decisions() -> None:
     truth, posterior = [0, 0, 1, 1], np.array([[0.75, 0.25], [0.5, 0.5], [0.875, 0.125], [0.25, 0.75]])
     loss = Loss.of([[0, 5], [1, 0]], ["b", "a"])
@@ -370,3 +378,20 @@ def test_single_measures() -> None:
     cases = Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]])
     assert (accuracy(cases), log_loss(cases), brier(cases)) == (0.5, 1.5, 0.5 * 0.5 + 0.5 * 1.125)
     assert rmse(cases) == close(((0.25 + 0.5625) / 2) ** 0.5)
+
+
+def test_measuring_a_fold_asks_nothing_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its metrics look at every argument again: for the small folds of an experiment that is most of the time."""
+    for name in ("roc_curve", "auc", "precision_recall_fscore_support", "confusion_matrix", "roc_auc_score"):
+        monkeypatch.setattr(metrics, name, lambda *_, **__: pytest.fail("scikit-learn was asked"))
+    posterior = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    assert 0 < measures(np.arange(50) % 3, posterior, range(3), loss=zero_one(range(3)))["area"] < 1
+
+
+@quick
+@given(answers())
+def test_the_area_of_a_class_is_that_under_its_curve(drawn: Any) -> None:
+    cases = Cases.of(*drawn)
+    found = areas(cases)
+    assert found.shape == (drawn[1].shape[1],)
+    assert found.tolist() == close([roc(cases, c).area for c in range(len(found))], abs=1e-12)

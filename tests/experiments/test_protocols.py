@@ -99,10 +99,51 @@ def test_protocols_by_name(text: str, protocol: Protocol) -> None:
     assert str(protocol)
 
 
-@pytest.mark.parametrize("text", ["", "ten-fold", "10-folds", "first", "10-fold:sed=1", "curve:sizes=a", "x-splits", "0.5-fold"])
-def test_other_names_are_refused_with_examples(text: str) -> None:
-    with pytest.raises(ParameterError, match="10x10-fold"):
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("", "it is unknown"),
+        ("10-folds", "it is unknown (did you mean 10-fold?); write"),
+        ("tenfold", "it is unknown"),
+        ("ten-fold", "'ten' is not a whole number"),
+        ("0.5-fold", "'0.5' is not a whole number"),
+        ("x-splits", "'x' is not a whole number"),
+        ("10xx10-fold", "'10x' is not a whole number"),
+        (f"{'9' * 5000}-fold", "is not a whole number"),
+        ("10-fold:sed=1", "there is no setting 'sed' (did you mean seed?); write"),
+        ("10-fold:train=5", "there is no setting 'train' (there is seed); write"),
+        ("10-fold:seed", "the setting 'seed' has no value"),
+        ("10-fold:seed=1,seed=2", "the setting 'seed' is there twice"),
+        ("10-fold:seed=-1", "seed='-1' is not a whole number"),
+        ("30-splits:train=many", "train='many' is not a number"),
+        ("curve:sizes=a", "sizes: 'a' is not a whole number"),
+        ("0-fold", "folds=0: a whole number, at least 2"),
+        ("0x10-fold", "repeat=0: a whole number, between 1 and 10,000"),
+        ("1000000x10-fold", "repeat=1000000: a whole number, between 1 and 10,000"),
+        ("10001-splits", "count=10001: a whole number, between 1 and 10,000"),
+        ("curve:count=10001", "count=10001: a whole number, between 1 and 10,000"),
+    ],
+)
+def test_other_names_are_refused_with_examples(text: str, problem: str) -> None:
+    with pytest.raises(ParameterError) as caught:
         protocol_of(text)
+    told = str(caught.value)
+    assert problem in told
+    assert told.startswith("protocol '")
+    assert told.count("write for instance 10-fold, 10x10-fold") == 1
+    assert told.count("protocol '") == 1
+    assert "literal" not in told
+    assert "first" not in told  # from one division nothing can be concluded, so that it is not offered
+    assert len(told) < 300
+
+
+def test_the_first_rows_have_a_form_of_their_own() -> None:
+    with pytest.raises(ParameterError, match=r"protocol 'first': train is missing; write for instance first:train=1000,"):
+        protocol_of("first")
+    with pytest.raises(
+        ParameterError, match=r"there is no setting 'seed' \(there are train, validate\); write for instance first:"
+    ):
+        protocol_of("first:train=3,seed=1")
 
 
 @pytest.mark.parametrize(
@@ -111,6 +152,13 @@ def test_other_names_are_refused_with_examples(text: str) -> None:
         KFold(1),
         KFold(21),
         KFold(5, 0),
+        KFold(5, 10_001),
+        KFold(5, 1, -1),
+        KFold(2.5),  # type: ignore[arg-type]
+        Splits(10_001),
+        Splits(3, random_state=-1),
+        LearningCurve((5,), 10_001),
+        LearningCurve((5,), random_state="a"),  # type: ignore[arg-type]
         Splits(0),
         Splits(3, 15, 6),
         Splits(3, 0),

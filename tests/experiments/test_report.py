@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from naivete import experiments
 from naivete.domains import corral, led7
 from naivete.errors import FileError, ParameterError
 from naivete.experiments import KFold, Labelled, LearningCurve, labelled, run
@@ -52,6 +53,7 @@ def test_several_data_sets_have_a_diagram(data: Mapping[str, Labelled]) -> None:
     assert text.count('class="heat"') == 6
 
 
+@pytest.mark.filterwarnings("ignore:.*the training rows of some splits have no row")
 def test_a_learning_curve_is_drawn_and_compared_at_its_end(data: Mapping[str, Labelled]) -> None:
     curve = LearningCurve((10, 20, 60), 4)
     found = report(run(MODELS, data, curve), data, curve)
@@ -97,3 +99,32 @@ def test_a_description(tmp_path: Path) -> None:
     assert read == Description(data=[str(tmp_path / "a.csv"), "/b.csv"], alpha=1.0, models=["nb"])
     with pytest.raises(FileError, match="No such file"):
         read_description(tmp_path / "none.toml")
+
+
+def test_everything_an_experiment_needs_is_exported(data: Mapping[str, Labelled], tmp_path: Path) -> None:
+    (tmp_path / "e.toml").write_text('protocol = "3-fold"')
+    protocol = experiments.protocol_of(experiments.read_description(tmp_path / "e.toml").protocol or "")
+    own = {"corral": data["corral"]}
+    found = experiments.report(experiments.run(MODELS, own, protocol), own, protocol)
+    assert isinstance(found, experiments.Report)
+    assert set(experiments.__all__) >= {"Description", "Report", "compare", "compare_many", "read_description", "report"}
+    assert all(hasattr(experiments, name) for name in experiments.__all__)
+
+
+def test_a_report_takes_rows_and_labels(data: Mapping[str, Labelled]) -> None:
+    own = data["corral"]
+    pair = own.features, own.y
+    text = report(run(MODELS, pair, KFold(3)), pair, KFold(3)).html()
+    assert "<td" in text
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"),
+    [("acuracy", "accuracy"), ("auc", "area"), ("sensitivity", "recall"), ("loss", "expected_loss"), ("f1", "f")],
+)
+def test_a_measure_that_is_none_is_told_with_the_one_that_was_meant(data: Mapping[str, Labelled], wrong: str, meant: str) -> None:
+    with pytest.raises(ParameterError, match=f"did you mean {meant}\\?"):
+        check_measure(wrong, loss=True)
+    own = {"corral": data["corral"]}
+    with pytest.raises(ParameterError, match=f"did you mean {meant}\\?"):
+        report(run({"nb": MODELS["nb"], "tan": MODELS["tan"]}, own, KFold(2)), own, KFold(2), measure=wrong)

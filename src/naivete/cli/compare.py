@@ -6,34 +6,28 @@ import csv
 import io
 import math
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.cli.output import escaped, json_text, note, say
+from naivete.cli.contests import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
+from naivete.cli.output import escaped, json_text, note, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import (
-    check_output,
-    encoder_of,
-    encoding_options,
-    labelled_cases,
-    reading_options,
-    resource_options,
-    target_options,
-)
+from naivete.cli.tables import check_output, labelled_cases
 from naivete.errors import ParameterError, nearest, shown
 
 if TYPE_CHECKING:
-    from naivete.experiments import Labelled, Protocol, Results
-    from naivete.experiments.report import Report
+    from naivete.experiments import Labelled, Protocol, Report, Results
+    from naivete.experiments.comparison import Terms
 
 __all__ = ["COMMAND"]
 
 _SHAPES: Final = ("text", "markdown", "latex", "csv", "json")
+_COSTS: Final = ("expected_loss", "least_expected_loss")
 _USUAL: Final = {
-    "models": ["majority", "nb", "tan", "kdb:k=2"],
+    "models": list(MODELS),
     "protocol": "10-fold",
     "measure": "accuracy",
     "alpha": 0.05,
@@ -45,16 +39,32 @@ def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("data", metavar="DATA", nargs="*", help="one or more files of cases")
     parser.add_argument("--experiment", metavar="FILE.toml", help="a file with the options; those given here come before its")
-    parser.add_argument("--models", metavar="MODEL", nargs="+", help="the models (majority nb tan kdb:k=2)")
+    models_option(parser)
     parser.add_argument(
         "--protocol", help="10-fold, 10x10-fold, 30-splits:train=1000,test=500, curve:sizes=10/20/50,count=20 (10-fold)"
     )
     parser.add_argument("--seed", type=int, help="the seed of the protocol (0)")
     parser.add_argument("--baseline", metavar="MODEL", help="the model that the others are compared with (the first)")
-    parser.add_argument("--measure", help="what is compared: accuracy, log_loss, brier, area, f, ... (accuracy)")
+    parser.add_argument(
+        "--measure",
+        help="what is compared: accuracy, precision, recall, specificity, f or area, of which more is better; error, log_loss, "
+        "brier, rmse or calibration_error, of which less is; with --loss also expected_loss, of the most probable class, or "
+        "least_expected_loss, of deciding for what is expected to cost least (accuracy)",
+    )
     parser.add_argument("--alpha", type=float, metavar="LEVEL", help="a corrected p value below is a verdict (0.05)")
-    parser.add_argument("--rope", type=float, metavar="DIFFERENCE", help="what difference does not matter in practice (0.01)")
-    parser.add_argument("--loss", metavar="FILE", help="the costs of wrong decisions, as a table or as Weka writes them")
+    parser.add_argument(
+        "--rope",
+        type=float,
+        metavar="DIFFERENCE",
+        help="what difference does not matter in practice, in the unit of the measure: 0.01 is one point of accuracy, since that "
+        "is a share of 1, not per cent (0.01)",
+    )
+    parser.add_argument(
+        "--loss",
+        metavar="FILE",
+        help="the costs of wrong decisions, as a table or as Weka writes them; they are told beside the comparison, or compared "
+        "with --measure",
+    )
     parser.add_argument("--resume", metavar="FOLDER", help="keep every finished split here; a run that was killed goes on")
     parser.add_argument("--restart", action="store_true", help="begin again, whatever the folder holds")
     parser.add_argument("--jobs", type=int, metavar="N", help="how many processes (a second one where it pays)")
@@ -62,27 +72,22 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the report as a page, too")
     parser.add_argument("--records", metavar="FILE.csv", help="write a table with a row for every model and split, too")
     parser.add_argument("--force", action="store_true", help="replace the page and the table if there are any")
-    parser.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
-    target_options(parser)
-    encoding_options(parser)
-    reading_options(parser)
-    resource_options(parser)
+    contest_options(parser)
 
 
 def run(args: Namespace) -> int:
     """Run the experiment, compare the models, and print and write what was asked for."""
     _complete(args)
+    from naivete.experiments import report
     from naivete.experiments import run as run_all
-    from naivete.experiments.report import report
-    from naivete.models import classifier_of, split
+    from naivete.models import split
 
     specs = split(args.models)
     baseline = _baseline(args, [str(spec) for spec in specs])
     protocol = _protocol(args)
     _check(args)
-    data = {name: labelled_cases(path, args) for name, path in _named(args.data).items()}
-    encoder = encoder_of(args, next(iter(data.values())).target)
-    models = {str(spec): classifier_of(spec, encoder=encoder, budget=args.budget) for spec in specs}
+    data = {name: labelled_cases(path, args) for name, path in short_names(args.data).items()}
+    models = classifiers(specs, args, next(iter(data.values())).target)
     with progress("compare", len(data) * _rounds(protocol), wanted=args.progress) as step:
         seen = 0
 
@@ -103,7 +108,7 @@ def run(args: Namespace) -> int:
             restart=args.restart,
         )
     for name in {r.data: None for r in results.records if r.unseen}:
-        note(f"{name}: in some rounds values occurred that their training did not have; they were treated as --unseen says")
+        note_unseen(name, "rounds")
     options = {"baseline": baseline, "measure": args.measure, "alpha": args.alpha, "rope": args.rope}
     found = report(results, data, protocol, **options)
     _write(args, found)
@@ -118,7 +123,7 @@ def _complete(args: Namespace) -> None:
     args.shape = "json" if args.json else args.shape or "text"
     given: dict[str, Any] = {}
     if args.experiment is not None:
-        from naivete.experiments.description import read_description
+        from naivete.experiments import read_description
 
         given = vars(read_description(args.experiment))
     for key in {**given, **_USUAL}:
@@ -131,7 +136,7 @@ def _complete(args: Namespace) -> None:
 
 def _check(args: Namespace) -> None:
     """Refuse before any work what could only fail after it."""
-    from naivete.experiments.report import check_measure
+    from naivete.experiments.report import SHARES, check_measure
 
     if not 0 < args.alpha < 1:
         raise ParameterError(f"--alpha {args.alpha:g}: a level is a number between 0 and 1")
@@ -142,6 +147,10 @@ def _check(args: Namespace) -> None:
     if args.restart and args.resume is None:
         raise ParameterError("--restart: there is nothing to begin again without --resume FOLDER")
     check_measure(args.measure, loss=args.loss is not None)
+    if args.measure in SHARES and args.rope >= 1:
+        raise ParameterError(
+            f"--rope {args.rope:g}: {args.measure} is a share of 1, so that one point is 0.01; no difference is larger"
+        )
     inputs = [path for path in (*args.data, args.experiment, args.loss) if path is not None]
     for path in (args.html, args.records):
         check_output(path, inputs, args.force)
@@ -189,13 +198,6 @@ def _rounds(protocol: Any) -> int:
     return int(protocol.count) * (len(protocol.sizes) if isinstance(protocol, LearningCurve) else 1)
 
 
-def _named(paths: Sequence[str]) -> dict[str, str]:
-    """The paths by the names of their files, where these tell them apart."""
-    own = list(dict.fromkeys(paths))
-    names = [PurePath(path).name for path in own]
-    return dict(zip(names if len(set(names)) == len(names) else own, own, strict=True))
-
-
 def _loss(args: Namespace, data: dict[str, Labelled]) -> Any:
     """The costs of wrong decisions, refused where a data set has other classes."""
     if args.loss is None:
@@ -241,12 +243,47 @@ def _print(args: Namespace, found: Report) -> None:
     if args.shape == "json":
         rows = {name: len(cases) for name, cases in found.data.items()}
         about = {"protocol": str(found.protocol), "models": list(found.results.models), "rows": rows}
-        say(json_text({**about, **diagram.as_json(found.comparison), "measures": found.means()}))
+        curves = {data: {m: vars(own) for m, own in of.items()} for data, of in found.curves().items()}
+        measured = {"measures": found.means(), **({"curves": curves} if curves else {})}
+        say(json_text({**about, **diagram.as_json(found.comparison), **measured}))
         return
     if args.shape == "text":
-        say(escaped(f"{found.protocol}{found.at_size}"))
+        say(escaped(f"{found.protocol}{found.at_size and '.'}{found.at_size}"), *_curves(found))
     shapes = {"text": diagram.as_text, "markdown": diagram.as_markdown, "latex": diagram.as_latex, "csv": diagram.as_csv}
     say(shapes[args.shape](found.comparison).rstrip("\n"))
+    if args.loss is not None and args.measure not in _COSTS:
+        _tell_costs(args, found)
+
+
+def _curves(found: Report) -> Iterator[str]:
+    """The means at every size of a learning curve, data set by data set, with empty lines around them."""
+    terms = found.comparison.terms
+    for data, of in found.curves().items():
+        each = list(of.values())
+        rows = [
+            [f"{size:,}", *(_mean(terms, own.means[at], own.halfwidths[at]) for own in each)]
+            for at, size in enumerate(each[0].sizes)
+        ]
+        yield from ("", escaped(f"{data}: {terms.label} by training rows: mean +- half of the 95 % interval"))
+        yield from (*text_table(["rows", *of], rows), "")
+
+
+def _mean(terms: Terms, mean: float, halfwidth: float) -> str:
+    return terms.value(mean) if math.isnan(halfwidth) else f"{terms.value(mean)} +- {terms.value(halfwidth)}"
+
+
+def _tell_costs(args: Namespace, found: Report) -> None:
+    """The expected losses, where something else was compared."""
+    if args.shape != "text":
+        note(
+            "--loss: expected_loss and least_expected_loss are not in this output; choose one as --measure, or --as text or json"
+        )
+        return
+    several = len(found.data) > 1
+    for data, models in found.means().items():
+        say("", *([escaped(f"{data}:")] if several else []))
+        say(*text_table(["model", *_COSTS], [[model, *(f"{own[name]:.4g}" for name in _COSTS)] for model, own in models.items()]))
+    say("means over the rounds; to compare the models by one of them, add --measure least_expected_loss")
 
 
 COMMAND = Command(

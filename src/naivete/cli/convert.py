@@ -1,33 +1,46 @@
-"""`naivete convert`: a table from one format to another."""
+"""`naivete convert`: a table or a network from one format to another."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from naivete.cli.output import counted, escaped, json_text, say
+from naivete.cli.networks import LISTED, is_network, network_options, read_network_of
+from naivete.cli.output import counted, escaped, json_text, note, say
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_ending, check_output, read_table, reading_options
+from naivete.errors import ParameterError
 
 __all__ = ["COMMAND"]
 
 
 def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
-    parser.add_argument("data", metavar="IN", help="the table to read")
+    parser.add_argument("data", metavar="IN", help="the table, network or model to read")
     parser.add_argument(
-        "out", metavar="OUT", help="the table to write, by its name: .arff, .csv, .tsv (or these with .gz), .parquet"
+        "out",
+        metavar="OUT",
+        help=f"the file to write, by its name: a table as .arff, .csv, .tsv (or these with .gz), .parquet; a network as {LISTED}",
     )
     parser.add_argument("--force", action="store_true", help="replace the file if there is one")
     parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
     reading_options(parser)
+    network_options(parser)
 
 
 def run(args: Namespace) -> int:
     """Read and write."""
+    check_output(args.out, [args.data], args.force)
+    done = _convert_network(args) if args.format is None and is_network(args.data) else _convert_table(args)
+    sizes = ", ".join(counted(count, what.removesuffix("s")) for what, count in done.items())
+    told = json_text({"data": args.data, "file": args.out, **done})
+    say(told if args.json else escaped(f"{args.out}: {sizes}"))
+    return 0
+
+
+def _convert_table(args: Namespace) -> dict[str, int]:
     from naivete.files import write
 
-    check_output(args.out, [args.data], args.force)
     check_ending(args.out)
     table = read_table(args.data, args)
     name = args.out.lower().removesuffix(".gz")
@@ -37,16 +50,34 @@ def run(args: Namespace) -> int:
     if not name.endswith((".parquet", ".pq")):
         options["as_text"] = True
     write(table, args.out, overwrite=args.force, **options)
-    done = {"data": args.data, "file": args.out, "rows": len(table), "columns": len(table.columns)}
-    size = f"{counted(len(table), 'row')}, {counted(len(table.columns), 'column')}"
-    say(json_text(done) if args.json else escaped(f"{args.out}: {size}"))
-    return 0
+    return {"rows": len(table), "columns": len(table.columns)}
+
+
+def _convert_network(args: Namespace) -> dict[str, int]:
+    from naivete.formats import named_network_format, write_network
+
+    format = named_network_format(args.out)
+    if format is None:
+        raise ParameterError(f"{args.out}: a network is written by its name; end it in {LISTED}")
+    network = read_network_of(args.data, args)
+    if all(variable.known == 0 for variable in network.variables):
+        note(f"{args.data}: it has names and arcs only; the variables are written without states")
+    elif format in ("dot", "string"):
+        note(f"{args.out}: this format has names and arcs only; states and tables are left out")
+    write_network(network, args.out, overwrite=args.force)
+    arcs = sum(map(len, network.parents.values()))
+    return {"variables": len(network.variables), "arcs": arcs, "cells": network.cells}
 
 
 COMMAND = Command(
     "convert",
-    "Convert a table between ARFF, CSV, TSV and Parquet.",
-    ("naivete convert weather.arff weather.csv", "naivete convert big.csv.gz big.parquet --kinds zip=nominal"),
+    "Convert a table between ARFF, CSV, TSV and Parquet, or a network between BIF, XMLBIF, HUGIN, GeNIe and others.",
+    (
+        "naivete convert weather.arff weather.csv",
+        "naivete convert big.csv.gz big.parquet --kinds zip=nominal",
+        "naivete convert weather.nvt weather.bif",
+        "naivete convert alarm.bif alarm.xdsl",
+    ),
     arguments,
     run,
 )

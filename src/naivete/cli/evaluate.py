@@ -4,20 +4,13 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
-from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import counted, escaped, json_text, note, number, say, text_table
+from naivete.cli.contests import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
+from naivete.cli.output import counted, escaped, json_text, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import (
-    encoder_of,
-    encoding_options,
-    labelled_cases,
-    reading_options,
-    resource_options,
-    target_options,
-)
+from naivete.cli.tables import labelled_cases
 from naivete.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -29,30 +22,20 @@ __all__ = ["COMMAND", "comparison", "summary"]
 def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("data", metavar="DATA", nargs="+", help="one or more files of cases")
-    parser.add_argument(
-        "--models",
-        metavar="MODEL",
-        nargs="+",
-        default=["majority", "nb", "tan", "kdb:k=2"],
-        help="the models (majority nb tan kdb:k=2)",
-    )
+    models_option(parser)
     parser.add_argument("--folds", type=int, default=10, help="how many folds, stratified by class (10)")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the folds (0)")
     parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="divide anew so many times (1)")
     parser.add_argument("--confusion", action="store_true", help="print how often each class was taken for each")
-    parser.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
-    target_options(parser)
-    encoding_options(parser)
-    reading_options(parser)
-    resource_options(parser)
+    contest_options(parser)
 
 
 def run(args: Namespace) -> int:
     """Cross-validate every model on every file."""
     from naivete.experiments import cross_validate
-    from naivete.models import classifier_of, split
+    from naivete.models import split
 
-    specs = split(args.models)
+    specs = split(args.models or list(MODELS))
     if args.folds < 2 or args.repeat < 1 or args.seed < 0:
         raise ParameterError("--folds is at least 2, --repeat at least 1, --seed at least 0")
     results: dict[str, Sequence[Result]] = {}
@@ -62,16 +45,18 @@ def run(args: Namespace) -> int:
     with progress("evaluate", total, wanted=args.progress) as step:
         for path in paths:
             cases = labelled_cases(path, args)
-            models = {
-                str(spec): classifier_of(spec, encoder=encoder_of(args, cases.target), budget=args.budget) for spec in specs
-            }
             rows[path] = len(cases)
             results[path] = cross_validate(
-                models, cases, folds=args.folds, random_state=args.seed, repeat=args.repeat, progress=step
+                classifiers(specs, args, cases.target),
+                cases,
+                folds=args.folds,
+                random_state=args.seed,
+                repeat=args.repeat,
+                progress=step,
             )
     for path, own in results.items():
         if any(result.unseen for result in own):
-            note(f"{path}: in some folds values occurred that their training did not have; they were treated as --unseen says")
+            note_unseen(path, "folds")
     if args.json:
         say(json_text([_record(path, rows[path], args, own) for path, own in results.items()]))
         return 0
@@ -82,16 +67,10 @@ def run(args: Namespace) -> int:
             for result in own:
                 say(*_confusion(result), "")
     if len(results) > 1:
-        say(*summary({name: results[path] for name, path in _short(paths).items()}), "")
+        say(*summary({name: results[path] for name, path in short_names(paths).items()}), "")
     say("accuracy: mean +- standard deviation over the folds; log loss in bits; * marks the best")
     say("fit s: the seconds that learning took, all folds together")
     return 0
-
-
-def _short(paths: Sequence[str]) -> dict[str, str]:
-    """The paths by the names of their files, where these tell them apart."""
-    names = [PurePath(path).name for path in paths]
-    return dict(zip(names if len(set(names)) == len(names) else paths, paths, strict=True))
 
 
 def comparison(results: Sequence[Result]) -> list[str]:

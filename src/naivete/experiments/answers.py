@@ -8,12 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.cases.sparse import encoded_cases, encoded_parts
+from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes
 from naivete.encoding import Encoded, Encoder, Margins
 from naivete.errors import NaiveteWarning, UnseenValueWarning
 from naivete.experiments.held_out import HeldOut, Shared
@@ -25,7 +26,7 @@ from naivete.labelled import Labelled
 from naivete.network_classifier import NetworkClassifier
 from naivete.variables import CLASS, Variable
 
-__all__ = ["Answer", "answers"]
+__all__ = ["SHARING", "Answer", "answers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,6 +58,7 @@ def answers(models: Mapping[str, Any], cases: Labelled, splits: Sequence[Split])
     Parameters
     ----------
     models : classifiers by name. Those of this library stay as they are; others are fitted, one split after the other.
+        Those in `SHARING` learn from counts that are made once for all of them, any other from the rows of every split.
     cases : the cases.
     splits : divisions of them; those with the same parts share the counts of these.
     """
@@ -93,11 +95,16 @@ class _Group(Protocol):
         """The answer of a model to a split."""
 
 
+SHARING: Final = (Majority, Lookup, NaiveBayes, TAN, KDB)
+"""The classifiers that may learn from counts shared with others and be asked by way of their network. A classifier that is
+derived from one of these may do anything, and is fitted and asked like any other."""
+
+
 def _groups(models: Mapping[str, Any]) -> list[_Group]:
-    """The models of this library by encoder and budget, and all others."""
+    """The models that share counts, by encoder and budget, and all others."""
     strangers, sharing = _Strangers({}), list[_Sharing]()
     for name, model in models.items():
-        if not (isinstance(model, NetworkClassifier) and type(model).fit is NetworkClassifier.fit):
+        if type(model) not in SHARING:
             strangers.models[name] = model
             continue
         encoder = model._ready()
@@ -126,8 +133,11 @@ class _Strangers:
         train, test = self.cases.take(split.train), self.cases.take(split.test)
         with warnings.catch_warnings(record=True) as told:
             _hushed()
+            own = self.models[name]
             started = time.perf_counter()
-            fitted = self.models[name].fit(train.features, train.labels, sample_weight=train.weight)
+            fitted = (copy(own) if isinstance(own, NetworkClassifier) else own).fit(
+                train.features, train.labels, sample_weight=train.weight
+            )
             learned = time.perf_counter()
             said = fitted.predict_proba(test.features)
             done = time.perf_counter()

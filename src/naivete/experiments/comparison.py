@@ -36,6 +36,11 @@ class Terms:
         return f"{100 * score:.1f}" if self.measure == "accuracy" else f"{score:.4g}"
 
     @property
+    def label(self) -> str:
+        """The measure as a heading."""
+        return "accuracy in per cent" if self.measure == "accuracy" else visible(self.measure)
+
+    @property
     def unit(self) -> str:
         """What is said after a score."""
         return " per cent accuracy" if self.measure == "accuracy" else f" {visible(self.measure)}"
@@ -338,12 +343,21 @@ def _of_counts(own: Comparisons, model: int) -> str:
     """What the data sets one by one, and their means together, say about a model."""
     better, undecided, worse = own.counts(model)
     test, alpha = own.across[model - 1], own.terms.alpha
-    least = 2.0 ** (1 - test.pairs)
-    limit = f", and so few data sets cannot give less than {least:.2g}" if test.pairs and least >= alpha else ""
     each = f"better on {better}, worse on {worse} and not told apart on {undecided} by the corrected test on each"
     name, base = visible(own.models[model]), visible(own.models[0])
-    means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{limit}"
+    means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{_limit(test.pairs, len(own.comparisons), alpha)}"
     return f"Of {len(own.comparisons)} data sets, {name} is {each}, compared with {base}; {means}."
+
+
+def _limit(differing: int, data_sets: int, alpha: float) -> str:
+    """Why no verdict was possible, where none was: data sets are few, or means are the same on too many of them."""
+    least = 2.0 ** (1 - differing)
+    if not differing:
+        return ", as the means are the same on all of them"
+    if least < alpha:
+        return ""
+    few = "so few data sets" if differing == data_sets else f"the {differing} data set{'s' * (differing > 1)} whose means differ"
+    return f", and {few} cannot give less than {least:.2g}"
 
 
 def _p(p: float, alpha: float) -> str:

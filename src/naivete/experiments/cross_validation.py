@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.experiments.answers import Answer, answers
+from naivete.experiments.given import Given, cases_of
 from naivete.experiments.measures import LEAST
 from naivete.experiments.protocols import KFold, stratified_folds
 from naivete.labelled import Labelled
@@ -70,7 +71,7 @@ class Result:
 
 def cross_validate(
     models: Mapping[str, Any],
-    cases: Labelled,
+    cases: Given,
     *,
     folds: int = 10,
     random_state: int = 0,
@@ -82,18 +83,19 @@ def cross_validate(
     Parameters
     ----------
     models : classifiers that are not fitted yet, by name.
-    cases : the cases.
+    cases : the cases, or (X, y): rows in any form that `fit` takes, and their labels.
     folds : how many parts; each is classified once by a model that has seen the others.
     random_state : the seed of the folds.
     repeat : how many times to divide anew.
     progress : is told of every fold that is done.
     """
-    tallies = {name: _Tally(name, len(cases.classes)) for name in models}
-    for answer in answers(models, cases, list(KFold(folds, repeat, random_state).splits(cases))):
-        tallies[answer.model].add(answer, cases)
+    own = cases_of(cases, "cases")
+    tallies = {name: _Tally(name, len(own.classes)) for name in models}
+    for answer in answers(models, own, list(KFold(folds, repeat, random_state).splits(own))):
+        tallies[answer.model].add(answer, own)
         if progress is not None:
             progress(answer.model)
-    return [tally.result(cases.classes) for tally in tallies.values()]
+    return [tally.result(own.classes) for tally in tallies.values()]
 
 
 class _Tally:

@@ -9,7 +9,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from naivete.errors import FileError, ParameterError, nearest, shown
+from naivete.errors import FileError, ParameterError, shown
+from naivete.experiments.words import meant
 
 __all__ = ["Description", "read_description"]
 
@@ -70,9 +71,7 @@ def _known(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
     known = [field.name for field in fields(Description)]
     for key in found:
         if key not in known:
-            close = nearest(key, known, 1)
-            hint = f"did you mean {close[0]}?" if close else f"the keys are {', '.join(known)}"
-            raise ParameterError(f"{path}: there is no key {shown(key)}; {hint}")
+            raise ParameterError(f"{path}: there is no key {shown(key)}; {meant(key, known, 'the keys are')}")
     return found
 
 

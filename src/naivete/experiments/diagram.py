@@ -7,11 +7,12 @@ import io
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 from naivete.errors import DataError
-from naivete.experiments.comparison import MARKS, Comparison, Comparisons, Pair, Terms, visible
+from naivete.experiments.comparison import MARKS, Comparison, Comparisons, visible
+from naivete.experiments.sheets import sheet_of
 from naivete.experiments.statistics import Nemenyi
 from naivete.markup import Safe, attribute, cut, element, text_width
 
@@ -32,27 +33,9 @@ _STYLE: Final = (
 )
 
 
-_TESTS: Final = ("plain p", "corrected p", "Holm p", "Wilcoxon p", "P(worse)", "P(equal)", "P(better)")
-
-
-class _Sheet(NamedTuple):
-    """A table with its title, legend and conclusions, not escaped yet; the first column holds names."""
-
-    title: str
-    headers: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    legend: str
-    sentences: Sequence[str]
-
-    def escaped(self, escape: Callable[[str], str]) -> tuple[str, list[list[str]], list[str]]:
-        """The title, the headers with the rows, and the legend with the sentences, every text escaped by itself."""
-        table = [[escape(cell) for cell in row] for row in (self.headers, *self.rows)]
-        return escape(self.title), table, [escape(line) for line in (self.legend, *self.sentences)]
-
-
 def as_text(result: Comparison | Comparisons) -> str:
     """Aligned columns with a mark beside what is better (v) or worse (*), the legend, and the conclusions."""
-    title, table, told = _sheet(result).escaped(lambda cell: visible(cell) if cell.strip() else cell)
+    title, table, told = sheet_of(result).escaped(lambda cell: visible(cell) if cell.strip() else cell)
     widths = [max(map(_columns, column)) for column in zip(*table, strict=True)]
     lines = ["  ".join(_padded(*cell, i == 0) for i, cell in enumerate(zip(row, widths, strict=True))) for row in table]
     return "\n".join([title, "", *(line.rstrip() for line in lines), "", told[0], "", *told[1:], ""])
@@ -60,14 +43,14 @@ def as_text(result: Comparison | Comparisons) -> str:
 
 def as_markdown(result: Comparison | Comparisons) -> str:
     """A table of GitHub's Markdown, with the legend below and the conclusions as a list."""
-    title, (head, *rows), told = _sheet(result).escaped(_markdown)
+    title, (head, *rows), told = sheet_of(result).escaped(_markdown)
     lines = [f"| {' | '.join(row)} |" for row in (head, [":--", *["--:"] * (len(head) - 1)], *rows)]
     return "\n".join([title, "", *lines, "", told[0], "", *(f"- {line}" for line in told[1:]), ""])
 
 
 def as_latex(result: Comparison | Comparisons) -> str:
     """A plain `tabular`, which needs no package, and the legend and conclusions as paragraphs."""
-    title, table, told = _sheet(result).escaped(_latex)
+    title, table, told = sheet_of(result).escaped(_latex)
     head, *rows = [" & ".join(row) + r" \\" for row in table]
     begin = rf"\begin{{tabular}}{{l{'r' * (len(table[0]) - 1)}}}"
     paragraphs = [part for line in told for part in ("", line)]
@@ -214,51 +197,6 @@ def _path(way: str, class_: str | None = None) -> Safe:
 
 def _text(told: str, x: float, y: float, anchor: str, **attributes: object) -> Safe:
     return element("text", told, x=float(x), y=float(y), text_anchor=anchor, **attributes)
-
-
-def _sheet(result: Comparison | Comparisons) -> _Sheet:
-    own = result if isinstance(result, Comparison) else result.comparisons[0]
-    terms = result.terms
-    legend = f"v: better, *: worse than {visible(own.baseline)} by the corrected paired t (p < {terms.alpha:g})"
-    measure = "accuracy in per cent" if terms.measure == "accuracy" else visible(terms.measure)
-    if isinstance(result, Comparisons):
-        title = f"{measure}: mean (standard deviation) over the rounds"
-        return _Sheet(
-            title,
-            ["data set", *map(visible, result.models)],
-            _rows_of_many(result),
-            f"{legend}; rank 1 is best",
-            result.sentences,
-        )
-    title = f"{f'{visible(own.data)}: ' * bool(own.data)}{measure}, {own.rounds} rounds, compared with {visible(own.baseline)}"
-    headers = ["model", "mean ", "sd", "difference", *_TESTS]
-    rows = [
-        [visible(own.baseline), f"{terms.value(own.mean)}  ", terms.value(own.deviation), "", *[""] * len(_TESTS)],
-        *(_row(p, terms) for p in own.pairs),
-    ]
-    return _Sheet(title, headers, rows, f"{legend}; equal: within {terms.region}", result.sentences)
-
-
-def _row(pair: Pair, terms: Terms) -> list[str]:
-    p_values = (pair.plain.p, pair.corrected.p, pair.adjusted, pair.wilcoxon.p)
-    scores = [f"{terms.value(pair.mean)} {MARKS[pair.verdict]}", terms.value(pair.deviation), terms.value(pair.difference)]
-    return [
-        visible(pair.model),
-        *scores,
-        *("<0.0001" if p < 0.0001 else f"{p:.4f}" for p in p_values),
-        *(f"{p:.3f}" for p in pair.bayesian[:3]),
-    ]
-
-
-def _rows_of_many(result: Comparisons) -> list[list[str]]:
-    told = result.terms.value
-    rows = [
-        [visible(own.data), f"{told(own.mean)} ({told(own.deviation)})  "]
-        + [f"{told(pair.mean)} ({told(pair.deviation)}) {MARKS[pair.verdict]}" for pair in own.pairs]
-        for own in result.comparisons
-    ]
-    counts = [f"{'/'.join(map(str, result.counts(m)))}  " for m in range(1, len(result.models))]
-    return [*rows, ["v/ /*", "", *counts], ["average rank", *(f"{rank:.2f}  " for rank in result.nemenyi.ranks)]]
 
 
 def _records(result: Comparison | Comparisons) -> Iterator[dict[str, Any]]:

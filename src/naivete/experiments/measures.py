@@ -15,8 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.errors import DataError, ParameterError, shown
-from naivete.labels import weights
+from naivete.errors import ParameterError, shown
+from naivete.experiments.outcomes import Cases, confusion, shares
 from naivete.losses import Loss
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "Cases",
     "Roc",
     "accuracy",
+    "areas",
     "brier",
     "calibration",
     "calibration_error",
@@ -43,119 +44,6 @@ Numbers = NDArray[np.float64]
 
 LEAST: Final = 2.0**-52
 """The probability that stands for zero in the log loss, so that one impossible case costs 52 bits and not everything."""
-
-_SUM: Final = 1e-6
-
-
-class Cases(NamedTuple):
-    """Answers that were looked at: rows of weight zero are gone.
-
-    Parameters
-    ----------
-    truth : the number of the true class of every row.
-    posterior : P(class | row).  # (row, class)
-    weight : the weight of every row.
-    """
-
-    truth: NDArray[np.int64]
-    posterior: Numbers
-    weight: Numbers
-
-    @classmethod
-    def of(cls, truth: ArrayLike, posterior: ArrayLike, weight: ArrayLike | None = None) -> Cases:
-        """The answers, refused where they are none.
-
-        >>> Cases.of([0, 1], [[0.5, 0.5], [0.25, 0.75]], [1, 0]).truth.tolist()
-        [0]
-        """
-        answers = _posterior(posterior)
-        codes = _codes(truth, *answers.shape)
-        counted = weights(weight, len(codes))
-        if counted is None:
-            return cls(codes, answers, np.ones(len(codes)))
-        keep = counted > 0
-        return cls(codes[keep], answers[keep], counted[keep])
-
-    @property
-    def decided(self) -> NDArray[np.int64]:
-        """The most probable class of every row, the first of equals."""
-        return np.asarray(self.posterior.argmax(axis=1), np.int64)
-
-    @property
-    def true(self) -> Numbers:
-        """P(true class | row)."""
-        return np.asarray(self.posterior[np.arange(len(self.truth)), self.truth])
-
-    def mean(self, per_row: NDArray[Any]) -> float:
-        """The weighted mean over the rows."""
-        return float(np.average(per_row, weights=self.weight))
-
-
-def _posterior(posterior: ArrayLike) -> Numbers:
-    answers = np.asarray(posterior, np.float64)
-    if answers.ndim != 2 or 0 in answers.shape:
-        raise DataError(f"posteriors of shape {answers.shape}; at least one row and one class are needed to measure anything")
-    wrong = np.flatnonzero(~(answers >= 0).all(axis=1) | ~(abs(answers.sum(axis=1) - 1) <= _SUM))
-    if len(wrong):
-        listed = shown(answers[wrong[0]].tolist())
-        raise DataError(
-            f"posterior, row {wrong[0] + 1}: {listed}: probabilities are at least 0 and add up to 1; pass predict_proba's"
-        )
-    return answers
-
-
-def _codes(truth: ArrayLike, rows: int, classes: int) -> NDArray[np.int64]:
-    codes = np.asarray(truth)
-    if codes.shape != (rows,):
-        raise DataError(f"true classes of shape {codes.shape} for {rows} rows of posteriors; one for each row is needed")
-    if codes.dtype.kind not in "iub":
-        raise DataError(
-            f"true classes of type {codes.dtype}; pass their numbers among the classes, as of np.searchsorted(classes, y)"
-        )
-    wrong = np.flatnonzero((codes < 0) | (codes >= classes))
-    if len(wrong):
-        raise DataError(
-            f"true class, row {wrong[0] + 1}: {codes[wrong[0]]} is not between 0 and {classes - 1}; pass numbers of classes"
-        )
-    return codes.astype(np.int64)
-
-
-def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: ArrayLike | None = None) -> Numbers:
-    """The number of cases by decision and true class, P#(classified, correct) before it is divided by their sum.
-
-    Parameters
-    ----------
-    truth : the number of the true class of every row.
-    decided : the number of the class decided; `classes` is to reject, which adds a last row.
-    classes : how many classes there are.
-    weight : the weight of every row.
-
-    >>> confusion([0, 0, 1], [0, 1, 1], 2).tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
-
-    References
-    ----------
-    Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1, table 8.2.
-    """
-    found = np.asarray(decided)
-    codes, decisions = _codes(truth, len(found), classes), _codes(found, len(found), classes + 1)
-    if not len(codes):
-        raise DataError("no rows; at least one is needed to measure anything")
-    rows = classes + bool((decisions == classes).any())
-    cells = np.bincount(decisions * classes + codes, weights(weight, len(codes)), rows * classes)
-    return cells.reshape(rows, classes).astype(np.float64)
-
-
-def shares(counts: ArrayLike) -> Numbers:
-    """P#(classified, correct): the counts divided by their sum.
-
-    >>> shares([[1, 0], [1, 2]]).tolist()
-    [[0.25, 0.0], [0.25, 0.5]]
-    """
-    numbers = np.asarray(counts, np.float64)
-    if not numbers.sum() > 0:
-        raise DataError("a confusion matrix without cases has no shares; count at least one")
-    return np.asarray(numbers / numbers.sum())
 
 
 def accuracy(cases: Cases) -> float:
@@ -225,6 +113,32 @@ def roc(cases: Cases, c: int) -> Roc:
     return Roc(false, true, thresholds, float(auc(false, true)))
 
 
+def areas(cases: Cases) -> Numbers:
+    """The area of every class against the rest, without the curves; 1/2 where rows of it, or of others, are lacking.
+
+    In the order of the posteriors of a class, each of its rows is above the weight of the others below it and half of that of
+    its equals.
+
+    >>> areas(Cases.of([0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]])).tolist()
+    [1.0, 1.0]
+    """
+    rows, classes = cases.posterior.shape
+    order = cases.posterior.argsort(axis=0)
+    said = np.take_along_axis(cases.posterior, order, axis=0)
+    hit, weight = cases.truth[order] == np.arange(classes), cases.weight[order]
+    others = np.zeros((rows + 1, classes))  # the weight of the others among so many rows
+    np.cumsum(np.where(hit, 0.0, weight), axis=0, out=others[1:])
+    first, last = np.zeros((rows, classes), np.int64), np.full((rows, classes), rows)  # of the rows with an equal posterior
+    place = np.arange(1, rows)[:, None]
+    differs = said[1:] != said[:-1]
+    np.maximum.accumulate(np.where(differs, place, 0), axis=0, out=first[1:])
+    np.minimum.accumulate(np.where(differs, place, rows)[::-1], axis=0, out=last[-2::-1])
+    below = (np.take_along_axis(others, first, axis=0) + np.take_along_axis(others, last, axis=0)) / 2
+    own = np.where(hit, weight, 0.0)
+    both = own.sum(axis=0) * others[-1]
+    return np.asarray(np.divide((own * below).sum(axis=0), both, out=np.full(classes, 0.5), where=both > 0))
+
+
 def cost_curve(curve: Roc) -> tuple[Numbers, Numbers]:
     """The corners of a class's cost curve: x, and the normalised expected cost of the best threshold for it.
 
@@ -246,8 +160,8 @@ def cost_curve(curve: Roc) -> tuple[Numbers, Numbers]:
     while (lower := np.flatnonzero(end < end[line])).size:
         cross = (start[lower] - start[line]) / (start[lower] - start[line] + end[line] - end[lower])
         at = lower[np.lexsort((end[lower], cross))[0]]  # the line that is first to be below, the lowest of several
-        x.append(float(cross.min()))
-        y.append(float(start[line] + (end[line] - start[line]) * cross.min()))
+        x.append(max(x[-1], float(cross.min())))  # lines that cross in one point may do so a rounding error too early
+        y.append(float(start[line] + (end[line] - start[line]) * x[-1]))
         line = int(at)
     return np.array([*x, 1.0]), np.array([*y, end[line]])
 
@@ -329,24 +243,29 @@ def per_class(
     >>> found["yes"]
     {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f': 0.6666666666666666, 'area': 0.625, 'support': 2.0}
     """
-    return _per_class(_matching(truth, posterior, classes, weight), list(classes))
+    cases = Cases.of(truth, posterior, weight, classes=classes)
+    each = _by_class(cases)
+    there = np.unique(cases.truth).tolist()
+    return {classes[c]: {name: float(values[c]) for name, values in each.items()} for c in there}
 
 
-def _per_class(cases: Cases, classes: Sequence[Any]) -> dict[Any, dict[str, float]]:
-    from sklearn.metrics import precision_recall_fscore_support
+def _by_class(cases: Cases) -> dict[str, Numbers]:
+    """The measures of all classes, those that do not occur among them."""
+    counts = confusion(cases.truth, cases.decided, cases.posterior.shape[1], weight=cases.weight)
+    right, decided, support = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
+    return {
+        "precision": _share(right, decided),
+        "recall": _share(right, support),
+        "specificity": 1 - _share(decided - right, counts.sum() - support),
+        "f": _share(2 * right, decided + support),
+        "area": areas(cases),
+        "support": support,
+    }
 
-    codes = range(len(classes))
-    precision, recall, f, support = precision_recall_fscore_support(
-        cases.truth, cases.decided, labels=codes, sample_weight=cases.weight, zero_division=0.0
-    )
-    counts = confusion(cases.truth, cases.decided, len(classes), weight=cases.weight)
-    wrongly = counts.sum(axis=1) - counts.diagonal()
-    others = counts.sum() - counts.sum(axis=0)
-    specificity = 1 - wrongly / np.where(others > 0, others, 1)
-    names = ("precision", "recall", "specificity", "f", "area", "support")
-    area = [roc(cases, c).area for c in codes]
-    values = np.column_stack([precision, recall, specificity, f, area, support]).tolist()
-    return {classes[c]: dict(zip(names, values[c], strict=True)) for c in np.unique(cases.truth).tolist()}
+
+def _share(some: Numbers, all_of_them: Numbers) -> Numbers:
+    """The quotient, 0 where there is nothing to divide by."""
+    return np.asarray(np.divide(some, all_of_them, out=np.zeros(len(some)), where=all_of_them > 0))
 
 
 def measures(
@@ -372,9 +291,10 @@ def measures(
     >>> found["accuracy"], found["area"], found["brier"]
     (1.0, 1.0, 0.125)
     """
-    cases = _matching(truth, posterior, classes, weight)
-    each = list(_per_class(cases, list(classes)).values())
-    macro = {name: float(np.mean([own[name] for own in each])) for name in ("precision", "recall", "specificity", "f", "area")}
+    cases = Cases.of(truth, posterior, weight, classes=classes)
+    each = _by_class(cases)
+    there = each["support"] > 0
+    macro = {name: float(each[name][there].mean()) for name in ("precision", "recall", "specificity", "f", "area")}
     right = accuracy(cases)
     rest = {
         "log_loss": log_loss(cases),
@@ -388,10 +308,3 @@ def measures(
     costs = loss.aligned(classes) if isinstance(loss, Loss) else Loss.of(loss, classes)
     least = expected_loss(cases, costs, decided=costs.decide(cases.posterior))
     return {**found, "expected_loss": expected_loss(cases, costs), "least_expected_loss": least}
-
-
-def _matching(truth: ArrayLike, posterior: ArrayLike, classes: Sequence[Any] | NDArray[Any], weight: ArrayLike | None) -> Cases:
-    cases = Cases.of(truth, posterior, weight)
-    if cases.posterior.shape[1] != len(classes):
-        raise DataError(f"posteriors of {cases.posterior.shape[1]} classes, but {len(classes)} labels; pass one for each class")
-    return cases

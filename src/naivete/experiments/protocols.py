@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final, TypeGuard
 from typing import Protocol as Protocol_
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, nearest, shown
+from naivete.experiments.words import meant
 from naivete.labelled import Labelled
 
 __all__ = ["KFold", "LearningCurve", "Protocol", "Split", "Splits", "TrainTest", "protocol_of", "stratified_folds"]
 
 Rows = NDArray[np.int64]
+
+MOST: Final = 10_000
+"""The most repetitions: more only repeat what is known, and a number with a zero too many would never end."""
+_DIGITS: Final = 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +57,7 @@ class KFold:
     Parameters
     ----------
     folds : how many parts, stratified by class.
-    repeat : how many times to divide anew.
+    repeat : how many times to divide anew, at most 10,000.
     random_state : the seed; repetition r uses random_state + r.
     """
 
@@ -61,11 +67,17 @@ class KFold:
 
     def splits(self, cases: Labelled) -> Iterator[Split]:
         """The divisions, fold by fold."""
-        _check_count("repeat", self.repeat)
+        _check_folds(self.folds, len(cases))
+        self.check()
         for again in range(self.repeat):
             fold = stratified_folds(cases.labels, self.folds, self.random_state + again)
             for at in range(self.folds):
                 yield Split(again, at, np.flatnonzero(fold != at), np.flatnonzero(fold == at), fold)
+
+    def check(self) -> None:
+        """Refuse what can divide no cases whatsoever."""
+        _check_count("folds", self.folds, least=2)
+        _check_rounds("repeat", self.repeat, self.random_state)
 
     def __str__(self) -> str:
         return f"{self.repeat} x {self.folds}-fold cross-validation, seed {self.random_state}"
@@ -77,7 +89,7 @@ class Splits:
 
     Parameters
     ----------
-    count : how many.
+    count : how many, at most 10,000.
     train, test : how many rows each, as numbers or as shares of all rows; by default two thirds and the rest.
     random_state : the seed; division i uses random_state + i.
     """
@@ -89,7 +101,7 @@ class Splits:
 
     def splits(self, cases: Labelled) -> Iterator[Split]:
         """The divisions."""
-        _check_count("count", self.count)
+        self.check()
         train, test = self.sizes(len(cases))
         for at in range(self.count):
             order = np.random.default_rng(self.random_state + at).permutation(len(cases))
@@ -104,6 +116,10 @@ class Splits:
                 f"train={shown(self.train)}, test={shown(self.test)}: {train} and {test} of {rows} rows; choose less"
             )
         return train, test
+
+    def check(self) -> None:
+        """Refuse what can divide no cases whatsoever."""
+        _check_rounds("count", self.count, self.random_state)
 
     def __str__(self) -> str:
         test = "the rest" if self.test is None else f"{self.test:g}"
@@ -128,14 +144,18 @@ class TrainTest:
 
     def splits(self, cases: Labelled) -> Iterator[Split]:
         """The one division, or the two."""
-        _check_count("train", self.train)
-        _check_count("validate", self.validate, least=0)
+        self.check()
         start = self.train + self.validate
         if start >= len(cases):
             raise ParameterError(f"train={self.train}, validate={self.validate}: together less than {len(cases)} rows")
         if self.validate:
             yield Split(0, 0, np.arange(self.train), np.arange(self.train, start))
         yield Split(0, int(self.validate > 0), np.arange(self.train), np.arange(start, len(cases)))
+
+    def check(self) -> None:
+        """Refuse what can divide no cases whatsoever."""
+        _check_count("train", self.train)
+        _check_count("validate", self.validate, least=0)
 
     def __str__(self) -> str:
         validate = f"the next {self.validate:,} validate, " if self.validate else ""
@@ -149,7 +169,7 @@ class LearningCurve:
     Parameters
     ----------
     sizes : how many training rows, increasing.
-    count : how many random divisions.
+    count : how many random divisions, at most 10,000.
     test : how many rows test, as a number or as a share.
     random_state : the seed; division i uses random_state + i.
     """
@@ -161,7 +181,7 @@ class LearningCurve:
 
     def splits(self, cases: Labelled) -> Iterator[Split]:
         """The divisions; `fold` says which size it is."""
-        _check_count("count", self.count)
+        self.check()
         test = _size("test", self.test, len(cases))
         wrong = next((s for s in self.sizes if not 1 <= s <= len(cases) - test), None)
         if wrong is not None or not self.sizes or list(self.sizes) != sorted(set(self.sizes)):
@@ -173,6 +193,10 @@ class LearningCurve:
             parts[parts == len(self.sizes)] = -1
             for at, size in enumerate(self.sizes):
                 yield Split(again, at, np.sort(order[test : test + size]), np.sort(order[:test]), parts, nested=True)
+
+    def check(self) -> None:
+        """Refuse what can divide no cases whatsoever."""
+        _check_rounds("count", self.count, self.random_state)
 
     def __str__(self) -> str:
         return f"learning curve over {', '.join(map(str, self.sizes))} rows, {self.count} divisions, seed {self.random_state}"
@@ -189,8 +213,7 @@ def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 
     ([2, 2], [1, 1])
     """
     rows = len(labels)
-    if not 2 <= folds <= rows:
-        raise ParameterError(f"folds={shown(folds)}: a whole number between 2 and the number of rows, {rows}")
+    _check_folds(folds, rows)
     shuffled = np.random.default_rng(random_state).permutation(rows)
     dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
     fold = np.empty(rows, np.int64)
@@ -201,44 +224,120 @@ def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 
 def protocol_of(text: str) -> Protocol:
     """The protocol that a text stands for: `10-fold`, `10x10-fold`, `30-splits:train=1000,test=2196`, `curve:sizes=10/20/50`.
 
+    All of these take `seed=`, a curve `count=` and `test=` too. `first:train=1000,validate=500` stands for `TrainTest`.
+
     >>> str(protocol_of("10x10-fold")), str(protocol_of("30-splits:train=1000,test=200,seed=7"))
     ('10 x 10-fold cross-validation, seed 0', '30 random divisions, train 1000, test 200, seed 7')
     """
     word, _, rest = text.strip().lower().partition(":")
-    settings = dict(part.partition("=")[::2] for part in rest.split(",") if part)
     try:
-        seed = int(settings.pop("seed", 0))
-        if word.endswith("-fold"):
-            repeat, _, folds = word.removesuffix("-fold").rpartition("x")
-            return _all_used(KFold(int(folds), int(repeat or 1), seed), settings, text)
-        if word.endswith("-splits"):
-            sizes = {name: float(settings.pop(name)) for name in ("train", "test") if name in settings}
-            return _all_used(Splits(int(word.removesuffix("-splits")), random_state=seed, **sizes), settings, text)
-        if word == "first":
-            return _all_used(TrainTest(int(settings.pop("train")), int(settings.pop("validate", 0))), settings, text)
-        if word == "curve":
-            sizes_ = tuple(int(size) for size in settings.pop("sizes", "10/20/50/100/200/500").split("/"))
-            count, test = int(settings.pop("count", 20)), float(settings.pop("test", 1 / 3))
-            return _all_used(LearningCurve(sizes_, count, test, seed), settings, text)
-    except (ValueError, KeyError) as error:
-        raise ParameterError(f"protocol {shown(text)}: {error}; write for instance {_EXAMPLES}") from error
-    raise ParameterError(f"protocol {shown(text)} is unknown; write for instance {_EXAMPLES}")
+        return _protocol(word, _settings(rest))
+    except _Unreadable as error:
+        examples = _FIRST if word == "first" else _EXAMPLES
+        raise ParameterError(f"protocol {shown(text)}: {error}; write for instance {examples}") from None
 
 
-_EXAMPLES = "10-fold, 10x10-fold, 30-splits:train=1000,test=2196, first:train=1000,validate=500, curve:sizes=10/20/50,count=20"
+_EXAMPLES = "10-fold, 10x10-fold, 30-splits:train=1000,test=2196, curve:sizes=10/20/50,count=20"
+_FIRST = "first:train=1000,validate=500"
 
 
-def _all_used(made: Protocol, left: dict[str, str], text: str) -> Protocol:
-    if left:
-        raise ParameterError(
-            f"protocol {shown(text)}: there is no setting {shown(next(iter(left)))}; write for instance {_EXAMPLES}"
-        )
-    return made
+class _Unreadable(Exception):  # noqa: N818 - caught here
+    """Says what is wrong with the text of a protocol."""
 
 
-def _check_count(name: str, count: object, least: int = 1) -> None:
-    if not isinstance(count, (int, np.integer)) or isinstance(count, bool) or count < least:
-        raise ParameterError(f"{name}={shown(count)}: a whole number, at least {least}")
+def _protocol(word: str, settings: _Settings) -> Protocol:
+    if word == "first":
+        return settings.all_of(TrainTest(settings.whole("train"), settings.whole("validate", 0)), "train", "validate")
+    seed = settings.whole("seed", 0)
+    if word.endswith("-fold"):
+        repeat, _, folds = word.removesuffix("-fold").rpartition("x")
+        return settings.all_of(KFold(_whole(folds), _whole(repeat or "1"), seed), "seed")
+    if word.endswith("-splits"):
+        sizes = {name: settings.number(name) for name in ("train", "test") if name in settings.given}
+        return settings.all_of(Splits(_whole(word.removesuffix("-splits")), random_state=seed, **sizes), "train", "test", "seed")
+    if word == "curve":
+        usual = LearningCurve()
+        test = settings.number("test") if "test" in settings.given else usual.test
+        made = LearningCurve(settings.sizes(usual.sizes), settings.whole("count", usual.count), test, seed)
+        return settings.all_of(made, "sizes", "count", "test", "seed")
+    close = nearest(word, ("10-fold", "30-splits", "curve"), 1)
+    raise _Unreadable(f"it is unknown{f' (did you mean {close[0]}?)' if close else ''}")
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What stands behind the colon, by name."""
+
+    given: dict[str, str]
+
+    def whole(self, name: str, usual: int | None = None) -> int:
+        """A whole number; the usual one where none is given."""
+        if name not in self.given:
+            if usual is None:
+                raise _Unreadable(f"{name} is missing")
+            return usual
+        return _whole(self.given[name], f"{name}=")
+
+    def number(self, name: str) -> float:
+        """Any number."""
+        try:
+            return float(self.given[name])
+        except ValueError:
+            raise _Unreadable(f"{name}={shown(self.given[name])} is not a number") from None
+
+    def sizes(self, usual: tuple[int, ...]) -> tuple[int, ...]:
+        """Whole numbers between slashes."""
+        return tuple(_whole(size, "sizes: ") for size in self.given["sizes"].split("/")) if "sizes" in self.given else usual
+
+    def all_of(self, made: KFold | Splits | TrainTest | LearningCurve, *known: str) -> Protocol:
+        """The protocol, refused where a setting was given that it does not have, or where it could divide nothing."""
+        for name in self.given:
+            if name not in known:
+                listed = meant(name, known, "there is" if len(known) == 1 else "there are")
+                raise _Unreadable(f"there is no setting {shown(name)} ({listed})")
+        try:
+            made.check()
+        except ParameterError as error:
+            raise _Unreadable(str(error)) from None
+        return made
+
+
+def _settings(text: str) -> _Settings:
+    given: dict[str, str] = {}
+    for part in filter(None, text.split(",")):
+        name, _, value = (piece.strip() for piece in part.partition("="))
+        if not value:
+            raise _Unreadable(f"the setting {shown(name)} has no value")
+        if name in given:
+            raise _Unreadable(f"the setting {shown(name)} is there twice")
+        given[name] = value
+    return _Settings(given)
+
+
+def _whole(text: str, called: str = "") -> int:
+    if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
+        raise _Unreadable(f"{called}{shown(text)} is not a whole number")
+    return int(text)
+
+
+def _check_count(name: str, count: object, least: int = 1, most: int | None = None) -> None:
+    if not _is_whole(count) or count < least or (most is not None and count > most):
+        bounds = f"at least {least}" if most is None else f"between {least} and {most:,}"
+        raise ParameterError(f"{name}={shown(count)}: a whole number, {bounds}")
+
+
+def _check_rounds(name: str, count: object, random_state: object) -> None:
+    _check_count(name, count, most=MOST)
+    _check_count("random_state", random_state, least=0)
+
+
+def _check_folds(folds: object, rows: int) -> None:
+    if not _is_whole(folds) or not 2 <= folds <= rows:
+        raise ParameterError(f"folds={shown(folds)}: a whole number between 2 and the number of rows, {rows}")
+
+
+def _is_whole(count: object) -> TypeGuard[int]:
+    return isinstance(count, (int, np.integer)) and not isinstance(count, bool)
 
 
 def _size(name: str, size: float, rows: int) -> int:

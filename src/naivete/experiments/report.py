@@ -9,20 +9,27 @@ from typing import Any, Final
 
 from naivete import page
 from naivete._version import __version__
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, shown
 from naivete.experiments.comparison import Comparison, Comparisons, compare, compare_many, visible
-from naivete.experiments.diagram import _sheet, critical_difference_diagram
+from naivete.experiments.diagram import critical_difference_diagram
+from naivete.experiments.given import Data, cases_by_name
 from naivete.experiments.protocols import LearningCurve, Protocol, Splits, TrainTest
-from naivete.experiments.records import Results
+from naivete.experiments.records import Curve, Results
+from naivete.experiments.sheets import sheet_of
+from naivete.experiments.words import meant
 from naivete.labelled import Labelled
 from naivete.markup import Safe, element, figure
 
-__all__ = ["LOWER", "MEASURES", "Report", "check_measure", "check_protocol", "report"]
+__all__ = ["LOWER", "MEASURES", "SHARES", "Report", "check_measure", "check_protocol", "report"]
 
 HIGHER: Final = ("accuracy", "precision", "recall", "specificity", "f", "area")
 LOWER: Final = ("error", "log_loss", "brier", "rmse", "calibration_error", "expected_loss", "least_expected_loss")
 """The measures of which less is better."""
 MEASURES: Final = (*HIGHER, *LOWER)
+SHARES: Final = (*HIGHER, "error")
+"""The measures that are shares of 1."""
+_ALSO: Final = {"auc": "area", "roc_auc": "area", "sensitivity": "recall", "loss": "expected_loss", "cost": "expected_loss"}
+"""What others call some of them."""
 _MOST: Final = 40
 """How many classes a confusion matrix on the page has at most."""
 _HEAD: Final = "text-align:right;overflow-wrap:break-word;max-width:12rem;"
@@ -64,6 +71,13 @@ class Report:
             data: {model: {name: _mean(values) for name, values in scores.items()} for model, scores in of.items()}
             for data, of in found.items()
         }
+
+    def curves(self) -> dict[str, dict[str, Curve]]:
+        """The measure that is compared, by data set, model and number of training rows; nothing unless it is a learning curve."""
+        if not isinstance(self.protocol, LearningCurve):
+            return {}
+        own, measure = self.results, self.comparison.terms.measure
+        return {data: {model: own.curve(data, model, measure) for model in own.models} for data in own.data}
 
     def html(self, title: object = None) -> Safe:
         """The page, good to read and to print.
@@ -109,8 +123,8 @@ class Report:
         if several:
             yield _compared(own)
             yield from own.sentences
-        if isinstance(self.protocol, LearningCurve):
-            yield self._curves(name, own.terms.measure)
+        if name in (curves := self.curves()):
+            yield _chart(curves[name], own.terms.measure)
         for order, told in ((HIGHER, "more is better"), (LOWER, "less is better")):
             rows = [[m.replace("_", " "), *(means[o][m] for o in means)] for m in order if all(m in means[o] for o in means)]
             best = max if order is HIGHER else min
@@ -129,22 +143,13 @@ class Report:
             told = f"{visible(model)}: the cases of all rounds by the class they were given and the one they have."
             yield page.confusion(self.final.confusion(name, model), classes, told)
 
-    def _curves(self, name: str, measure: str) -> Safe:
-        series: dict[object, Sequence[tuple[float, float | tuple[float, float]]]] = {}
-        for model in self.results.models:
-            curve = self.results.curve(name, model, measure)
-            points = zip(curve.sizes, curve.means, curve.halfwidths, strict=True)
-            series[visible(model)] = [(size, mean if math.isnan(half) else (mean, half)) for size, mean, half in points]
-        told = "Means over the divisions, with 95 % intervals."
-        return page.line_chart(series, x="training rows", y=measure.replace("_", " "), caption=told)
-
 
 _SECONDS: Final = ("fit_seconds", "predict_seconds")
 
 
 def report(
     results: Results,
-    data: Mapping[str, Labelled],
+    data: Data,
     protocol: Protocol,
     *,
     baseline: str | None = None,
@@ -156,10 +161,12 @@ def report(
 
     Parameters
     ----------
-    results, data, protocol : what was found, on which cases, by which protocol.
+    results, data, protocol : what was found, on which cases, by which protocol; the data as for `run`.
     baseline, measure, alpha, rope : as for `compare`.
     """
-    final = results
+    if measure not in results.measures:
+        check_measure(measure, loss=False)
+    final, cases = results, cases_by_name(data)
     if isinstance(protocol, LearningCurve):
         last = len(protocol.sizes) - 1
         final = Results(tuple(r for r in results.records if r.fold == last), results.classes)
@@ -167,9 +174,9 @@ def report(
     options: dict[str, Any] = {"baseline": baseline, "measure": measure, "alpha": alpha, "rope": rope}
     options["higher_is_better"] = measure not in LOWER
     if len(table) > 1:
-        return Report(protocol, data, results, final, compare_many(table, test_share=shares, **options))
+        return Report(protocol, cases, results, final, compare_many(table, test_share=shares, **options))
     ((name, scores),) = table.items()
-    return Report(protocol, data, results, final, compare(scores, test_share=shares[name], data=name, **options))
+    return Report(protocol, cases, results, final, compare(scores, test_share=shares[name], data=name, **options))
 
 
 def check_protocol(protocol: Protocol) -> None:
@@ -189,15 +196,25 @@ def check_measure(measure: str, *, loss: bool) -> None:
     loss : whether the costs of wrong decisions are given.
     """
     if measure not in MEASURES:
-        close = nearest(measure, MEASURES, 1)
-        hint = f"did you mean {close[0]}?" if close else f"choose among {', '.join(MEASURES)}"
+        hint = meant(_ALSO.get(measure, measure), MEASURES, "choose among")
         raise ParameterError(f"measure={shown(measure)}: there is no such measure; {hint}")
     if measure.endswith("expected_loss") and not loss:
-        raise ParameterError(f"measure={shown(measure)}: it needs the costs of wrong decisions, a loss")
+        raise ParameterError(
+            f"measure={shown(measure)}: it needs the costs of wrong decisions; give them with loss= (--loss on the command line)"
+        )
 
 
 def _mean(scores: Sequence[float]) -> float:
     return math.fsum(scores) / len(scores)
+
+
+def _chart(curves: Mapping[str, Curve], measure: str) -> Safe:
+    series: dict[object, Sequence[tuple[float, float | tuple[float, float]]]] = {}
+    for model, curve in curves.items():
+        points = zip(curve.sizes, curve.means, curve.halfwidths, strict=True)
+        series[visible(model)] = [(size, mean if math.isnan(half) else (mean, half)) for size, mean, half in points]
+    told = "Means over the divisions, with 95 % intervals."
+    return page.line_chart(series, x="training rows", y=measure.replace("_", " "), caption=told)
 
 
 def _joined(parts: Sequence[Safe]) -> Iterator[object]:
@@ -207,7 +224,7 @@ def _joined(parts: Sequence[Safe]) -> Iterator[object]:
 
 def _compared(result: Comparison | Comparisons) -> Safe:
     """The table of a comparison, with its marks and its legend."""
-    sheet = _sheet(result)
+    sheet = sheet_of(result)
     told = f"{sheet.title}. {sheet.legend}."
     if isinstance(result, Comparisons):
         return _grid(sheet.headers, sheet.rows, told)

@@ -15,8 +15,9 @@ import numpy as np
 
 from naivete._version import __version__
 from naivete.cases.sources import plain_settings
-from naivete.errors import ParameterError, shown
+from naivete.errors import NaiveteWarning, ParameterError, shown, warn
 from naivete.experiments.answers import Answer, answers
+from naivete.experiments.given import Data, cases_by_name, lacking
 from naivete.experiments.measures import confusion, measures
 from naivete.experiments.protocols import Protocol, Split, protocol_of
 from naivete.experiments.records import Key, Record, Results, Store, data_hash, write_split
@@ -51,7 +52,7 @@ class _Task:
 
 def run(
     models: Mapping[str, Any],
-    data: Mapping[str, Labelled] | Labelled,
+    data: Data,
     protocol: Protocol | str,
     *,
     folder: str | os.PathLike[str] | None = None,
@@ -68,7 +69,8 @@ def run(
     Parameters
     ----------
     models : classifiers that are not fitted yet, by name.
-    data : cases by name, or one set of cases, which is then called "data".
+    data : cases by name, or one set of cases, which is then called "data"; cases are what `labelled` returns, or (X, y): rows in
+        any form that `fit` takes, and their labels. A class that is absent from training sets is warned of, once.
     protocol : how to divide them, or a text for `protocol_of`, such as "10x10-fold".
     folder : where every finished split is kept, so that a run that was killed, and is started again with the same arguments,
         repeats none; by default nowhere.
@@ -79,10 +81,9 @@ def run(
     """
     if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise ParameterError(f"jobs={shown(jobs)}: a whole number, at least 1")
-    if not models:
-        raise ParameterError("models: at least one classifier is needed")
+    _check_models(models)
     how = protocol_of(protocol) if isinstance(protocol, str) else protocol
-    sets = {"data": data} if isinstance(data, Labelled) else dict(data)
+    sets = cases_by_name(data)
     with ExitStack() as stack:
         done: dict[Key, list[Record]] = {}
         if folder is not None:
@@ -95,6 +96,16 @@ def run(
             _tell(progress, len(done), len(keys), _called(records[0]))
     found = (own for key in keys for own in done[key])
     return Results(tuple(found), {name: tuple(cases.classes.tolist()) for name, cases in sets.items()})
+
+
+def _check_models(models: object) -> None:
+    if not isinstance(models, Mapping):
+        raise ParameterError(f'models: pass classifiers by name, as in {{"nb": NaiveBayes()}}, not {shown(models)}')
+    if not models:
+        raise ParameterError("models: at least one classifier is needed")
+    for name, model in models.items():
+        if not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
+            raise ParameterError(f"models: {shown(name)}: {shown(model)} is no classifier; it needs fit and predict_proba")
 
 
 def _fingerprint(models: Mapping[str, Any], data: Mapping[str, Labelled], protocol: Protocol, loss: Any) -> dict[str, Any]:
@@ -119,7 +130,10 @@ def _planned(data: Mapping[str, Labelled], protocol: Protocol, done: Mapping[Key
     tasks: list[_Task] = []
     for place, (name, cases) in enumerate(data.items()):
         groups: dict[int, list[Split]] = {}
-        for split in protocol.splits(cases):
+        splits = list(protocol.splits(cases))
+        if (told := lacking(name, cases, splits)) is not None:
+            warn(told, NaiveteWarning)
+        for split in splits:
             keys.append((place, split.repeat, split.fold))
             if keys[-1] not in done:
                 groups.setdefault(split.repeat, []).append(split)

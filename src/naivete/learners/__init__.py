@@ -1,8 +1,14 @@
 """Learners: functions from counts to networks, one file each."""
 
 from naivete.learners.baseline import lookup, majority
+from naivete.learners.cb import cb
+from naivete.learners.hill_climb import hill_climb
+from naivete.learners.info_as import info_as
+from naivete.learners.k2 import k2
 from naivete.learners.kdb import kdb
 from naivete.learners.naive import naive
+from naivete.learners.pc import pc
+from naivete.learners.selection import k2_as, naive_as
 from naivete.learners.tan import tan
 
-__all__ = ["kdb", "lookup", "majority", "naive", "tan"]
+__all__ = ["cb", "hill_climb", "info_as", "k2", "k2_as", "kdb", "lookup", "majority", "naive", "naive_as", "pc", "tan"]

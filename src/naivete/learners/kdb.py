@@ -10,12 +10,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts, SparseTable
+from naivete.counts import Counts
 from naivete.errors import ParameterError, shown
 from naivete.estimation import estimate
 from naivete.information import dependence, relevance
 from naivete.leave_one_out import leave_one_out_losses
 from naivete.network import Network
+from naivete.occurring import SparseTable
 from naivete.variables import CLASS, family
 
 __all__ = ["chosen", "kdb"]

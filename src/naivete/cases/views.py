@@ -1,0 +1,180 @@
+"""Cases seen differently: only some features, a derived column beside them, half of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.cases.base import Block, Cases
+from naivete.cases.memory import MemoryCases
+from naivete.tallies import narrowest
+from naivete.variables import CLASS, Variable, Variables
+
+__all__ = ["Column", "Configuration", "chosen", "hash_half", "row_hashes", "with_column"]
+
+T = TypeVar("T")
+
+_WORD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class Change(Protocol):
+    """What is done to every block before it is looked at."""
+
+    def __call__(self, block: Block) -> Block:
+        """The block as it should be seen."""
+
+
+class Column(Protocol):
+    """A derived column, computed row by row."""
+
+    def __call__(self, block: Block) -> NDArray[Any]:
+        """The codes of the column for every row of a block, the largest number of their type where missing."""
+
+
+@dataclass(frozen=True, eq=False)
+class Viewed:
+    """Cases whose blocks are changed when their turn comes."""
+
+    cases: Cases
+    variables: Variables
+    gaps: NDArray[np.bool_]
+    change: Change
+    rows: int | None = None
+
+    def map(self, function: Callable[[Block], T]) -> Iterable[T]:
+        """The function's value for every changed block, in the order of the rows."""
+        return self.cases.map(_After(function, self.change))
+
+    def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
+        """The function's values for all changed blocks, merged."""
+        return self.cases.fold(_After(function, self.change), merge)
+
+
+@dataclass(frozen=True, eq=False)
+class _After(Generic[T]):
+    """A function of changed blocks as one of blocks; an object, so that it can travel to other machines."""
+
+    function: Callable[[Block], T]
+    change: Change
+
+    def __call__(self, block: Block) -> T:
+        return self.function(self.change(block))
+
+
+def _viewed(cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True) -> Cases:
+    """The changed cases: at once where they are in memory, else block by block."""
+    if isinstance(cases, MemoryCases):
+        return MemoryCases(variables, change(cases.block), gaps)
+    rows = getattr(cases, "rows", None)
+    return Viewed(cases, variables, gaps, change, rows if same_rows and isinstance(rows, int) else None)
+
+
+@dataclass(frozen=True)
+class _Chosen:
+    features: tuple[int, ...]
+
+    def __call__(self, block: Block) -> Block:
+        return Block((*(block.codes[x] for x in self.features), block.codes[CLASS]), block.weight)
+
+
+def chosen(cases: Cases, features: tuple[int, ...]) -> Cases:
+    """The cases with these features only, in this order, and the class."""
+    variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
+    return _viewed(cases, variables, cases.gaps[list(features)], _Chosen(features))
+
+
+@dataclass(frozen=True)
+class _WithColumn:
+    column: Column
+
+    def __call__(self, block: Block) -> Block:
+        return Block((*block.codes[:-1], self.column(block), block.codes[CLASS]), block.weight)
+
+
+def with_column(cases: Cases, variable: Variable, column: Column, *, gaps: bool) -> Cases:
+    """The cases with one more feature, the last before the class.
+
+    Parameters
+    ----------
+    cases : the cases.
+    variable : the name and states of the new feature.
+    column : computes it.
+    gaps : whether it has missing values.
+    """
+    variables = (*cases.variables[:CLASS], variable, cases.variables[CLASS])
+    return _viewed(cases, variables, np.append(cases.gaps, gaps), _WithColumn(column))
+
+
+@dataclass(frozen=True, eq=False)
+class Configuration:
+    """Some features as one: a dense number for each configuration of their states that occurs.
+
+    Parameters
+    ----------
+    features : the features.
+    numbers : for each feature the number of a configuration of those before it (one row each; a single row for the first) with
+        each of its states, -1 where the two do not occur together.
+
+    >>> both = Configuration((0, 1), (np.array([[0, 1]]), np.array([[0, -1], [1, 2]])))
+    >>> both(Block((np.array([1, 1, 255], np.uint8), np.array([0, 1, 0], np.uint8), np.zeros(3, np.uint8)))).tolist()
+    [1, 2, 255]
+    """
+
+    features: tuple[int, ...]
+    numbers: tuple[NDArray[np.int64], ...]
+
+    @property
+    def card(self) -> int:
+        """How many configurations occur."""
+        return int(self.numbers[-1].max(initial=0)) + 1
+
+    def __call__(self, block: Block) -> NDArray[Any]:
+        """The number of each row; missing where a feature is missing, or where the configuration did not occur."""
+        found = np.zeros(len(block), np.int64)
+        for x, numbers in zip(self.features, self.numbers, strict=True):
+            codes = block.codes[x]
+            known = (codes != np.iinfo(codes.dtype).max) & (found >= 0)
+            found = np.where(known, numbers[np.where(known, found, 0), np.where(known, codes, 0)], -1)
+        dtype = narrowest(self.card)
+        return np.where(found < 0, np.iinfo(dtype).max, found).astype(dtype)
+
+    def joined(self, x: int, together: NDArray[np.bool_]) -> Configuration:
+        """The configurations with one more feature, from which of its states occur with which of them."""
+        numbers = np.where(together, np.cumsum(together.ravel()).reshape(together.shape) - 1, -1)
+        return Configuration((*self.features, x), (*self.numbers, numbers))
+
+
+def row_hashes(block: Block, seed: int) -> NDArray[np.uint64]:
+    """A number for every row that looks as if drawn by lot, the same for equal rows wherever they are."""
+    found = np.full(len(block), seed & (1 << 64) - 1, np.uint64)
+    for column in block.codes:
+        missing = column == np.iinfo(column.dtype).max
+        found = _mixed(found + np.where(missing, np.uint64(2**63), column.astype(np.uint64)))
+    return found
+
+
+def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The finisher of splitmix64."""
+    with np.errstate(over="ignore"):
+        z = z + _WORD
+        z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+@dataclass(frozen=True)
+class _HashHalf:
+    seed: int
+    which: int
+
+    def __call__(self, block: Block) -> Block:
+        return block.take(np.flatnonzero((row_hashes(block, self.seed) & np.uint64(1)) == self.which))
+
+
+def hash_half(cases: Cases, seed: int, which: int) -> Cases:
+    """The rows of one half, 0 or 1, as a hash of each row says; equal rows are in the same half."""
+    return _viewed(cases, cases.variables, cases.gaps, _HashHalf(seed, which), same_rows=False)

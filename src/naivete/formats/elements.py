@@ -1,0 +1,163 @@
+"""XML without its dangers: no entities, nothing from elsewhere, bounded depth and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+from xml.parsers import expat
+from xml.sax.saxutils import escape, quoteattr
+
+from naivete.errors import DataError, shown
+
+__all__ = ["Element", "attribute", "content", "tree"]
+
+_DEPTH: Final = 64
+_TOKEN: Final = 1 << 20
+"""The most bytes of a tag, a comment or a document type."""
+_CHUNK: Final = 1 << 16
+_ATTLISTS: Final = 1000
+_ELEMENTS: Final = 1_000_000
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of a document: its tag, its attributes, its line, what is inside."""
+
+    tag: str
+    attributes: dict[str, str]
+    line: int
+    children: list[Element] = field(default_factory=list)
+    pieces: list[str] = field(default_factory=list)
+
+    @property
+    def text(self) -> str:
+        """The text directly inside, without blanks around it."""
+        return "".join(self.pieces).strip()
+
+    def all(self, *tags: str) -> Iterator[Element]:
+        """The elements directly inside that have one of these tags."""
+        return (child for child in self.children if child.tag in tags)
+
+    def texts(self, tag: str) -> list[str]:
+        """The texts of the elements directly inside that have this tag."""
+        return [child.text for child in self.all(tag)]
+
+
+def tree(text: str, where: str) -> Element:
+    """The root of a document; refuse entities, external references, and what is too deep or too long.
+
+    A document type is taken as long as it only declares elements and attributes, as that of XMLBIF does.
+
+    >>> tree("<a x='1'><b>text</b></a>", "text").children[0].text
+    'text'
+    """
+    return _Builder(where).root(text.encode("utf-8", "replace"))
+
+
+def content(text: str) -> str:
+    """A text as it stands between tags.
+
+    >>> content("a < b")
+    'a &lt; b'
+    """
+    return escape(text)
+
+
+def attribute(text: str) -> str:
+    """A text as it stands after the name of an attribute and =.
+
+    >>> attribute("a & b")
+    '"a &amp; b"'
+    """
+    return quoteattr(text)
+
+
+class _Builder:
+    """The handlers of a parser, and what they have built so far."""
+
+    def __init__(self, where: str) -> None:
+        self.where = where
+        self.open: list[Element] = []
+        self.found: Element | None = None
+        self.attlists, self.elements = 0, 0
+        self.parser = _parser(self)
+
+    def root(self, data: bytes) -> Element:
+        """Parse it all, in pieces, so that nothing long is ever held back."""
+        try:
+            for start in range(0, len(data), _CHUNK):
+                self.parser.Parse(data[start : start + _CHUNK], False)
+                if start + _CHUNK - max(0, self.parser.CurrentByteIndex) > _TOKEN + _CHUNK:
+                    self.refuse(f"a tag, comment or document type of more than {_TOKEN} bytes")
+            self.parser.Parse(b"", True)
+        except expat.ExpatError as error:
+            words = expat.errors.messages.get(error.code, str(error)) if hasattr(expat.errors, "messages") else str(error)
+            raise DataError(f"{self.where}:{error.lineno}: not well-formed XML: {words}; was the file cut?") from None
+        assert self.found is not None  # the parser takes no empty document
+        return self.found
+
+    def refuse(self, problem: str) -> NoReturn:
+        raise DataError(f"{self.where}:{self.parser.CurrentLineNumber}: {problem} is refused; this is no file of a network")
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if len(self.open) == _DEPTH:
+            self.refuse(f"an element more than {_DEPTH} deep")
+        self.elements += 1
+        if self.elements > _ELEMENTS:
+            self.refuse(f"a document of more than {_ELEMENTS:,} elements")
+        element = Element(tag, attributes, self.parser.CurrentLineNumber)
+        if self.open:
+            self.open[-1].children.append(element)
+        else:
+            self.found = element
+        self.open.append(element)
+
+    def end(self, _: str) -> None:
+        self.open.pop()
+
+    def characters(self, text: str) -> None:
+        self.open[-1].pieces.append(text)
+
+    def doctype(self, _: str, system: str | None, public: str | None, __: bool) -> None:
+        if system is not None or public is not None:
+            self.refuse(f"a document type elsewhere ({shown(system or public)})")
+
+        self.parser.DefaultHandler = self.declaration
+
+    def declared(self) -> None:
+        self.parser.DefaultHandler = None
+
+    def declaration(self, text: str) -> None:
+        if text.startswith("%"):
+            self.refuse(f"the entity {shown(text)}")
+
+    def attlist(self, *_: Any) -> None:
+        self.attlists += 1
+        if self.attlists > _ATTLISTS:
+            self.refuse(f"a document type with more than {_ATTLISTS} attributes")
+
+    def entity(self, name: str, *_: Any) -> None:
+        self.refuse(f"the entity {shown(name)}")
+
+    def external(self, *_: Any) -> int:
+        self.refuse("a reference to another file")
+
+
+def _parser(handlers: _Builder) -> expat.XMLParserType:
+    parser = expat.ParserCreate("utf-8")
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    parser.buffer_text = True
+    parser.specified_attributes = True
+    parser.StartElementHandler = handlers.start
+    parser.EndElementHandler = handlers.end
+    parser.CharacterDataHandler = handlers.characters
+    parser.StartDoctypeDeclHandler = handlers.doctype
+    parser.EndDoctypeDeclHandler = handlers.declared
+    parser.AttlistDeclHandler = handlers.attlist
+    parser.EntityDeclHandler = handlers.entity
+    parser.UnparsedEntityDeclHandler = handlers.entity
+    parser.NotationDeclHandler = handlers.entity
+    parser.SkippedEntityHandler = handlers.entity
+    parser.ExternalEntityRefHandler = handlers.external
+    return parser

@@ -1,0 +1,242 @@
+"""The words, marks and numbers of a text, one after the other, in one pass; errors tell the line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import DataError, shown
+
+__all__ = ["BIF", "DOT", "HUGIN", "Lexicon", "Scanner", "numbers_of"]
+
+_BLANKS: Final = re.compile(r"\s*")
+_QUOTE_STOP: Final = re.compile(r'["\\]')
+_NUMERIC: Final = re.compile(r"[0-9eE.+\-,\s]*")
+_NESTED: Final = re.compile(r"[0-9eE.+\-()\s]*")
+_GAP: Final = re.compile(r"[\s,]")
+_LONGEST_NUMBER: Final = 400
+_PORTION: Final = 1 << 20
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """What divides the words of a format.
+
+    Parameters
+    ----------
+    marks : characters that are words of their own.
+    comments : how comments begin and end.
+    """
+
+    marks: str
+    comments: Mapping[str, str]
+
+    @property
+    def word(self) -> re.Pattern[str]:
+        """What a word is made of, up to what may be the beginning of a comment."""
+        starts = "".join(start[0] for start in self.comments)
+        return re.compile(rf'[^\s"{re.escape(self.marks + starts)}]*')
+
+
+BIF: Final = Lexicon(",;(){}[]|", {"//": "\n", "/*": "*/"})
+HUGIN: Final = Lexicon(";(){}=|,", {"%": "\n"})
+DOT: Final = Lexicon(",;:{}[]=<>-", {"//": "\n", "/*": "*/", "#": "\n"})
+
+
+class Scanner:
+    """A place in a text that moves forward.
+
+    Parameters
+    ----------
+    text : the text.
+    where : what errors call it.
+    lexicon : what divides its words.
+
+    >>> scanner = Scanner('a "b c" /* no */ ;', "text", BIF)
+    >>> scanner.word(), scanner.word(), scanner.accept(";"), scanner.done
+    ('a', 'b c', True, True)
+    """
+
+    def __init__(self, text: str, where: str, lexicon: Lexicon) -> None:
+        self.text, self.where, self.lexicon = text, where, lexicon
+        self.at = 0
+        self._word = lexicon.word
+        self._starts = frozenset(start[0] for start in lexicon.comments)
+        self._ends = frozenset(lexicon.marks + '"')
+        self._counted, self._line = 0, 1
+
+    @property
+    def line(self) -> int:
+        """The line of what comes next; asked for places that only move forward, so that all counting is one pass."""
+        self.skip()
+        self._line += self.text.count("\n", self._counted, self.at)
+        self._counted = self.at
+        return self._line
+
+    @property
+    def done(self) -> bool:
+        """Whether nothing but blanks and comments is left."""
+        self.skip()
+        return self.at == len(self.text)
+
+    @property
+    def next(self) -> str:
+        """The next character, the empty text at the end."""
+        self.skip()
+        return self.text[self.at : self.at + 1]
+
+    def error(self, problem: str, line: int | None = None) -> DataError:
+        """The error of this place, or of a line."""
+        return DataError(f"{self.where}:{self.line if line is None else line}: {problem}")
+
+    def expected(self, what: str) -> DataError:
+        """The error that something else stands here."""
+        found = shown(self.text[self.at : self.at + 20]) if not self.done else "the end"
+        return self.error(f"expected {what}, found {found}" + ("; was the file cut?" if self.done else ""))
+
+    def skip(self) -> None:
+        """Go past blanks and comments."""
+        while True:
+            blanks = _BLANKS.match(self.text, self.at)
+            assert blanks is not None  # it matches the empty text
+            self.at = blanks.end()
+            begun = self._comment()
+            if begun is None:
+                return
+            end = self.lexicon.comments[begun]
+            found = self.text.find(end, self.at + len(begun))
+            if found < 0 and end != "\n":
+                at, self.at = self.at, len(self.text)
+                raise DataError(f"{self.where}:{self.text.count(chr(10), 0, at) + 1}: the comment {begun} is never closed")
+            self.at = len(self.text) if found < 0 else found + len(end)
+
+    def _comment(self) -> str | None:
+        if self.text[self.at : self.at + 1] not in self._starts:
+            return None
+        return next((start for start in self.lexicon.comments if self.text.startswith(start, self.at)), None)
+
+    def accept(self, mark: str) -> bool:
+        """Whether this mark, or word without quotes, comes next; if so, go past it."""
+        self.skip()
+        if not self.text.startswith(mark, self.at):
+            return False
+        self.at += len(mark)
+        return True
+
+    def mark(self, mark: str) -> None:
+        """Go past this mark; refuse anything else."""
+        if not self.accept(mark):
+            raise self.expected(repr(mark))
+
+    def word(self, what: str = "a name") -> str:
+        """The next word, without its quotes if it has some; refuse marks and the end."""
+        if self.next == '"':
+            return self._quoted()
+        found = self.bare()
+        if not found:
+            raise self.expected(what)
+        return found
+
+    def bare(self) -> str:
+        """The next word without quotes, the empty text where there is none."""
+        self.skip()
+        start = self.at
+        while True:
+            more = self._word.match(self.text, self.at)
+            assert more is not None  # it matches the empty text
+            self.at = more.end()
+            char = self.text[self.at : self.at + 1]
+            if not char or char in self._ends or char.isspace() or self._comment() is not None:
+                return self.text[start : self.at]
+            self.at += 1  # only looked like a comment
+
+    def _quoted(self) -> str:
+        line = self.line
+        pieces, position = [], self.at + 1
+        while stop := _QUOTE_STOP.search(self.text, position):
+            pieces.append(self.text[position : stop.start()])
+            if stop.group() == '"':
+                self.at = stop.end()
+                return "".join(pieces)
+            escaped = self.text[stop.end() : stop.end() + 1]
+            pieces.append(escaped if escaped in '"\\' else f"\\{escaped}")
+            position = stop.end() + 1
+        raise self.error("the quote is never closed", line)
+
+    def raw(self, end: str) -> str:
+        """Everything up to this mark outside quotes, as it stands; go past it."""
+        self.skip()
+        start = self.at
+        stops = re.compile(rf'["{re.escape(end)}]')
+        while stop := stops.search(self.text, self.at):
+            if stop.group() == end:
+                self.at = stop.end()
+                return self.text[start : stop.start()].strip()
+            self.at = stop.start()
+            self._quoted()
+        raise self.expected(repr(end))
+
+    def several(self, end: str, separator: str = ",") -> list[str]:
+        """The words up to this mark: what the separators divide, blanks inside kept, or single words where there are none."""
+        groups: list[list[str]] = [[]]
+        divided = False
+        while not self.accept(end):
+            if self.accept(separator):
+                divided = True
+                groups.append([])
+            else:
+                groups[-1].append(self.word(f"a name or {end!r}"))
+        if not divided:
+            return groups[0]
+        if not all(groups):
+            raise self.error(f"a name is missing beside a {separator!r}")
+        return [" ".join(group) for group in groups]
+
+    def numbers(self, *, nested: bool = False) -> str:
+        """The text of the numbers up to a semicolon, perhaps with brackets around them; go past it."""
+        pattern, pieces = _NESTED if nested else _NUMERIC, []
+        while True:
+            more = pattern.match(self.text, self.at)
+            assert more is not None  # it matches the empty text
+            pieces.append(more.group())
+            self.at = more.end()
+            self.skip()
+            if self.at == more.end():
+                break
+        self.mark(";")
+        return " ".join(pieces)
+
+
+def numbers_of(text: str) -> NDArray[np.float64] | None:
+    """The numbers of a text with blanks between them, None where it holds something else.
+
+    >>> numbers_of("0.5 1e-3 .5"), numbers_of("1_0"), numbers_of("nan")
+    (array([0.5  , 0.001, 0.5  ]), None, None)
+    """
+    if _NUMERIC.fullmatch(text) is None:
+        return None
+    try:
+        return np.concatenate([np.empty(0), *(np.array(list(map(_number, words))) for words in _portions(text))])
+    except ValueError:
+        return None
+
+
+def _portions(text: str) -> Iterator[list[str]]:
+    """The words of a text, some at a time: as objects they take ten times the room of the numbers."""
+    start = 0
+    while start < len(text):
+        gap = _GAP.search(text, start + _PORTION)
+        end = gap.end() if gap else len(text)
+        yield text[start:end].replace(",", " ").split()
+        start = end
+
+
+def _number(word: str) -> float:
+    if len(word) > _LONGEST_NUMBER:
+        raise ValueError(word[:_LONGEST_NUMBER])
+    return float(word)

@@ -1,0 +1,208 @@
+"""Hill climbing with a tabu list: the modern way to an unrestricted network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.counts import Counts
+from naivete.errors import ParameterError, shown
+from naivete.estimation import estimate
+from naivete.learners.k2 import checked_most, class_last
+from naivete.network import Network
+from naivete.scores import FamilyScores, Score, score_of
+from naivete.variables import CLASS
+
+__all__ = ["climbed", "hill_climb"]
+
+Numbers = NDArray[np.float64]
+_WORD = (1 << 64) - 1
+
+
+def hill_climb(
+    counts: Counts,
+    *,
+    score: Score | str = "bdeu",
+    max_parents: int | None = None,
+    tabu: int = 10,
+    max_steps: int | None = None,
+    class_root: bool = False,
+    smoothing: object = 1.0,
+    prior: Sequence[float] | None = None,
+) -> Network:
+    """The network that the best single changes lead to: an arc added, taken away or turned round, as long as the score rises.
+
+    On a summit the search goes on for `tabu` steps downhill, never to a structure where it has been, and returns to the best one.
+    Each step is one pass, in which all additions to the variable that changed are scored.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    score : as for `k2`; "bdeu", "bic" and "aic" do not care which of two equivalent structures it is.
+    max_parents : how many parents a variable may have; by default any number.
+    tabu : for how many steps without a better structure the search goes on; 0 stops on the first summit.
+    max_steps : the most changes; by default any number.
+    class_root : whether the class must have no parents.
+    smoothing, prior : as for `naive`.
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1] * 5, np.uint8), np.array([0, 1, 0, 1] * 5, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a)), np.array([False, False]))
+    >>> dict(hill_climb(Counts(cases)).parents)
+    {-1: (), 0: (-1,), 1: ()}
+
+    References
+    ----------
+    Heckerman, Geiger and Chickering (1995), section 7; Glover (1989), Tabu search, part I.
+    """
+    for name, value in (("tabu", tabu), ("max_steps", max_steps)):
+        checked_most(value, name)
+    if tabu is None:
+        raise ParameterError(f"tabu={shown(tabu)}: a whole number, at least 0")
+    scores = FamilyScores(counts, score_of(score))
+    structure = climbed(scores, most=checked_most(max_parents), tabu=tabu, steps=max_steps, class_root=class_root)
+    return estimate(counts, structure, smoothing, prior=prior)
+
+
+class Move(NamedTuple):
+    """A change of one arc."""
+
+    kind: str
+    parent: int
+    child: int
+
+
+@dataclass
+class _Search:
+    """A structure on its way, with the gains of all changes.
+
+    Variables are numbered from 0, the class first, so that ties go to it and then to the lower columns.
+    """
+
+    scores: FamilyScores
+    variables: list[int]
+    most: int
+    class_root: bool
+
+    def __post_init__(self) -> None:
+        n = len(self.variables)
+        self.arcs = np.zeros((n, n), bool)  # (parent, child)
+        self.above = np.eye(n, dtype=bool)  # (ancestor or itself, variable)
+        self.gains = np.full((n, n), -np.inf)  # of adding parent to child, or of taking it away where the arc is there
+        self.mark, self.visited = 0, {0}
+        self.refresh(range(n))
+
+    def parents(self, v: int) -> list[int]:
+        return np.flatnonzero(self.arcs[:, v]).tolist()
+
+    def refresh(self, changed: Sequence[int]) -> None:
+        """Score all changes to the parents of these variables, in one pass."""
+        wanted = {(p, v): self._question(p, v) for v in changed for p in range(len(self.variables)) if self._allowed(p, v)}
+        self.scores.prepare(wanted.values())
+        for v in changed:
+            self.gains[:, v] = -np.inf
+        for (p, v), question in wanted.items():
+            self.gains[p, v] = self.scores.gain(*question) * (-1 if self.arcs[p, v] else 1)
+
+    def _allowed(self, p: int, v: int) -> bool:
+        return p != v and not (self.class_root and v == 0)
+
+    def _question(self, p: int, v: int) -> tuple[int, list[int], int]:
+        own = [self.variables[q] for q in self.parents(v) if q != p]
+        return self.variables[v], own, self.variables[p]
+
+    def best(self) -> tuple[float, Move] | None:
+        """The change that raises the score most (or lowers it least) and leads to no structure where the search has been."""
+        tables = dict(self._moves())
+        limit = self.scores.tolerance
+        while True:
+            top = {kind: float(table.max(initial=-np.inf)) for kind, table in tables.items()}
+            value = max(top.values())
+            if value == -np.inf:
+                return None
+            kind = next(k for k in ("add", "drop", "turn") if top[k] >= value - limit)
+            parent, child = np.argwhere(tables[kind] >= value - limit)[0].tolist()
+            move = Move(kind, parent, child)
+            if self._after(move) not in self.visited:
+                return value, move
+            tables[kind][parent, child] = -np.inf
+
+    def _moves(self) -> Iterator[tuple[str, Numbers]]:
+        """The gains of all legal changes of each kind.  # (parent, child)"""
+        room = self.arcs.sum(axis=0) < self.most
+        yield "add", np.where(~self.arcs & ~self.above.T & room, self.gains, -np.inf)
+        yield "drop", np.where(self.arcs, self.gains, -np.inf)
+        turned = np.where(self.arcs & room[:, None], self.gains + self.gains.T, -np.inf)
+        for parent, child in np.argwhere(np.isfinite(turned)).tolist():
+            others = self.arcs[:, child].copy()
+            others[parent] = False
+            if self.above[parent, others].any():  # another way from parent to child
+                turned[parent, child] = -np.inf
+        yield "turn", turned
+
+    def _after(self, move: Move) -> int:
+        """The mark of the structure that a change leads to."""
+        mark = self.mark ^ _mark(move.parent, move.child)
+        return mark ^ _mark(move.child, move.parent) if move.kind == "turn" else mark
+
+    def apply(self, move: Move) -> None:
+        """Make the change and find the new gains."""
+        self.mark = self._after(move)
+        self.visited.add(self.mark)
+        self.arcs[move.parent, move.child] = move.kind == "add"
+        if move.kind == "turn":
+            self.arcs[move.child, move.parent] = True
+        self.above = _above(self.arcs)
+        self.refresh([move.child, move.parent] if move.kind == "turn" else [move.child])
+
+    def structure(self, arcs: NDArray[np.bool_]) -> dict[int, tuple[int, ...]]:
+        own = {v: [self.variables[p] for p in np.flatnonzero(arcs[:, i])] for i, v in enumerate(self.variables)}
+        return {v: class_last(parents) for v, parents in own.items()}
+
+
+def _mark(parent: int, child: int) -> int:
+    """A number for an arc, as if drawn by lot (the finisher of splitmix64); a structure is marked by the exclusive or of all."""
+    z = (parent << 32 | child) + 0x9E3779B97F4A7C15 & _WORD
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _WORD
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & _WORD
+    return z ^ z >> 31
+
+
+def _above(arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Which variables are ancestors of which, each its own."""
+    reach = arcs | np.eye(len(arcs), dtype=bool)
+    while True:
+        further = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
+        if np.array_equal(further, reach):
+            return reach
+        reach = further
+
+
+def climbed(
+    scores: FamilyScores, *, most: int | None = None, tabu: int = 10, steps: int | None = None, class_root: bool = False
+) -> dict[int, tuple[int, ...]]:
+    """The best structure that hill climbing finds from no arcs at all."""
+    variables = [CLASS, *scores.counts.features]
+    search = _Search(scores, variables, len(variables) if most is None else most, class_root)
+    level = highest = 0.0
+    best, left = search.arcs.copy(), tabu
+    while steps is None or steps > 0:
+        found = search.best()
+        if found is None:
+            break
+        gain, move = found
+        higher = level + gain > highest + scores.tolerance
+        left = tabu if higher else left - 1
+        if left < 0:
+            break
+        search.apply(move)
+        level += gain
+        if higher:
+            highest, best = level, search.arcs.copy()
+        steps = None if steps is None else steps - 1
+    return search.structure(best)

@@ -1,0 +1,90 @@
+"""PC: the graph that answers to independence, from data or from an oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from naivete.counts import Counts
+from naivete.estimation import estimate
+from naivete.graphs import d_separated
+from naivete.independence import Independence, Statistic, data_independence, statistic_of
+from naivete.learners.k2 import checked_most, class_last
+from naivete.learners.partial import PartialGraph, Separators, extended, sparser
+from naivete.network import Network, Structure
+from naivete.variables import CLASS
+
+__all__ = ["oracle", "pc", "pc_graph"]
+
+
+def pc(
+    counts: Counts,
+    *,
+    alpha: float = 0.05,
+    test: Statistic | str = "g",
+    max_order: int | None = None,
+    smoothing: object = 1.0,
+    prior: Sequence[float] | None = None,
+) -> Network:
+    """The network of a graph whose edges no test of independence could remove.
+
+    The skeleton by tests given 0, 1, 2, ... neighbours, then the colliders, then what they entail; edges that may point either
+    way are oriented so that no new collider arises.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    alpha : the level of the tests; more leaves more edges.
+    test : "g" (likelihood ratio) or "chi2" (Pearson). Where there are fewer than five cases for a cell nothing is tested.
+    max_order : the most neighbours to condition on; by default any number.
+    smoothing, prior : as for `naive`.
+
+    >>> import numpy as np
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1] * 20, np.uint8), np.array([0, 1, 0, 1] * 20, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a & b)), np.array([False, False]))
+    >>> dict(pc(Counts(cases)).parents)
+    {-1: (0, 1), 0: (), 1: ()}
+
+    References
+    ----------
+    Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Jensen and Nielsen (2007), exercise 8.1; Colombo and
+    Maathuis (2014), for neighbours that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
+    """
+    checked_most(max_order, "max_order")
+    independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
+    graph = pc_graph([CLASS, *counts.features], independent, max_order=max_order)
+    parents = extended(graph)
+    return estimate(counts, {v: class_last(own) for v, own in sorted(parents.items())}, smoothing, prior=prior)
+
+
+def pc_graph(variables: Iterable[int], independent: Independence, *, max_order: int | None = None) -> PartialGraph:
+    """The partially directed graph of some variables: arcs where the independences decide, edges where they do not.
+
+    Parameters
+    ----------
+    variables : the variables.
+    independent : answers questions of independence, from data or by an `oracle`.
+    max_order : the most neighbours to condition on.
+
+    >>> graph = pc_graph([0, 1, 2], oracle({0: (), 1: (), 2: (0, 1)}))
+    >>> sorted(graph.arcs)
+    [(0, 2), (1, 2)]
+    """
+    graph, separators = PartialGraph.complete(variables), Separators()
+    order = 0
+    while (max_order is None or order <= max_order) and sparser(graph, order, independent, separators):
+        order += 1
+    graph.collide(separators)
+    graph.propagate()
+    return graph
+
+
+def oracle(parents: Structure) -> Independence:
+    """Answers questions of independence by d-separation in a known structure, which may have more variables than are asked about.
+
+    >>> oracle({0: (), 1: (0,), 2: (1,)})([(0, 2, ()), (0, 2, (1,))])
+    [False, True]
+    """
+    separated: Callable[..., bool] = d_separated
+    return lambda questions: [separated(parents, [a], [b], given) for a, b, given in questions]
