@@ -34,7 +34,7 @@ from naivete.pairs import (
 )
 from naivete.variables import CLASS, Family, Variable, Variables, family
 
-__all__ = ["BUDGET", "Counts", "Table"]
+__all__ = ["BUDGET", "Counts", "Table", "telling"]
 
 T = TypeVar("T")
 
@@ -132,7 +132,7 @@ class Counts:
 
     def cards(self, members: Iterable[int]) -> tuple[int, ...]:
         """The number of states of each of these variables."""
-        return tuple(self._cards[v] for v in members)
+        return tuple(map(self._cards.__getitem__, members))
 
     def tables(self, families: Iterable[Family]) -> dict[Family, Table]:
         """The table of each family, axes in increasing order with the class last, in one pass over the data.
@@ -201,6 +201,10 @@ class Counts:
             yield from strips
             yield from self._table_pairs(tables, found)
             yield from self._occurring_pairs(occurring)
+
+    def pairs_to_weigh(self) -> Iterator[Pairs | OccurringPair]:
+        """The pairs whose informations are not known yet: all of them."""
+        return self.pairs()
 
     def check_pairs(self, upper: Sequence[Panel], sparse: Sequence[Family]) -> None:
         """Refuse pairs whose informations, or the table of one of which, exceed the budget, before anything is counted."""
@@ -323,6 +327,11 @@ class Counts:
     def _mostly_empty(self, cells: int) -> bool:
         """Whether a full table has so many cells that listing those that occur is cheaper, or the only way."""
         return cells > DENSE_CELLS and (self.rows is None or cells > DENSE_ROWS * self.rows or 8 * cells > self.budget // 4)
+
+
+def telling(counts: Counts) -> list[int]:
+    """The features with more than one state; one of a single state tells nothing."""
+    return [x for x in counts.features if counts.variables[x].card > 1]
 
 
 def _itself(tables: NDArray[Any]) -> NDArray[Any]:

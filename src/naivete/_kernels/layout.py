@@ -50,7 +50,11 @@ class Layout:
 
     def strides(self, family: Family) -> tuple[int, ...]:
         """How many cells further the next state of each member lies."""
-        return tuple(prod(self.cards[v] for v in family[at + 1 :]) for at in range(len(family)))
+        steps, step = [], 1
+        for v in reversed(family):
+            steps.append(step)
+            step *= self.cards[v]
+        return tuple(reversed(steps))
 
     def struct(self, last: int | None) -> Struct:
         """The layout as kernels.c wants it; `last` is -1 to leave out the class, the last member of each family."""
