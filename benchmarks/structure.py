@@ -30,7 +30,7 @@ def ours(data: workloads.Workload, score: str, tabu: int, repeat: int) -> dict[s
     """Our hill climbing: without a tabu list as the peers', or with it as by default."""
     from naivete import Encoder, HillClimb
 
-    model = HillClimb(score=score, tabu=tabu, encoder=Encoder(kinds="nominal"))
+    model = HillClimb(criterion=score, tabu=tabu, encoder=Encoder(kinds="nominal"))
     peak = measuring.Peak()
     fit = measuring.timed(lambda: model.fit(data.X, data.y), repeat)
     used = peak.beyond()

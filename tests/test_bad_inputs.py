@@ -30,8 +30,10 @@ from naivete.errors import (
     ResourceError,
     UnseenValueWarning,
 )
+from naivete.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.table import Column, Table
-from tests.oracles import identical
+from naivete.unrestricted import CB, K2, PC, HillClimb
+from tests.oracles import identical, posterior
 
 ALL: dict[str, NetworkClassifier] = {
     "Majority": Majority(),
@@ -39,6 +41,13 @@ ALL: dict[str, NetworkClassifier] = {
     "NaiveBayes": NaiveBayes(),
     "TAN": TAN(),
     "KDB": KDB(),
+    "K2": K2(),
+    "HillClimb": HillClimb(),
+    "CB": CB(),
+    "PC": PC(),
+    "SelectiveNaive": SelectiveNaive(),
+    "K2AS": K2AS(),
+    "InfoAS": InfoAS(),
 }
 X = [["a", 1, 0.5], ["b", 2, 1.5], ["a", 2, 2.5], ["b", 1, 3.5], ["a", 1, 0.7], ["b", 2, 1.2]]
 Y = ["no", "yes", "no", "yes", "no", "yes"]
@@ -168,6 +177,44 @@ PARAMETERS: dict[str, tuple[NetworkClassifier, str]] = {
     "F15-root": (TAN(root=7), "root=7"),
     "F15-missing": (NaiveBayes(encoder=Encoder(missing="drop")), "missing='drop'"),
     "F15-unseen": (NaiveBayes(encoder=Encoder(unseen="ignore")), "unseen='ignore'"),
+    "F15-k2-order": (K2(order="best"), "order='best'"),
+    "F15-k2-order-none": (K2(order=None), "order=None"),
+    "F15-k2-order-short": (K2(order=["x0"]), "order="),
+    "F15-k2-max-parents": (K2(max_parents=-1), "max_parents=-1"),
+    "F15-k2-max-parents-fraction": (K2(max_parents=2.0), "max_parents=2.0"),
+    "F15-k2-criterion": (K2(criterion="bice"), "criterion='bice'.*did you mean 'bic'"),
+    "F15-k2-criterion-none": (K2(criterion=None), "criterion=None"),
+    "F15-k2-criterion-number": (K2(criterion="bdeu:-3"), "criterion='bdeu:-3'"),
+    "F15-hc-criterion": (HillClimb(criterion=7), "criterion=7"),
+    "F15-hc-tabu": (HillClimb(tabu=-1), "tabu=-1"),
+    "F15-hc-tabu-none": (HillClimb(tabu=None), "tabu=None"),
+    "F15-hc-max-steps": (HillClimb(max_steps=0.5), "max_steps=0.5"),
+    "F15-hc-class-root": (HillClimb(class_root="no"), "class_root='no'"),
+    "F15-cb-alpha": (CB(alpha=1), "alpha=1"),
+    "F15-cb-test": (CB(test="fisher"), "test='fisher'"),
+    "F15-cb-criterion": (CB(criterion="kk"), "criterion='kk'"),
+    "F15-cb-stop": (CB(stop="soon"), "stop='soon'"),
+    "F15-cb-class-root": (CB(class_root=None), "class_root=None"),
+    "F15-cb-partial-order": (CB(partial_order="yes"), "partial_order='yes'"),
+    "F15-cb-max-order": (CB(max_order=-1), "max_order=-1"),
+    "F15-cb-max-parents": (CB(max_parents=True), "max_parents=True"),
+    "F15-pc-alpha": (PC(alpha=float("nan")), "alpha=nan"),
+    "F15-pc-test": (PC(test=None), "test=None"),
+    "F15-pc-max-order": (PC(max_order="all"), "max_order='all'"),
+    "F15-naive-as-random-state": (SelectiveNaive(random_state=-1), "random_state=-1"),
+    "F15-naive-as-random-state-word": (SelectiveNaive(random_state="x"), "random_state='x'"),
+    "F15-k2-as-equal": (K2AS(equal="yes"), "equal='yes'"),
+    "F15-k2-as-learner": (K2AS(learner="cbb"), "learner='cbb'.*did you mean 'cb'"),
+    "F15-k2-as-criterion": (K2AS(criterion="zzz"), "criterion='zzz'"),
+    "F15-k2-as-max-parents": (K2AS(max_parents=-2), "max_parents=-2"),
+    "F15-info-as-metric": (InfoAS(metric="cgg"), "metric='cgg'"),
+    "F15-info-as-stop": (InfoAS(stop="one"), "stop='one'"),
+    "F15-info-as-alpha": (InfoAS(alpha=0), "alpha=0"),
+    "F15-info-as-guided": (InfoAS(guided=True), "guided=True"),
+    "F15-info-as-backward": (InfoAS(backward=1), "backward=1"),
+    "F15-info-as-learner": (InfoAS(learner=KDB), "learner="),
+    "F15-info-as-learners-k": (InfoAS(learner=KDB(k=-1)), "k=-1"),
+    "F15-info-as-prior": (InfoAS(prior=[0.5, 0.6]), "prior="),
 }
 
 
@@ -198,7 +245,10 @@ def test_odd_input_that_works(classifier: NetworkClassifier, case: Callable[[Net
     features = [v.name for v in fitted.network_.variables[:-1]]
     unknown = pd.DataFrame([[None] * len(features)], columns=features) if fitted._framed else np.full((1, len(features)), np.nan)
     found = fitted.predict_proba(unknown)
-    assert identical(found[0], fitted.network_.cpts[-1])
+    if fitted.network_.parents[-1]:
+        assert np.allclose(found[0], posterior(fitted.network_, [None] * len(features)), rtol=0, atol=1e-12)
+    else:
+        assert identical(found[0], fitted.network_.cpts[-1])
     assert found.shape == (1, len(fitted.classes_))
     if len(fitted.classes_) == 1:
         assert found.tolist() == [[1.0]]
@@ -359,7 +409,10 @@ def test_impossible_evidence_has_a_defined_answer(classifier: NetworkClassifier)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ImpossibleEvidenceWarning)
         found = fitted.predict_proba([["a", "q"], ["b", "p"]])
-    assert np.allclose(found, 0.5)
+    if len(getattr(fitted, "selected_", [0, 1])) == 1:
+        assert np.array_equal(found, [[1, 0], [0, 1]])  # the other feature is out of account
+    else:
+        assert np.allclose(found, 0.5)
 
 
 def test_p6_a_hundred_thousand_features() -> None:
@@ -421,6 +474,23 @@ def test_n1_n2_n3_warnings_of_numpy_never_escape() -> None:
             table, y = rng.integers(0, 3, (30, 40)), rng.integers(0, 3, 30)
             for classifier in (NaiveBayes(smoothing=smoothing), KDB(smoothing=smoothing, k="auto"), TAN(smoothing=smoothing)):
                 found = classifier.fit(table, y).predict_proba(rng.integers(0, 3, (50, 40)))
+                assert np.isfinite(found).all()
+                assert np.allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+@named("N1-N2-N3-extremes")
+def test_warnings_of_numpy_never_escape_any_classifier(classifier: NetworkClassifier) -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ImpossibleEvidenceWarning)
+        for smoothing in (0, 1e-300, 1.0, "clark-niblett", "backoff:0"):
+            own = clone(classifier)
+            own = own.set_params(smoothing=smoothing) if "smoothing" in own.get_params() else own
+            for weight in (None, rng.random(30), np.full(30, 1e-200), np.full(30, 1e200)):
+                table, y = rng.integers(0, 3, (30, 6)).astype(float), rng.integers(0, 3, 30)
+                table[rng.random(table.shape) < 0.1] = np.nan
+                found = own.fit(table, y, weight).predict_proba(rng.integers(0, 3, (20, 6)).astype(float))
                 assert np.isfinite(found).all()
                 assert np.allclose(found.sum(axis=1), 1, atol=1e-12)
 

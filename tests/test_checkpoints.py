@@ -20,7 +20,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete import atomic, checkpoints
+from naivete import atomic, run_folders
 from naivete.checkpoints import Checkpoint, CheckpointError, Step
 from naivete.errors import FileError, ParameterError
 from naivete.plain import packed, unpacked
@@ -426,7 +426,7 @@ def python(code: str, *arguments: object, **named: Any) -> subprocess.Popen[byte
     return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], cwd=root, **named)
 
 
-needs_locks = pytest.mark.skipif(checkpoints._LOCKS is None, reason="this system has no locks")
+needs_locks = pytest.mark.skipif(run_folders._LOCKS is None, reason="this system has no locks")
 
 
 @needs_locks
@@ -472,7 +472,7 @@ def test_a_file_called_lock_that_is_not_ours_is_left_alone(tmp_path: Path) -> No
 
 @needs_locks
 def test_a_lock_removed_before_it_was_taken_is_made_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    flock, calls = checkpoints._LOCKS.flock, []
+    flock, calls = run_folders._LOCKS.flock, []
     folder = tmp_path / "run"
 
     def late(descriptor: int, how: int) -> None:
@@ -486,7 +486,7 @@ def test_a_lock_removed_before_it_was_taken_is_made_again(tmp_path: Path, monkey
             (folder / "away").unlink()
         flock(descriptor, how)
 
-    monkeypatch.setattr(checkpoints._LOCKS, "flock", late)
+    monkeypatch.setattr(run_folders._LOCKS, "flock", late)
     with Checkpoint(folder, {}) as checkpoint:
         assert len(calls) == 3
         checkpoint.finished()
@@ -498,7 +498,7 @@ def test_a_lock_removed_before_it_was_taken_is_made_again(tmp_path: Path, monkey
 
 def test_without_locks_an_open_file_is_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are no locks, a file that is open cannot be removed: both are played here."""
-    monkeypatch.setattr(checkpoints, "_LOCKS", None)
+    monkeypatch.setattr(run_folders, "_LOCKS", None)
     unlink = Path.unlink
 
     def refusing(path: Path, missing_ok: bool = False) -> None:
@@ -559,7 +559,7 @@ def injected(fail: Callable[[int], bool], code: int = errno.EIO) -> Iterator[Fau
         )  # a close that fails closes all the same
         opened = os.fdopen
         patch.setattr(os, "fdopen", lambda *args, **named: FaultyFile(opened(*args, **named), faults))
-        patch.setattr(checkpoints._LOCKS, "flock", faults.wrapped(checkpoints._LOCKS.flock))
+        patch.setattr(run_folders._LOCKS, "flock", faults.wrapped(run_folders._LOCKS.flock))
         yield faults
 
 

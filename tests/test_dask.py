@@ -32,8 +32,8 @@ import psutil  # noqa: E402 - it comes with distributed
 from distributed import Client, LocalCluster  # noqa: E402
 
 from naivete import KDB, TAN, NaiveBayes  # noqa: E402
-from naivete.cases import dask as backend  # noqa: E402
 from naivete.cases.dask import ClusterError, DaskRows, Failure, FrameSource, connected  # noqa: E402
+from naivete.cases.dask.watching import Watches  # noqa: E402
 from naivete.encoding import Encoder  # noqa: E402
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError, warn  # noqa: E402
 from naivete.files import pieces  # noqa: E402
@@ -595,7 +595,7 @@ def test_two_fits_may_share_a_client(near: Client) -> None:
     assert next(outer) == 10
     assert rows[1].fold(len, int.__add__) == 30
     assert list(outer) == [10, 10]
-    assert not backend._Watches.by_client
+    assert not Watches.by_client
 
 
 def test_an_unguarded_script_is_told_what_to_do(tmp_path: Path) -> None:

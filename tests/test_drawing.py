@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.drawing import NODES_UP_TO, svg
+from naivete.drawing import LONE_UP_TO, NODES_UP_TO, lone_features, svg
 from naivete.errors import ParameterError
 from naivete.layout import HEIGHT, Box, Layout, grid, layering, layout, spread
 from naivete.markup import Safe, cut, element, escaped, isolated, plain, text_width
@@ -294,6 +294,45 @@ class TestSvg:
         assert "feature 0 → kind: 0.4000 bits" in titles
         assert "kind → feature 1: 0.1000 bits" in titles
         assert "feature 1 → feature 2" in titles
+
+    def test_arcs_to_the_class_have_its_colour(self):
+        root = parsed(svg(network({CLASS: (0,), 0: (1,), 1: (), 2: (CLASS,)})))
+        given = [e for e in root.iter(NAMESPACE + "g") if e.get("class") == "nv-arc nv-given"]
+        assert sorted(t for e in given for t in texts(e, "title")) == ["feature 0 → kind", "kind → feature 2"]
+
+    def test_outside_the_blanket_is_dashed_and_counted(self):
+        root = parsed(svg(network({CLASS: (0,), 0: (), 1: (CLASS, 2), 2: (), 3: (0,), 4: (1,)})))
+        dashed = [e for e in root.iter(NAMESPACE + "g") if e.get("class") == "nv-node nv-outside"]
+        assert [texts(e, "text")[0] for e in dashed] == ["feature 3", "feature 4"]
+        assert any(t.startswith("dashed: 2 features outside the Markov blanket of kind") for t in texts(root, "text"))
+        assert not any("pale" in t for t in texts(root, "text"))
+
+    def test_features_without_arcs_are_pale_below_the_frame(self):
+        root = parsed(svg(network({CLASS: (), 0: (CLASS,), 1: (), 2: (CLASS, 0), 3: ()})))
+        pale = [e for e in root.iter(NAMESPACE + "g") if e.get("class") == "nv-node nv-lone"]
+        assert [texts(e, "text")[0] for e in pale] == ["feature 1", "feature 3"]
+        assert "class → every feature in the frame" in texts(root, "text")
+        assert "pale: 2 features that depend on nothing and influence nothing" in texts(root, "text")
+        assert "every feature that is joined to others" in texts(root, "desc")[0]
+
+    def test_many_features_without_arcs_are_left_out_and_counted(self):
+        count = LONE_UP_TO + 1
+        root = parsed(svg(network({CLASS: (), 0: (CLASS,), **dict.fromkeys(range(1, count + 1), ())})))
+        assert f"left out: {count} features that depend on nothing and influence nothing" in texts(root, "text")
+        assert "feature 1" not in texts(root, "text")
+        assert "feature 0" in texts(root, "text")
+        assert lone_features(chained(3)) == []
+
+    def test_hundreds_of_features_without_arcs_leave_room_for_the_arcs_of_the_others(self):
+        root = parsed(svg(network({CLASS: (), 0: (CLASS,), 1: (0,), **dict.fromkeys(range(2, 500), ())})))
+        assert {"kind → feature 0", "feature 0 → feature 1"} <= set(texts(root, "title"))
+
+    def test_no_feature_is_joined(self):
+        root = parsed(svg(network({CLASS: (), 0: (), 1: ()})))
+        assert "no feature tells about it" in texts(root, "text")
+        assert {"feature 0", "feature 1"} <= set(texts(root, "text"))
+        aside = parsed(svg(network({CLASS: (), 0: (), 1: (0,)})))
+        assert any(t.startswith("dashed: 2 features") for t in texts(aside, "text"))
 
     def test_no_features(self):
         assert "no features" in texts(parsed(svg(chained(0))), "text")

@@ -382,3 +382,22 @@ def test_plans_are_kept_but_not_all_of_them(monkeypatch: pytest.MonkeyPatch) -> 
         first = junction.plan(Evidence(1, {x: np.array([0])}))
         assert junction.plan(Evidence(1, {x: np.array([1])})) is first
         assert len(junction._plans) <= 2
+
+
+def test_many_threads_ask_one_tree() -> None:
+    from concurrent.futures import ThreadPoolExecutor
+
+    rng = np.random.default_rng(5)
+    own = tuple(Variable(f"x{i}", (0, 1, 2)) for i in range(12))
+    parents = {**{i: tuple(range(max(0, i - 2), i)) for i in range(11)}, -1: (9, 10)}
+    network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    asked = [tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)]  # far more patterns than plans are kept
+
+    def answer(tree: JunctionTree, seen: tuple[int, ...]) -> np.ndarray:
+        return tree.log_probability(Evidence(codes={v: np.array([v % 3]) for v in seen}))
+
+    serial = [answer(JunctionTree(network), seen) for seen in asked]
+    shared = JunctionTree(network)
+    with ThreadPoolExecutor(16) as pool:
+        together = list(pool.map(lambda seen: answer(shared, seen), asked))
+    assert all(np.array_equal(a, b) for a, b in zip(serial, together, strict=True))

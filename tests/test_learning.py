@@ -30,10 +30,14 @@ from naivete import (
     Variable,
 )
 from naivete.encoding import Encoder
+from naivete.files import read
 from naivete.learning import NotFittedError
 from naivete.network_classifier import NetworkClassifier
 from naivete.plain import CheckpointError
 from naivete.saving import model_hash
+from naivete.selective import K2AS, InfoAS, SelectiveNaive
+from naivete.table import Kind
+from naivete.unrestricted import CB, K2, PC, HillClimb
 
 ALL: dict[str, NetworkClassifier] = {
     "Majority": Majority(),
@@ -41,9 +45,16 @@ ALL: dict[str, NetworkClassifier] = {
     "NaiveBayes": NaiveBayes(),
     "TAN": TAN(),
     "KDB": KDB(k=2),
+    "K2": K2(),
+    "HillClimb": HillClimb(),
+    "CB": CB(),
+    "PC": PC(),
+    "SelectiveNaive": SelectiveNaive(),
+    "K2AS": K2AS(equal=True),
+    "InfoAS": InfoAS(guided="stays", backward=True),
 }
 every = pytest.mark.parametrize("name", ALL)
-keepers = pytest.mark.parametrize("name", ["Lookup", "TAN", "KDB"])
+keepers = pytest.mark.parametrize("name", [name for name in ALL if name not in ("Majority", "NaiveBayes")])
 
 
 def rows(seed: int = 0, n: int = 80) -> pd.DataFrame:
@@ -204,7 +215,7 @@ def test_merging_is_commutative_and_associative(name: str) -> None:
     assert model_hash(made(2).merge(made(0).merge(made(1)))) == whole
     with (
         pytest.raises(ParameterError, match="learn by partial_fit from the start")
-        if name in ("KDB", "TAN", "Lookup")
+        if name not in ("Majority", "NaiveBayes")
         else _nothing()
     ):
         fitted(name, rows()).merge(made(1))
@@ -274,6 +285,31 @@ def test_a_bad_value_names_file_line_column_and_value(folder: Path) -> None:
     with pytest.warns(NaiveteWarning, match="'oops' is not a finite number, .*; it is taken as text"):
         model = KDB().fit_cases(folder, "y")  # nobody said that c is numeric: it is text, in all files
     assert "oops" in model.network_.variables[2].states
+
+
+def learned(model: NetworkClassifier) -> Any:
+    network = model.network_
+    return network.variables, network.parents, {v: cpt.tolist() for v, cpt in network.cpts.items()}
+
+
+@pytest.mark.parametrize("told", [{"a": "numeric", "c": "nominal"}, {"c": "nominal"}])
+def test_kinds_of_parquet_and_arff_count_as_those_of_the_encoder(tmp_path: Path, told: dict[str, Kind]) -> None:
+    table = rows(n=120)
+    table["c"] = (10 * table["c"]).round()
+    pq.write_table(pa.table({name: table[name].to_numpy() for name in table}), tmp_path / "t.parquet", row_group_size=50)
+    head = "@relation t\n@attribute a numeric\n@attribute b {u,v}\n@attribute c numeric\n@attribute y {no,yes}\n@data\n"
+    (tmp_path / "t.arff").write_text(head + table.to_csv(index=False, header=False))
+    for file in (tmp_path / "t.parquet", tmp_path / "t.arff"):
+        expected = learned(KDB(encoder=Encoder(kinds=told)).fit_cases(file, "y"))
+        assert learned(KDB().fit_cases(file, "y", kinds=told)) == expected
+        cases = read(file, kinds=told)
+        assert learned(KDB().fit(cases.without("y"), cases["y"])) == expected
+        assert learned(KDB().fit_cases(file, "y")) != expected
+        for wrong in ({"cc": "nominal"}, {"c": "ordinal"}, "nominal"):
+            with pytest.raises(ParameterError, match="kinds"):
+                KDB().fit_cases(file, "y", kinds=wrong)
+        with pytest.raises(DataError, match=r"column 'b': '[uv]' is not a number"):
+            KDB().fit_cases(file, "y", kinds={"b": "numeric"})
 
 
 def test_labels_and_weights_are_looked_at_in_every_part(folder: Path) -> None:

@@ -21,6 +21,8 @@ from naivete.encoding import Encoder
 from naivete.frames import table_of
 from naivete.network_classifier import NetworkClassifier
 from naivete.saving import model_hash
+from naivete.selective import K2AS, InfoAS, SelectiveNaive
+from naivete.unrestricted import CB, K2, PC, HillClimb
 
 pytestmark = pytest.mark.filterwarnings("ignore::naivete.errors.NaiveteWarning")
 
@@ -54,7 +56,7 @@ def tables(draw: st.DrawFn, rows: tuple[int, int] = (2, 60)) -> pd.DataFrame:
 
 
 ENCODERS = [Encoder(), Encoder(missing="state"), Encoder(cut=EqualFrequency(4)), Encoder(cut=EqualWidth(3)), Encoder(few=2)]
-makers = st.sampled_from(
+restricted = st.sampled_from(
     [
         *(lambda e=e: NaiveBayes(encoder=e) for e in ENCODERS),
         *(lambda e=e: TAN(encoder=e) for e in ENCODERS),
@@ -65,6 +67,25 @@ makers = st.sampled_from(
         Lookup,
     ]
 )
+unrestricted = st.sampled_from(
+    [
+        K2,
+        lambda: K2(order="relevance", max_parents=2, criterion="bdeu:4"),
+        HillClimb,
+        lambda: HillClimb(criterion="bic", class_root=True, tabu=3),
+        CB,
+        lambda: CB(stop="score", class_root=False, test="g", encoder=Encoder(missing="state")),
+        PC,
+        SelectiveNaive,
+        lambda: SelectiveNaive(random_state=5, encoder=Encoder(cut=EqualFrequency(4))),
+        K2AS,
+        lambda: K2AS(equal=True, learner="k2"),
+        InfoAS,
+        lambda: InfoAS(metric="cig", guided="stays", backward=True, learner=KDB(k=1)),
+        lambda: InfoAS(metric="cdc", stop="chi2", learner="nb"),
+    ]
+)
+makers = st.one_of(restricted, unrestricted)
 
 
 def in_memory(make: Make, frame: pd.DataFrame) -> str:
@@ -76,7 +97,7 @@ def rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
     return lambda rows: monkeypatch.setattr("naivete.cases.sources.ROWS", rows)
 
 
-quick = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @given(tables(), makers, st.sampled_from([1, 7, 30, 60, 61]), st.integers(1, 61))
@@ -181,6 +202,115 @@ def _modules_with_cells() -> Iterator[str]:
     for name, module in list(sys.modules.items()):
         if name.startswith("naivete.tall") and hasattr(module, "CELLS"):
             yield name
+
+
+EACH: dict[str, Make] = {
+    "K2": lambda: K2(order="relevance"),
+    "HillClimb": HillClimb,
+    "CB": lambda: CB(stop="score", test="g"),
+    "CB-accuracy": CB,
+    "PC": lambda: PC(alpha=0.2),
+    "SelectiveNaive": SelectiveNaive,
+    "K2AS": lambda: K2AS(equal=True),
+    "InfoAS": lambda: InfoAS(guided="stays", backward=True, learner="hc"),
+    "InfoAS-chi2": lambda: InfoAS(metric="cdc", stop="chi2", learner=KDB(k=1)),
+}
+
+
+def some_rows(weights: str, n: int = 90) -> pd.DataFrame:
+    """Dependent columns with missing values; weights of one, whole ones with zeros, or any."""
+    rng = np.random.default_rng(5)
+    hidden = rng.integers(0, 3, n)
+    frame = pd.DataFrame(
+        {
+            "text": pd.Series(np.array(["a", "b", "c", "d"])[(hidden + rng.integers(0, 2, n)) % 4], dtype=object),
+            "whole": (hidden * 2 + rng.integers(0, 3, n)) % 5,
+            "number": np.round(hidden + rng.normal(size=n), 2),
+            "truth": hidden > rng.integers(0, 3, n),
+            "same": "only",
+        }
+    )
+    for name in ("text", "number"):
+        frame[name] = frame[name].where(rng.random(n) > 0.15, None)
+    frame["y"] = np.array(["no", "yes"])[(hidden + (rng.random(n) < 0.2)) % 2]
+    frame["w"] = {"one": np.ones(n), "whole": rng.integers(0, 4, n).astype(float), "any": rng.random(n) * 3}[weights]
+    return frame
+
+
+@pytest.mark.parametrize("weights", ["one", "whole", "any"])
+@pytest.mark.parametrize("make", EACH.values(), ids=EACH)
+def test_every_way_leads_to_the_same_unrestricted_network(tmp_path: Path, rows_at_a_time: Any, make: Make, weights: str) -> None:
+    frame = some_rows(weights)
+    expected = in_memory(make, frame)
+    shuffled = frame.sample(frac=1, random_state=3)
+    assert in_memory(make, shuffled) == expected
+    if weights != "any":
+        copies = frame.loc[np.repeat(frame.index, frame["w"].astype(int))].assign(w=1.0)
+        assert in_memory(make, copies) == expected
+    for rows, group in ((1, 90), (7, 4), (90, 30), (91, 90)):
+        rows_at_a_time(rows)
+        arrow = pa.Table.from_pandas(frame if rows != 7 else shuffled, preserve_index=False)
+        pq.write_table(arrow, tmp_path / "rows.parquet", row_group_size=group)
+        assert model_hash(make().fit_cases(tmp_path / "rows.parquet", "y", weight="w")) == expected
+    model = make()
+    for part in np.array_split(np.random.default_rng(1).permutation(len(frame)), 4):
+        own = frame.iloc[part]
+        model.partial_fit(own.drop(columns=["y", "w"]), own["y"], ["no", "yes"], own["w"])
+    assert model_hash(model) == expected
+
+
+@pytest.mark.parametrize("make", EACH.values(), ids=EACH)
+def test_work_on_an_unrestricted_network_is_taken_up_again(tmp_path: Path, rows_at_a_time: Any, make: Make) -> None:
+    class Stop(BaseException):
+        pass
+
+    rows_at_a_time(25)
+    some_rows("any").to_parquet(tmp_path / "rows.parquet", index=False)
+    expected = model_hash(make().fit_cases(tmp_path / "rows.parquet", "y", weight="w"))
+    told = 0
+
+    def progress(*_: Any) -> None:
+        nonlocal told
+        told += 1
+        if told % 7 == 0:
+            raise Stop
+
+    for _ in range(100):
+        try:
+            model = make().fit_cases(
+                tmp_path / "rows.parquet", "y", weight="w", checkpoint=tmp_path / "saved", every=0, progress=progress
+            )
+            break
+        except Stop:
+            continue
+    assert told > 7
+    assert model_hash(model) == expected
+
+
+@pytest.fixture(scope="module")
+def near() -> Iterator[Any]:
+    """A cluster of two threads of this process."""
+    distributed = pytest.importorskip("distributed")
+    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, memory_limit=0, **options) as own,
+        distributed.Client(own, set_as_default=False) as client,
+    ):
+        yield client
+
+
+def itself(part: pd.DataFrame) -> pd.DataFrame:
+    return part
+
+
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+@pytest.mark.parametrize("make", EACH.values(), ids=EACH)
+def test_a_cluster_learns_the_same_unrestricted_network(near: Any, make: Make) -> None:
+    frames = pytest.importorskip("dask.dataframe")
+    frame = some_rows("any", 60)
+    parts = [frame.iloc[:0], frame.iloc[40:], frame.iloc[:1], frame.iloc[1:40]]
+    divided = frames.from_map(itself, parts, meta=frame.iloc[:0])
+    assert model_hash(make().fit_cases(divided, "y", weight="w", cluster=near)) == in_memory(make, frame)
 
 
 def test_a_given_schema_saves_the_first_pass(tmp_path: Path) -> None:

@@ -287,6 +287,7 @@ class TestBarsAndAnswers:
         assert re.findall(r"width:([\d.]+)%;background", bars({"a": 1.0}, maximum=4.0)) == ["25.00"]
         assert read(bars({})).tags.count("tr") == 0
         assert "0.000" in bars({"zero": 0.0})
+        assert bars({"a": 1.0, "b": 1.0}, pale=["b"]).count('class="pale"') == 1
 
     def test_wrong_answers_are_said_in_words(self):
         markup = posterior_table([Answer("one", "a", {"a": 0.25, "b": 0.75}), Answer("two", "b", {"a": 0.25, "b": 0.75})])

@@ -14,7 +14,7 @@ from naivete.cases import MemoryCases
 from naivete.classifiers import KDB, NaiveBayes
 from naivete.counts import Counts
 from naivete.inference import Predictor
-from naivete.learners import kdb, lookup, tan
+from naivete.learners import cb, hill_climb, k2, kdb, lookup, naive_as, pc, tan
 from naivete.network import Network, SparseCpt
 from naivete.variables import CLASS
 from tests.oracles import missing
@@ -80,9 +80,22 @@ def gum_network(network: Network) -> gum.BayesNet:
 
 @given(
     own=some_cases(rows=(3, 30), features=(1, 6), max_card=3),
-    learner=st.sampled_from([tan, lambda c: kdb(c, k=2), lambda c: kdb(c, k=3, smoothing="backoff"), lookup]),
+    learner=st.sampled_from(
+        [
+            tan,
+            lambda c: kdb(c, k=2),
+            lambda c: kdb(c, k=3, smoothing="backoff"),
+            lookup,
+            lambda c: k2(c, order=[*c.features, CLASS], score="aic"),
+            hill_climb,
+            lambda c: hill_climb(c, score="aic", max_parents=2, smoothing=0),
+            lambda c: pc(c, alpha=0.5),
+            lambda c: cb(c, class_root=False, stop="score", smoothing="backoff"),
+            naive_as,
+        ]
+    ),
 )
-@settings(deadline=None, max_examples=30)
+@settings(deadline=None, max_examples=60)
 def test_posteriors_are_those_of_lazy_propagation(own: MemoryCases, learner: Any) -> None:
     network = learner(Counts(own))
     theirs = gum_network(network)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,12 @@ from naivete.discretization import EqualFrequency, EqualWidth, mdl
 from naivete.encoding import Encoder
 from naivete.errors import FileError, ModelFileError, ParameterError
 from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate
+from naivete.independence import g, pearson
 from naivete.saving import classifier_of, cut_of, model_hash, model_of
+from naivete.scores import BDeu, aic, bic, k2
+from naivete.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.table import Column, Table
+from naivete.unrestricted import CB, K2, PC, HillClimb
 
 WEATHER = Table(
     (
@@ -38,10 +42,26 @@ CLASSIFIERS: list[Any] = [
     KDB(k=5, theta="chi2", smoothing=Backoff(1.5), budget=1 << 20),
     KDB(smoothing=ClarkNiblett(), encoder=Encoder(kinds={"windy": "nominal"}, cut=EqualWidth(3), missing="state")),
     NaiveBayes(encoder=Encoder(kinds=None, cut=EqualFrequency(2), unseen="smooth", few=3)),
+    K2(),
+    K2(order=("windy", None, "outlook", "temperature"), max_parents=np.int64(2), criterion=bic, smoothing=MEstimate(3)),
+    K2(order=np.array([2, 0, 1]), criterion="mdl", prior=(0.25, 0.75)),
+    HillClimb(),
+    HillClimb(criterion=BDeu(2.5), max_parents=1, tabu=0, max_steps=3, class_root=True),
+    CB(),
+    CB(alpha=0.2, test=g, criterion=aic, stop="score", class_root=False, partial_order=True, max_order=None, max_parents=3),
+    PC(),
+    PC(alpha=0.5, test=pearson, max_order=1, smoothing=Backoff(1.5)),
+    SelectiveNaive(),
+    SelectiveNaive(random_state=np.int64(3), encoder=Encoder(cut=EqualWidth(3))),
+    K2AS(),
+    K2AS(equal=True, learner="tan", criterion=k2, max_parents=2, random_state=4),
+    InfoAS(),
+    InfoAS(metric="cdc", stop="chi2", alpha=0.5, guided="stays", backward=True, learner=KDB(k=1)),
+    InfoAS(learner=K2AS(learner=TAN(smoothing=Lidstone(0.5)), encoder=Encoder(few=7))),
 ]
 
 
-@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=repr)
+@pytest.mark.parametrize("classifier", CLASSIFIERS, ids=[f"{type(c).__name__}-{i}" for i, c in enumerate(CLASSIFIERS)])
 def test_a_loaded_classifier_gives_the_same_answers(classifier, tmp_path):
     classifier.fit(WEATHER, PLAY)
     naivete.save(classifier, tmp_path / "weather.nvt")
@@ -53,6 +73,7 @@ def test_a_loaded_classifier_gives_the_same_answers(classifier, tmp_path):
     assert loaded.information_ == classifier.information_
     assert loaded.passes_ == 0
     assert model_hash(loaded) == model_hash(classifier)
+    assert getattr(loaded, "selected_", None) == getattr(classifier, "selected_", None)
     assert model_hash(loaded.fit(WEATHER, PLAY)) == model_hash(classifier)
 
 
@@ -82,6 +103,23 @@ def test_what_cannot_be_saved_is_said(tmp_path):
     fitted = KDB(encoder=Encoder(cut=lambda values, table: ())).fit(WEATHER, PLAY)
     with pytest.raises(ParameterError, match="function of your own"):
         naivete.save(fitted, tmp_path / "m.nvt")
+
+    @dataclass
+    class Halved:  # cannot be hashed
+        by: float = 2.0
+
+        def __call__(self, *given: Any) -> Any:
+            return k2(*given) / self.by
+
+    for own, said in (
+        (K2(criterion=lambda n, c: k2(n, c)), "criterion=.*function of your own"),
+        (HillClimb(criterion=Halved()), "criterion=.*function of your own"),
+        (CB(test=lambda observed, expected: g(observed, expected)), "test=.*function of your own"),
+        (InfoAS(learner=K2(criterion=Halved())), "criterion=.*function of your own"),
+        (InfoAS(learner=Own()), "Own cannot be saved"),
+    ):
+        with pytest.raises(ParameterError, match=said):
+            naivete.save(own.fit(WEATHER, PLAY), tmp_path / "m.nvt")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -103,6 +141,7 @@ def test_cuts_are_words():
 
 
 GOOD = model_of(KDB(k=1).fit(WEATHER, PLAY))
+SELECTING = model_of(InfoAS(learner=KDB(k=1)).fit(WEATHER, PLAY))
 HOSTILE: dict[str, dict[str, Any]] = {
     "M3-unknown-kind": {"kind": "kbd"},
     "M3-kind-of-nothing": {"kind": "zzzzzzzz"},
@@ -121,6 +160,39 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "M3-arc-out-of-range": {"notes": {**GOOD.notes, "arcs": [[0, 99, 0.5]]}},
     "M3-arc-not-a-number": {"notes": {**GOOD.notes, "arcs": [[0, 1, -2.0]]}},
     "M3-labels-of-no-type": {"notes": {**GOOD.notes, "labels": "pickle"}},
+    "M3-learned-no-mapping": {"notes": {**GOOD.notes, "learned": []}},
+    "M3-learned-a-word": {"notes": {**GOOD.notes, "learned": "k_"}},
+    "M3-learned-nothing": {"notes": {**GOOD.notes, "learned": None}},
+    "M3-learned-unknown": {"notes": {**GOOD.notes, "learned": {"predict": 1}}},
+    **{
+        f"M3-selected-{name}": {"notes": {**GOOD.notes, "learned": {"selected_": value}}}
+        for name, value in {
+            "beyond": [0, 3],
+            "class": [-1],
+            "twice": [1, 1],
+            "truth": [True],
+            "fraction": [1.0],
+            "word": ["outlook"],
+            "text": "012",
+            "number": 2,
+            "none": None,
+            "mapping": {"0": 1},
+            "empty-mapping": {},
+            "nested": [[0]],
+        }.items()
+    },
+    **{
+        f"M3-learner-{name}": {"kind": "info-as", "parameters": {**SELECTING.parameters, "learner": value}}
+        for name, value in {
+            "unknown": {"kind": "forest", "parameters": {}},
+            "bare": {},
+            "without-parameters": {"kind": "kdb"},
+            "parameters-of-lies": {"kind": "kdb", "parameters": {"evil": 1}},
+            "parameters-no-mapping": {"kind": "kdb", "parameters": 3},
+            "kind-no-word": {"kind": ["kdb"], "parameters": {}},
+            "encoder-no-mapping": {"kind": "kdb", "parameters": {"encoder": 3}},
+        }.items()
+    },
 }
 
 

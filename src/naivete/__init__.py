@@ -21,6 +21,9 @@ _HOME = {
     "InfoAS": "selective",
     "K2AS": "selective",
     "SelectiveNaive": "selective",
+    "InfoSelector": "selectors",
+    "K2Selector": "selectors",
+    "NaiveSelector": "selectors",
     "KDB": "classifiers",
     "TAN": "classifiers",
     "Lookup": "classifiers",
@@ -130,6 +133,7 @@ if TYPE_CHECKING:
     from naivete.sampling import sample
     from naivete.saving import load, model_hash, save
     from naivete.selective import K2AS, InfoAS, SelectiveNaive
+    from naivete.selectors import InfoSelector, K2Selector, NaiveSelector
     from naivete.table import Column, Table
     from naivete.unrestricted import CB, K2, PC, HillClimb
     from naivete.variables import Variable

@@ -24,7 +24,7 @@ try:
 except ImportError:  # pragma: no cover - a system without advisory locks
     _LOCKS = None
 
-__all__ = ["atomic_write", "file_error"]
+__all__ = ["atomic_write", "file_error", "flush_folder", "remove_abandoned"]
 
 _UNTOUCHED: Final = "the file was left as it was"
 _ADVICE: Final = {
@@ -65,7 +65,7 @@ def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool =
     try:
         target = _resolved(path)
         mode = _mode(target, overwrite)
-        _remove_abandoned(target)
+        remove_abandoned(target)
         _save(target, [data] if isinstance(data, bytes) else data, mode, overwrite)
     except FileError:
         raise
@@ -120,7 +120,7 @@ def _save(target: Path, pieces: Iterable[bytes], mode: int | None, overwrite: bo
         if _LOCKS is None:  # such systems do not rename an open file
             file.close()
         _rename(temporary, target, overwrite)
-    _flush_folder(target.parent)
+    flush_folder(target.parent)
 
 
 def _write(file: FileIO, piece: bytes) -> None:
@@ -189,8 +189,8 @@ def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
         temporary.replace(target)
 
 
-def _flush_folder(folder: Path) -> None:
-    """Make the new name last; where that is not possible, a crash may bring back the old file, still whole."""
+def flush_folder(folder: Path) -> None:
+    """Make new and removed names in a folder last; where that is impossible, a crash may bring back the old ones, still whole."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -199,7 +199,7 @@ def _flush_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _remove_abandoned(target: Path) -> None:
+def remove_abandoned(target: Path) -> None:
     """Remove the temporaries of this target whose owners are gone; what cannot be removed is no reason not to save."""
     prefix = _prefix(target)
     with suppress(OSError):

@@ -12,38 +12,25 @@ found after a crash can be trusted. Files of other names are left alone.
 
 from __future__ import annotations
 
-import errno
 import os
 import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, Final
 
-from naivete.atomic import _flush_folder, _remove_abandoned, atomic_write, file_error
-from naivete.container import SUM
-from naivete.errors import FileError, ParameterError, shown
-from naivete.plain import BOX, LIMITS, CheckpointError, check_magic, packed, pieces, unpacked
-
-try:
-    import fcntl
-
-    _LOCKS: ModuleType | None = fcntl
-except ImportError:  # pragma: no cover - a system without advisory locks
-    _LOCKS = None
+from naivete.atomic import file_error, flush_folder, remove_abandoned
+from naivete.errors import ParameterError, shown
+from naivete.plain import CheckpointError, packed, pieces
+from naivete.run_folders import ADVICE, FolderLock, RunFolder, read_packed, write_packed
 
 __all__ = ["Checkpoint", "CheckpointError", "Step"]
 
 _NAME: Final = "checkpoint.nvc"
 _STEP: Final = re.compile(r"step-[0-9]{3,9}\.nvc")
 _FIELDS: Final = ("fingerprint", "finished", "partial")
-_ADVICE: Final = "use restart=True (--restart) to begin again, or another folder"
-_MADE: Final = "made the folder"
-_NOTE: Final = re.compile(rf"\0*|([0-9]{{1,20}})\n({_MADE})?")
-"""What a lock of ours holds; zeros are what a loss of power may leave."""
-_ATTEMPTS: Final = 100
 _TOLD: Final = 5
 """How many differences a message names."""
 
@@ -88,7 +75,7 @@ class Step:
             self._checkpoint._write(None)
 
 
-class Checkpoint:
+class Checkpoint(RunFolder):
     """The checkpoints of one run in a folder of their own: a context, in which the steps are asked for in order.
 
     Parameters
@@ -132,10 +119,8 @@ class Checkpoint:
             raise ParameterError(f"every={shown(every)} has to be a number of seconds, zero or more")
         if not all(type(name) is str for name in fingerprint):
             raise ParameterError("fingerprint: its names have to be texts")
-        self.folder = Path(folder)
-        self._fingerprint: dict[str, Any] = unpacked(packed(dict(fingerprint)))
-        self._every, self._restart = every, restart
-        self._lock: _Lock | None = None
+        super().__init__(folder, fingerprint, restart=restart)
+        self._every = every
         self._digests: list[str] = []
         self._pending: list[bytes] = []
         self._partial: tuple[Any, Any] | None = None
@@ -143,23 +128,10 @@ class Checkpoint:
         self._current: Step | None = None
         self._last = 0.0
 
-    def __enter__(self) -> Checkpoint:
-        if self._lock is not None:
-            raise ParameterError(f"{self.folder}: this checkpoint is in use; make another one")
-        self._lock = _Lock(self.folder)
-        try:
-            self._resume()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
         self._current = self._partial = None
         self._digests, self._pending = [], []
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
+        super().__exit__(kind, error, traceback)
 
     def step(self) -> Step:
         """The next step, in the order of the run: done, begun, or new."""
@@ -181,7 +153,7 @@ class Checkpoint:
             lock.remove()
         self.__exit__(None, None, None)
 
-    def _alive(self) -> _Lock:
+    def _alive(self) -> FolderLock:
         if self._lock is None:
             raise ParameterError(f"{self.folder}: the checkpoint is used outside of its `with`, or after finished()")
         return self._lock
@@ -204,17 +176,17 @@ class Checkpoint:
         path = self.folder / _NAME
         if not os.path.lexists(path):
             return
-        found = _checked(_read(path)[0], path)
+        found = _checked(read_packed(path)[0], path)
         differing = _differences(found["fingerprint"], self._fingerprint)
         if differing:
-            raise CheckpointError(f"{path}: it is of another run: {differing}; {_ADVICE}")
+            raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
         self._digests, self._partial = found["finished"], found["partial"]
 
     def _finished_value(self, number: int) -> Any:
         path = self._path(number)
-        value, digest = _read(path)
+        value, digest = read_packed(path)
         if digest != self._digests[number]:
-            raise CheckpointError(f"{path}: it is not the file that {_NAME} speaks of; {_ADVICE}")
+            raise CheckpointError(f"{path}: it is not the file that {_NAME} speaks of; {ADVICE}")
         return value
 
     def _finish(self, value: object) -> None:
@@ -229,7 +201,7 @@ class Checkpoint:
     def _write(self, partial: tuple[object, object] | None) -> None:
         self._flush()
         content = {"fingerprint": self._fingerprint, "finished": self._digests, "partial": partial}
-        _write(self.folder / _NAME, pieces(content))
+        write_packed(self.folder / _NAME, pieces(content))
         self._last = time.monotonic()
 
     def _flush(self) -> None:
@@ -238,7 +210,7 @@ class Checkpoint:
             del self._pending[0]
 
     def _store(self, parts: Iterable[bytes]) -> None:
-        self._digests.append(_write(self._path(len(self._digests)), parts))
+        self._digests.append(write_packed(self._path(len(self._digests)), parts))
 
     def _path(self, number: int) -> Path:
         return self.folder / f"step-{number:03}.nvc"
@@ -248,38 +220,9 @@ class Checkpoint:
         steps = {path for path in self.folder.iterdir() if _STEP.fullmatch(path.name)} | set(map(self._path, range(self._asked)))
         for path in (self.folder / _NAME, *sorted(steps)):
             path.unlink(missing_ok=True)
-            _remove_abandoned(path)
+            remove_abandoned(path)
             if path.name == _NAME:
-                _flush_folder(self.folder)
-
-
-def _write(path: Path, parts: Iterable[bytes]) -> str:
-    """Write the file, whole or not at all; its checksum comes back."""
-    end = bytearray()
-
-    def watched() -> Iterator[bytes]:
-        for part in parts:
-            end[:] = part[-SUM:]
-            yield part
-
-    try:
-        atomic_write(path, watched())
-    except FileError as error:
-        ours = FileError(f"{error}; what was saved before is whole, and running the same again resumes from there")
-        ours.errno = error.errno
-        raise ours from error
-    return end.hex()
-
-
-def _read(path: Path) -> tuple[Any, str]:
-    """The value in the file, and its checksum."""
-    try:
-        data = BOX.content(path, lambda start, where: check_magic(start, where, _ADVICE), LIMITS.file_bytes)
-    except FileError as error:
-        if error.errno != errno.ENOENT:
-            raise
-        raise CheckpointError(f"{path}: the file is missing; {_ADVICE}") from error
-    return unpacked(data, str(path), advice=_ADVICE), data[-SUM:].hex()
+                flush_folder(self.folder)
 
 
 def _checked(found: Any, path: Path) -> dict[str, Any]:
@@ -290,7 +233,7 @@ def _checked(found: Any, path: Path) -> dict[str, Any]:
         lists = type(fingerprint) is dict and type(finished) is list
         if whole and lists and all(type(text) is str for text in (*fingerprint, *finished)):
             return found
-    raise CheckpointError(f"{path}: it is packed data, but not a checkpoint; {_ADVICE}")
+    raise CheckpointError(f"{path}: it is packed data, but not a checkpoint; {ADVICE}")
 
 
 def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
@@ -344,113 +287,3 @@ def _told(problem: str, advice: str) -> Iterator[None]:
         yield
     except OSError as error:
         raise file_error(Path(error.filename or "."), problem, error, advice) from error
-
-
-class _Lock:
-    """The lock of a folder, which is made if need be; `made` says whether this run, or one it resumes, made it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.path = folder, folder / "lock"
-        try:
-            self._descriptor, self.made = self._taken()
-        except FileError:
-            raise
-        except OSError as error:
-            raise file_error(folder, "cannot hold checkpoints", error) from error
-        except ValueError as error:  # a zero byte
-            raise file_error(folder, "cannot hold checkpoints", OSError(str(error)), "give the name of a folder") from error
-
-    def release(self) -> None:
-        """Let the next run have the folder."""
-        if self._descriptor >= 0:
-            with suppress(OSError):
-                os.close(self._descriptor)
-            self._descriptor = -1
-
-    def remove(self) -> None:
-        """Remove the lock, and the folder if a run made it and it is empty now."""
-        if _LOCKS is None:  # such systems do not remove an open file
-            self.release()
-        self.path.unlink(missing_ok=True)
-        if self.made:
-            with suppress(OSError):
-                self.folder.rmdir()
-        self.release()
-
-    def _taken(self) -> tuple[int, bool]:
-        """The open file, locked, and whether a run made the folder; once more where a run that ends removed either."""
-        made = False
-        for _ in range(_ATTEMPTS):
-            made = _make(self.folder) or made
-            note = _note(self.path)
-            if note is None:
-                advice = "use another folder, or remove the file if you do not need it"
-                raise FileError(f"{self.path}: this file is not the lock of a run; {advice}")
-            try:
-                descriptor = _created(self.path) if _LOCKS is None else _locked(self.path, _LOCKS)
-            except (FileNotFoundError, FileExistsError):
-                continue
-            except BlockingIOError as error:
-                raise self._refusal() from error
-            made = made or note[1] is not None
-            return _signed(descriptor, made), made
-        raise FileError(f"{self.path}: it keeps being replaced by other runs; use another folder")
-
-    def _refusal(self) -> FileError:
-        note = _note(self.path)
-        holder = f"process {note[0]}" if note and note[0] else "a process that did not leave its number"
-        advice = "wait until it ends or stop it, or use another folder"
-        return FileError(f"{self.folder}: another run, {holder}, is using this folder for its checkpoints; {advice}")
-
-
-def _make(folder: Path) -> bool:
-    """Whether the folder had to be made."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, "it is not a folder") from None
-        return False
-    return True
-
-
-def _note(path: Path) -> tuple[str | None, str | None] | None:
-    """What a lock says: the number of the process that took it last, and that a run made the folder; None of other files."""
-    text = ""
-    if path.is_file():
-        with suppress(OSError), path.open("rb") as file:
-            text = file.read(200).decode(errors="replace")
-    found = _NOTE.fullmatch(text)
-    return found and (found[1], found[2])
-
-
-def _signed(descriptor: int, made: bool) -> int:
-    try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n{_MADE if made else ''}".encode())
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _locked(path: Path, locks: ModuleType) -> int:
-    """The open file, locked until it is closed or the process dies; an error where another process has it, or removed it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-    try:
-        locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
-        if not os.path.samestat(os.fstat(descriptor), path.stat()):
-            raise FileNotFoundError(errno.ENOENT, "the lock was removed before it was taken")
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _created(path: Path) -> int:
-    """The open file where there are no locks: such systems do not remove a file that a living process has open."""
-    try:
-        path.unlink(missing_ok=True)
-    except PermissionError as error:
-        raise BlockingIOError(error.errno, "another run has it open") from error
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)

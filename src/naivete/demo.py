@@ -14,10 +14,13 @@ from naivete.experiments import Labelled, Progress, Result, cross_validate, labe
 from naivete.models import classifier_of, parsed
 from naivete.table import Column, Table
 
-__all__ = ["MODELS", "Domain", "domains", "run_all", "steps"]
+__all__ = ["FURTHER", "MODELS", "Domain", "domains", "models_of", "parted", "run_all", "steps"]
 
 MODELS: Final = ("majority", "nb", "kdb:k=1", "kdb:k=2", "kdb:k=3", "tan", "kdb:k=2,theta=0.03", "kdb:k=auto")
 """From no features at all, over independent ones, to ever more dependences; the last lets the cases choose."""
+FURTHER: Final = ("k2:order=relevance", "hc", "naive-as", "info-as")
+"""Networks in which the class is a variable like others, and those that select their features; on the narrow tables only."""
+_NARROW: Final = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,15 +79,27 @@ def _short(name: str) -> str:
     return name.removesuffix(" (cm)").replace("/", " / ").replace("_", " ")
 
 
+def models_of(domain: Domain) -> tuple[str, ...]:
+    """The models that are compared on a domain: the further ones only where there are at most twenty features."""
+    return (*MODELS, *FURTHER) if len(domain.cases.features.columns) <= _NARROW else MODELS
+
+
+def parted(results: Mapping[str, Sequence[Result]]) -> list[dict[str, list[Result]]]:
+    """The results of the models that ran on all domains, and those of the further ones beside naive Bayes."""
+    usual = {name: [r for r in own if r.model in MODELS] for name, own in results.items()}
+    further = {name: [r for r in own if r.model in ("nb", *FURTHER)] for name, own in results.items() if len(own) > len(MODELS)}
+    return [usual, further] if further else [usual]
+
+
 def steps(chosen: Sequence[Domain], folds: int) -> int:
     """How many times `run_all` tells its progress."""
-    return len(chosen) * folds * len(MODELS)
+    return folds * sum(len(models_of(domain)) for domain in chosen)
 
 
 def run_all(chosen: Sequence[Domain], *, folds: int = 10, progress: Progress | None = None) -> dict[str, list[Result]]:
     """All models cross-validated on all domains, by the name of the domain."""
     results = {}
     for domain in chosen:
-        models: Mapping[str, Any] = {model: classifier_of(parsed(model), encoder=domain.encoder) for model in MODELS}
+        models: Mapping[str, Any] = {model: classifier_of(parsed(model), encoder=domain.encoder) for model in models_of(domain)}
         results[domain.name] = cross_validate(models, domain.cases, folds=folds, random_state=1, progress=progress)
     return results

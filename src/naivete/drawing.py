@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 from naivete.errors import ParameterError, shown
+from naivete.graphs import markov_blanket
 from naivete.layout import HEIGHT, Arc, Box, Layout, Point, grid, layout
 from naivete.markup import Safe, attribute, cut, element, isolated, plain, text_width
 from naivete.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Information", "svg"]
+__all__ = ["Information", "lone_features", "svg"]
 
 Information = Mapping[int | Arc, float]
 """Bits: of an arc under (parent, child), of a feature about the class under the feature."""
 
-ARCS_UP_TO, NODES_UP_TO, LABELS_UP_TO = 200, 600, 80
-"""Up to how many nodes arcs are drawn, nodes are drawn, and up to how many arcs carry their bits."""
+ARCS_UP_TO, NODES_UP_TO, LABELS_UP_TO, LONE_UP_TO = 200, 600, 80, 24
+"""Up to how many nodes arcs are drawn, nodes are drawn, arcs carry their bits, and features without arcs are drawn."""
 
 _WIDTH, _MARGIN, _PAD = 1040.0, 6.0, 18.0
 _MOST_BITS = 1e12  # what is beyond is no information of any table, and is not shown
@@ -35,6 +36,8 @@ _STYLE: Final = (
     ".nv-net .nv-title{font-size:15px;font-weight:600}"
     ".nv-net .nv-node rect{fill:var(--f);stroke:var(--f);stroke-width:1.2}"
     ".nv-net .nv-class rect{fill:var(--c);stroke:var(--c);stroke-width:1.6}"
+    ".nv-net .nv-outside rect{stroke-dasharray:5 4}"
+    ".nv-net .nv-lone{opacity:.5}"
     ".nv-net .nv-frame{fill:none;stroke:var(--c);stroke-opacity:.55;stroke-dasharray:2 4;stroke-linecap:round}"
     ".nv-net .nv-arcs{opacity:.58}"
     ".nv-net .nv-arc{fill:none;stroke:currentColor;stroke-linecap:round}"
@@ -50,8 +53,10 @@ def svg(
 ) -> Safe:
     """The network as SVG: features in layers below the class, every arc pointing down.
 
-    The class stands above a frame around all features when it is a parent of each; otherwise its arcs are drawn one by one.
-    Above 200 nodes the features are listed in rows without their arcs, above 600 only the most relevant; a note says so.
+    The class stands above a frame around all features when it is a parent of each; otherwise its arcs, also those that lead to
+    it, are drawn one by one. Features outside its Markov blanket have a dashed outline; those that depend on nothing and
+    influence nothing stand pale below the others, or are left out where there are more than 24. Above 200 nodes the features
+    are listed in rows without their arcs, above 600 only the most relevant. A note says what is left out.
 
     Parameters
     ----------
@@ -68,18 +73,30 @@ def svg(
     return _document(network, picture, bits, title)
 
 
+def lone_features(network: Network) -> list[int]:
+    """The features that depend on nothing and influence nothing."""
+    parents = {p for own in network.parents.values() for p in own}
+    return [x for x in network.features if x not in parents and not network.parents[x]]
+
+
 @dataclass(frozen=True)
 class _Picture:
-    """What is drawn: the places, whether the class stands above a frame, and what was left out."""
+    """What is drawn: the places; which features have no arcs, and their places; which are outside the blanket; remarks."""
 
     places: Layout
+    alone: tuple[int, ...]
+    lone: Layout
+    outside: frozenset[int]
     framed: bool
     notes: tuple[str, ...]
 
 
 def _picture(network: Network, bits: Mapping[int | Arc, float], max_width: float) -> _Picture:
-    framed = all(CLASS in network.parents[x] for x in network.features)
-    nodes = [*network.features] if framed else [*network.features, CLASS]
+    alone = lone_features(network)
+    joined = sorted({*network.features}.difference(alone))
+    outside = frozenset(joined).difference(markov_blanket(network.parents, CLASS))
+    framed = all(CLASS in network.parents[x] for x in joined)
+    nodes = [*joined] if framed else [*joined, CLASS]
     arcs = [(p, v) for v in nodes for p in network.parents[v] if not (framed and p == CLASS)]
     widths = {v: _node_width(network, v) for v in nodes}
     room = max_width - 2 * (_PAD + _MARGIN)
@@ -92,7 +109,24 @@ def _picture(network: Network, bits: Mapping[int | Arc, float], max_width: float
         places = grid(drawn, widths, room)
     if len(drawn) < len(nodes):
         notes.append(f"{len(drawn):,} of {len(nodes):,} variables are shown")
-    return _Picture(places, framed, tuple(notes))
+    lone = grid(alone, {x: _node_width(network, x) for x in alone}, room) if len(alone) <= LONE_UP_TO else Layout(0, 0)
+    return _Picture(
+        places, tuple(alone), lone, outside, framed, (*notes, *_remarks(network, outside, len(alone), bool(lone.boxes)))
+    )
+
+
+def _remarks(network: Network, outside: Collection[int], alone: int, shown: bool) -> Iterator[str]:
+    """What is to be said of features that do not matter for the class, or do not matter at all."""
+    if outside:
+        name = isolated(cut(network.name(CLASS), 160, _SMALL))
+        yield f"dashed: {_features(len(outside))} outside the Markov blanket of {name}: idle once all others are known"
+    if alone:
+        verbs = "depends on nothing and influences" if alone == 1 else "depend on nothing and influence"
+        yield f"{'pale' if shown else 'left out'}: {_features(alone)} that {verbs} nothing"
+
+
+def _features(count: int) -> str:
+    return f"{count:,} feature{'s' * (count != 1)}"
 
 
 def _most_relevant(nodes: Sequence[int], bits: Mapping[int | Arc, float]) -> list[int]:
@@ -136,15 +170,21 @@ def _body(
     """From top to bottom the title, the class and its frame, the features and the legend; with the size of it all."""
     places, legend = picture.places, _legend(bits, network, picture)
     frame = (places.width + 2 * _PAD, places.height + 2 * _PAD)
-    least = max(460.0 if legend else 300.0, _node_width(network, CLASS) + 264, text_width(title or "", 15))
-    width = 2 * _MARGIN + max(frame[0], least)
+    said = max((text_width(note, _SMALL) for note in picture.notes), default=0.0)
+    least = max(460.0 if legend else 300.0, _node_width(network, CLASS) + 264, text_width(title or "", 15), said)
+    width = 2 * _MARGIN + max(frame[0], picture.lone.width, least)
     top = _MARGIN if title is None else 40.0
     body = [] if title is None else [_text(title, width / 2, 25, "nv-title")]
     if picture.framed:
-        body += _header(network, width, top, frame)
-        top += HEIGHT + (34 + _PAD if network.features else 0)
-    body.append(_at((width - places.width) / 2, top, *_contents(network, places, bits)))
-    top += places.height + (_PAD if picture.framed else 8) + 22
+        body += _header(network, width, top, frame, bool(picture.alone))
+        top += HEIGHT + (34 + _PAD if places.boxes else 0)
+    body.append(_at((width - places.width) / 2, top, *_contents(network, picture, bits)))
+    top += places.height + (_PAD if picture.framed and places.boxes else 8)
+    if picture.lone.boxes:
+        top += 18
+        body.append(_at((width - picture.lone.width) / 2, top, *_lone(network, picture.lone, bits)))
+        top += picture.lone.height + 8
+    top += 22
     body += [_at(_MARGIN, top + 20.0 * i, line) for i, line in enumerate(legend)]
     return body, width, top + 20.0 * len(legend) - (16 if legend else 22) + _MARGIN
 
@@ -157,42 +197,52 @@ def _description(network: Network, picture: _Picture) -> str:
     count, arcs = len(network.features), len(network.arcs)
     name = cut(network.name(CLASS), 300, _NAME)
     first = f"Bayesian network of the class {name} and {count} features with {arcs} arcs between them."
-    how = "The class is a parent of every feature." if picture.framed else "The class is drawn among the features."
+    how = "The class is drawn among the features."
+    if picture.framed:
+        how = f"The class is a parent of every feature{' that is joined to others' * bool(picture.alone)}."
     return " ".join([first, how, *(f"{note}." for note in picture.notes)])
 
 
-def _header(network: Network, width: float, top: float, frame: tuple[float, float]) -> list[Safe]:
+def _header(network: Network, width: float, top: float, frame: tuple[float, float], some: bool) -> list[Safe]:
     """The class, the frame around the features, and the one arrow that stands for an arc to each of them."""
     own = _node_width(network, CLASS)
     node = _node(network, CLASS, Box((width - own) / 2, top, own), 0.22)
-    if not network.features:
-        return [node, _text("no features", width / 2 + own / 2 + 12, top + 23, "nv-small nv-start")]
+    if frame[0] <= 2 * _PAD:
+        told = "no feature tells about it" if network.features else "no features"
+        return [node, _text(told, width / 2 + own / 2 + 12, top + 23, "nv-small nv-start")]
     y = top + HEIGHT
     stem = element("path", d=f"M{attribute(width / 2)} {attribute(y)}V{attribute(y + 27)}", stroke_width=2.0)
     arrow = element("g", stem, _head(width / 2, y + 34, 2.0), class_="nv-arc nv-given")
-    note = _text("class \u2192 every feature", width / 2 + 14, y + 21, "nv-small nv-start")
+    note = _text(f"class \u2192 every feature{' in the frame' * some}", width / 2 + 14, y + 21, "nv-small nv-start")
     outline = element("rect", class_="nv-frame", x=(width - frame[0]) / 2, y=y + 34, width=frame[0], height=frame[1], rx=14.0)
     return [outline, arrow, note, node]
 
 
-def _contents(network: Network, places: Layout, bits: Mapping[int | Arc, float]) -> list[Safe]:
+def _contents(network: Network, picture: _Picture, bits: Mapping[int | Arc, float]) -> list[Safe]:
     """Arcs, then nodes, then the labels of the arcs."""
+    places = picture.places
     labels = _labels(places, bits)
     strongest = max((b for key, b in bits.items() if isinstance(key, tuple)), default=0.0)
     arcs = [_arc(network, arc, points, bits, strongest, list(labels.values())) for arc, points in places.routes.items()]
+    marks, shades = dict.fromkeys(picture.outside, " nv-outside"), _shades(places, bits)
+    nodes = [_node(network, v, box, shades[v], marks.get(v, "")) for v, box in places.boxes.items()]
+    told = [_text(f"{bits[arc]:.2f}", box.centre, box.y + 10, "nv-small") for arc, box in labels.items()]
+    return [element("g", *arcs, class_="nv-arcs"), *nodes, *told]
+
+
+def _lone(network: Network, places: Layout, bits: Mapping[int | Arc, float]) -> list[Safe]:
+    """The features without arcs."""
+    shades = _shades(places, bits)
+    return [_node(network, x, box, shades[x], " nv-lone") for x, box in places.boxes.items()]
+
+
+def _shades(places: Layout, bits: Mapping[int | Arc, float]) -> dict[int, float]:
     most = max((b for key, b in bits.items() if not isinstance(key, tuple)), default=0.0)
-    nodes = [_node(network, v, box, _shade(v, bits, most)) for v, box in places.boxes.items()]
-    marks = [_text(f"{bits[arc]:.2f}", box.centre, box.y + 10, "nv-small") for arc, box in labels.items()]
-    return [element("g", *arcs, class_="nv-arcs"), *nodes, *marks]
+    told = {v: 0.05 + 0.45 * max(0.0, bits.get(v, 0.0)) / most if most > 0 else 0.12 for v in places.boxes}
+    return {**told, CLASS: 0.22}
 
 
-def _shade(v: int, bits: Mapping[int | Arc, float], most: float) -> float:
-    if v == CLASS:
-        return 0.22
-    return 0.05 + 0.45 * max(0.0, bits.get(v, 0.0)) / most if most > 0 else 0.12
-
-
-def _node(network: Network, v: int, box: Box, shade: float) -> Safe:
+def _node(network: Network, v: int, box: Box, shade: float, mark: str = "") -> Safe:
     name, states = network.name(v), _states(network, v)
     return element(
         "g",
@@ -200,7 +250,7 @@ def _node(network: Network, v: int, box: Box, shade: float) -> Safe:
         element("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=19.0 if v == CLASS else 7.0, fill_opacity=shade),
         _text(cut(name, 124, _NAME), box.centre, box.y + 17, "nv-name"),
         _text(states, box.centre, box.y + 30, "nv-small"),
-        class_="nv-node nv-class" if v == CLASS else "nv-node",
+        class_="nv-node nv-class" if v == CLASS else f"nv-node{mark}",
     )
 
 
@@ -221,7 +271,7 @@ def _arc(
         element("title", f"{between} \u2192 {after}{told}"),
         path,
         _head(x, y, width),
-        class_="nv-arc nv-given" if arc[0] == CLASS else "nv-arc",
+        class_="nv-arc nv-given" if CLASS in arc else "nv-arc",
     )
 
 
@@ -311,7 +361,8 @@ def _overlap(a: Box, b: Box) -> bool:
 
 def _legend(bits: Mapping[int | Arc, float], network: Network, picture: _Picture) -> list[Safe]:
     """What shades and widths mean, and what is not shown."""
-    relevance = [b for key, b in bits.items() if not isinstance(key, tuple) and key in picture.places.boxes]
+    nodes = {*picture.places.boxes, *picture.lone.boxes}
+    relevance = [b for key, b in bits.items() if not isinstance(key, tuple) and key in nodes]
     strength = [b for key, b in bits.items() if isinstance(key, tuple) and key in picture.places.routes]
     lines = []
     if relevance:

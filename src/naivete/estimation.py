@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,10 +167,14 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
     return Network(counts.variables, structure, cpts, check=False)
 
 
-def isolated(counts: Counts, x: int, smoothing: object) -> Numbers:
-    """P(x) of a feature that depends on nothing, from what is known of it with the class."""
-    how, table = smoothing_of(smoothing), counts.margins()[x, CLASS].sum(axis=1)
-    return np.asarray(_cpt(table, x, (), (x,), how, np.ones(1), counts.total, table.shape, lambda _: None))
+def isolated(counts: Counts, features: Iterable[int], smoothing: object) -> dict[int, Numbers]:
+    """P(x) of features that depend on nothing, from what is known of them with the class."""
+    how, margins, total = smoothing_of(smoothing), counts.margins(), counts.total
+    found = {}
+    for x in features:
+        table = margins[x, CLASS].sum(axis=1)
+        found[x] = np.asarray(_cpt(table, x, (), (x,), how, np.ones(1), total, table.shape, lambda _: None))
+    return found
 
 
 def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
@@ -255,7 +259,7 @@ def _sparse_cpt(
     """The conditional table of the parent configurations that occur, and its default for all others."""
     configurations, n, members = grouped_counts(table, x, parents, card, allow)
     if isinstance(how, Backoff):
-        return _sparse_backoff(n, configurations, members, [p for p in parents if p != CLASS], how.m)
+        return _sparse_backoff(n, configurations, members, parents, how.m)
     context = Context(_marginal(n, 1), prior if n.shape[2] > 1 else np.ones(1), total)
     nothing = np.zeros((1, *n.shape[1:]))
     return SparseCpt(configurations, how(n, 1, context), how(nothing, 1, context)[0], members)
@@ -265,16 +269,17 @@ def _sparse_backoff(
     n: Numbers, configurations: NDArray[np.int32], members: tuple[int, ...], parents: Sequence[int], m: float
 ) -> SparseCpt:
     """A sparse table whose default is the table of the next shorter context, and so on; the class is the last parent to go."""
-    kept = [i for i, p in enumerate(members) if p != parents[-1]]
+    features = [p for p in parents if p != CLASS]
+    kept = [i for i, p in enumerate(members) if p != features[-1]]
     if not kept:
-        base = backed_off(n.sum(axis=0), 0, [1], m)
+        base = backed_off(n.sum(axis=0), 0, [1] if CLASS in parents else [], m)
         return SparseCpt(configurations, blended(n, m, base, 1), base, members)
     keys = [configurations[:, i] for i in kept]
     rows, row_of = grouped_rows(keys, [int(k.max(initial=0)) + 1 for k in keys])
     fewer = np.zeros((len(rows), *n.shape[1:]))
     np.add.at(fewer, row_of, n)
     inner = np.ascontiguousarray(configurations[rows][:, kept])
-    shorter = _sparse_backoff(fewer, inner, tuple(members[i] for i in kept), parents[:-1], m)
+    shorter = _sparse_backoff(fewer, inner, tuple(members[i] for i in kept), [p for p in parents if p != features[-1]], m)
     return SparseCpt(configurations, blended(n, m, shorter.rows[row_of], 1), shorter, members)
 
 

@@ -13,7 +13,18 @@ from naivete.counts import Counts
 from naivete.errors import ParameterError, shown
 from naivete.occurring import SparseTable, grouped_rows
 
-__all__ = ["Independence", "Question", "Statistic", "checked_level", "data_independence", "g", "pearson", "statistic_of"]
+__all__ = [
+    "Independence",
+    "Question",
+    "Statistic",
+    "Testable",
+    "checked_level",
+    "data_independence",
+    "enough_cases",
+    "g",
+    "pearson",
+    "statistic_of",
+]
 
 Numbers = NDArray[np.float64]
 Question = tuple[int, int, tuple[int, ...]]
@@ -22,13 +33,15 @@ Independence = Callable[[Sequence[Question]], Sequence[bool]]
 """Answers questions; those that are asked together cost one pass."""
 Statistic = Callable[[Numbers, Numbers], Numbers]
 """From observed and expected counts to a statistic that is about chi-square distributed, cell by cell."""
+Testable = Callable[[Sequence[int]], bool]
+"""Whether a question about these variables can be tested; where not, no question about more of them can be."""
 
 ENOUGH = 5
 
 
 def pearson(observed: Numbers, expected: Numbers) -> Numbers:
     """The cells of Pearson's chi-square: (observed - expected)**2 / expected."""
-    return np.asarray((observed - expected) ** 2 / expected)
+    return np.asarray((observed - expected) * ((observed - expected) / expected))
 
 
 def g(observed: Numbers, expected: Numbers) -> Numbers:
@@ -51,10 +64,8 @@ def statistic_of(value: object) -> Statistic:
     """
     if callable(value):
         return value
-    if value == "chi2":
-        return pearson
-    if value == "g":
-        return g
+    if isinstance(value, str) and value in ("chi2", "g"):
+        return pearson if value == "chi2" else g
     raise ParameterError(f"test={shown(value)}: choose 'chi2' or 'g', or pass a function of observed and expected counts")
 
 
@@ -64,9 +75,10 @@ def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float
     Where there are fewer than five cases for each cell of the table nothing is tested, and the variables count as dependent.
     """
     checked_level(alpha)
+    testable = enough_cases(counts)
 
     def independent(questions: Sequence[Question]) -> list[bool]:
-        asked = [q for q in dict.fromkeys(questions) if counts.total >= ENOUGH * prod(counts.cards((q[0], q[1], *q[2])))]
+        asked = [q for q in dict.fromkeys(questions) if testable((q[0], q[1], *q[2]))]
         orders = [(x, y, *given) for x, y, given in asked]
         cards = [counts.cards(order) for order in orders]
         found: dict[Question, bool] = {}
@@ -78,11 +90,17 @@ def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float
     return independent
 
 
+def enough_cases(counts: Counts) -> Testable:
+    """Whether there are five cases for each cell of the table of some variables."""
+    total = counts.total
+    return lambda members: total >= ENOUGH * prod(counts.cards(members))
+
+
 def _full(table: SparseTable, question: Question, counts: Counts) -> NDArray[Any]:
     """The table of a question for the configurations of the given that occur.  # (x, y, configuration)"""
     x, y, given = question
     codes, weight = table.cells()
-    _, row_of = grouped_rows([codes[m] for m in given], counts.cards(given))
+    _, row_of = grouped_rows([codes[m] for m in given] or [np.zeros_like(weight, np.int64)], counts.cards(given) or (1,))
     n = np.zeros((*counts.cards((x, y)), int(row_of.max(initial=-1)) + 1), table.counts.dtype)
     np.add.at(n, (codes[x], codes[y], row_of), weight)
     return n
@@ -101,7 +119,7 @@ def p_values(tables: NDArray[Any], test: Statistic) -> Numbers:
     n = np.asarray(tables, np.float64)
     x, y = n.sum(axis=2, keepdims=True), n.sum(axis=1, keepdims=True)
     total = y.sum(axis=2, keepdims=True)
-    expected = x * y / np.where(total > 0, total, 1.0)
+    expected = x * (y / np.where(total > 0, total, 1.0))
     possible = expected > 0
     cells = np.where(possible, test(n, np.where(possible, expected, 1.0)), 0.0)
     states = np.count_nonzero(x, axis=1)[:, 0] - 1, np.count_nonzero(y, axis=2)[:, 0] - 1  # (table, given)

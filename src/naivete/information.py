@@ -121,7 +121,7 @@ def dependence(counts: Counts) -> Numbers:
     equal but for rounding are equal, whatever the order of rows and states.
     """
     if counts.dependence is None:
-        counts.dependence = informations(counts.pairs(), counts)
+        counts.dependence = informations(counts.pairs_to_weigh(), counts)
     return counts.dependence
 
 

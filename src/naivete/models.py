@@ -24,15 +24,15 @@ PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "nb": ("smoothing", "prior"),
         "tan": ("root", "smoothing", "prior"),
         "kdb": ("k", "theta", "alpha", "k_max", "smoothing", "prior"),
-        "k2": ("order", "max_parents", "score", "smoothing", "prior"),
-        "hc": ("score", "max_parents", "tabu", "max_steps", "class_root", "smoothing", "prior"),
+        "k2": ("order", "max_parents", "criterion", "smoothing", "prior"),
+        "hc": ("criterion", "max_parents", "tabu", "max_steps", "class_root", "smoothing", "prior"),
         "cb": (
-            *("alpha", "test", "score", "stop", "class_root", "partial_order", "max_order", "max_parents"),
+            *("alpha", "test", "criterion", "stop", "class_root", "partial_order", "max_order", "max_parents"),
             *("smoothing", "prior"),
         ),
         "pc": ("alpha", "test", "max_order", "smoothing", "prior"),
         "naive-as": ("random_state", "smoothing", "prior"),
-        "k2-as": ("equal", "learner", "score", "max_parents", "random_state", "smoothing", "prior"),
+        "k2-as": ("equal", "learner", "criterion", "max_parents", "random_state", "smoothing", "prior"),
         "info-as": (
             *("metric", "learner", "stop", "alpha", "guided", "backward", "random_state"),
             *("smoothing", "prior"),
@@ -106,7 +106,9 @@ def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
     if name not in PARAMETERS[word]:
         if not PARAMETERS[word]:
             raise ParameterError(f"model {shown(text)}: {word} has no parameters; write {word}")
-        raise ParameterError(f"model {shown(text)}: {word} has no parameter {shown(name)}; {_meant(name, PARAMETERS[word])}")
+        alias = "criterion" if name == "score" and "criterion" in PARAMETERS[word] else None
+        meant = _meant(name, PARAMETERS[word], alias)
+        raise ParameterError(f"model {shown(text)}: {word} has no parameter {shown(name)}; {meant}")
     if not equals or not value:
         raise ParameterError(f"model {shown(text)}: the parameter {name} has no value; write {name}=VALUE")
     return name, _value(value)
@@ -199,8 +201,19 @@ def spec_of(classifier: NetworkClassifier) -> Spec:
     word = next((word for word, kind in KINDS.items() if type(classifier) is kind), None)
     if word is None:
         raise ParameterError(f"{shown(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
-    usual, own = KINDS[word]().get_params(deep=False), classifier.get_params(deep=False)
+    usual = KINDS[word]().get_params(deep=False)
+    own = {name: _as_word(name, value) for name, value in classifier.get_params(deep=False).items()}
     if own["prior"] is not None:
         own["prior"] = "/".join(str(float(share)) for share in own["prior"])
     told = {name: own[name] for name in PARAMETERS[word] if own[name] != usual[name] or name in _ALWAYS.get(word, ())}
     return Spec(word, told)
+
+
+def _as_word(name: str, value: Any) -> Any:
+    """The word for a score, a test or a generator where there is one, a list for an array, else the value itself."""
+    from naivete.saving import plain_value
+
+    if name in ("criterion", "test", "order", "random_state"):
+        with suppress(ParameterError):
+            return plain_value(name, value)
+    return value

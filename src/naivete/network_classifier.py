@@ -34,9 +34,10 @@ from naivete.labels import class_name, classes_of, label_values, usable, weights
 from naivete.learning import LearnsFromRows, NotFittedError
 from naivete.network import Network, Structure
 from naivete.table import Table
+from naivete.tallies import Tallies
 from naivete.variables import Name, Variable
 
-__all__ = ["LEARNED", "Answers", "NetworkClassifier", "NotFittedError"]
+__all__ = ["LEARNED", "Answers", "EncodesRows", "NetworkClassifier", "NotFittedError"]
 
 
 LEARNED = ("k_", "theta_", "selected_")
@@ -50,7 +51,93 @@ class Answers(NamedTuple):
     impossible: NDArray[np.int64]
 
 
-class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class EncodesRows:
+    """The way from a table of values and its labels to counts, for everything that is fitted to them."""
+
+    encoder: Encoder | None
+    budget: int
+
+    def _ready(self) -> Encoder:
+        """The encoder, once the parameters have been looked at."""
+        encoder = self._encoder()
+        _check_budget(self.budget)
+        return encoder
+
+    def _encoder(self) -> Encoder:
+        encoder = Encoder() if self.encoder is None else self.encoder
+        if not isinstance(encoder, Encoder):
+            raise ParameterError(f"encoder={shown(encoder)}: pass a naivete.Encoder or None")
+        encoder.check()
+        return encoder
+
+    def _counted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Labelled, Tallies, Counts]:
+        """The cases, how often each value occurs in each class, and what counts them under the schema that this gives."""
+        encoder = self._ready()
+        batch = self._batch(X, y, sample_weight, names=None)
+        tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
+        features = encoder.schema(tallies)
+        target = Variable(batch.target, tallies.classes)
+        cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen)
+        return batch, tallies, Counts(cases, budget=self.budget, known=Margins(tallies, features), passes=1)
+
+    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> Labelled:
+        """The cases to learn from: those with a label and a weight above zero."""
+        if names is None:
+            table = table_of(self._checked(X, rows=rows))
+        else:
+            table = self._matched(X, names.names, names.framed)
+            table = replace(table, columns=tuple(matched(table, [Variable(name) for name in names.names])))
+        if rows:
+            _check_size(table)
+        values, weight = label_values(y, len(table)), None
+        if not rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
+            table, values, sample_weight = table.take(slice(0)), values[:0], None  # a batch of rows that do not count
+        if len(table):
+            weight = weights(table.weight if sample_weight is None else sample_weight, len(table))
+            table, values, weight = usable(table, values, weight, self._encoder().unlabelled)
+        classes, labels = classes_of(values) if len(values) else (values[:0], np.zeros(0, np.uint8))
+        target = class_name(y, table.names) if names is None else names.target
+        return Labelled(table, target, classes, labels, weight)
+
+    def _checked(self, X: Any, *, rows: int) -> Any:
+        """X, refused by scikit-learn's rules for arrays unless it is a frame, which has columns to be judged one by one."""
+        if is_frame(X):
+            return X
+        rows_of_values = as_array(X) if isinstance(X, (list, tuple)) else X  # text and numbers stay what they are
+        try:
+            return check_array(
+                rows_of_values,
+                accept_sparse=["csr", "csc"],
+                dtype=None,
+                ensure_all_finite=False,  # infinity is refused with its column and row
+                ensure_min_samples=rows,
+                estimator=self,
+            )
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        except TypeError as error:
+            raise DataTypeError(str(error)) from error
+
+    def _matched(self, X: Any, names: Sequence[Name], named: bool) -> Table:
+        """X as a table under the names seen in fit; where either side has no names, the columns are matched by position."""
+        framed = is_frame(X)
+        table = table_of(self._checked(X, rows=0), only=set(names) if framed and named else None)
+        if framed and named:
+            return table
+        if len(table.columns) != len(names):
+            raise DataError(
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting {len(names)} features as input"
+            )
+        if framed != named:
+            here, there = ("has feature names", "without") if framed else ("does not have valid feature names", "with")
+            warn(
+                f"X {here}, but {type(self).__name__} was fitted {there} feature names; the columns are matched by position",
+                UserWarning,
+            )
+        return table.renamed(names)
+
+
+class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier that is a Bayesian network learned from counts.
 
     Parameters
@@ -106,41 +193,15 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
         y : the class of every row; missing ones are refused.
         sample_weight : the weight of every row; a weight of two is the row twice, a weight of zero its absence.
         """
-        encoder = self._ready()
-        batch = self._batch(X, y, sample_weight, names=None)
-        tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
-        features = encoder.schema(tallies)
-        target = Variable(batch.target, tallies.classes)
-        cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen)
-        counts = Counts(cases, budget=self.budget, known=Margins(tallies, features), passes=1)
+        batch, tallies, counts = self._counted(X, y, sample_weight)
         kept = Kept(tallies, None, batch.target, is_frame(X)) if self._of_tallies else None
         return self._learned(counts, batch.classes, is_frame(X), len(batch), kept)
 
     def _ready(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
-        encoder = self._encoder()
+        encoder = super()._ready()
         smoothing_of(self.smoothing)
-        _check_budget(self.budget)
         return encoder
-
-    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> Labelled:
-        """The cases to learn from: those with a label and a weight above zero."""
-        if names is None:
-            table = table_of(self._checked(X, rows=rows))
-        else:
-            table = self._matched(X, names.names, names.framed)
-            table = replace(table, columns=tuple(matched(table, [Variable(name) for name in names.names])))
-        if rows:
-            _check_size(table)
-        values, weight = label_values(y, len(table)), None
-        if not rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
-            table, values, sample_weight = table.take(slice(0)), values[:0], None  # a batch of rows that do not count
-        if len(table):
-            weight = weights(table.weight if sample_weight is None else sample_weight, len(table))
-            table, values, weight = usable(table, values, weight, self._encoder().unlabelled)
-        classes, labels = classes_of(values) if len(values) else (values[:0], np.zeros(0, np.uint8))
-        target = class_name(y, table.names) if names is None else names.target
-        return Labelled(table, target, classes, labels, weight)
 
     def _learned(
         self,
@@ -175,50 +236,6 @@ class NetworkClassifier(LearnsFromRows, ClassifierMixin, BaseEstimator, ABC):  #
         kept = {key: value for key, value in self.__dict__.items() if not key.endswith("_")}
         self.__dict__ = {**kept, **own, **known, "_predictor": Predictor(network)}
         return self
-
-    def _encoder(self) -> Encoder:
-        encoder = Encoder() if self.encoder is None else self.encoder
-        if not isinstance(encoder, Encoder):
-            raise ParameterError(f"encoder={shown(encoder)}: pass a naivete.Encoder or None")
-        encoder.check()
-        return encoder
-
-    def _checked(self, X: Any, *, rows: int) -> Any:
-        """X, refused by scikit-learn's rules for arrays unless it is a frame, which has columns to be judged one by one."""
-        if is_frame(X):
-            return X
-        rows_of_values = as_array(X) if isinstance(X, (list, tuple)) else X  # text and numbers stay what they are
-        try:
-            return check_array(
-                rows_of_values,
-                accept_sparse=["csr", "csc"],
-                dtype=None,
-                ensure_all_finite=False,  # infinity is refused with its column and row
-                ensure_min_samples=rows,
-                estimator=self,
-            )
-        except ValueError as error:
-            raise DataError(str(error)) from error
-        except TypeError as error:
-            raise DataTypeError(str(error)) from error
-
-    def _matched(self, X: Any, names: Sequence[Name], named: bool) -> Table:
-        """X as a table under the names seen in fit; where either side has no names, the columns are matched by position."""
-        framed = is_frame(X)
-        table = table_of(self._checked(X, rows=0), only=set(names) if framed and named else None)
-        if framed and named:
-            return table
-        if len(table.columns) != len(names):
-            raise DataError(
-                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting {len(names)} features as input"
-            )
-        if framed != named:
-            here, there = ("has feature names", "without") if framed else ("does not have valid feature names", "with")
-            warn(
-                f"X {here}, but {type(self).__name__} was fitted {there} feature names; the columns are matched by position",
-                UserWarning,
-            )
-        return table.renamed(names)
 
     def answers(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Answers:
         """The posterior of every row, and the rows that are impossible in every class and answered by the documented rule.

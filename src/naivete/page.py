@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Final, NamedTuple
 
@@ -55,7 +55,7 @@ table{border-collapse:collapse;font-size:.93rem;line-height:1.35;font-variant-nu
 th,td{padding:.38rem .75rem;text-align:left;border-bottom:1px solid var(--line);vertical-align:middle}
 th{font-weight:600}thead th{border-bottom:2px solid var(--line);vertical-align:bottom}
 tbody th{font-weight:500}
-.num{text-align:right;white-space:nowrap}.best{font-weight:700}.muted{color:var(--muted)}
+.num{text-align:right;white-space:nowrap}.best{font-weight:700}.muted{color:var(--muted)}.pale{opacity:.5}
 .name{display:inline-block;unicode-bidi:isolate;max-width:26rem;overflow-wrap:break-word}
 .heat td{text-align:center;min-width:3.4rem;border:2px solid var(--paper);border-radius:6px}
 .heat thead th{text-align:center;border:0}.heat tbody th{text-align:right;border:0}
@@ -221,8 +221,15 @@ def _heat(count: float, share: float, colour: str) -> Safe:
     return element("td", shown, style=style, class_=None if count else "muted", title=f"{share:.1%} of the column")
 
 
-def bars(values: Mapping[object, Number], *, caption: object = None, maximum: float | None = None, digits: int = 3) -> Safe:
-    """A horizontal bar for every value, from 0 to the largest or to `maximum`."""
+def bars(
+    values: Mapping[object, Number],
+    *,
+    caption: object = None,
+    maximum: float | None = None,
+    digits: int = 3,
+    pale: Collection[object] = (),
+) -> Safe:
+    """A horizontal bar for every value, from 0 to the largest or to `maximum`; those named in `pale` stand back."""
     top = maximum or max((abs(v) for v in map(_number, values.values()) if v is not None), default=1.0) or 1.0
     rows = [
         element(
@@ -230,6 +237,7 @@ def bars(values: Mapping[object, Number], *, caption: object = None, maximum: fl
             element("th", element("span", name, class_="name"), scope="row"),
             element("td", _track([(max(0.0, _number(value) or 0.0) / top, "var(--nv-feature)", None)]), style="width:60%"),
             element("td", _shown(value, digits), class_="num"),
+            class_="pale" if name in pale else None,
         )
         for name, value in values.items()
     ]

@@ -18,21 +18,19 @@ Reading never runs, imports or looks up anything but the classes that were regis
 from __future__ import annotations
 
 import dataclasses
-import math
 import re
-import struct
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from fractions import Fraction
 from itertools import chain
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.canonical_json import FieldError, Limits, canonical, expect, expect_count, items, parsed, seen, whole
+from naivete.canonical_json import FieldError, Limits, canonical, expect, items, parsed, seen
 from naivete.container import Container, up
 from naivete.errors import ModelFileError, ParameterError, shown
+from naivete.plain_leaves import CODED, INT, array_at, array_pieces, dtype_name, float_of, fraction_of, int_of, text_of
 
 __all__ = ["BOX", "LIMITS", "CheckpointError", "check_magic", "packed", "pieces", "record", "unpacked"]
 
@@ -47,22 +45,9 @@ BOX: Final = Container("checkpoint", b"\x8bNVC\r\n\x1a\n", (1, 0), CheckpointErr
 LIMITS: Final = Limits(file_bytes=2**40, header_bytes=2**29, values=2**29, depth=100)
 _DEPTH: Final = 45
 """How deep values may be nested, so that their JSON is within the limits."""
-_FRACTION_BITS: Final = 2**16
-"""The largest numerators and denominators, as common divisors of larger ones take long to find."""
 _COLLISIONS: Final = 100
 """How many keys of a dict may have one hash, as those of hostile data might all have."""
-_PIECE: Final = 2**20
-_INT: Final = range(-(2**63), 2**64)
-_HEX: Final = re.compile(r"-?[1-9a-f][0-9a-f]*")
 _WORD: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
-_TEXTS: Final = re.compile(r"U([1-9][0-9]{0,8})")
-_NUMBERS: Final = {
-    dtype: np.dtype(dtype).newbyteorder("<")
-    for dtype in (
-        *("bool", "int8", "int16", "int32", "int64"),
-        *("uint8", "uint16", "uint32", "uint64", "float32", "float64"),
-    )
-}
 _KNOWN: Final = "None, bool, int, float, str, Fraction, tuple, list, dict, arrays of numbers or texts, and records"
 _CLASSES: Final[dict[str, type]] = {}
 _RECORDS: Final[dict[type, tuple[str, tuple[str, ...]]]] = {}
@@ -136,7 +121,7 @@ def pieces(value: object) -> Iterator[bytes]:
             f"value: its texts and numbers need {len(header)} bytes, more than {LIMITS.header_bytes}; use arrays"
         )
     return BOX.pieces(
-        header, chain.from_iterable(map(_array_pieces, writer.arrays)), sum(up(array.nbytes) for array in writer.arrays)
+        header, chain.from_iterable(map(array_pieces, writer.arrays)), sum(up(array.nbytes) for array in writer.arrays)
     )
 
 
@@ -216,8 +201,8 @@ class _Writer:
         if isinstance(value, np.generic) and value.dtype.kind in "biufU":
             value = value.item()
         kind = type(value)
-        if kind in _SCALARS:
-            return _SCALARS[kind](value)
+        if kind in CODED:
+            return CODED[kind](value)
         if depth > _DEPTH:
             raise FieldError("", f"values are nested more than {_DEPTH} deep")
         if kind is list:
@@ -241,7 +226,7 @@ class _Writer:
         return self._coded_list(flat, depth, lambda i: _label(flat[i - i % 2], i // 2))
 
     def _coded_array(self, array: Any) -> list[Any]:
-        name = _dtype_name(array.dtype)
+        name = dtype_name(array.dtype)
         self.arrays.append(array)
         return [name, list(array.shape)]
 
@@ -256,46 +241,6 @@ def _label(key: object, place: int) -> str:
     return shown(key) if type(key) is str else f"entry {place}"
 
 
-def _same(value: Any) -> Any:
-    return value
-
-
-def _coded_int(value: int) -> Any:
-    return value if value in _INT else {"int": format(value, "x")}
-
-
-def _coded_float(value: float) -> Any:
-    return value if math.isfinite(value) else {"float": struct.pack(">d", value).hex()}
-
-
-def _coded_text(value: str) -> Any:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return {"text": value.encode(errors="surrogatepass").hex()}
-    return value
-
-
-def _coded_fraction(value: Fraction) -> Any:
-    _check_fraction(value.numerator, value.denominator)
-    return {"fraction": [_coded_int(value.numerator), _coded_int(value.denominator)]}
-
-
-_SCALARS: Final[dict[type, Callable[[Any], Any]]] = {
-    type(None): _same,
-    bool: _same,
-    int: _coded_int,
-    float: _coded_float,
-    str: _coded_text,
-    Fraction: _coded_fraction,
-}
-
-
-def _check_fraction(*parts: int) -> None:
-    if max(part.bit_length() for part in parts) > _FRACTION_BITS:
-        raise FieldError("", f"a fraction of more than {_FRACTION_BITS} bits cannot be packed")
-
-
 def _check_keys(keys: list[Any]) -> None:
     """Refuse keys that cannot be some, and those that were made to take a dict for ever."""
     try:
@@ -304,33 +249,6 @@ def _check_keys(keys: list[Any]) -> None:
         raise FieldError("", "a key of a dict cannot be a list, a dict or an array, or hold one") from None
     if hashes and max(hashes.values()) > _COLLISIONS:
         raise FieldError("", f"more than {_COLLISIONS} keys of a dict have the same hash")
-
-
-def _dtype_name(dtype: np.dtype[Any]) -> str:
-    if dtype.kind == "U" and dtype.itemsize:
-        return f"U{dtype.itemsize // 4}"
-    if dtype.name not in _NUMBERS:
-        raise FieldError("", f"an array of {dtype} cannot be packed, only of numbers, booleans and texts")
-    return dtype.name
-
-
-def _dtype(name: Any) -> np.dtype[Any]:
-    text: str = expect(name, "", str, "the type of an array")
-    if text in _NUMBERS:
-        return _NUMBERS[text]
-    width = _TEXTS.fullmatch(text)
-    if width is None or int(width[1]) >= 2**29:  # numpy's limit is 2**31 bytes
-        raise FieldError("", f"there are no arrays of {seen(text)}")
-    return np.dtype(f"<{text}")
-
-
-def _array_pieces(array: NDArray[Any]) -> Iterator[bytes]:
-    """The bytes of the array in C order, little-endian, in pieces, and the padding."""
-    flat = array.astype(_dtype(_dtype_name(array.dtype)), order="C", copy=False).reshape(-1).view(np.uint8)
-    for start in range(0, flat.size, _PIECE):
-        piece = flat[start : start + _PIECE]
-        yield (piece != 0 if array.dtype.kind == "b" else piece).tobytes()
-    yield bytes(up(flat.size) - flat.size)
 
 
 class _Reader:
@@ -349,7 +267,7 @@ class _Reader:
             if others or tag not in _TAGS:
                 raise FieldError("", f"there are no values of the kind {seen(tag)}")
             return _TAGS[tag](self, coded[tag])
-        if kind is int and coded not in _INT:
+        if kind is int and coded not in INT:
             raise FieldError("", "an integer of more than 64 bits has to be in hexadecimal")
         return coded
 
@@ -363,17 +281,6 @@ class _Reader:
         if len(keys) != len(values) or len(set(keys)) != len(keys):
             raise FieldError("", "a dict has a key without a value, or a key twice")
         return dict(zip(keys, values, strict=True))
-
-    def _fraction(self, coded: Any) -> Fraction:
-        expect_count(items(coded, ""), "", 2)
-        top, bottom = map(self.value, coded)
-        if not type(top) is type(bottom) is int:
-            raise FieldError("", "the parts of a fraction are not whole numbers")
-        _check_fraction(top, bottom)
-        value = Fraction(top, max(bottom, 1))
-        if (value.numerator, value.denominator) != (top, bottom):
-            raise FieldError("", "a fraction is not in its lowest terms")
-        return value
 
     def _record(self, coded: Any) -> Any:
         word, *flat = items(coded, "") or [None]
@@ -390,72 +297,15 @@ class _Reader:
             raise FieldError("", f"not a record {word!r}: {type(error).__name__}: {str(error)[:200]}") from error
 
     def _array(self, coded: Any) -> NDArray[Any]:
-        expect_count(items(coded, ""), "", 2)
-        dtype, shape = _dtype(coded[0]), [whole(n, "", 0, 2**63 - 1) for n in items(coded[1], "")]
-        size = math.prod(shape) * dtype.itemsize
-        if up(size) > self.end - self.at:
-            raise FieldError("", f"an array of {size} bytes where only {self.end - self.at} are left")
-        start, stop, self.at = self.at, self.at + size, self.at + up(size)
-        if any(self.data[stop : self.at]):
-            raise FieldError("", "the bytes after an array have to be zero up to a multiple of 8")
-        flat = np.frombuffer(self.data, dtype, size // dtype.itemsize, start)
-        _check_cells(flat)
-        try:
-            return flat.reshape(shape).astype(dtype.newbyteorder("="))
-        except ValueError:
-            raise FieldError("", f"no array has the shape {seen(tuple(shape))}") from None
-
-
-def _check_cells(flat: NDArray[Any]) -> None:
-    """Refuse bytes that are neither true nor false, and numbers that are no characters."""
-    if flat.dtype.kind == "b" and flat.view(np.uint8).max(initial=0) > 1:
-        raise FieldError("", "some of its cells are neither true nor false")
-    if flat.dtype.kind == "U" and flat.view("<u4").max(initial=0) > 0x10FFFF:
-        raise FieldError("", "some of its cells are not text")
-
-
-def _int(coded: Any) -> int:
-    text: str = expect(coded, "", str, "an integer in hexadecimal")
-    value = int(text, 16) if _HEX.fullmatch(text) else 0
-    if value in _INT:
-        raise FieldError("", f"{seen(text)} is not a large integer in hexadecimal")
-    return value
-
-
-def _float(coded: Any) -> float:
-    data = _from_hex(coded)
-    value: float = struct.unpack(">d", data)[0] if len(data) == 8 else 0.0
-    if math.isfinite(value):
-        raise FieldError("", f"{seen(coded)} is neither infinity nor nan")
-    return value
-
-
-def _text(coded: Any) -> str:
-    try:
-        text = _from_hex(coded).decode(errors="surrogatepass")
-    except UnicodeDecodeError:
-        text = ""
-    if _coded_text(text) != {"text": coded}:
-        raise FieldError("", f"{seen(coded)} is not a text with half of a surrogate pair")
-    return text
-
-
-def _from_hex(coded: Any) -> bytes:
-    text: str = expect(coded, "", str, "a text in hexadecimal")
-    try:
-        data = bytes.fromhex(text)
-    except ValueError:
-        data = b""
-    if data.hex() != text:
-        raise FieldError("", f"{seen(text)} is not hexadecimal")
-    return data
+        array, self.at = array_at(coded, self.data, self.at, self.end)
+        return array
 
 
 _TAGS: Final[dict[str, Callable[[_Reader, Any], Any]]] = {
-    "int": lambda _, coded: _int(coded),
-    "float": lambda _, coded: _float(coded),
-    "text": lambda _, coded: _text(coded),
-    "fraction": _Reader._fraction,
+    "int": lambda _, coded: int_of(coded),
+    "float": lambda _, coded: float_of(coded),
+    "text": lambda _, coded: text_of(coded),
+    "fraction": lambda reader, coded: fraction_of(coded, reader.value),
     "tuple": _Reader._tuple,
     "dict": _Reader._dict,
     "array": _Reader._array,

@@ -21,7 +21,7 @@ from naivete.network_classifier import LEARNED
 from naivete.scores import BDeu, aic, bic, k2
 from naivete.variables import CLASS
 
-__all__ = ["KINDS", "classifier_of", "cut_of", "load", "model_hash", "model_of", "save"]
+__all__ = ["KINDS", "classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
 
 KINDS: dict[str, type[NetworkClassifier]] = {
     "majority": classifiers.Majority,
@@ -40,6 +40,7 @@ KINDS: dict[str, type[NetworkClassifier]] = {
 """The word for every classifier, in model files and on the command line."""
 
 LABELS = {"O": "object", "U": "object", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
+_FUNCTIONS: dict[str, Any] = {"k2": k2, "bic": bic, "aic": aic, "chi2": pearson, "g": g}
 DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
 
 
@@ -75,7 +76,7 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
         "relevance": classifier.relevance_.tolist(),
-        "learned": {name: _plain(name, getattr(classifier, name)) for name in LEARNED if hasattr(classifier, name)},
+        "learned": {name: plain_value(name, getattr(classifier, name)) for name in LEARNED if hasattr(classifier, name)},
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
     return Model(kind, parameters, classifier.network_, notes)
@@ -112,13 +113,20 @@ def _classifier(model: Model) -> NetworkClassifier:
         raise ModelFileError("notes.arcs: an arc is not in the network, or its information is not a number of bits")
     states = model.network.variables[CLASS].states
     learned = model.notes["learned"]
-    if not set(learned) <= set(LEARNED):
-        raise ModelFileError(f"notes.learned: {shown(sorted(learned))} are not all known to this version")
-    if not all(type(x) is int and 0 <= x < len(features) for x in learned.get("selected_", ())):
-        raise ModelFileError("notes.learned: the selected features are not all features of the network")
+    if not isinstance(learned, dict) or not set(learned) <= set(LEARNED):
+        raise ModelFileError(f"notes.learned: {shown(learned)} are not all known to this version")
+    _check_selected(learned.get("selected_", []), len(features))
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])
     beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
+
+
+def _check_selected(selected: object, features: int) -> None:
+    """Refuse what is not a list of different features."""
+    if not isinstance(selected, list) or not all(type(x) is int and 0 <= x < features for x in selected):
+        raise ModelFileError(f"notes.learned.selected_: {shown(selected)} is not a list of features of the network")
+    if len(set(selected)) < len(selected):
+        raise ModelFileError(f"notes.learned.selected_: {shown(selected)} has a feature twice")
 
 
 def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
@@ -132,19 +140,20 @@ def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
 
 
 def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:
-    return {name: _plain(name, value) for name, value in classifier.get_params(deep=False).items()}
+    return {name: plain_value(name, value) for name, value in classifier.get_params(deep=False).items()}
 
 
-def _plain(name: str, value: Any) -> Any:
+def plain_value(name: str, value: Any) -> Any:
+    """The value of a parameter as plain data; refused where it is a function that has no word."""
     if name == "encoder":
         return None if value is None else _plain_encoder(value)
     if isinstance(value, NetworkClassifier):
         return {"kind": _kind(value), "parameters": _plain_parameters(value)}
-    if callable(value):
+    if name in ("criterion", "test") and callable(value):
         return _plain_function(name, value)
     if name == "random_state" and not isinstance(value, (int, np.integer)):
         return None  # a generator has gone on since; what it chose is in the network
-    if isinstance(value, (list, tuple)) and name == "order":
+    if isinstance(value, (list, tuple, np.ndarray)) and name == "order":
         return [v.item() if isinstance(v, np.generic) else v for v in value]
     if name == "smoothing":
         return _plain_smoothing(value)
@@ -157,9 +166,9 @@ def _plain_function(name: str, value: Any) -> str:
     """The word for a score or a test."""
     if isinstance(value, BDeu):
         return f"bdeu:{value.weight!r}"
-    words = {k2: "k2", bic: "bic", aic: "aic", pearson: "chi2", g: "g"}
-    if value in words:
-        return words[value]
+    word = next((word for word, own in _FUNCTIONS.items() if own is value), None)
+    if word is not None:
+        return word
     raise ParameterError(
         f"{name}={shown(value)}: a function of your own cannot be written to a file; what it found is in the network already, so "
         f"set {name} to a word before saving"

@@ -97,8 +97,13 @@ def aic(n: NDArray[Any], configurations: int) -> Numbers:
 _SCORES: dict[str, Score] = {"k2": k2, "bic": bic, "mdl": bic, "aic": aic}
 
 
-def score_of(value: object) -> Score:
+def score_of(value: object, name: str = "score") -> Score:
     """The score that a parameter stands for: a function, or "k2", "bdeu" (perhaps with a weight as in "bdeu:10"), "bic", "aic".
+
+    Parameters
+    ----------
+    value : the function or the word.
+    name : what the parameter is called.
 
     >>> score_of("bdeu:10")
     BDeu(weight=10.0)
@@ -114,11 +119,11 @@ def score_of(value: object) -> Score:
         except ValueError:
             weight = -1.0
         if not 0 < weight < float("inf"):
-            raise ParameterError(f"score={shown(value)}: the number of virtual cases has to be above 0, as in 'bdeu:10'")
+            raise ParameterError(f"{name}={shown(value)}: the number of virtual cases has to be above 0, as in 'bdeu:10'")
         return BDeu(weight)
     close = nearest(word, [*_SCORES, "bdeu"])
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ParameterError(f"score={shown(value)}: choose 'k2', 'bdeu', 'bdeu:10', 'bic' or 'aic', or pass a function{hint}")
+    raise ParameterError(f"{name}={shown(value)}: choose 'k2', 'bdeu', 'bdeu:10', 'bic' or 'aic', or pass a function{hint}")
 
 
 def dirichlet(n: NDArray[Any], a: float) -> Numbers:
@@ -198,6 +203,7 @@ class FamilyScores:
         self.tolerance = GRAIN * max(1.0, counts.total)
         self._gaps = {**dict(enumerate(counts.cases.gaps.tolist())), CLASS: False}
         self._values: dict[tuple[int, Parents], float] = {}
+        self._known: dict[Family, float] = {}
         self._gains: dict[tuple[int, Parents, int], float] = {}
         self._first: Numbers | None = None
 
@@ -241,40 +247,45 @@ class FamilyScores:
         """The share of the cases that know all members."""
         if not any(self._gaps[m] for m in members):
             return 1.0
-        table = self.counts.tables([members])[members]
-        known = float((table.counts if isinstance(table, SparseTable) else table).sum())
-        return max(known / self.counts.total, 1e-300)
+        return max(self._known[members] / self.counts.total, 1e-300)
 
     def _count(self, values: Iterable[tuple[int, Parents]], gains: Iterable[tuple[int, Parents, int]] = ()) -> None:
         """Count these families and keep their scores; the new parent of a gain comes first, so that it can be summed out."""
-        made = {(v, family(*parents, new)): (v, parents, new) for v, parents, new in gains}
-        asked = [key for at, key in made.items() if at not in self._values or self._gaps[key[2]]]
+        made: dict[tuple[int, Parents], tuple[int, Parents, int]] = {}
+        asked = []
+        for v, parents, new in gains:
+            at = v, family(*parents, new)
+            if self._gaps[new] or (at not in made and at not in self._values):
+                asked.append((v, parents, new))
+            made.setdefault(at, (v, parents, new))
         alone = [key for key in dict.fromkeys(values) if key not in self._values and key not in made]
         orders = [*((new, *parents, v) for v, parents, new in asked), *((*parents, v) for v, parents in alone)]
         shapes = [self._shape(order, i < len(asked)) for i, order in enumerate(orders)]
         for which, tables in self.counts.arranged(orders, shapes):
             shape, own = shapes[which[0]], [orders[i] for i in which]
+            grown = [i < len(asked) and self._gaps[orders[i][0]] for i in which]
             if isinstance(tables, SparseTable):
                 n = tables.slices(own[0][-1], shape[2])[None]
             else:
                 n = tables.reshape(len(own), -1, shape[2])
             after = self.score(n, shape[0] * shape[1])
             self._values |= {(o[-1], family(*o[:-1])): s for o, s in zip(own, after.tolist(), strict=True)}
-            if which[0] < len(asked) and any(self._gaps[o[0]] for o in own):
+            self._known |= {family(*o): known for o, known in zip(own, n.sum(axis=(1, 2)).tolist(), strict=True)}
+            if any(grown):
                 if isinstance(tables, SparseTable):
                     n = tables.slices(own[0][-1], shape[2], without=own[0][0])[None]
                 else:
                     n = tables.sum(axis=1)
                 gained = after - self.score(n, shape[1])
-                for o, gain in zip(own, gained.tolist(), strict=True):
-                    if self._gaps[o[0]]:
+                for o, gain, wanted in zip(own, gained.tolist(), grown, strict=True):
+                    if wanted:
                         self._gains[o[-1], family(*o[1:-1]), o[0]] = gain
 
     def _first_gains(self) -> Numbers:
         """The gains of all first parents, from one pass over all pairs.  # (parent, variable), the class last"""
         n = len(self.counts.variables)
         gains = np.full((n, n), -np.inf)
-        for pairs in Counts.pairs(self.counts):
+        for pairs in self.counts.pairs():
             if isinstance(pairs, OccurringPair):
                 self._occurring_gains(pairs, gains)
                 continue
@@ -338,7 +349,7 @@ def _likelihood_looked_up(n: NDArray[Any], configurations: int, by_cases: bool, 
     return np.asarray(logs - penalty * configurations * (n.shape[-1] - 1))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _rising(a: float, most: int) -> Numbers:
     """lgamma(n + a) - lgamma(a) for n from 0 to `most`."""
     from scipy.special import gammaln

@@ -18,6 +18,7 @@ from naivete.learners.info_as import info_selection
 from naivete.learners.selection import Learner, k2_selection, naive_selection, on_selected
 from naivete.network import Network
 from naivete.network_classifier import NetworkClassifier
+from naivete.scores import score_of
 from naivete.variables import CLASS
 
 __all__ = ["K2AS", "LEARNERS", "InfoAS", "SelectiveNaive"]
@@ -36,8 +37,8 @@ LEARNERS: dict[str, Callable[..., Network]] = {
 
 def seed_of(random_state: Any) -> int:
     """A seed from a whole number, which is one already, a generator, or None for a new one each time."""
-    if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool):
-        if random_state < 0:
+    if isinstance(random_state, (int, np.integer)):
+        if random_state < 0 or isinstance(random_state, bool):
             raise ParameterError(f"random_state={shown(random_state)}: a whole number, at least 0")
         return int(random_state)
     try:
@@ -86,7 +87,7 @@ class Selecting(NetworkClassifier):
         common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
         if isinstance(self.learner, NetworkClassifier):
             return lambda counts: self.learner._learn(counts)[0]
-        if self.learner in LEARNERS:
+        if isinstance(self.learner, str) and self.learner in LEARNERS:
             return partial(LEARNERS[self.learner], **common)
         close = nearest(self.learner, LEARNERS)
         hint = f"; did you mean {close[0]!r}?" if close else ""
@@ -104,7 +105,7 @@ class K2AS(Selecting):
     ----------
     equal : whether a feature that changes nothing is selected too: K2-AS<=.
     learner : what learns the final network: "cb", "nb", "tan", "kdb", "k2", "hc", "pc", or a classifier with its parameters.
-    score, max_parents : as for `K2`, of the networks on the way.
+    criterion, max_parents : as for `K2`, of the networks on the way.
     random_state : the seed of the halves.
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
@@ -114,7 +115,7 @@ class K2AS(Selecting):
         *,
         equal: bool = False,
         learner: Any = "cb",
-        score: Any = "k2",
+        criterion: Any = "k2",
         max_parents: int | None = None,
         random_state: Any = 0,
         smoothing: Any = 1.0,
@@ -125,7 +126,7 @@ class K2AS(Selecting):
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.equal = equal
         self.learner = learner
-        self.score = score
+        self.criterion = criterion
         self.max_parents = max_parents
         self.random_state = random_state
 
@@ -134,13 +135,13 @@ class K2AS(Selecting):
         selected = k2_selection(
             counts,
             equal=self.equal,
-            score=self.score,
+            score=score_of(self.criterion, "criterion"),
             max_parents=self.max_parents,
             random_state=seed_of(self.random_state),
             smoothing=self.smoothing,
             prior=self.prior,
         )
-        return on_selected(counts, selected, final, self.smoothing), {"selected_": selected}
+        return on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}
 
 
 class InfoAS(Selecting):
@@ -197,4 +198,4 @@ class InfoAS(Selecting):
             smoothing=self.smoothing,
             prior=self.prior,
         )
-        return on_selected(counts, selected, final, self.smoothing), {"selected_": selected}
+        return on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}

@@ -14,6 +14,7 @@ from naivete.information import relevance
 from naivete.learners import cb, hill_climb, k2, pc
 from naivete.network import Network
 from naivete.network_classifier import NetworkClassifier
+from naivete.scores import score_of
 from naivete.variables import CLASS, Name
 
 __all__ = ["CB", "K2", "PC", "HillClimb"]
@@ -28,7 +29,8 @@ class K2(NetworkClassifier):
         about it first; or a list of all features, by name or position, in which None stands for the class (put first where it
         is left out).
     max_parents : how many parents a variable may have, the class included; by default any number.
-    score : "k2", "bdeu" (perhaps with a weight, "bdeu:10"), "bic", "aic", or a function like those of `naivete.scores`.
+    criterion : the score of families: "k2", "bdeu" (perhaps with a weight, "bdeu:10"), "bic", "aic", or a function like those of
+        `naivete.scores`.
     smoothing, prior, encoder, budget : as for `NetworkClassifier`; `prior` counts where the class has no parents.
 
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
@@ -41,7 +43,7 @@ class K2(NetworkClassifier):
         *,
         order: str | Sequence[Name] = "given",
         max_parents: int | None = None,
-        score: Any = "k2",
+        criterion: Any = "k2",
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
         encoder: Encoder | None = None,
@@ -50,12 +52,12 @@ class K2(NetworkClassifier):
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.order = order
         self.max_parents = max_parents
-        self.score = score
+        self.criterion = criterion
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         order = self._order(counts)
         common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
-        return k2(counts, order=order, max_parents=self.max_parents, score=self.score, **common), {}
+        return k2(counts, order=order, max_parents=self.max_parents, score=score_of(self.criterion, "criterion"), **common), {}
 
     def _order(self, counts: Counts) -> list[int]:
         if isinstance(self.order, str):
@@ -63,6 +65,8 @@ class K2(NetworkClassifier):
                 return [CLASS, *counts.features]
             if self.order == "relevance":
                 return [CLASS, *np.argsort(-relevance(counts), kind="stable").tolist()]
+            raise ParameterError(f"order={shown(self.order)}: choose 'given', 'relevance', or give a list of all features")
+        if not isinstance(self.order, (list, tuple, np.ndarray)):
             raise ParameterError(f"order={shown(self.order)}: choose 'given', 'relevance', or give a list of all features")
         names = [v.name for v in counts.variables[:-1]]
         found = [self._place(name, names) for name in self.order]
@@ -85,7 +89,7 @@ class HillClimb(NetworkClassifier):
 
     Parameters
     ----------
-    score : as for `K2`.
+    criterion : as for `K2`.
     max_parents : how many parents a variable may have; by default any number.
     tabu : for how many steps without a better network the search goes on; 0 stops on the first summit.
     max_steps : the most changes; by default any number.
@@ -96,7 +100,7 @@ class HillClimb(NetworkClassifier):
     def __init__(
         self,
         *,
-        score: Any = "bdeu",
+        criterion: Any = "bdeu",
         max_parents: int | None = None,
         tabu: int = 10,
         max_steps: int | None = None,
@@ -107,7 +111,7 @@ class HillClimb(NetworkClassifier):
         budget: int = BUDGET,
     ) -> None:
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
-        self.score = score
+        self.criterion = criterion
         self.max_parents = max_parents
         self.tabu = tabu
         self.max_steps = max_steps
@@ -116,7 +120,7 @@ class HillClimb(NetworkClassifier):
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         found = hill_climb(
             counts,
-            score=self.score,
+            score=score_of(self.criterion, "criterion"),
             max_parents=self.max_parents,
             tabu=self.tabu,
             max_steps=self.max_steps,
@@ -134,7 +138,7 @@ class CB(NetworkClassifier):
     ----------
     alpha : the level of the tests; more leaves more edges.
     test : "chi2" (Pearson) or "g" (likelihood ratio).
-    score : as for `K2`.
+    criterion : as for `K2`.
     stop : whether it goes on with larger tests while the "accuracy" on the training cases rises, or the "score".
     class_root : whether the class comes first in the order.
     partial_order : whether parents are chosen only among the neighbours that the tests left.
@@ -148,7 +152,7 @@ class CB(NetworkClassifier):
         *,
         alpha: float = 0.1,
         test: Any = "chi2",
-        score: Any = "k2",
+        criterion: Any = "k2",
         stop: Any = "accuracy",
         class_root: bool = True,
         partial_order: bool = False,
@@ -162,7 +166,7 @@ class CB(NetworkClassifier):
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.alpha = alpha
         self.test = test
-        self.score = score
+        self.criterion = criterion
         self.stop = stop
         self.class_root = class_root
         self.partial_order = partial_order
@@ -171,11 +175,11 @@ class CB(NetworkClassifier):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         own = {name: getattr(self, name) for name in CB_PARAMETERS}
-        return cb(counts, **own, smoothing=self.smoothing, prior=self.prior), {}
+        return cb(counts, **own, score=score_of(self.criterion, "criterion"), smoothing=self.smoothing, prior=self.prior), {}
 
 
-CB_PARAMETERS = ("alpha", "test", "score", "stop", "class_root", "partial_order", "max_order", "max_parents")
-"""What `CB` hands on to its learner, beside what every classifier has."""
+CB_PARAMETERS = ("alpha", "test", "stop", "class_root", "partial_order", "max_order", "max_parents")
+"""What `CB` hands on to its learner as it is, beside what every classifier has."""
 
 
 class PC(NetworkClassifier):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from naivete.reproductions import sahami
+from naivete.reproductions import sahami, singh_provan
 from tests.cli.conftest import Run
 from tests.experiments import data
 
@@ -65,8 +65,11 @@ def test_json_markdown_and_page(run: Run, tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["sahami"], "did you mean sahami-1996?"),
-        (["nonsense"], "choose sahami-1996 or jensen-2007"),
+        (["nonsense"], "choose sahami-1996 or jensen-2007 or singh-provan-1995"),
         (["langley-1993"], "comes with its learners"),
+        (["singh-provan"], "did you mean singh-provan-1995?"),
+        (["sahami-1996", "--alternatives"], "are for singh-provan-1995, not for sahami-1996"),
+        (["jensen-2007", "--resume", "folder"], "are for singh-provan-1995, not for jensen-2007"),
         (["jensen-2007", "--json", "--markdown"], "exclude each other"),
         (["sahami-1996", "--seed", "-1"], "--seed is at least 0"),
         ([], "NAME"),
@@ -100,3 +103,36 @@ def test_real_data(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ran.code == 0
     assert "Claims, tested again" in ran.out
     assert "Vote, KDB-theta k = 3" in ran.out
+
+
+def test_singh_and_provan_on_voting(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(singh_provan, "SETS", {"Voting": singh_provan.SETS["Voting"]})
+    monkeypatch.setattr(singh_provan, "CURVES", {"Voting": (25, 50, 100)})
+    page = tmp_path / "report.html"
+    words = ("reproduce", "singh-provan-1995", "--quick", "--progress", "--data", data("vote").parent, "--html", page)
+    code, out, err = run(*words, "--resume", tmp_path / "kept")
+    assert code == 0
+    assert out.isascii()
+    assert max(map(len, out.splitlines())) <= 136
+    assert "8 of 8 accuracies inside the noise (Welch, p > 0.01; quick, 3 divisions)" in out.splitlines()[-1]
+    for told in ("Table 4: naive-ALL, naive-AS less CIG-AS", "Voting: CGR-AS over CB", "Figure ", "no learner yet (C45)"):
+        assert told in out
+    assert "naivete: reproduce: 12 of 12" in err
+    assert "<svg" in page.read_text(encoding="utf-8")
+    again = run(*words, "--force", "--resume", tmp_path / "kept", "--json")
+    assert again.json["summary"] == out.splitlines()[-1]
+    other = run(*words, "--force", "--resume", tmp_path / "kept", "--seed", "1")
+    assert other.code != 0
+    assert "it is of another run" in other.err
+
+
+def test_singh_and_provan_without_data(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from urllib.error import URLError
+
+    def refuse(**_: object) -> None:
+        raise URLError("no network")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
+    code, out, err = run("reproduce", "singh-provan-1995", "--quick", "--data", tmp_path)
+    assert (code, out) == (5, "")
+    assert "set NAIVETE_DATA to a folder with kr-vs-kp.arff.gz" in err

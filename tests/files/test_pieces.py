@@ -245,6 +245,23 @@ def test_kinds_of_the_user_win(tmp_path: Path) -> None:
         pieces(paths, kinds={"bb": "numeric"})
 
 
+@pytest.mark.parametrize("ending", ["parquet", "arff"])
+def test_kinds_of_the_user_win_over_those_that_a_file_declares(tmp_path: Path, ending: str) -> None:
+    path = tmp_path / f"t.{ending}"
+    write(Table((Column("a", np.array([1.0, 2.0]), kind="numeric"), Column("b", np.array([0, 1]), ("x", "y"), "nominal"))), path)
+    for found in (read(path, kinds={"a": "nominal"}), *streamed(pieces(path, kinds={"a": "nominal"}), 9)):
+        assert [column.kind for column in found.columns] == ["nominal", "nominal"]
+        assert values([found]) == {"a": [1, 2], "b": ["x", "y"]}
+    assert [column.kind for column in streamed(pieces(path), 9, only=["a"])[0].columns] == ["numeric"]
+    for reads in (read, pieces):
+        with pytest.raises(ParameterError, match="has no column 'aa'; did you mean"):
+            reads(path, kinds={"aa": "nominal"})
+        with pytest.raises(ParameterError, match="column 'a' is 'nominal' or 'numeric', not 'ordinal'"):
+            reads(path, kinds={"a": "ordinal"})  # type: ignore[dict-item]
+        with pytest.raises(ParameterError, match="kinds='nominal': pass a mapping from the names"):
+            reads(path, kinds="nominal")  # type: ignore[arg-type]
+
+
 def test_all_missing_at_first_is_numeric(tmp_path: Path) -> None:
     paths = write_parts(tmp_path, "a,b\n", "a,b\n,x\n", "a,b\n1,y\n")
     assert values(streamed(pieces(paths), 1)) == {"a": [None, 1], "b": ["x", "y"]}

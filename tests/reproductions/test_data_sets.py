@@ -16,7 +16,7 @@ from naivete.errors import DataError, FileError
 from naivete.files import read, write
 from naivete.labelled import labelled
 from naivete.reproductions import data_sets
-from naivete.reproductions.data_sets import Size, boolean, data_set, folder_of, local
+from naivete.reproductions.data_sets import Size, boolean, data_set, folder_of, local, part
 from tests.experiments import data
 
 ARFF = b"""@RELATION chess
@@ -120,3 +120,18 @@ def test_votes_become_bits() -> None:
     assert [column.name for column in votes.features.columns] == list(table.names[:-1])
     for column in votes.features.columns:
         np.testing.assert_array_equal(column.to_numpy().astype(str), table[column.name].to_numpy().astype(str))
+
+
+@pytest.mark.parametrize(("name", "whole"), data_sets._PARTS.items())
+def test_parts_of_a_data_set(name: str, whole: str) -> None:
+    """As in the file that was made beforehand, value by value, and with the same states."""
+    made, kept = part(name, read(data(whole))), read(data(name))
+    assert made.names == kept.names
+    for own, column in zip(made.columns, kept.columns, strict=True):
+        assert list(own) == list(column)
+        assert own.name == "class" or set(own.states or ()) == set(column.states or ())
+
+
+def test_a_part_is_made_where_only_the_whole_is_there(tmp_path: Path) -> None:
+    (tmp_path / "vote.arff.gz").write_bytes(data("vote").read_bytes())
+    assert len(data_set("vote1", Size(435, 15, 2), folder=tmp_path).features.columns) == 15

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -148,10 +148,10 @@ class Configuration:
         return Configuration((*self.features, x), (*self.numbers, numbers))
 
 
-def row_hashes(block: Block, seed: int) -> NDArray[np.uint64]:
+def row_hashes(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
     """A number for every row that looks as if drawn by lot, the same for equal rows wherever they are."""
-    found = np.full(len(block), seed & (1 << 64) - 1, np.uint64)
-    for column in block.codes:
+    found = np.full(len(columns[-1]), seed & (1 << 64) - 1, np.uint64)
+    for column in columns:
         missing = column == np.iinfo(column.dtype).max
         found = _mixed(found + np.where(missing, np.uint64(2**63), column.astype(np.uint64)))
     return found
@@ -168,13 +168,15 @@ def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 @dataclass(frozen=True)
 class _HashHalf:
+    columns: tuple[int, ...]
     seed: int
     which: int
 
     def __call__(self, block: Block) -> Block:
-        return block.take(np.flatnonzero((row_hashes(block, self.seed) & np.uint64(1)) == self.which))
+        hashes = row_hashes([block.codes[v] for v in self.columns], self.seed)
+        return block.take(np.flatnonzero((hashes & np.uint64(1)) == self.which))
 
 
-def hash_half(cases: Cases, seed: int, which: int) -> Cases:
-    """The rows of one half, 0 or 1, as a hash of each row says; equal rows are in the same half."""
-    return _viewed(cases, cases.variables, cases.gaps, _HashHalf(seed, which), same_rows=False)
+def hash_half(cases: Cases, columns: tuple[int, ...], seed: int, which: int) -> Cases:
+    """The rows of one half, 0 or 1, as a hash of these columns of each row says; equal rows are in the same half."""
+    return _viewed(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)

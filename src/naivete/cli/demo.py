@@ -34,7 +34,7 @@ def run(args: Namespace) -> int:
     check_output(args.out, [], force)
 
     from naivete.atomic import atomic_write
-    from naivete.demo import domains, run_all, steps
+    from naivete.demo import domains, parted, run_all, steps
     from naivete.demo_page import report
 
     chosen = domains(quick=args.quick)
@@ -47,7 +47,9 @@ def run(args: Namespace) -> int:
         rows = {domain: list(map(_record, own)) for domain, own in results.items()}
         say(json_text({"page": str(path.resolve()), "folds": folds, "results": rows}))
         return 0
-    say(*summary(results), "", f"accuracy in per cent, mean +- standard deviation over {folds} folds; * marks the best")
+    for part in parted(results):
+        say(*summary(part), "")
+    say(f"accuracy in per cent, mean +- standard deviation over {folds} folds; * marks the best")
     say("the page with the networks, confusion matrices and probabilities:", escaped(path.resolve()))
     return 0
 

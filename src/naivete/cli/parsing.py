@@ -28,6 +28,12 @@ _MODELS = """models:
   tan                        tree augmented naive Bayes
   kdb:k=2                    k-dependence, up to k feature parents; k=auto chooses
   kdb:k=2,theta=0.03         arcs only above so many bits; theta=auto, theta=chi2
+  k2:order=relevance         K2: parents among the variables before; order=given, criterion=bdeu, max_parents=3
+  hc:criterion=bic           hill climbing with a tabu list; criterion=bdeu, k2, bic, aic
+  cb, pc                     networks by tests of independence: with K2 (CB), or alone (PC)
+  naive-as                   naive Bayes on the features that make it most accurate
+  k2-as:equal=true           features by the accuracy of K2, then CB or another learner: learner=kdb
+  info-as:metric=cgr         features by what they tell beyond those before; metric=cig, cdc; stop=chi2
   nb:smoothing=0.5           any of them with another smoothing (m-estimate, friedman, backoff, ...)
   nb:prior=1/1               any of them with other shares of the classes, in their order; equal ones here
 """

@@ -19,9 +19,10 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND"]
 
-_NAMES: Final = ("sahami-1996", "jensen-2007")
-_LATER: Final = ("langley-1993", "barrow-2011", "singh-provan-1995")
+_NAMES: Final = ("sahami-1996", "jensen-2007", "singh-provan-1995")
+_LATER: Final = ("langley-1993", "barrow-2011")
 """Those whose learners do not exist yet."""
+_LAST: Final = "singh-provan-1995"
 _WIDTH: Final = 100
 
 
@@ -30,6 +31,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help=f"the publication: {' or '.join(_NAMES)}")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the folds and of generated data (0)")
     parser.add_argument("--quick", action="store_true", help="fewer folds; the report says so")
+    parser.add_argument("--alternatives", action="store_true", help=f"{_LAST}: also run the readings that explain what differs")
+    parser.add_argument("--modifications", action="store_true", help=f"{_LAST}: also try the modifications of section 5.6")
+    parser.add_argument("--resume", metavar="FOLDER", help=f"{_LAST}: keep every finished division here; a killed run goes on")
     parser.add_argument("--data", metavar="FOLDER", help="the data sets as NAME.arff.gz (NAIVETE_DATA, else fetched from OpenML)")
     parser.add_argument("--markdown", action="store_true", help="print the report as Markdown")
     parser.add_argument("--html", metavar="FILE", help="write the report as a page, too")
@@ -65,6 +69,8 @@ def _check(args: Namespace) -> None:
         close = nearest(args.name, _NAMES)
         hint = f"did you mean {close[0]}?" if close else f"choose {' or '.join(_NAMES)}"
         raise ParameterError(f"reproduce: there is no reproduction {shown(args.name)}; {hint}")
+    if args.name != _LAST and (args.alternatives or args.modifications or args.resume):
+        raise ParameterError(f"reproduce: --alternatives, --modifications and --resume are for {_LAST}, not for {args.name}")
     if args.seed < 0:
         raise ParameterError("--seed is at least 0")
     if args.json and args.markdown:
@@ -72,35 +78,44 @@ def _check(args: Namespace) -> None:
 
 
 def _result(args: Namespace) -> Reproduction:
-    from naivete.reproductions import jensen_2007, sahami_1996
-    from naivete.reproductions.sahami import steps
+    from naivete.reproductions import jensen_2007, sahami, sahami_1996, singh_provan, singh_provan_1995
 
+    common = {"seed": args.seed, "quick": args.quick, "data": args.data}
     if args.name == "jensen-2007":
         return jensen_2007()
-    with progress("reproduce", steps(quick=args.quick), wanted=args.progress) as step:
-        return sahami_1996(seed=args.seed, quick=args.quick, data=args.data, progress=step)
+    if args.name == "sahami-1996":
+        with progress("reproduce", sahami.steps(quick=args.quick), wanted=args.progress) as step:
+            return sahami_1996(**common, progress=step)
+    more = {"alternatives": args.alternatives, "modifications": args.modifications}
+    with progress("reproduce", singh_provan.steps(quick=args.quick, **more), wanted=args.progress) as step:
+        return singh_provan_1995(**common, **more, kept=args.resume, progress=step)
 
 
 def _lines(result: Reproduction) -> Iterator[str]:
     """The report as lines for a terminal; the summary is the last."""
-    from naivete.reproductions.report import CLAIM_HEADS, cell_heads, cell_rows, claim_rows
+    from naivete.reproductions import report
 
     yield escaped(result.title)
     for sentence in result.about:
         yield from _wrapped(sentence)
     for sheet in result.sheets:
-        heads = cell_heads(sheet)
+        heads = report.cell_heads(sheet)
         yield from ("", escaped(sheet.title))
         notes = heads[-1] == "note"
-        rows = [[_plus_minus(cell) for cell in row[: len(row) - notes]] for row in cell_rows(sheet)]
+        rows = [[_plus_minus(cell) for cell in row[: len(row) - notes]] for row in report.cell_rows(sheet)]
         lines = text_table(heads[: len(heads) - notes], rows)
         yield lines[0]
         for line, cell in zip(lines[1:], sheet.cells, strict=True):
             yield line
             yield from _wrapped(cell.note, "    ") if cell.note else ()
+    for own in result.pairings:
+        yield from ("", escaped(own.title), *text_table(list(report.PAIRING_HEADS), report.pairing_rows(own)))
     if result.claims:
-        yield from ("", "Claims, tested again: points of accuracy above k = 0, printed and ours")
-        yield from text_table(list(CLAIM_HEADS), claim_rows(result.claims))
+        yield from ("", f"Claims, tested again: points of accuracy, printed and ours; {result.claimed}")
+        yield from text_table(report.claim_heads(result), report.claim_rows(result.claims))
+    for figure in result.figures:
+        rows = [[_plus_minus(cell) for cell in row] for row in report.figure_rows(figure)]
+        yield from ("", escaped(figure.title), *text_table(report.figure_heads(figure), rows))
     yield from ("", "Remarks")
     for remark in result.remarks:
         yield from _wrapped(f"{remark.kind}: {remark.text}", "  ")
@@ -123,6 +138,7 @@ COMMAND = Command(
         "naivete reproduce jensen-2007",
         "NAIVETE_DATA=folder naivete reproduce sahami-1996 --html sahami.html",
         "naivete reproduce sahami-1996 --quick --markdown",
+        "naivete reproduce singh-provan-1995 --alternatives --resume folder --html singh-provan.html",
     ),
     arguments,
     run,

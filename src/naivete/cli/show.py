@@ -44,7 +44,7 @@ def run(args: Namespace) -> int:
     if args.svg:
         _save(args.svg, str(_drawing(model)), args.force)
     if args.html:
-        _save(args.html, str(_page(described["model"], model)), args.force)
+        _save(args.html, str(_page(described, model)), args.force)
     say(*([json_text(described)] if args.json else _told(described)))
     return 0
 
@@ -56,10 +56,15 @@ def _save(path: str, text: str, force: bool) -> None:
 
 
 def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
+    from naivete.drawing import lone_features
+    from naivete.graphs import markov_blanket
+
     network = model.network_
+    blanket = markov_blanket(network.parents, CLASS)
+    inside, alone = set(blanket), set(lone_features(network))
     records = [_variable(network, v) for v in (*network.features, CLASS)]
-    for record, bits in zip(records, model.relevance_.tolist(), strict=False):
-        record["information"] = bits
+    for x, (record, bits) in enumerate(zip(records, model.relevance_.tolist(), strict=False)):
+        record |= {"information": bits, "in_blanket": x in inside, "alone": x in alone}
     if tables:
         for record, v in zip(records, (*network.features, CLASS), strict=True):
             record["table"] = [{"given": g, "probabilities": p} for g, p in islice(_rows(network, v), _ROWS)]
@@ -68,6 +73,9 @@ def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
     return {
         "target": network.name(CLASS),
         "classes": list(network.variables[CLASS].states),
+        "parents": [network.name(p) for p in network.parents[CLASS]],
+        "blanket": [network.name(x) for x in blanket],
+        **({"selected": [network.name(x) for x in model.selected_]} if hasattr(model, "selected_") else {}),
         "cells": network.cells,
         "arcs": arcs,
         "variables": records,
@@ -100,25 +108,61 @@ def _told(described: dict[str, Any]) -> list[str]:
         escaped(f"{described['file']}: {described['model']}"),
         escaped(f"  class     {named(described['target'])}: {', '.join(map(str, described['classes'][:20]))}"),
         f"  features  {len(features):,}, with {counted(len(arcs), 'arc')} between them",
+        *(escaped(f"  {word:<8}  {told}") for word, told in _about(described)),
         f"  tables    {counted(described['cells'], 'cell')}",
         "",
     ]
+    ranked = sorted(features, key=lambda record: (record["alone"], not record["in_blanket"], -record["information"]))
     rows = [
-        [named(record["name"]), number(len(record["labels"])), number(record["information"], 4), _parents(record, arcs)]
-        for record in sorted(features, key=lambda record: -record["information"])
+        [
+            *(named(record["name"]), number(len(record["labels"])), number(record["information"], 4)),
+            *(_parents(record, arcs), _place(record)),
+        ]
+        for record in ranked
     ]
-    lines += _left_last(["feature", "states", "I(X;C) bits", "depends on (I(X;Y|C) bits)"], rows)
+    weighed = any(bits is not None for bits in arcs.values())
+    headers = ["feature", "states", "I(X;C) bits", f"depends on{' (I(X;Y|C) bits)' * weighed}", ""]
+    marked = any(row[-1] for row in rows)
+    lines += _left_last(headers if marked else headers[:-1], rows if marked else [row[:-1] for row in rows], 2 if marked else 1)
     for record in described["variables"]:
         if "table" in record:
             lines += ["", *_table_told(record)]
     return lines
 
 
-def _left_last(headers: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """A text table whose last column is text."""
-    width = max(len(escaped(row[-1])) for row in [headers, *rows])
-    padded = [[*row[:-1], escaped(row[-1]).ljust(width)] for row in [headers, *rows]]
-    return text_table([str(cell) for cell in padded[0]], padded[1:])
+def _about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """What the class depends on, what matters when all is known, what was selected and what stands alone, in words."""
+    *features, _ = described["variables"]
+    if described["parents"]:
+        yield "parents", f"the class depends on {_listed(described['parents'])}"
+    if "selected" in described:
+        yield "selected", f"in the order of selection: {_listed(described['selected'])}"
+    count, blanket = len(features), described["blanket"]
+    if len(blanket) == count:
+        yield "blanket", "every feature can matter for the class"
+    else:
+        told = _listed(blanket)
+        yield "blanket", f"of {counted(count, 'feature')}, {len(blanket):,} can matter when all are known: {told}"
+    alone = sum(record["alone"] for record in features)
+    if alone:
+        verbs = "depends on nothing and influences" if alone == 1 else "depend on nothing and influence"
+        yield "alone", f"{counted(alone, 'feature')} {verbs} nothing"
+
+
+def _listed(names: Sequence[object], most: int = 20) -> str:
+    return ", ".join(map(named, names[:most])) + (f", ... ({len(names):,} in all)" if len(names) > most else "") or "none"
+
+
+def _place(record: dict[str, Any]) -> str:
+    return "alone" if record["alone"] else "" if record["in_blanket"] else "outside the blanket"
+
+
+def _left_last(headers: Sequence[str], rows: Sequence[Sequence[Any]], count: int) -> list[str]:
+    """A text table whose last columns, so many, are texts."""
+    cells = [[escaped(cell) for cell in row] for row in [headers, *rows]]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    padded = [[*row[:-count], *map(str.ljust, row[-count:], widths[-count:])] for row in cells]
+    return text_table(padded[0], padded[1:])
 
 
 def _parents(record: dict[str, Any], arcs: dict[tuple[Any, Any], float | None]) -> str:
@@ -144,19 +188,24 @@ def _drawing(model: NetworkClassifier) -> Any:
     return svg(model.network_, information=model.information_)
 
 
-def _page(title: str, model: NetworkClassifier) -> Any:
+def _page(described: dict[str, Any], model: NetworkClassifier) -> Any:
     from naivete import page
 
     network = model.network_
-    order = sorted(network.features, key=lambda x: -model.relevance_[x])
+    records = described["variables"][:-1]
+    order = sorted(network.features, key=lambda x: (records[x]["alone"], -model.relevance_[x]))
     relevance: dict[object, float | tuple[float, float]] = {network.name(x): float(model.relevance_[x]) for x in order[:40]}
-    tables = [page.details(f"{network.name(v)}", page.figure(page.tables_html(network, v))) for v in (CLASS, *order[:200])]
-    caption = "Arcs carry I(X;Y|C), features are shaded by I(X;C), both in bits."
+    pale = [network.name(x) for x in order[:40] if not records[x]["in_blanket"]]
+    joined = [x for x in order if not records[x]["alone"]]
+    tables = [page.details(f"{network.name(v)}", page.figure(page.tables_html(network, v))) for v in (CLASS, *joined[:200])]
+    weighed = "Arcs carry I(X;Y|C), features" if model.arc_information_ else "Features"
+    told = [f"{text[0].upper()}{text[1:]}." for _, text in _about(described)]
+    bits = "I(X;C) in bits" + ("; pale: what does not matter once all other features are known" if pale else "")
     return page.page(
-        f"{title} of {network.name(CLASS)}",
+        f"{described['model']} of {network.name(CLASS)}",
         [
-            ("Network", [page.figure(_drawing(model), caption)]),
-            ("What the features tell about the class", [page.bars(relevance, caption="I(X;C) in bits")]),
+            ("Network", [page.figure(_drawing(model), f"{weighed} are shaded by I(X;C), in bits."), *told]),
+            ("What the features tell about the class", [page.bars(relevance, caption=bits, pale=pale)]),
             ("Conditional tables", tables),
         ],
         footer=f"{len(network.features):,} features, {len(network.arcs):,} arcs between them, {network.cells:,} cells",

@@ -89,10 +89,10 @@ class Shared(Counts):
     def dependence(self, found: NDArray[np.float64] | None) -> None:
         self._bits = found if self._bits is None else self._bits
 
-    def pairs(self) -> Iterator[Pairs | OccurringPair]:
+    def pairs_to_weigh(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class; none where their informations are known."""
         self._asked = True
-        return super().pairs() if self._bits is None else iter(())
+        return super().pairs_to_weigh() if self._bits is None else iter(())
 
 
 class HeldOut(Shared):
@@ -122,7 +122,7 @@ class HeldOut(Shared):
         new = [f for f in wanted if f not in self._kept]
         if not new or self._taken(new):
             return {f: self._kept[f] for f in wanted}
-        dense = [f for f in new if len(f) < 3 or f[-1] != CLASS or math.prod(self.cards(f)) <= DENSE_CELLS]
+        dense = [f for f in new if f in self._margins or math.prod(self.cards(f)) <= DENSE_CELLS]
         self.check_budget({f: math.prod(self.cards(f)) for f in dense})
         found = self.parts.tables(_with_class(f) for f in dense)
         for f in dense:
@@ -157,11 +157,11 @@ class HeldOut(Shared):
         missing = np.flatnonzero(self.parts.missing[:, self.at]).tolist()
         return all(self.variables[x].missing for x in missing)
 
-    def pairs(self) -> Iterator[Pairs | OccurringPair]:
+    def pairs_to_weigh(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class; none where their informations are known for all training sets."""
         if self._bits is None and not self._joins and self.parts.dependences is not None:
             self._bits = self.parts.dependences[self.at]
-        return super().pairs()
+        return super().pairs_to_weigh()
 
     @property
     def _joins(self) -> bool:

@@ -10,18 +10,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import takewhile
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.checkpoints import _ADVICE, CheckpointError, _Lock, _read, _write
 from naivete.errors import ParameterError, shown
 from naivete.experiments.words import meant
 from naivete.frames import SparseMatrix
 from naivete.labelled import Labelled
-from naivete.plain import packed, pieces, record, unpacked
+from naivete.plain import CheckpointError, packed, pieces, record
+from naivete.run_folders import ADVICE, RunFolder, read_packed, write_packed
 from naivete.table import Table
 
 __all__ = ["Curve", "Key", "Record", "Results", "Store", "data_hash", "difference", "write_split"]
@@ -175,7 +174,7 @@ def _check(what: str, name: str, known: Sequence[str]) -> None:
         raise ParameterError(f"{what}={shown(name)}: the experiment has no such {what}; {meant(name, known)}")
 
 
-class Store:
+class Store(RunFolder):
     """The folder of an experiment, in which every finished split is a file: a run that was killed repeats none of them.
 
     The folder is locked while a run lives. The files stay when the run is complete, so that asking again costs nothing.
@@ -187,26 +186,6 @@ class Store:
     restart : whether to begin again, whatever is in the folder.
     """
 
-    def __init__(self, folder: str | os.PathLike[str], fingerprint: Mapping[str, object], *, restart: bool = False) -> None:
-        self.folder = Path(folder)
-        self._fingerprint: dict[str, Any] = unpacked(packed(dict(fingerprint)))
-        self._restart = restart
-        self._lock: _Lock | None = None
-
-    def __enter__(self) -> Store:
-        self._lock = _Lock(self.folder)
-        try:
-            self._resume()
-        except BaseException:
-            self.__exit__(None, None, None)
-            raise
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
-        if self._lock is not None:
-            self._lock.release()
-            self._lock = None
-
     def _resume(self) -> None:
         path = self.folder / _NAME
         if self._restart:
@@ -215,15 +194,15 @@ class Store:
         if not os.path.lexists(path):
             stray = next(iter(self._files().values()), None)
             if stray is not None:
-                raise CheckpointError(f"{stray}: it is of a run that left no {_NAME}; {_ADVICE}")
-            _write(path, pieces(self._fingerprint))
+                raise CheckpointError(f"{stray}: it is of a run that left no {_NAME}; {ADVICE}")
+            write_packed(path, pieces(self._fingerprint))
             return
-        found = _read(path)[0]
+        found = read_packed(path)[0]
         if type(found) is not dict:
-            raise CheckpointError(f"{path}: it is packed data, but not of an experiment; {_ADVICE}")
+            raise CheckpointError(f"{path}: it is packed data, but not of an experiment; {ADVICE}")
         differing = difference(found, self._fingerprint)
         if differing:
-            raise CheckpointError(f"{path}: it is of another run: {differing}; {_ADVICE}")
+            raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
 
     def _files(self) -> dict[Key, Path]:
         found = ((_SPLIT.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))
@@ -236,13 +215,13 @@ class Store:
 
 def write_split(folder: Path, key: Key, records: Iterable[Record]) -> None:
     """Keep the records of a finished split: a whole file, or none."""
-    _write(folder / "split-{:03}-{:04}-{:04}.nvc".format(*key), pieces(list(records)))
+    write_packed(folder / "split-{:03}-{:04}-{:04}.nvc".format(*key), pieces(list(records)))
 
 
 def _records(path: Path) -> list[Record]:
-    found = _read(path)[0]
+    found = read_packed(path)[0]
     if type(found) is not list or not all(type(own) is Record for own in found):
-        raise CheckpointError(f"{path}: it is packed data, but not the records of a split; {_ADVICE}")
+        raise CheckpointError(f"{path}: it is packed data, but not the records of a split; {ADVICE}")
     return found
 
 

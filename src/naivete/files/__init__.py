@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from naivete.atomic import atomic_write
 from naivete.files.arff import read_arff
+from naivete.files.asked import checked_kinds, declared, kinds_given
 from naivete.files.delimited import read_csv
 from naivete.files.formats import EXTENSIONS, Format, checked_format, format_of
 from naivete.files.guesses import KindError
@@ -66,18 +67,19 @@ def read(
     format : "arff", "csv", "tsv" or "parquet"; by default what the file begins with if that tells, else what its name ends in.
     encoding : how the characters of a text file are written.
     missing : for delimited text, the texts that stand for a missing value.
-    kinds : for delimited text, columns that are to be "nominal" or "numeric" whatever they look like.
+    kinds : columns that are to be "nominal" or "numeric" whatever they look like, or are declared to be.
     delimiter : for delimited text, what separates the cells.
     widen : for ARFF, whether nominal values that are not declared are added to the declaration.
     limits : how much is too much.
     """
+    told = kinds_given(kinds)
     chosen = checked_format(format) or format_of(path)
-    if chosen == "arff":
-        return read_arff(path, encoding=encoding, widen=widen, limits=limits)
-    if chosen == "parquet":
-        return read_parquet(path, limits=limits)
-    mark = delimiter or ("\t" if chosen == "tsv" else None)
-    return read_csv(path, encoding=encoding, delimiter=mark, missing=missing, kinds=kinds, limits=limits)
+    if chosen in ("csv", "tsv"):
+        mark = delimiter or ("\t" if chosen == "tsv" else None)
+        return read_csv(path, encoding=encoding, delimiter=mark, missing=missing, kinds=told, limits=limits)
+    arff = chosen == "arff"
+    table = read_arff(path, encoding=encoding, widen=widen, limits=limits) if arff else read_parquet(path, limits=limits)
+    return declared(table, checked_kinds(told, [str(name) for name in table.names], table.source))
 
 
 def write(table: Table, path: PathLike, *, format: Format | None = None, overwrite: bool = False, **options: Any) -> None:

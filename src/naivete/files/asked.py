@@ -1,12 +1,15 @@
-"""What a caller asks of a stream, checked at the door."""
+"""What a caller asks of files, checked at the door."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from naivete.errors import ParameterError, nearest, shown
+from naivete.table import Kind, Table
 
-__all__ = ["checked_count", "checked_only"]
+__all__ = ["checked_count", "checked_kinds", "checked_only", "declared", "kinds_given"]
 
 
 def checked_count(parameter: str, value: object, least: int) -> None:
@@ -31,3 +34,39 @@ def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, 
             close = nearest(column, names) or list(names[:20])
             raise ParameterError(f"{parameter}: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
     return tuple(column for column in names if column in wanted)
+
+
+def kinds_given(kinds: Mapping[str, Kind] | None) -> Mapping[str, Kind]:
+    """The kinds by the names of columns, none by default; refuse what is no mapping."""
+    if kinds is None:
+        return {}
+    if not isinstance(kinds, Mapping):
+        raise ParameterError(
+            f"kinds={shown(kinds)}: pass a mapping from the names of columns to 'nominal' or 'numeric'; one kind for all columns "
+            "is for the encoder: Encoder(kinds='nominal')"
+        )
+    return kinds
+
+
+def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) -> Mapping[str, Kind]:
+    """The kinds, if they are kinds of columns that there are."""
+    for column, kind in kinds.items():
+        if column not in names:
+            close = nearest(column, names) or names[:20]
+            raise ParameterError(f"kinds: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
+        if kind not in ("nominal", "numeric"):
+            raise ParameterError(f"kinds: column {shown(column)} is 'nominal' or 'numeric', not {shown(kind)}")
+    return kinds
+
+
+def declared(table: Table, kinds: Mapping[Any, Kind]) -> Table:
+    """The table with these kinds in place of those that its file declares, as `Encoder(kinds=)` would take it.
+
+    >>> import numpy as np
+    >>> from naivete.table import Column
+    >>> declared(Table((Column("zip", np.array([10115, 20095])),)), {"zip": "nominal"})["zip"]
+    Column('zip', nominal, 2 rows: 10115, 20095)
+    """
+    if not kinds:
+        return table
+    return replace(table, columns=tuple(replace(c, kind=kinds[c.name]) if c.name in kinds else c for c in table.columns))

@@ -11,13 +11,14 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.errors import DataError, ParameterError, shown
+from naivete.files.asked import checked_kinds, kinds_given
 from naivete.files.guesses import Guess, KindError, bare
 from naivete.files.opening import Block, Limits, PathLike, blocks, opened, over, title
 from naivete.table import Kind, Table
 from naivete.variables import check_unique
 
-__all__ = ["Delimited", "checked_delimiter", "checked_kinds", "checked_missing", "is_tabbed", "read_csv"]
+__all__ = ["Delimited", "checked_delimiter", "checked_missing", "is_tabbed", "read_csv"]
 
 _DELIMITERS: Final = ",;\t|"
 _CELLS_AT_ONCE: Final = 1 << 21
@@ -64,7 +65,7 @@ def read_csv(
     with opened(path) as file:
         mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else None)
         names, records = _begun(file, name, encoding, mark, limits)
-        told = checked_kinds(kinds or {}, names, name)
+        told = checked_kinds(kinds_given(kinds), names, name)
         chunk = _Chunk(name, [Guess(column, name, checked_missing(missing), told.get(column), limits) for column in names])
         for numbers, rows in records:
             chunk.add(rows, numbers)
@@ -208,17 +209,6 @@ def checked_missing(missing: Collection[str]) -> Collection[str]:
     if isinstance(missing, str) or not all(isinstance(token, str) for token in missing):
         raise ParameterError(f"missing={shown(missing)} has to be a collection of texts, such as ('', 'NA')")
     return missing
-
-
-def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) -> Mapping[str, Kind]:
-    """The kinds, if they are kinds of columns that there are."""
-    for column, kind in kinds.items():
-        if column not in names:
-            close = nearest(column, names) or names[:20]
-            raise ParameterError(f"kinds: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
-        if kind not in ("nominal", "numeric"):
-            raise ParameterError(f"kinds: column {shown(column)} is 'nominal' or 'numeric', not {shown(kind)}")
-    return kinds
 
 
 class _Chunk:

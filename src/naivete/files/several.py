@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from naivete.errors import DataError, NaiveteWarning, nearest, shown, warn
 from naivete.files.arff import Arff
-from naivete.files.asked import checked_count, checked_only
-from naivete.files.delimited import Delimited, checked_delimiter, checked_kinds, checked_missing, is_tabbed
+from naivete.files.asked import checked_count, checked_kinds, checked_only, declared, kinds_given
+from naivete.files.delimited import Delimited, checked_delimiter, checked_missing, is_tabbed
 from naivete.files.formats import Format, checked_format, format_of
 from naivete.files.opening import Limits, PathLike, opened, title
 from naivete.files.row_groups import RowGroups, footer
@@ -34,6 +34,7 @@ class Piece:
     file : where it stands.
     names : the columns, in the order of the first file.
     reading : how it is read.
+    kinds : the columns whose kind is another than the file declares; delimited text, which declares none, is read so at once.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Piece:
     file: DataFile
     names: tuple[str, ...]
     reading: Reading
+    kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def tables(self, *, rows: int, only: Collection[str] | None = None, skip: int = 0) -> Iterator[Table]:
         """The rows in tables of at most `rows` rows; none where there are no rows.
@@ -66,7 +68,8 @@ class Piece:
         told = [constant for constant in self.file.constants if constant.name in wanted]
         own = [column for column in wanted if all(column != constant.name for constant in told)]
         with self.file.opened() as file:
-            for table in self.reading.tables(file, self.file.title, own, rows, skip):
+            for read in self.reading.tables(file, self.file.title, own, rows, skip):
+                table = declared(read, self.kinds)
                 columns: tuple[Column, ...] = (*table.columns, *(constant.column(len(table)) for constant in told))
                 yield replace(table, columns=columns) if told else table
 
@@ -144,11 +147,12 @@ def pieces(
     """
     chosen = checked_format(format)
     found = found_files(paths, chosen)
-    keys = {key: kind for key, kind in (kinds or {}).items() if key in found[0][1]}
+    told_kinds = kinds_given(kinds)
+    keys = {key: kind for key, kind in told_kinds.items() if key in found[0][1]}
     constants = constants_of(found, checked_kinds(keys, tuple(keys), title(found[0][0])))
     formats = [chosen or format_of(path) for path, _ in found]
     shape = _one_shape([path for path, _ in found], formats)
-    own = {column: kind for column, kind in (kinds or {}).items() if column not in keys}
+    own = {column: kind for column, kind in told_kinds.items() if column not in keys}
     seen = []
     for (path, _), told, is_format in zip(found, constants, formats, strict=True):
         if shape == "parquet":
@@ -159,9 +163,11 @@ def pieces(
             mark = checked_delimiter(delimiter) or ("\t" if is_format == "tsv" or is_tabbed(path) else None)
             seen.append(_delimited(path, told, Delimited(encoding, mark, tuple(checked_missing(missing)), own, limits)))
     names = _matched(seen)
+    checked_kinds(own, names, seen[0].file.title)
     if shape == "csv":
-        seen = _guessed(seen, own, names)
-    parts = [replace(piece, names=names) for one in seen for piece in one.pieces]
+        seen = _guessed(seen)
+    beyond = {} if shape == "csv" else own
+    parts = [replace(piece, names=names, kinds=beyond) for one in seen for piece in one.pieces]
     return Files(tuple(parts), names, tuple(one.file for one in seen))
 
 
@@ -247,9 +253,8 @@ def _check_column(one: _Seen, name: str, family: str | None, first: str) -> None
         raise DataError(f"{one.file.title}: column {shown(name)}: {told}; give the column one type in all files")
 
 
-def _guessed(seen: Sequence[_Seen], kinds: Mapping[str, Kind], names: Sequence[str]) -> list[_Seen]:
+def _guessed(seen: Sequence[_Seen]) -> list[_Seen]:
     """The files with the kinds that the first rows suggest."""
-    checked_kinds(kinds, names, seen[0].file.title)
     guessed = next((found for one in seen if (found := _guess(one)) is not None), {})
     return [replace(one, pieces=tuple(_with(piece, guessed) for piece in one.pieces)) for one in seen]
 

@@ -93,11 +93,12 @@ class JunctionTree:
     def plan(self, evidence: Evidence, of: tuple[int, ...] | None = ()) -> Plan:
         """The tree for evidence on these variables and a question about some together, or about each of all (None)."""
         key = frozenset(evidence.codes), frozenset(evidence.likelihoods), None if of is None else frozenset(of)
-        if key not in self._plans:
-            if len(self._plans) >= PLANS:
-                del self._plans[next(iter(self._plans))]
-            self._plans[key] = self._planner.planned(*key)
-        return self._plans[key]
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = self._planner.planned(*key)
+            for old in list(self._plans)[:-PLANS]:  # another thread may have been here meanwhile
+                self._plans.pop(old, None)
+        return found
 
     def collected(self, plan: Plan, evidence: Evidence, semiring: Semiring | None = None, *, kept: bool = False) -> Collected:
         """The tables when all messages were sent towards the roots; where they are not kept, only that of the query."""

@@ -16,7 +16,7 @@ from naivete.counts import Counts
 from naivete.estimation import checked_prior
 from naivete.exact import Parts, added, limbs
 from naivete.inference import Predictor, largest
-from naivete.network import Network, SparseCpt
+from naivete.network import Network
 from naivete.variables import CLASS, Variables
 
 __all__ = ["correct", "majority_correct", "trial"]
@@ -28,20 +28,20 @@ def correct(counts: Counts, network: Network) -> Fraction:
 
 
 def majority_correct(judged: Counts, learned: Counts, prior: Sequence[float] | None) -> Fraction:
-    """The weight of the cases that belong to the class which is most frequent among others."""
+    """The weight of the cases that belong to the class which is most frequent among others, exactly."""
     classes = learned.margins()[CLASS,]
     found = int(np.argmax(classes if prior is None else checked_prior(prior, len(classes))))
-    return Fraction(judged.tables([(CLASS,)])[CLASS,][found].item())  # type: ignore[index]
+    return _totals(judged.fold(_OfClass(found), added))[0]
 
 
 def trial(counts: Counts, network: Network, selected: Sequence[int], new: Sequence[int]) -> list[Fraction]:
     """What is right with the class, the selected features and each of the new ones in turn, whose parents are among those.
 
-    The other new features are left out of account. Without missing values the families that are the same for all are summed
-    once.
+    The other new features are left out of account. Without missing values and zeros the families that are the same for all are
+    summed once.
     """
     parts = [network.cpts[v] for v in (*selected, *new)]
-    if not counts.cases.gaps[[*selected, *new]].any() and not any(isinstance(cpt, SparseCpt) for cpt in parts):
+    if not counts.cases.gaps[[*selected, *new]].any() and all(isinstance(cpt, np.ndarray) and cpt.min() > 0 for cpt in parts):
         return _totals(counts.fold(_Additions(network, tuple(selected), tuple(new)), added))
     networks = tuple(_part(network, [*selected, x]) for x in new)
     return _totals(counts.fold(_Correct(networks, counts.cases.gaps), added))
@@ -57,6 +57,16 @@ class _Correct:
     def __call__(self, block: Block) -> Parts:
         right = [largest(Predictor(n).posterior(block.codes, self.gaps)[0]) == block.codes[CLASS] for n in self.networks]
         return _weights(block, right)
+
+
+@dataclass(frozen=True)
+class _OfClass:
+    """The weight of the rows of a block that belong to a class."""
+
+    found: int
+
+    def __call__(self, block: Block) -> Parts:
+        return _weights(block, [block.codes[CLASS] == self.found])
 
 
 @dataclass(frozen=True)

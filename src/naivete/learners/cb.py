@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from naivete.counts import Counts
-from naivete.errors import ParameterError, shown
+from naivete.counts import Counts, telling
 from naivete.estimation import estimate
-from naivete.independence import Statistic, data_independence, statistic_of
+from naivete.independence import Statistic, data_independence, enough_cases, statistic_of
 from naivete.learners.accuracy import correct
-from naivete.learners.k2 import best_parents, checked_most
+from naivete.learners.k2 import best_parents, checked_most, checked_truth, checked_word
 from naivete.learners.partial import PartialGraph, Separators, sparser
 from naivete.network import Network
 from naivete.scores import FamilyScores, Score, score_of
@@ -69,20 +68,22 @@ def cb(
     Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3; Singh and Valtorta (1995),
     Construction of Bayesian network structures from data.
     """
-    if stop not in ("accuracy", "score"):
-        raise ParameterError(f"stop={shown(stop)}: choose 'accuracy' or 'score'")
+    checked_word(stop, "stop", ("accuracy", "score"))
+    for name, truth in (("class_root", class_root), ("partial_order", partial_order)):
+        checked_truth(truth, name)
     for name, most in (("max_order", max_order), ("max_parents", max_parents)):
         checked_most(most, name)
     scores = FamilyScores(counts, score_of(score))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
-    graph, separators = PartialGraph.complete([CLASS, *counts.features]), Separators()
+    graph, separators = PartialGraph.complete([CLASS, *telling(counts)]), Separators()
+    unrelated: Structure = {CLASS: (), **dict.fromkeys(counts.features, ())}
     best: _Found | None = None
     order = 0
     while max_order is None or order <= max_order:
-        if not sparser(graph, order, independent, separators):
+        if not sparser(graph, order, independent, separators, enough_cases(counts)) and order:
             break
         oriented = _oriented(graph, separators, scores, class_root)
-        structure = _learned(oriented, scores, max_parents, class_root, partial_order)
+        structure = {**unrelated, **_learned(oriented, scores, max_parents, class_root, partial_order)}
         if best is None or structure != best.structure:
             network = estimate(counts, structure, smoothing, prior=prior) if stop == "accuracy" else None
             value = correct(counts, network) if network is not None else scores.total(structure)
@@ -91,7 +92,7 @@ def cb(
             best = _Found(value, structure, network)
         order += 1
     if best is None:
-        best = _Found(0, dict.fromkeys(graph.variables, ()), None)
+        best = _Found(0, unrelated, None)
     return best.network or estimate(counts, best.structure, smoothing, prior=prior)
 
 

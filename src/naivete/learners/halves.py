@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import hash_half, row_hashes
-from naivete.counts import Counts
+from naivete.counts import Counts, telling
 from naivete.exact import combined, limbs
 from naivete.occurring import Occurring, grouped_rows, united
 from naivete.tallies import narrowest
+from naivete.variables import CLASS
 
 __all__ = ["halves"]
 
@@ -24,25 +25,29 @@ def halves(counts: Counts, seed: int) -> tuple[Counts, Cases]:
     What the halves are depends on the cases and the seed alone, not on the order of the rows or where they live. Of equal rows
     each half gets the same number; those that are left over, one of each kind at most, are put in an order by a hash of the row
     and dealt out in turn. Where there are more different rows than a quarter of the budget holds, each goes where its hash says.
+    Features of a single state make no difference.
     """
-    distinct = counts.fold(_Distinct(counts.budget // 4), _Merged(counts.budget // 4))
+    columns = (*telling(counts), CLASS)
+    distinct = counts.fold(_Distinct(columns, counts.budget // 4), _Merged(counts.budget // 4))
     if distinct is None:
-        return counts.over(hash_half(counts.cases, seed, 0)), hash_half(counts.cases, seed, 1)
-    one, two = _dealt(distinct, counts, seed)
+        first, second = (hash_half(counts.cases, columns, seed, which) for which in (0, 1))
+        return counts.over(first), second
+    one, two = _dealt(distinct, columns, counts, seed)
     return counts.over(one), two
 
 
 @dataclass(frozen=True)
 class _Distinct:
-    """The different rows of a block and their weights; None where they take too many bytes."""
+    """The different rows of some columns of a block, and their weights; None where they take too many bytes."""
 
+    columns: tuple[int, ...]
     most: int
 
     def __call__(self, block: Block) -> Occurring | None:
-        columns = [_known_or_minus(c) for c in block.codes]
+        columns = [_known_or_minus(block.codes[v]) for v in self.columns]
         cards = [int(c.max(initial=0)) + 2 for c in columns]
         rows, row_of = grouped_rows([c + 1 for c in columns], cards)
-        found = np.stack([c[rows] for c in columns], axis=1).astype(np.int32) if columns else np.empty((0, 0), np.int32)
+        found = np.stack([c[rows] for c in columns], axis=1).astype(np.int32)
         parts = {}
         for q, limb in limbs(block.weight).items():
             total = np.zeros((len(rows), 1), np.int64)
@@ -63,7 +68,8 @@ class _Merged:
 
 
 def _fitting(distinct: Occurring, most: int) -> Occurring | None:
-    return distinct if distinct[0].nbytes + 8 * len(distinct[0]) * len(distinct[1]) <= most else None
+    limbs_of_each = sum(bool(part.any()) for part in distinct[1].values())
+    return distinct if distinct[0].nbytes + 8 * len(distinct[0]) * limbs_of_each <= most else None
 
 
 def _known_or_minus(column: NDArray[Any]) -> NDArray[np.int64]:
@@ -71,17 +77,19 @@ def _known_or_minus(column: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(column == np.iinfo(column.dtype).max, -1, column.astype(np.int64))
 
 
-def _dealt(distinct: Occurring, counts: Counts, seed: int) -> tuple[Cases, Cases]:
+def _dealt(distinct: Occurring, columns: tuple[int, ...], counts: Counts, seed: int) -> tuple[Cases, Cases]:
     rows, weight = distinct[0], combined(distinct[1])[:, 0].astype(np.float64)
-    codes = tuple(_stored(column, v.card) for column, v in zip(rows.T, counts.variables, strict=True))
+    own = {v: _stored(column, counts.variables[v].card) for v, column in zip(columns, rows.T, strict=True)}
     evenly = np.floor(weight / 2)
     over = weight - 2 * evenly
     odd = np.flatnonzero(over > 0)
-    order = odd[np.argsort(row_hashes(Block(tuple(c[odd] for c in codes)), seed), kind="stable")]
+    order = odd[np.argsort(row_hashes([c[odd] for c in own.values()], seed), kind="stable")]
     first, second = evenly.copy(), evenly.copy()
     first[order[::2]] += over[order[::2]]
     second[order[1::2]] += over[order[1::2]]
-    return tuple(_with_weight(counts, codes, own) for own in (first, second))  # type: ignore[return-value]
+    alike = np.zeros(len(rows), np.uint8)
+    codes = tuple(own.get(v, alike) for v in (*counts.features, CLASS))
+    return _with_weight(counts, codes, first), _with_weight(counts, codes, second)
 
 
 def _stored(column: NDArray[np.int32], card: int) -> NDArray[Any]:

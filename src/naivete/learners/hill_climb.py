@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts
+from naivete.counts import Counts, telling
 from naivete.errors import ParameterError, shown
 from naivete.estimation import estimate
-from naivete.learners.k2 import checked_most, class_last
+from naivete.learners.k2 import checked_most, checked_truth, class_last
 from naivete.network import Network
 from naivete.scores import FamilyScores, Score, score_of
 from naivete.variables import CLASS
@@ -20,6 +20,7 @@ from naivete.variables import CLASS
 __all__ = ["climbed", "hill_climb"]
 
 Numbers = NDArray[np.float64]
+Truths = NDArray[np.bool_]
 _WORD = (1 << 64) - 1
 
 
@@ -64,6 +65,7 @@ def hill_climb(
         checked_most(value, name)
     if tabu is None:
         raise ParameterError(f"tabu={shown(tabu)}: a whole number, at least 0")
+    checked_truth(class_root, "class_root")
     scores = FamilyScores(counts, score_of(score))
     structure = climbed(scores, most=checked_most(max_parents), tabu=tabu, steps=max_steps, class_root=class_root)
     return estimate(counts, structure, smoothing, prior=prior)
@@ -93,33 +95,32 @@ class _Search:
         n = len(self.variables)
         self.arcs = np.zeros((n, n), bool)  # (parent, child)
         self.above = np.eye(n, dtype=bool)  # (ancestor or itself, variable)
-        self.gains = np.full((n, n), -np.inf)  # of adding parent to child, or of taking it away where the arc is there
+        self.gains = np.full((n, n), np.nan)  # of adding parent to child, or of taking it away where the arc is there
         self.mark, self.visited = 0, {0}
-        self.refresh(range(n))
+        self.heights = {(v, frozenset[int]()): 0.0 for v in self.variables}
 
-    def parents(self, v: int) -> list[int]:
-        return np.flatnonzero(self.arcs[:, v]).tolist()
+    def _scored(self, addable: Truths, turnable: Truths) -> None:
+        """Score the legal changes whose gains are not known, in one pass."""
+        wanted = np.isnan(self.gains) & (addable | self.arcs | turnable.T)
+        pairs = np.argwhere(wanted.T).tolist()
+        parents = {v: [self.variables[p] for p in np.flatnonzero(self.arcs[:, v])] for v in {v for v, _ in pairs}}
+        asked = [(self.variables[v], _less(parents[v], self.variables[p]), self.variables[p]) for v, p in pairs]
+        self.scores.prepare(asked)
+        for (v, p), question in zip(pairs, asked, strict=True):
+            gain = self.scores.gain(*question)
+            gain = -gain if self.arcs[p, v] else gain
+            own = frozenset(parents[v])
+            known = self.heights.get((self.variables[v], own ^ {self.variables[p]}))
+            self.gains[p, v] = gain if known is None else known - self.heights[self.variables[v], own]
 
-    def refresh(self, changed: Sequence[int]) -> None:
-        """Score all changes to the parents of these variables, in one pass."""
-        wanted = {(p, v): self._question(p, v) for v in changed for p in range(len(self.variables)) if self._allowed(p, v)}
-        self.scores.prepare(wanted.values())
-        for v in changed:
-            self.gains[:, v] = -np.inf
-        for (p, v), question in wanted.items():
-            self.gains[p, v] = self.scores.gain(*question) * (-1 if self.arcs[p, v] else 1)
+    def best(self) -> tuple[float, Move, bool] | None:
+        """The change that raises the score most (or lowers it least) and leads to no structure where the search has been.
 
-    def _allowed(self, p: int, v: int) -> bool:
-        return p != v and not (self.class_root and v == 0)
-
-    def _question(self, p: int, v: int) -> tuple[int, list[int], int]:
-        own = [self.variables[q] for q in self.parents(v) if q != p]
-        return self.variables[v], own, self.variables[p]
-
-    def best(self) -> tuple[float, Move] | None:
-        """The change that raises the score most (or lowers it least) and leads to no structure where the search has been."""
+        With it whether one that leads there would raise the score more.
+        """
         tables = dict(self._moves())
         limit = self.scores.tolerance
+        barred = -np.inf
         while True:
             top = {kind: float(table.max(initial=-np.inf)) for kind, table in tables.items()}
             value = max(top.values())
@@ -129,21 +130,22 @@ class _Search:
             parent, child = np.argwhere(tables[kind] >= value - limit)[0].tolist()
             move = Move(kind, parent, child)
             if self._after(move) not in self.visited:
-                return value, move
+                return value, move, barred > max(value, 0.0) + limit
+            barred = max(barred, value)
             tables[kind][parent, child] = -np.inf
 
     def _moves(self) -> Iterator[tuple[str, Numbers]]:
         """The gains of all legal changes of each kind.  # (parent, child)"""
         room = self.arcs.sum(axis=0) < self.most
-        yield "add", np.where(~self.arcs & ~self.above.T & room, self.gains, -np.inf)
+        if self.class_root:
+            room[0] = False
+        addable = ~self.arcs & ~self.above.T & room
+        ways = self.above.astype(np.float32) @ self.arcs.astype(np.float32)  # how many parents of a child lie below a variable
+        turnable = self.arcs & room[:, None] & (ways < 2)  # no other way from parent to child, or turning would close a cycle
+        self._scored(addable, turnable)
+        yield "add", np.where(addable, self.gains, -np.inf)
         yield "drop", np.where(self.arcs, self.gains, -np.inf)
-        turned = np.where(self.arcs & room[:, None], self.gains + self.gains.T, -np.inf)
-        for parent, child in np.argwhere(np.isfinite(turned)).tolist():
-            others = self.arcs[:, child].copy()
-            others[parent] = False
-            if self.above[parent, others].any():  # another way from parent to child
-                turned[parent, child] = -np.inf
-        yield "turn", turned
+        yield "turn", np.where(turnable, self.gains + self.gains.T, -np.inf)
 
     def _after(self, move: Move) -> int:
         """The mark of the structure that a change leads to."""
@@ -151,18 +153,36 @@ class _Search:
         return mark ^ _mark(move.child, move.parent) if move.kind == "turn" else mark
 
     def apply(self, move: Move) -> None:
-        """Make the change and find the new gains."""
+        """Make the change; the gains of what changed are not known any more."""
+        self._climb(move.parent, move.child)
+        if move.kind == "turn":
+            self._climb(move.child, move.parent)
         self.mark = self._after(move)
         self.visited.add(self.mark)
         self.arcs[move.parent, move.child] = move.kind == "add"
         if move.kind == "turn":
             self.arcs[move.child, move.parent] = True
+            self.gains[:, move.parent] = np.nan
+        self.gains[:, move.child] = np.nan
         self.above = _above(self.arcs)
-        self.refresh([move.child, move.parent] if move.kind == "turn" else [move.child])
+
+    def _climb(self, p: int, v: int) -> None:
+        """Keep how high a family lies above that without parents, by the way on which it was reached first.
+
+        With missing values gains are of different cases and need not agree: without a height for each family the search could
+        go round and round, and gain each time.
+        """
+        own = frozenset(self.variables[q] for q in np.flatnonzero(self.arcs[:, v]))
+        at = self.variables[v], own ^ {self.variables[p]}
+        self.heights.setdefault(at, self.heights[self.variables[v], own] + float(self.gains[p, v]))
 
     def structure(self, arcs: NDArray[np.bool_]) -> dict[int, tuple[int, ...]]:
         own = {v: [self.variables[p] for p in np.flatnonzero(arcs[:, i])] for i, v in enumerate(self.variables)}
         return {v: class_last(parents) for v, parents in own.items()}
+
+
+def _less(parents: list[int], p: int) -> list[int]:
+    return [q for q in parents if q != p] if p in parents else parents
 
 
 def _mark(parent: int, child: int) -> int:
@@ -187,7 +207,7 @@ def climbed(
     scores: FamilyScores, *, most: int | None = None, tabu: int = 10, steps: int | None = None, class_root: bool = False
 ) -> dict[int, tuple[int, ...]]:
     """The best structure that hill climbing finds from no arcs at all."""
-    variables = [CLASS, *scores.counts.features]
+    variables = [CLASS, *telling(scores.counts)]
     search = _Search(scores, variables, len(variables) if most is None else most, class_root)
     level = highest = 0.0
     best, left = search.arcs.copy(), tabu
@@ -195,8 +215,8 @@ def climbed(
         found = search.best()
         if found is None:
             break
-        gain, move = found
-        higher = level + gain > highest + scores.tolerance
+        gain, move, circling = found
+        higher = level + gain > highest + scores.tolerance and not circling
         left = tabu if higher else left - 1
         if left < 0:
             break
@@ -205,4 +225,4 @@ def climbed(
         if higher:
             highest, best = level, search.arcs.copy()
         steps = None if steps is None else steps - 1
-    return search.structure(best)
+    return {CLASS: (), **dict.fromkeys(scores.counts.features, ()), **search.structure(best)}

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.cases.views import Configuration
-from naivete.counts import Counts, Table
-from naivete.errors import ParameterError, shown
+from naivete.counts import Counts, Table, telling
 from naivete.independence import checked_level
 from naivete.information import selection_information
 from naivete.learners.cb import cb
-from naivete.learners.selection import Learner, Trials, k2_families, on_selected, telling
+from naivete.learners.k2 import checked_truth, checked_word
+from naivete.learners.selection import Learner, Trials, k2_families, on_selected
 from naivete.network import Network
 from naivete.occurring import SparseTable
 from naivete.variables import CLASS, Variable
@@ -96,7 +96,7 @@ def info_as(
         prior=prior,
     )
     final = learner or (lambda own: cb(own, smoothing=smoothing, prior=prior))
-    return on_selected(counts, selected, final, smoothing)
+    return on_selected(counts, selected, final, smoothing, prior)
 
 
 def info_selection(
@@ -112,7 +112,7 @@ def info_selection(
     prior: Sequence[float] | None = None,
 ) -> list[int]:
     """The features that Info-AS selects, in the order they enter; parameters as for `info_as`."""
-    _check(metric, stop, alpha, guided)
+    _check(metric, stop, alpha, guided, backward)
     common: dict[str, Any] = {"random_state": random_state, "smoothing": smoothing, "prior": prior}
     trials = Trials(counts, k2_families("k2", None), **common) if guided != "no" or backward else None
     found = Configuration((), ())
@@ -179,12 +179,9 @@ def _step(x: int, table: Table, metric: Metric, shape: tuple[int, int] | None = 
     return Step(x, metric(gain, own, joint), 2 * cases * log(2) * gain, int(freedom), together)
 
 
-def _check(metric: object, stop: object, alpha: object, guided: object) -> None:
-    for name, value, words in (
-        ("metric", metric, tuple(METRICS)),
-        ("stop", stop, ("zero", "chi2")),
-        ("guided", guided, ("no", "rises", "stays")),
-    ):
-        if value not in words:
-            raise ParameterError(f"{name}={shown(value)}: choose {', '.join(map(repr, words[:-1]))} or {words[-1]!r}")
+def _check(metric: object, stop: object, alpha: object, guided: object, backward: object) -> None:
+    checked_word(metric, "metric", tuple(METRICS))
+    checked_word(stop, "stop", ("zero", "chi2"))
+    checked_word(guided, "guided", ("no", "rises", "stays"))
+    checked_truth(backward, "backward")
     checked_level(alpha)

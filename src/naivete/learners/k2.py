@@ -14,7 +14,7 @@ from naivete.network import Network
 from naivete.scores import FamilyScores, Score, score_of
 from naivete.variables import CLASS
 
-__all__ = ["best_parents", "checked_most", "class_last", "greedy_parents", "k2"]
+__all__ = ["best_parents", "checked_most", "checked_truth", "checked_word", "class_last", "greedy_parents", "k2"]
 
 
 def k2(
@@ -63,8 +63,9 @@ def checked_order(order: Sequence[int] | None, counts: Counts) -> list[int]:
     variables = [CLASS, *counts.features]
     if order is None:
         return variables
-    found = [v.item() if isinstance(v, np.generic) else v for v in order]
-    if sorted(map(str, found)) != sorted(map(str, variables)):
+    given: Sequence[Any] = order if isinstance(order, (list, tuple, np.ndarray)) else [order]
+    found = [v.item() if isinstance(v, np.generic) else v for v in given]
+    if not all(type(v) is int for v in found) or sorted(found) != sorted(variables):
         raise ParameterError(
             f"order={shown(found)}: every feature 0 .. {len(counts.features) - 1} and the class (-1) have to be there once"
         )
@@ -78,6 +79,20 @@ def checked_most(most: Any, name: str = "max_parents") -> int | None:
     if isinstance(most, (int, np.integer)) and not isinstance(most, bool) and most >= 0:
         return int(most)
     raise ParameterError(f"{name}={shown(most)}: a whole number, at least 0, or None for any number")
+
+
+def checked_truth(value: object, name: str) -> bool:
+    """True or False."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise ParameterError(f"{name}={shown(value)}: choose True or False")
+
+
+def checked_word(value: object, name: str, words: Sequence[str]) -> str:
+    """One of some words."""
+    if isinstance(value, str) and value in words:
+        return value
+    raise ParameterError(f"{name}={shown(value)}: choose {', '.join(map(repr, words[:-1]))} or {words[-1]!r}")
 
 
 def best_parents(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 
-from naivete.independence import Independence, Question
+from naivete.independence import Independence, Question, Testable
 
 __all__ = ["PartialGraph", "Separators", "sparser"]
 
@@ -14,6 +14,8 @@ Separators = dict[frozenset[int], frozenset[int]]
 """Given what each two variables were found independent."""
 
 FIRST_QUESTIONS = 4
+MOST_QUESTIONS = 1 << 15
+"""How many questions are asked for each edge at first, and of all edges together in one pass."""
 
 
 @dataclass
@@ -146,32 +148,58 @@ class PartialGraph:
         return placed
 
 
-def sparser(graph: PartialGraph, size: int, independent: Independence, separators: Separators) -> int:
-    """Take away the edges whose ends are independent given `size` of their neighbours; how many had such neighbours.
+def sparser(
+    graph: PartialGraph, size: int, independent: Independence, separators: Separators, testable: Testable | None = None
+) -> int:
+    """Take away the edges whose ends are independent given `size` of their neighbours; for how many that could be asked.
 
     The neighbours are those at the beginning, so that the result does not depend on the order of the variables. Every round asks
-    the next questions of all edges that are left in one pass, more of them each time.
+    the next questions of all edges that are left in one pass, more of them each time; they are made up when their turn comes, as
+    there may be very many. What is not `testable` is not asked.
     """
     at_first = {v: sorted(own) for v, own in graph.adjacent.items()}
-    waiting = {edge: questions for edge in graph.edges if (questions := _questions(*edge, at_first, size))}
-    tested, count = len(waiting), FIRST_QUESTIONS if size else 1
+    waiting = {edge: _questions(*edge, at_first, size, testable or _always) for edge in graph.edges}
+    tested, count = 0, FIRST_QUESTIONS if size else 1
     while waiting:
-        asked = [(edge, question) for edge, own in waiting.items() for question in own[:count]]
-        answers = independent([question for _, question in asked])
-        for (edge, question), answer in zip(asked, answers, strict=True):
-            if answer and frozenset(edge) not in separators:
-                separators[frozenset(edge)] = frozenset(question[2])
-        waiting = {edge: own[count:] for edge, own in waiting.items() if own[count:] and frozenset(edge) not in separators}
-        count *= 4
+        taken = {edge: list(islice(own, count)) for edge, own in waiting.items()}
+        tested = tested or sum(map(bool, taken.values()))
+        questions = [question for own in taken.values() for question in own]
+        answers = independent(questions) if questions else []
+        for (a, b, given), answer in zip(questions, answers, strict=True):
+            if answer and frozenset((a, b)) not in separators:
+                separators[frozenset((a, b))] = frozenset(given)
+        waiting = {edge: waiting[edge] for edge, own in taken.items() if len(own) == count and frozenset(edge) not in separators}
+        count = max(1, min(4 * count, MOST_QUESTIONS // max(1, len(waiting))))
     for edge in graph.edges:
         if frozenset(edge) in separators:
             graph.remove(*edge)
     return tested
 
 
-def _questions(a: int, b: int, adjacent: dict[int, list[int]], size: int) -> list[Question]:
-    sets = [given for v, w in ((a, b), (b, a)) for given in combinations([u for u in adjacent[v] if u != w], size)]
-    return [(a, b, given) for given in dict.fromkeys(sets)]
+def _always(_: Sequence[int]) -> bool:
+    return True
+
+
+def _questions(a: int, b: int, adjacent: dict[int, list[int]], size: int, testable: Testable) -> Iterator[Question]:
+    """The questions given the neighbours of a, then those given neighbours of b that are not all neighbours of a too."""
+    first, second = [u for u in adjacent[a] if u != b], [u for u in adjacent[b] if u != a]
+    for given in _sets(first, size, (a, b), testable):
+        yield a, b, given
+    for given in _sets(second, size, (a, b), testable):
+        if not set(given) <= set(first):
+            yield a, b, given
+
+
+def _sets(among: Sequence[int], size: int, beside: tuple[int, ...], testable: Testable) -> Iterator[tuple[int, ...]]:
+    """The sets of so many variables, in the order of `combinations`, that are testable beside others."""
+    if not testable(beside):
+        return
+    if not size:
+        yield ()
+        return
+    for place, v in enumerate(among):
+        for rest in _sets(among[place + 1 :], size - 1, (*beside, v), testable):
+            yield v, *rest
 
 
 def extended(graph: PartialGraph) -> dict[int, tuple[int, ...]]:

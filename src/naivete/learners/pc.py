@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from naivete.counts import Counts
+from naivete.counts import Counts, telling
 from naivete.estimation import estimate
 from naivete.graphs import d_separated
-from naivete.independence import Independence, Statistic, data_independence, statistic_of
+from naivete.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
 from naivete.learners.k2 import checked_most, class_last
 from naivete.learners.partial import PartialGraph, Separators, extended, sparser
 from naivete.network import Network, Structure
@@ -53,12 +53,14 @@ def pc(
     """
     checked_most(max_order, "max_order")
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
-    graph = pc_graph([CLASS, *counts.features], independent, max_order=max_order)
-    parents = extended(graph)
+    graph = pc_graph([CLASS, *telling(counts)], independent, max_order=max_order, testable=enough_cases(counts))
+    parents = {**dict.fromkeys(counts.features, ()), **extended(graph)}
     return estimate(counts, {v: class_last(own) for v, own in sorted(parents.items())}, smoothing, prior=prior)
 
 
-def pc_graph(variables: Iterable[int], independent: Independence, *, max_order: int | None = None) -> PartialGraph:
+def pc_graph(
+    variables: Iterable[int], independent: Independence, *, max_order: int | None = None, testable: Testable | None = None
+) -> PartialGraph:
     """The partially directed graph of some variables: arcs where the independences decide, edges where they do not.
 
     Parameters
@@ -66,6 +68,7 @@ def pc_graph(variables: Iterable[int], independent: Independence, *, max_order: 
     variables : the variables.
     independent : answers questions of independence, from data or by an `oracle`.
     max_order : the most neighbours to condition on.
+    testable : whether it makes sense to ask a question about these variables; by default it always does.
 
     >>> graph = pc_graph([0, 1, 2], oracle({0: (), 1: (), 2: (0, 1)}))
     >>> sorted(graph.arcs)
@@ -73,7 +76,7 @@ def pc_graph(variables: Iterable[int], independent: Independence, *, max_order: 
     """
     graph, separators = PartialGraph.complete(variables), Separators()
     order = 0
-    while (max_order is None or order <= max_order) and sparser(graph, order, independent, separators):
+    while (max_order is None or order <= max_order) and sparser(graph, order, independent, separators, testable):
         order += 1
     graph.collide(separators)
     graph.propagate()

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from naivete.counts import Counts
+from naivete.counts import Counts, telling
 from naivete.estimation import estimate, isolated
 from naivete.learners.accuracy import majority_correct, trial
 from naivete.learners.cb import cb
 from naivete.learners.halves import halves
-from naivete.learners.k2 import checked_most, greedy_parents
+from naivete.learners.k2 import checked_most, checked_truth, greedy_parents
 from naivete.network import Network, SparseCpt
 from naivete.scores import FamilyScores, Score, score_of
 from naivete.variables import CLASS
@@ -90,11 +90,6 @@ def forward(trials: Trials, *, equal: bool, features: Sequence[int]) -> list[int
     return list(selected)
 
 
-def telling(counts: Counts) -> list[int]:
-    """The features with more than one state; one of a single state tells nothing."""
-    return [x for x in counts.features if counts.variables[x].card > 1]
-
-
 def only_class(_: Counts) -> Families:
     """The families of naive Bayes."""
     return lambda _selected, new: dict.fromkeys(new, (CLASS,))
@@ -133,6 +128,7 @@ def k2_selection(
     prior: Sequence[float] | None = None,
 ) -> list[int]:
     """The features that K2-AS selects, in the order they enter; with `equal`, those of K2-AS<=."""
+    checked_truth(equal, "equal")
     families = k2_families(score, checked_most(max_parents))
     trials = Trials(counts, families, random_state=random_state, smoothing=smoothing, prior=prior)
     return forward(trials, equal=equal, features=telling(counts))
@@ -194,20 +190,25 @@ def k2_as(
         counts, equal=equal, score=score, max_parents=max_parents, random_state=random_state, smoothing=smoothing, prior=prior
     )
     final = learner or (lambda own: cb(own, smoothing=smoothing, prior=prior))
-    return on_selected(counts, selected, final, smoothing)
+    return on_selected(counts, selected, final, smoothing, prior)
 
 
-def on_selected(counts: Counts, selected: Sequence[int], learner: Learner, smoothing: object = 1.0) -> Network:
-    """The network that a learner makes of some features; the others are in it too, but depend on nothing."""
+def on_selected(
+    counts: Counts, selected: Sequence[int], learner: Learner, smoothing: object = 1.0, prior: Sequence[float] | None = None
+) -> Network:
+    """The network that a learner makes of some features; the others are in it too, but depend on nothing.
+
+    Where none is selected there is nothing to learn, and the most frequent class answers.
+    """
     own = sorted(selected)
-    found = learner(counts.only(own))
+    some = counts.only(own)
+    found = learner(some) if own else estimate(some, {CLASS: ()}, smoothing, prior=prior)
     at = {CLASS: CLASS, **dict(enumerate(own))}
     parents = {at[v]: tuple(at[p] for p in ps) for v, ps in found.parents.items()}
     cpts: dict[int, Any] = {at[v]: _renumbered(cpt, at) for v, cpt in found.cpts.items()}
-    for x in counts.features:
-        if x not in parents:
-            parents[x], cpts[x] = (), isolated(counts, x, smoothing)
-    return Network(counts.variables, parents, cpts, check=False)
+    others = [x for x in counts.features if x not in parents]
+    structure = {**parents, **dict.fromkeys(others, ())}
+    return Network(counts.variables, structure, {**cpts, **isolated(counts, others, smoothing)}, check=False)
 
 
 def _renumbered(cpt: Any, at: Mapping[int, int]) -> Any:

@@ -2,6 +2,7 @@
 
 from naivete.reproductions.jensen import jensen_2007
 from naivete.reproductions.sahami import sahami_1996
-from naivete.reproductions.verdicts import Cell, Claim, Remark, Reproduction, Sheet
+from naivete.reproductions.singh_provan import singh_provan_1995
+from naivete.reproductions.verdicts import Cell, Claim, Figure, Remark, Reproduction, Sheet
 
-__all__ = ["Cell", "Claim", "Remark", "Reproduction", "Sheet", "jensen_2007", "sahami_1996"]
+__all__ = ["Cell", "Claim", "Figure", "Remark", "Reproduction", "Sheet", "jensen_2007", "sahami_1996", "singh_provan_1995"]

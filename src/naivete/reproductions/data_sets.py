@@ -16,14 +16,16 @@ from naivete.files import read
 from naivete.labelled import Labelled, labelled
 from naivete.table import Column, Table
 
-__all__ = ["VARIABLE", "Size", "boolean", "data_set", "folder_of", "local"]
+__all__ = ["VARIABLE", "Size", "boolean", "data_set", "folder_of", "local", "part"]
 
 VARIABLE: Final = "NAIVETE_DATA"
 """The environment variable that names the folder of data sets."""
 
 _ENDINGS: Final = (".arff.gz", ".arff")
-_OPENML: Final = {"kr-vs-kp": 3, "vote": 56, "dna": 40670}
+_OPENML: Final = {"kr-vs-kp": 3, "mushroom": 24, "soybean": 42, "splice": 46, "vote": 56, "dna": 40670}
 """The number of each data set at OpenML."""
+_PARTS: Final = {"vote1": "vote", "soybean15": "soybean", "splice3175": "splice"}
+"""Data sets that are a part of another one."""
 
 
 class Size(NamedTuple):
@@ -64,12 +66,44 @@ def data_set(name: str, size: Size, *, folder: Path | None = None) -> Labelled:
     folder : where to look first; what is not there is fetched from OpenML, once, with scikit-learn.
     """
     file = local(name, folder)
-    table = _fetched(name, folder) if file is None else read(file)
+    table = _elsewhere(name, folder) if file is None else read(file)
     cases = labelled(table, table.names[-1])
     found = Size(len(cases), len(cases.features.columns), len(cases.classes))
     if found != size:
         raise DataError(f"{file or name}: {found}; the published one has {size}")
     return cases
+
+
+def _elsewhere(name: str, folder: Path | None) -> Table:
+    """A data set that has no file of its own: a part of another one, or from OpenML."""
+    if name not in _PARTS:
+        return _fetched(name, folder)
+    whole = local(_PARTS[name], folder)
+    return part(name, _fetched(_PARTS[name], folder) if whole is None else read(whole))
+
+
+def part(name: str, table: Table) -> Table:
+    """The part of a table, its class last, that is a data set of its own.
+
+    `vote1` is without the vote on physician-fee-freeze, `soybean15` without the four classes that are rarest, `splice3175`
+    without the rows in which a letter stands for several bases, and without these letters.
+    """
+    *features, target = table.columns
+    if name == "vote1":
+        return Table((*(c for c in features if c.name != "physician-fee-freeze"), target), source=name, rows=len(table))
+    if name == "soybean15":
+        frequent = np.argsort(-np.bincount(target.values), kind="stable")[:15]
+        return table.take(np.flatnonzero(np.isin(target.values, frequent)))
+    rows = np.flatnonzero(np.logical_and.reduce([np.isin(c.to_numpy().astype(str), list("ACGT")) for c in features]))
+    return Table(tuple(_settled(column, rows) for column in table.columns), source=name, rows=len(rows))
+
+
+def _settled(column: Column, rows: NDArray[np.int64]) -> Column:
+    """Some rows of a column of codes, with those states only that occur in them."""
+    values, states = column.values[rows], column.states or ()
+    there = np.unique(values[values >= 0])
+    codes = np.where(values < 0, -1, np.searchsorted(there, values))
+    return Column(column.name, codes, tuple(states[code] for code in there.tolist()), "nominal", declared=True)
 
 
 def _fetched(name: str, folder: Path | None) -> Table:

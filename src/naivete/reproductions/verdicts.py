@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from naivete.experiments.statistics import corrected_t, paired_t, welch
+from naivete.reproductions.pairings import Pairings
 
 __all__ = [
     "BY_BOTH",
@@ -22,12 +23,14 @@ __all__ = [
     "REPRODUCED",
     "Cell",
     "Claim",
+    "Figure",
     "Remark",
     "Reproduction",
     "Sheet",
     "Value",
     "chance",
     "compared",
+    "confirmed",
     "recomputed",
     "retested",
     "shown_value",
@@ -79,11 +82,12 @@ class Cell:
 
 @dataclass(frozen=True)
 class Sheet:
-    """Some figures that belong together, shown with so many digits."""
+    """Some figures that belong together, shown with so many digits, and perhaps with their differences."""
 
     title: str
     cells: tuple[Cell, ...]
     digits: int = 1
+    differences: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,23 @@ class Remark:
 
 
 @dataclass(frozen=True)
+class Figure:
+    """Curves of our own where the publication has a drawing.
+
+    Parameters
+    ----------
+    title : the drawing.
+    x, y : what the axes show.
+    curves : for each curve its points: x, the mean, and half the width of its 95 % interval.
+    """
+
+    title: str
+    x: str
+    y: str
+    curves: Mapping[str, tuple[tuple[float, float, float], ...]]
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """A published experiment beside ours.
 
@@ -129,6 +150,10 @@ class Reproduction:
     about : how it was run, a sentence each.
     sheets, claims, remarks : the figures, the claims and what else there is to know.
     summary : the outcome in a line.
+    pairings : printed differences between methods beside ours.
+    figures : drawings.
+    claimed : what the claims say, for the heading of their table.
+    claimed_level : at which level the publication calls a difference significant.
     """
 
     name: str
@@ -138,6 +163,10 @@ class Reproduction:
     claims: tuple[Claim, ...]
     remarks: tuple[Remark, ...]
     summary: str
+    pairings: tuple[Pairings, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    claimed: str = "better than k = 0"
+    claimed_level: float = CLAIMED
 
     @property
     def cells(self) -> tuple[Cell, ...]:
@@ -186,14 +215,19 @@ def retested(name: str, better: Sequence[float], base: Sequence[float], printed:
     plain, corrected = paired_t(differences), corrected_t(differences, 1 / len(differences))
     (mean, deviation), (base_mean, base_deviation) = printed
     own = welch(mean, deviation, 10, base_mean, base_deviation, 10).p
-    verdict = _confirmed(float(differences.mean()), plain.p, corrected.p)
+    verdict = confirmed(float(differences.mean()), plain.p, corrected.p)
     return Claim(name, mean - base_mean, own, float(differences.mean()), plain.p, corrected.p, verdict)
 
 
-def _confirmed(difference: float, plain: float, corrected: float) -> str:
-    if difference <= 0 or plain >= CLAIMED:
+def confirmed(difference: float, plain: float, corrected: float, level: float = CLAIMED) -> str:
+    """Which of the two tests confirm that a difference is above zero.
+
+    >>> confirmed(1.0, 0.01, 0.2), confirmed(-1.0, 0.01, 0.02)
+    ('by the plain test only', 'not confirmed')
+    """
+    if difference <= 0 or plain >= level:
         return "not confirmed"
-    return BY_BOTH if corrected < CLAIMED else "by the plain test only"
+    return BY_BOTH if corrected < level else "by the plain test only"
 
 
 def chance(p: float) -> str:

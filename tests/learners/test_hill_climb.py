@@ -1,0 +1,159 @@
+"""Hill climbing: summits are summits, and those of pyAgrum."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from naivete.cases import Block, MemoryCases
+from naivete.counts import Counts
+from naivete.errors import ParameterError
+from naivete.learners import hill_climb
+from naivete.learners.hill_climb import climbed
+from naivete.network import topological
+from naivete.scores import FamilyScores, score_of
+from naivete.variables import CLASS
+from tests.learners.test_k2 import gum, gum_data, sampled
+from tests.oracles import cases_of, identical
+from tests.strategies import some_cases
+
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+Parents = dict[int, tuple[int, ...]]
+
+
+def neighbours(parents: Parents, most: int, class_root: bool) -> list[Parents]:
+    """Every structure that one arc added, taken away or turned leads to."""
+    found = []
+    for p, v in permutations(parents, 2):
+        own = {u: set(ps) for u, ps in parents.items()}
+        if p in own[v]:
+            own[v].discard(p)
+            found.append(own)
+            turned = {u: set(ps) for u, ps in own.items()}
+            turned[p].add(v)
+            found.append(turned)
+        elif v not in own[p]:
+            own[v].add(p)
+            found.append(own)
+    fine = [{u: tuple(sorted(ps)) for u, ps in own.items()} for own in found]
+    return [
+        own
+        for own in fine
+        if len(topological(own)) == len(own)
+        and max(map(len, own.values())) <= most
+        and not (class_root and own[CLASS])
+    ]  # fmt: skip
+
+
+@given(
+    own=some_cases(features=(1, 5), rows=(1, 60), max_card=3, gaps=False),
+    score=st.sampled_from(["k2", "bdeu:2", "bic", "aic"]),
+    most=st.sampled_from([1, 2, 9]),
+    class_root=st.booleans(),
+    tabu=st.sampled_from([0, 5]),
+)
+@quick
+def test_no_single_change_is_better(own: MemoryCases, score: str, most: int, class_root: bool, tabu: int, cases: Any) -> None:
+    counts = Counts(cases(own))
+    network = hill_climb(counts, score=score, max_parents=most, tabu=tabu, class_root=class_root)
+    scores = FamilyScores(Counts(own), score_of(score))
+    parents: Parents = {v: tuple(sorted(ps)) for v, ps in network.parents.items()}
+    reached = scores.total(parents)
+    assert reached >= scores.total(dict.fromkeys(parents, ())) - 1e-6
+    assert not (class_root and parents[CLASS])
+    assert max(map(len, parents.values())) <= most
+    for other in neighbours(parents, most, class_root):
+        assert scores.total(other) <= reached + 1e-6
+
+
+@given(own=some_cases(features=(2, 5), rows=(5, 60), max_card=3, gaps=False), score=st.sampled_from(["k2", "bdeu", "bic"]))
+@quick
+def test_going_on_over_dips_never_ends_lower(own: MemoryCases, score: str) -> None:
+    scores = FamilyScores(Counts(own), score_of(score))
+    levels = [scores.total(climbed(scores, tabu=tabu)) for tabu in (0, 3, 10)]
+    assert levels[0] <= levels[1] + 1e-6
+    assert levels[1] <= levels[2] + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_pyagrum_climbs_to_the_same_summit(seed: int) -> None:
+    table = sampled(seed, 500, 5)
+    n = table.shape[1]
+    template, frame = gum_data(table)
+    learner = gum.BNLearner(frame, template)
+    learner.useGreedyHillClimbing()
+    learner.useScoreK2()
+    learner.useNoPrior()
+    theirs = {(f"v{a}", f"v{b}") for a, b in learner.learnBN().arcs()}
+    own = cases_of([int(c.max()) + 1 for c in table.T], table.T.tolist())
+    name = {**{x: f"v{x}" for x in range(n - 1)}, CLASS: f"v{n - 1}"}
+    ours = hill_climb(Counts(own), score="k2", tabu=0)
+    assert {(name[p], name[v]) for v, parents in ours.parents.items() for p in parents} == theirs
+    assert theirs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_missing_values_are_no_endless_climb(seed: int) -> None:
+    """What an arc gains is judged on the cases that know it, so that gains need not agree; it ends all the same."""
+    rng = np.random.default_rng(seed)
+    table = sampled(seed, 60, 8)
+    columns = [np.where(rng.random(60) < 0.7, -1, c) for c in table.T[:-1]]
+    own = cases_of([int(c.max()) + 1 for c in table.T], [*(c.tolist() for c in columns), table[:, -1].tolist()])
+    for score in ("k2", "bdeu", "aic"):
+        counts = Counts(own)
+        network = hill_climb(counts, score=score)
+        assert len(network.order) == 8
+        assert counts.passes < 200
+
+
+@given(own=some_cases(features=(2, 5), rows=(2, 30)), score=st.sampled_from(["k2", "bdeu", "aic"]), seed=st.integers(0, 99))
+@quick
+def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, score: str, seed: int, cases: Any) -> None:
+    network = hill_climb(Counts(own), score=score)
+    order = np.random.default_rng(seed).permutation(len(own.block))
+    shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
+    assert identical(network, hill_climb(Counts(shuffled), score=score))
+    assert identical(network, hill_climb(Counts(cases(own)), score=score))
+
+
+@given(own=some_cases(weights="whole"))
+@quick
+def test_a_weight_of_two_is_a_row_twice(own: MemoryCases) -> None:
+    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    assert identical(hill_climb(Counts(own)), hill_climb(Counts(twice)))
+
+
+def test_a_step_is_a_pass_and_there_may_be_so_many() -> None:
+    own = cases_of([2, 3, 2, 3, 2, 3], sampled(2, 300).T.tolist())
+    for most in range(4):
+        counts = Counts(own)
+        network = hill_climb(counts, max_steps=most, tabu=0)
+        assert sum(map(len, network.parents.values())) <= most
+        assert counts.passes <= 3 + 2 * most
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"tabu": -1}, "tabu=-1"),
+        ({"tabu": None}, "tabu=None"),
+        ({"tabu": 2.5}, "tabu=2.5"),
+        ({"max_steps": -2}, "max_steps=-2"),
+        ({"max_steps": "x"}, "max_steps='x'"),
+        ({"max_parents": True}, "max_parents=True"),
+        ({"class_root": "yes"}, "class_root='yes'"),
+        ({"class_root": None}, "class_root=None"),
+        ({"class_root": 1}, "class_root=1"),
+        ({"score": "bdeau"}, "score='bdeau'.*'bdeu'"),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        hill_climb(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), **options)

@@ -1,0 +1,148 @@
+"""Graphs on their way from undirected to directed: never a cycle, never an endless loop, whatever the tests say."""
+
+from __future__ import annotations
+
+from graphlib import TopologicalSorter
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naivete.independence import Question
+from naivete.learners import partial as module
+from naivete.learners.partial import PartialGraph, Separators, extended, ordered, sparser
+
+quick = settings(deadline=None, max_examples=150)
+
+
+@st.composite
+def tangled(draw: st.DrawFn) -> tuple[PartialGraph, Separators]:
+    """Any undirected graph, with any sets that are said to separate those not adjacent, contradictions among them."""
+    n = draw(st.integers(1, 7))
+    graph, separators = PartialGraph.complete(range(n)), Separators()
+    for a, b in combinations(range(n), 2):
+        if draw(st.booleans()):
+            graph.remove(a, b)
+            others = [v for v in range(n) if v not in (a, b)]
+            separators[frozenset((a, b))] = frozenset(draw(st.lists(st.sampled_from(others), unique=True)) if others else [])
+    return graph, separators
+
+
+def acyclic(parents: dict[int, Any]) -> bool:
+    return len(list(TopologicalSorter(parents).static_order())) == len(parents)
+
+
+def directed(graph: PartialGraph) -> dict[int, list[int]]:
+    return {v: graph.parents(v) for v in graph.variables}
+
+
+@given(tangled(), st.booleans(), st.booleans())
+@quick
+def test_contradictions_end_in_a_graph_without_cycles(drawn: tuple[PartialGraph, Separators], eager: bool, first: bool) -> None:
+    graph, separators = drawn
+    if first:
+        graph.arcs = {(0, v) for v in graph.adjacent[0]}
+    skeleton = set(graph.edges)
+    graph.collide(separators)
+    assert acyclic(directed(graph))
+    graph.propagate(eager=eager)
+    assert acyclic(directed(graph))
+    graph.propagate(eager=eager)  # nothing is left to be done
+    before = set(graph.arcs)
+    graph.propagate(eager=eager)
+    assert graph.arcs == before
+    order = graph.order()
+    assert sorted(order) == graph.variables
+    assert all(order.index(p) < order.index(v) for v in graph.variables for p in graph.parents(v))
+    parents = extended(graph)
+    assert acyclic(parents)
+    assert {tuple(sorted((p, v))) for v, own in parents.items() for p in own} == skeleton
+
+
+@given(tangled(), st.integers(0, 3), st.integers(1, 9))
+@quick
+def test_edges_go_where_any_of_the_neighbours_at_first_separate(
+    drawn: tuple[PartialGraph, Separators], size: int, most: int
+) -> None:
+    graph = drawn[0]
+    asked: list[Question] = []
+
+    def independent(questions: list[Question]) -> list[bool]:
+        asked.extend(questions)
+        return [hash((sum(q[:2]), sum(q[2]))) % 3 == 0 for q in questions]
+
+    edges, adjacent = graph.edges, {v: set(own) for v, own in graph.adjacent.items()}
+    wanted = {
+        (a, b): [
+            given
+            for v, w in ((a, b), (b, a))
+            for given in combinations(sorted(adjacent[v] - {w}), size)
+        ]
+        for a, b in edges
+    }  # fmt: skip
+    separators = Separators()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "MOST_QUESTIONS", most)
+        tested = sparser(graph, size, independent, separators)
+    assert tested == sum(map(bool, wanted.values()))
+    assert len(asked) == len(set(asked))
+    for a, b in edges:
+        telling = [given for given in wanted[a, b] if hash((a + b, sum(given))) % 3 == 0]
+        assert (b in graph.adjacent[a]) == (not telling)
+        if telling:
+            assert separators[frozenset((a, b))] == frozenset(telling[0])
+
+
+def test_what_cannot_be_tested_is_not_even_enumerated() -> None:
+    graph = PartialGraph.complete(range(40))
+    seen = 0
+
+    def testable(members: Any) -> bool:
+        nonlocal seen
+        seen += 1
+        return len(members) < 4
+
+    def never(questions: list[Question]) -> list[bool]:
+        raise AssertionError(f"{len(questions)} questions are asked")
+
+    assert sparser(graph, 12, never, Separators(), testable) == 0  # type: ignore[arg-type]
+    assert seen < 2_000_000
+    assert len(graph.edges) == 40 * 39 // 2
+
+
+@given(tangled())
+@quick
+def test_an_order_has_parents_first(drawn: tuple[PartialGraph, Separators]) -> None:
+    parents = extended(drawn[0])
+    first = [drawn[0].variables[-1]] if not parents[drawn[0].variables[-1]] else []
+    order = ordered(parents, first)
+    assert sorted(order) == drawn[0].variables
+    assert order[: len(first)] == first
+    assert all(order.index(p) < order.index(v) for v, own in parents.items() for p in own)
+
+
+def test_the_third_rule_of_cb_is_more_eager() -> None:
+    def made() -> PartialGraph:
+        graph = PartialGraph.complete([0, 1, 2, 3])
+        graph.arcs = {(0, 3), (1, 3)}
+        return graph
+
+    eager, usual = made(), made()
+    eager.propagate(eager=True)
+    usual.propagate()
+    assert eager.directed(2, 3)
+    assert usual.undirected(2, 3)
+
+
+def test_edges_that_are_oriented_both_ways_are_settled_between_others() -> None:
+    graph = PartialGraph.complete([0, 1, 2])
+    graph.arcs = {(0, 1), (1, 2), (0, 2), (2, 0)}
+    graph.propagate()
+    assert graph.directed(0, 2)
+
+
+def test_arrays_are_no_part_of_it() -> None:
+    assert all(isinstance(v, int) for v in PartialGraph.complete(np.arange(3).tolist()).variables)

@@ -1,0 +1,97 @@
+"""PC against d-separation: an oracle gives back the class of equivalent networks, data what its tests say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naivete.counts import Counts
+from naivete.errors import ParameterError
+from naivete.graphs import cpdag, equivalent
+from naivete.learners import pc
+from naivete.learners.partial import PartialGraph, extended
+from naivete.learners.pc import oracle, pc_graph
+from naivete.variables import CLASS, family
+from tests.oracles import cases_of
+from tests.strategies import structures
+
+
+def edges(graph: PartialGraph) -> set[Any]:
+    return {family(a, b) for a, b in graph.edges if graph.undirected(a, b)}
+
+
+def relabelled(parents: dict[int, tuple[int, ...]], new: list[int]) -> dict[int, tuple[int, ...]]:
+    """The same graph with other numbers; the class may be anywhere."""
+    at = dict(zip(sorted(parents), new, strict=True))
+    return {at[v]: tuple(at[p] for p in own) for v, own in parents.items()}
+
+
+@given(st.data(), st.integers(0, 6))
+@settings(max_examples=300, deadline=None)
+def test_an_oracle_gives_back_exactly_the_equivalent_networks(data: st.DataObject, features: int) -> None:
+    drawn = data.draw(structures(features, max_parents=3))
+    parents = relabelled(drawn, data.draw(st.permutations(sorted(drawn))))
+    graph = pc_graph(parents, oracle(parents))
+    expected = cpdag(parents)
+    assert graph.arcs == expected.arcs
+    assert edges(graph) == expected.edges
+    assert equivalent(extended(graph), parents)
+
+
+def test_exercise_8_1_of_jensen_and_nielsen() -> None:
+    """Poker with the opponent's hands hidden: the class has all three observed features as parents (figure 8.2)."""
+    names = ["FC", "SC", "MH", "OH0", "OH1", "OH2"]
+    fc, sc, mh, oh0, oh1, oh2 = range(len(names))
+    poker = {fc: (oh0,), sc: (oh1,), mh: (), oh0: (), oh1: (oh0, fc), oh2: (oh1, sc), CLASS: (oh2, mh)}
+    graph = pc_graph([fc, sc, mh, CLASS], oracle(poker))
+    assert graph.arcs == {(fc, CLASS), (sc, CLASS), (mh, CLASS)}
+    assert edges(graph) == {(fc, sc)}
+    assert extended(graph)[CLASS] == (fc, sc, mh)
+
+
+def test_at_most_so_many_neighbours() -> None:
+    chain = {0: (), 1: (0,), 2: (1,), CLASS: ()}
+    assert edges(pc_graph(chain, oracle(chain), max_order=0)) == {(0, 1), (0, 2), (1, 2)}
+    assert edges(pc_graph(chain, oracle(chain), max_order=1)) == {(0, 1), (1, 2)}
+
+
+def test_data_of_a_network_give_its_class_of_equivalent_ones() -> None:
+    """a -> b <- c, b -> d, with the class as d: 20,000 cases leave no doubt."""
+    rng = np.random.default_rng(0)
+    a, c = rng.integers(0, 2, 20_000), rng.integers(0, 3, 20_000)
+    b = np.where(rng.random(20_000) < 0.7, np.minimum(a + c, 2), rng.integers(0, 3, 20_000))
+    d = np.where(rng.random(20_000) < 0.7, b, rng.integers(0, 3, 20_000))
+    own = cases_of([2, 3, 3, 3], [a.tolist(), b.tolist(), c.tolist(), d.tolist()])
+    for test in ("g", "chi2"):
+        assert dict(pc(Counts(own), alpha=0.001, test=test).parents) == {CLASS: (1,), 0: (), 1: (0, 2), 2: ()}
+
+
+def test_many_columns_of_few_rows_are_no_endless_work() -> None:
+    rng = np.random.default_rng(0)
+    own = cases_of([4] * 30, [rng.integers(0, 4, 120).tolist() for _ in range(30)])
+    counts = Counts(own)
+    assert len(pc(counts, alpha=0.001).variables) == 30
+    assert counts.passes < 10
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"alpha": 0}, "alpha=0"),
+        ({"alpha": 1.5}, "alpha=1.5"),
+        ({"alpha": None}, "alpha=None"),
+        ({"test": "t"}, "test='t'"),
+        ({"max_order": -1}, "max_order=-1"),
+        ({"max_order": 0.5}, "max_order=0.5"),
+        ({"smoothing": -1}, "smoothing=-1"),
+        ({"prior": [2, 3]}, "prior="),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        pc(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), **options)

@@ -1,0 +1,208 @@
+"""Naive-AS, K2-AS and K2-AS<= against the definition: every candidate learned anew and judged row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from naivete.cases import Block, Cases, MemoryCases
+from naivete.cases.views import chosen
+from naivete.counts import Counts
+from naivete.errors import ParameterError
+from naivete.inference import Predictor
+from naivete.learners import cb, k2, k2_as, naive, naive_as
+from naivete.learners.halves import halves
+from naivete.learners.selection import k2_selection, naive_selection, on_selected
+from naivete.network import Network
+from naivete.variables import CLASS
+from tests.oracles import cases_of, chunked, identical, missing
+from tests.strategies import some_cases
+
+quick = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
+)
+Learner = Callable[[Counts], Network]
+NEAR = 1e-9
+
+
+class DoubtError(Exception):
+    """Two classes are so near that rounding decides between them."""
+
+
+class Judge:
+    """The weight that is right when a learner is given one half of the cases and asked about the other."""
+
+    def __init__(self, own: MemoryCases, learner: Learner, seed: int) -> None:
+        self.learn, self.judge = halves(Counts(own), seed)
+        self.learner = learner
+        self.classes = self.learn.tables([(CLASS,)])[CLASS,]
+
+    def rows(self) -> tuple[Block, np.ndarray]:
+        assert isinstance(self.judge, MemoryCases)
+        block = self.judge.block
+        return block, np.ones(len(block)) if block.weight is None else block.weight
+
+    def right(self, features: list[int]) -> Fraction:
+        block, weight = self.rows()
+        if not features:
+            best = int(np.argmax(self.classes))
+            return sum((Fraction(float(w)) for w in weight[block.codes[-1] == best]), Fraction(0))
+        network = self.learner(Counts(chosen(self.learn.cases, tuple(features))))
+        codes = [block.codes[x] for x in features]
+        posterior, _ = Predictor(network).posterior(codes, np.array([missing(c).any() for c in codes], bool))
+        if posterior.shape[1] > 1 and len(posterior):
+            top = np.sort(posterior, axis=1)
+            if (top[:, -1] - top[:, -2] < NEAR).any():
+                raise DoubtError
+        hits = posterior.argmax(axis=1) == block.codes[-1]
+        return sum((Fraction(float(w)) for w in weight[hits]), Fraction(0))
+
+
+def slow_forward(judge: Judge, features: list[int], equal: bool) -> list[int]:
+    """Add the feature with which most is right, while that rises, or with `equal` while it does not fall."""
+    selected: list[int] = []
+    right = judge.right([])
+    while len(selected) < len(features):
+        tried = {x: judge.right([*selected, x]) for x in features if x not in selected}
+        best = max(tried.values())
+        if best < right or (best == right and not equal):
+            break
+        selected.append(min(x for x, r in tried.items() if r == best))
+        right = best
+    return selected
+
+
+def telling(own: MemoryCases) -> list[int]:
+    return [x for x, v in enumerate(own.variables[:-1]) if v.card > 1]
+
+
+drawn = some_cases(rows=(2, 40), features=(1, 5), max_card=3, weights="fractional")
+
+
+@given(own=drawn, seed=st.integers(0, 3), smoothing=st.sampled_from([1.0, 0.3, "m-estimate"]))
+@quick
+def test_naive_as_is_the_definition(own: MemoryCases, seed: int, smoothing: Any, cases: Any) -> None:
+    judge = Judge(own, lambda counts: naive(counts, smoothing=smoothing), seed)
+    try:
+        expected = slow_forward(judge, telling(own), equal=True)
+    except DoubtError:
+        assume(False)
+    found = naive_selection(Counts(cases(own)), random_state=seed, smoothing=smoothing)
+    assert found == expected
+    network = naive_as(Counts(cases(own)), random_state=seed, smoothing=smoothing)
+    assert dict(network.parents) == {
+        CLASS: (),
+        **{x: (CLASS,) if x in expected else () for x in range(len(own.variables) - 1)},
+    }
+    whole = naive(Counts(own), smoothing=smoothing)
+    assert all(identical(network.cpts[v], whole.cpts[v]) for v in (*expected, CLASS))
+
+
+@given(own=drawn, seed=st.integers(0, 3), equal=st.booleans(), most=st.sampled_from([None, 1, 2]))
+@quick
+def test_k2_as_is_the_definition(own: MemoryCases, seed: int, equal: bool, most: int | None, cases: Any) -> None:
+    judge = Judge(own, lambda counts: k2(counts, max_parents=most), seed)
+    try:
+        expected = slow_forward(judge, telling(own), equal=equal)
+    except DoubtError:
+        assume(False)
+    assert k2_selection(Counts(cases(own)), equal=equal, max_parents=most, random_state=seed) == expected
+    network = k2_as(Counts(cases(own)), equal=equal, max_parents=most, random_state=seed)
+    final = cb(Counts(chosen(own, tuple(sorted(expected))))) if expected else None
+    at = {CLASS: CLASS, **dict(enumerate(sorted(expected)))}
+    parents = {} if final is None else {at[v]: tuple(at[p] for p in ps) for v, ps in final.parents.items()}
+    assert {v: ps for v, ps in network.parents.items() if ps} == {v: ps for v, ps in parents.items() if ps}
+    if final is not None:
+        assert all(identical(network.cpts[at[v]], cpt) for v, cpt in final.cpts.items())
+
+
+def test_nothing_selected_answers_with_the_most_frequent_class() -> None:
+    rng = np.random.default_rng(0)
+    y = (np.arange(60) % 3 == 0).astype(int)
+    own = cases_of([2, 2], [rng.integers(0, 2, 60).tolist(), y.tolist()])
+    counts = Counts(own)
+    for learner in (cb, naive, k2):
+        network = on_selected(counts, [], learner)
+        assert dict(network.parents) == {CLASS: (), 0: ()}
+        assert network.cpts[CLASS].tolist() == [2 / 3, 1 / 3]
+        posterior, _ = Predictor(network).posterior([np.array([0, 1], np.uint8)], np.array([False]))
+        assert np.allclose(posterior, [[2 / 3, 1 / 3]] * 2)
+    assert on_selected(counts, [], naive, 1.0, [0.1, 0.9]).cpts[CLASS].tolist() == [0.1, 0.9]
+
+
+def test_a_feature_that_changes_nothing_is_selected_only_where_that_is_allowed() -> None:
+    """x0 says nearly all; x1 is noise that does not change a decision."""
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 400)
+    own = cases_of([2, 2, 2], [np.where(rng.random(400) < 0.95, y, 1 - y).tolist(), rng.integers(0, 2, 400).tolist(), y.tolist()])
+    assert k2_selection(Counts(own)) == [0]
+    assert k2_selection(Counts(own), equal=True) == [0, 1]
+    assert naive_selection(Counts(own)) == [0, 1]
+
+
+def test_impossible_rows_are_judged_by_the_rule_of_prediction() -> None:
+    """Without smoothing, a row that no class could have produced is answered as prediction answers it, not by the first class."""
+    for seed in range(30):
+        rng = np.random.default_rng(seed)
+        y = np.append(np.zeros(6, int), np.ones(14, int))
+        columns = [rng.integers(0, 4, 20).tolist() for _ in range(3)]
+        own = cases_of([4, 4, 4, 2], [*columns, y.tolist()], (rng.random(20) + 0.5).tolist())
+        judge = Judge(own, lambda counts: naive(counts, smoothing=0), 0)
+        try:
+            expected = slow_forward(judge, [0, 1, 2], equal=True)
+        except DoubtError:
+            continue
+        assert naive_selection(Counts(own), smoothing=0) == expected
+
+
+@given(own=some_cases(rows=(1, 40), features=(1, 4)), equal=st.booleans(), seed=st.integers(0, 99))
+@quick
+def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, equal: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    for learner in (naive_as, lambda counts: k2_as(counts, equal=equal)):
+        network = learner(Counts(own))
+        others: list[Cases] = [shuffled, chunked(own, rng)]
+        assert all(identical(network, learner(Counts(other))) for other in others)
+
+
+@given(own=some_cases(weights="whole", rows=(1, 30)), equal=st.booleans())
+@quick
+def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, equal: bool) -> None:
+    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    assert identical(naive_as(Counts(own)), naive_as(Counts(twice)))
+    assert identical(k2_as(Counts(own), equal=equal), k2_as(Counts(twice), equal=equal))
+
+
+def test_each_feature_that_enters_costs_two_passes() -> None:
+    """One for the rows that differ; then all candidates are learned in one pass and judged in another; last the tables."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    columns = [np.where(rng.random(300) < 0.6 + 0.05 * i, y, 1 - y).tolist() for i in range(5)]
+    counts = Counts(cases_of([2] * 6, [*columns, y.tolist()]))
+    selected = naive_selection(counts)
+    assert counts.passes <= 3 + 2 * (len(selected) + 1)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"equal": "yes"}, "equal='yes'"),
+        ({"equal": None}, "equal=None"),
+        ({"score": "zz"}, "score='zz'"),
+        ({"max_parents": -3}, "max_parents=-3"),
+        ({"smoothing": "no"}, "smoothing='no'"),
+        ({"prior": [1.0]}, "prior="),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        k2_as(Counts(cases_of([2, 2], [[0, 1, 1], [0, 1, 1]])), **options)
