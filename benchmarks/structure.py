@@ -1,10 +1,10 @@
 """Structure learning against pyAgrum's, on the same score and the same data: `python -m benchmarks.structure [W1 W2 ...]`.
 
-Greedy hill climbing from no arcs at all, with the scores BIC, BDeu and K2, then prediction from the network that was found. Every
-run is a process of its own and starts from the codes in memory: ours from the array, pyAgrum's from a frame of pandas. Printed are
-the best time of several runs, the peak of memory beyond the data, the passes over the rows, the arcs, the score of the network that
-was found (by our own count, the same for both), its accuracy on the test rows when its tables are estimated our way, and the rows
-answered in a second.
+Greedy hill climbing from no arcs at all, with the scores BIC, BDeu and K2, then prediction from the network that was found. Each
+run is a process of its own and starts from the codes in memory: ours from the array, pyAgrum's from a frame of pandas. Printed
+are the best time of several runs, the peak of memory beyond the data, the passes over the rows, the arcs, the score of the
+network that was found (by our own count, the same for both), its accuracy on the test rows when its tables are estimated our
+way, and the rows answered in a second.
 """
 
 from __future__ import annotations

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from naivete import _kernels, counts, pairs
 from naivete.cases import MemoryCases
 from naivete.counts import Counts
-from naivete.occurring import SparseTable, grouped_rows
 from naivete.errors import ResourceError
+from naivete.occurring import SparseTable, grouped_rows
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of, chunked, counted, identical, tiers
 from tests.strategies import some_cases

@@ -391,7 +391,9 @@ def test_many_threads_ask_one_tree() -> None:
     own = tuple(Variable(f"x{i}", (0, 1, 2)) for i in range(12))
     parents = {**{i: tuple(range(max(0, i - 2), i)) for i in range(11)}, -1: (9, 10)}
     network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
-    asked = [tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)]  # far more patterns than plans are kept
+    asked = [
+        tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)
+    ]  # far more patterns than plans are kept
 
     def answer(tree: JunctionTree, seen: tuple[int, ...]) -> np.ndarray:
         return tree.log_probability(Evidence(codes={v: np.array([v % 3]) for v in seen}))

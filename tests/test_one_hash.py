@@ -183,7 +183,7 @@ def test_merging_and_forgetting(frame: pd.DataFrame, make: Make, data: st.DataOb
 
 
 @given(tables(rows=(60, 120)), st.sampled_from([NaiveBayes, lambda: KDB(k=1)]), st.integers(20, 40), st.integers(1, 130))
-@quick
+@settings(quick, max_examples=25)
 def test_cells_of_many_numbers_depend_on_the_numbers_alone(
     monkeypatch: pytest.MonkeyPatch, rows_at_a_time: Any, frame: pd.DataFrame, make: Make, cells: int, rows: int
 ) -> None:

@@ -97,6 +97,7 @@ class _Search:
         self.above = np.eye(n, dtype=bool)  # (ancestor or itself, variable)
         self.gains = np.full((n, n), np.nan)  # of adding parent to child, or of taking it away where the arc is there
         self.mark, self.visited = 0, {0}
+        self.uneven = bool(self.scores.counts.cases.gaps.any())
         self.heights = {(v, frozenset[int]()): 0.0 for v in self.variables}
 
     def _scored(self, addable: Truths, turnable: Truths) -> None:
@@ -109,18 +110,12 @@ class _Search:
         for (v, p), question in zip(pairs, asked, strict=True):
             gain = self.scores.gain(*question)
             gain = -gain if self.arcs[p, v] else gain
-            own = frozenset(parents[v])
-            known = self.heights.get((self.variables[v], own ^ {self.variables[p]}))
-            self.gains[p, v] = gain if known is None else known - self.heights[self.variables[v], own]
+            self.gains[p, v] = self._between_heights(self.variables[v], parents[v], self.variables[p], gain)
 
-    def best(self) -> tuple[float, Move, bool] | None:
-        """The change that raises the score most (or lowers it least) and leads to no structure where the search has been.
-
-        With it whether one that leads there would raise the score more.
-        """
+    def best(self) -> tuple[float, Move] | None:
+        """The change that raises the score most (or lowers it least) and leads to no structure where the search has been."""
         tables = dict(self._moves())
         limit = self.scores.tolerance
-        barred = -np.inf
         while True:
             top = {kind: float(table.max(initial=-np.inf)) for kind, table in tables.items()}
             value = max(top.values())
@@ -130,8 +125,7 @@ class _Search:
             parent, child = np.argwhere(tables[kind] >= value - limit)[0].tolist()
             move = Move(kind, parent, child)
             if self._after(move) not in self.visited:
-                return value, move, barred > max(value, 0.0) + limit
-            barred = max(barred, value)
+                return value, move
             tables[kind][parent, child] = -np.inf
 
     def _moves(self) -> Iterator[tuple[str, Numbers]]:
@@ -154,9 +148,9 @@ class _Search:
 
     def apply(self, move: Move) -> None:
         """Make the change; the gains of what changed are not known any more."""
-        self._climb(move.parent, move.child)
-        if move.kind == "turn":
-            self._climb(move.child, move.parent)
+        if self.uneven:
+            for p, v in [(move.parent, move.child), (move.child, move.parent)][: 2 if move.kind == "turn" else 1]:
+                self._keep_height(p, v)
         self.mark = self._after(move)
         self.visited.add(self.mark)
         self.arcs[move.parent, move.child] = move.kind == "add"
@@ -166,12 +160,17 @@ class _Search:
         self.gains[:, move.child] = np.nan
         self.above = _above(self.arcs)
 
-    def _climb(self, p: int, v: int) -> None:
-        """Keep how high a family lies above that without parents, by the way on which it was reached first.
+    def _between_heights(self, v: int, parents: list[int], p: int, gain: float) -> float:
+        """What a change gains: the difference of two heights where both are known, else the gain itself.
 
-        With missing values gains are of different cases and need not agree: without a height for each family the search could
-        go round and round, and gain each time.
+        With missing values gains are of different cases and need not agree: without a height for each family, that of the way on
+        which it was reached first, the search could go round and round and gain each time.
         """
+        known = self.heights.get((v, frozenset(parents) ^ {p})) if self.uneven else None
+        return gain if known is None else known - self.heights[v, frozenset(parents)]
+
+    def _keep_height(self, p: int, v: int) -> None:
+        """Keep how high the family that a change leads to lies above that without parents."""
         own = frozenset(self.variables[q] for q in np.flatnonzero(self.arcs[:, v]))
         at = self.variables[v], own ^ {self.variables[p]}
         self.heights.setdefault(at, self.heights[self.variables[v], own] + float(self.gains[p, v]))
@@ -215,8 +214,8 @@ def climbed(
         found = search.best()
         if found is None:
             break
-        gain, move, circling = found
-        higher = level + gain > highest + scores.tolerance and not circling
+        gain, move = found
+        higher = level + gain > highest + scores.tolerance
         left = tabu if higher else left - 1
         if left < 0:
             break

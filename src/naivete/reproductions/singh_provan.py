@@ -287,7 +287,8 @@ def _summary(sheets: Sequence[Sheet], pairings: Sequence[Pairings], trials: int)
     inside = [cell.verdict for cell in cells].count(INSIDE)
     pairs = [pair.verdict for own in pairings for pair in own.pairs if pair.verdict != NOT_THERE]
     rough = "" if trials == TRIALS else f"; quick, {trials} divisions"
-    more = f"; {len(explained(sheets))} more with a tested reason" if trials == TRIALS else ""
+    fitting, contradicted = explained(sheets)
+    more = f", {fitting} more by a tested reason, {contradicted} by one that other cells contradict" if trials == TRIALS else ""
     return (
         f"{inside} of {len(cells)} accuracies inside the noise (Welch, p > {NOISE:g}{rough}){more}; "
         f"{pairs.count(AGREES)} of {len(pairs)} differences agree"
