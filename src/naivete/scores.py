@@ -28,6 +28,9 @@ Parents = tuple[int, ...]
 STIRLING = 16.0
 GRAIN = 2.0**-36
 NOBODY = -2
+
+_sorted = lru_cache(maxsize=1 << 14)(family)
+"""The members in order; the same few are asked for again and again."""
 LOOKED_UP = 1 << 20
 
 
@@ -209,13 +212,13 @@ class FamilyScores:
 
     def value(self, v: int, parents: Iterable[int]) -> float:
         """The score of a variable with these parents, over the cases that know them all."""
-        key = v, family(*parents)
+        key = v, _sorted(*parents)
         self._count([key])
         return self._values[key]
 
     def gain(self, v: int, parents: Iterable[int], new: int) -> float:
         """By how much one more parent raises the score of a variable, over the cases that know it too."""
-        key = v, family(*parents), new
+        key = v, _sorted(*parents), new
         if key not in self._gains:
             if not key[1] and self._first is not None:
                 return float(self._first[new, v])
@@ -224,7 +227,7 @@ class FamilyScores:
 
     def prepare(self, wanted: Iterable[tuple[int, Iterable[int], int]]) -> None:
         """Find the gains of all these additions (variable, its parents, a new one) in one pass."""
-        keys = {(v, family(*parents), new) for v, parents, new in wanted}
+        keys = {(v, _sorted(*parents), new) for v, parents, new in wanted}
         left = sorted(keys - self._gains.keys())
         firsts = sum(not parents for _, parents, _ in left)
         if firsts and self._first is None and 4 * firsts > len(self.counts.variables) ** 2:
@@ -234,13 +237,13 @@ class FamilyScores:
         self._count([(v, parents) for v, parents, _ in left], left)
         for v, parents, new in left:
             if not self._gaps[new]:
-                self._gains[v, parents, new] = self._values[v, family(*parents, new)] - self._values[v, parents]
+                self._gains[v, parents, new] = self._values[v, _sorted(*parents, new)] - self._values[v, parents]
 
     def total(self, structure: dict[int, Parents]) -> float:
         """The score of a whole structure, each family as if all cases knew it."""
-        self._count([(v, family(*parents)) for v, parents in structure.items()])
+        self._count([(v, _sorted(*parents)) for v, parents in structure.items()])
         return sum(
-            self._values[v, family(*parents)] / self._share(family(v, *parents)) for v, parents in sorted(structure.items())
+            self._values[v, _sorted(*parents)] / self._share(family(v, *parents)) for v, parents in sorted(structure.items())
         )
 
     def _share(self, members: Family) -> float:
@@ -254,7 +257,7 @@ class FamilyScores:
         made: dict[tuple[int, Parents], tuple[int, Parents, int]] = {}
         asked = []
         for v, parents, new in gains:
-            at = v, family(*parents, new)
+            at = v, _sorted(*parents, new)
             if self._gaps[new] or (at not in made and at not in self._values):
                 asked.append((v, parents, new))
             made.setdefault(at, (v, parents, new))
@@ -269,8 +272,8 @@ class FamilyScores:
             else:
                 n = tables.reshape(len(own), -1, shape[2])
             after = self.score(n, shape[0] * shape[1])
-            self._values |= {(o[-1], family(*o[:-1])): s for o, s in zip(own, after.tolist(), strict=True)}
-            self._known |= {family(*o): known for o, known in zip(own, n.sum(axis=(1, 2)).tolist(), strict=True)}
+            self._values |= {(o[-1], _sorted(*o[:-1])): s for o, s in zip(own, after.tolist(), strict=True)}
+            self._known |= {_sorted(*o): known for o, known in zip(own, n.sum(axis=(1, 2)).tolist(), strict=True)}
             if any(grown):
                 if isinstance(tables, SparseTable):
                     n = tables.slices(own[0][-1], shape[2], without=own[0][0])[None]
@@ -279,7 +282,7 @@ class FamilyScores:
                 gained = after - self.score(n, shape[1])
                 for o, gain, wanted in zip(own, gained.tolist(), grown, strict=True):
                     if wanted:
-                        self._gains[o[-1], family(*o[1:-1]), o[0]] = gain
+                        self._gains[o[-1], _sorted(*o[1:-1]), o[0]] = gain
 
     def _first_gains(self) -> Numbers:
         """The gains of all first parents, from one pass over all pairs.  # (parent, variable), the class last"""
