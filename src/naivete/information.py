@@ -62,31 +62,37 @@ def conditional_information(table: NDArray[Any]) -> float:
     return max(0.0, float(_informations(_Logs(table.sum()), table[None, None])[0, 0]))
 
 
-def selection_information(table: Table) -> tuple[float, float, float]:
-    """I(X; C | Z), H(X | Z) and H(X, C | Z) in bits, from a table with the axes Z, X and C, full or sparse.
+def selection_information(tables: Table, total: Any, *, alone: int | None = None) -> Numbers:
+    """I(X; C | Z), H(X | Z) and H(X, C | Z) in bits, each over the cases that know X and Z.  # (measure, table)
 
-    >>> selection_information(np.array([[[1, 0], [0, 1]], [[1, 1], [1, 1]], [[1, 1], [0, 0]]]))
-    (0.25, 0.75, 1.5)
+    Parameters
+    ----------
+    tables : counts with the axes (table, X, C, Z), or a single sparse table over X, Z and C.
+    total : the weight of all cases.
+    alone : the last state of Z, where it stands for cases of which no two agree: they count, but tell nothing.
+
+    >>> selection_information(np.array([[[[1, 1, 1], [0, 1, 1]], [[0, 1, 0], [1, 1, 0]]]]), 8)[:, 0].tolist()
+    [0.25, 0.75, 1.5]
     """
-    if isinstance(table, SparseTable):
-        cells, within, classes, alone = _sparse_sums(table)
+    logs = _Logs(total)
+    if isinstance(tables, SparseTable):
+        cases, sums = tables.counts.sum(keepdims=True)[0], _sparse_sums(tables, alone)
     else:
-        cells, within, classes, alone = table, table.sum(axis=2), table.sum(axis=1), table.sum(axis=(1, 2))
-    logs = _Logs(alone.sum())
-    all_three, both, other, given = (logs.total_of(n) for n in (cells, within, classes, alone))
-    found = np.array([all_three - both - other + given, given - both, given - all_three]) / SCALE
-    gain, own, joint = _settled(found).tolist()
-    return gain, own, joint
+        n, cases = tables[..., :alone], tables.reshape(len(tables), -1).sum(axis=1)
+        both, other = n.sum(axis=2), n.sum(axis=1)
+        sums = (n, both, other, other.sum(axis=1))
+    every, within, classes, given = (logs.terms(part).reshape(len(part), -1).sum(axis=1) for part in sums)
+    share = np.asarray(cases, np.float64) / logs.total
+    found = np.stack([every - within - classes + given, given - within, given - every]) / SCALE
+    return _settled(found / np.where(share > 0, share, 1.0))
 
 
-def _sparse_sums(table: SparseTable) -> Iterator[NDArray[Any]]:
+def _sparse_sums(table: SparseTable, alone: int | None) -> tuple[NDArray[Any], ...]:
     """The counts of a sparse table over (x, z) with the class: of all cells, without the class, without x, of z alone."""
-    yield table.counts
-    yield table.counts.sum(axis=1)
     states = table.configurations[:, 1]
-    totals = _summed_by(states, table.counts)
-    yield totals
-    yield totals.sum(axis=1)
+    own = np.ones(len(states), bool) if alone is None else states != alone
+    counts, totals = table.counts[own], _summed_by(states[own], table.counts[own])
+    return counts[None], counts.sum(axis=1)[None], totals[None], totals.sum(axis=1)[None]
 
 
 def relevance(counts: Counts) -> Numbers:

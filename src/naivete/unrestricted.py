@@ -137,7 +137,7 @@ class CB(NetworkClassifier):
     Parameters
     ----------
     alpha : the level of the tests; more leaves more edges.
-    test : "chi2" (Pearson) or "g" (likelihood ratio).
+    test : "g" (likelihood ratio) or "chi2" (Pearson).
     criterion : as for `K2`.
     stop : whether it goes on with larger tests while the "accuracy" on the training cases rises, or the "score".
     class_root : whether the class comes first in the order.
@@ -151,7 +151,7 @@ class CB(NetworkClassifier):
         self,
         *,
         alpha: float = 0.1,
-        test: Any = "chi2",
+        test: Any = "g",
         criterion: Any = "k2",
         stop: Any = "accuracy",
         class_root: bool = True,

@@ -118,6 +118,7 @@ class Configuration:
     features : the features.
     numbers : for each feature the number of a configuration of those before it (one row each; a single row for the first) with
         each of its states, -1 where the two do not occur together.
+    alone : whether the last number stands for all rows that have their configuration to themselves.
 
     >>> both = Configuration((0, 1), (np.array([[0, 1]]), np.array([[0, -1], [1, 2]])))
     >>> both(Block((np.array([1, 1, 255], np.uint8), np.array([0, 1, 0], np.uint8), np.zeros(3, np.uint8)))).tolist()
@@ -126,10 +127,11 @@ class Configuration:
 
     features: tuple[int, ...]
     numbers: tuple[NDArray[np.int64], ...]
+    alone: bool = False
 
     @property
     def card(self) -> int:
-        """How many configurations occur."""
+        """How many numbers there are."""
         return int(self.numbers[-1].max(initial=0)) + 1
 
     def __call__(self, block: Block) -> NDArray[Any]:
@@ -142,10 +144,18 @@ class Configuration:
         dtype = narrowest(self.card)
         return np.where(found < 0, np.iinfo(dtype).max, found).astype(dtype)
 
-    def joined(self, x: int, together: NDArray[np.bool_]) -> Configuration:
-        """The configurations with one more feature, from which of its states occur with which of them."""
-        numbers = np.where(together, np.cumsum(together.ravel()).reshape(together.shape) - 1, -1)
-        return Configuration((*self.features, x), (*self.numbers, numbers))
+    def joined(self, x: int, together: NDArray[Any]) -> Configuration:
+        """The configurations with one more feature, from how often its states occur with them.
+
+        What occurs once can never be divided again: all such rows share the last number.
+        """
+        occurs, single = together > 0, together == 1 if together.dtype.kind in "iu" else np.zeros(together.shape, bool)
+        if self.alone:
+            single[-1] = occurs[-1]
+        several = occurs & ~single
+        numbers = np.where(several, np.cumsum(several.ravel()).reshape(several.shape) - 1, -1)
+        numbers[single] = np.count_nonzero(several)
+        return Configuration((*self.features, x), (*self.numbers, numbers), bool(single.any()))
 
 
 def row_hashes(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]:

@@ -25,7 +25,7 @@ def cb(
     counts: Counts,
     *,
     alpha: float = 0.1,
-    test: Statistic | str = "chi2",
+    test: Statistic | str = "g",
     score: Score | str = "k2",
     stop: Literal["accuracy", "score"] = "accuracy",
     class_root: bool = True,
@@ -45,7 +45,7 @@ def cb(
     ----------
     counts : the training cases.
     alpha : the level of the tests; more leaves more edges.
-    test : "chi2" (Pearson) or "g" (likelihood ratio). Where there are fewer than five cases for a cell nothing is tested.
+    test : "g" (likelihood ratio) or "chi2" (Pearson). Where there are fewer than five cases for a cell nothing is tested.
     score : the score of families, as for `k2`.
     stop : what better means: "accuracy" on the training cases, as the paper has it, or the "score" of the network.
     class_root : whether the class comes first in the order, and so has no parents; without it a network may fit better and

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from math import log
 from typing import Any, Literal, NamedTuple
 
@@ -24,30 +24,51 @@ __all__ = ["METRICS", "info_as", "info_selection"]
 
 POSITIVE = 1e-12
 
-Metric = Callable[[float, float, float], float]
+Numbers = NDArray[np.float64]
+
+Metric = Callable[[Numbers, Numbers, Numbers], Numbers]
 
 METRICS: dict[str, Metric] = {
     "cig": lambda gain, own, joint: gain,  # noqa: ARG005
-    "cgr": lambda gain, own, joint: gain / own if own > 0 else 0.0,  # noqa: ARG005
-    "cdc": lambda gain, own, joint: gain / joint if joint > 0 else 0.0,  # noqa: ARG005
+    "cgr": lambda gain, own, joint: np.divide(gain, own, out=np.zeros_like(gain), where=own > 0),  # noqa: ARG005
+    "cdc": lambda gain, own, joint: np.divide(gain, joint, out=np.zeros_like(gain), where=joint > 0),  # noqa: ARG005
 }
 """The metrics from I(A; C | selected), H(A | selected) and H(A, C | selected): gain, gain ratio, complement of the distance."""
 
 
 class Step(NamedTuple):
-    """What one more feature would tell."""
+    """What one more feature would tell, and its table with the configurations so far and the class."""
 
     feature: int
     metric: float
-    statistic: float
-    freedom: int
-    together: NDArray[np.bool_]
+    gain: float
+    table: Table
+    found: Configuration
 
-    def significant(self, alpha: float) -> bool:
-        """Whether 2 N ln 2 I(A; C | selected) exceeds the chi-square quantile of the level."""
+    def together(self, states: int) -> NDArray[Any]:
+        """How often the states of the feature occur with the configurations.  # (configuration, state)"""
+        if not isinstance(self.table, SparseTable):
+            return np.asarray(self.table.sum(axis=1).T)
+        n = np.zeros((self.found.card, states), self.table.counts.dtype)
+        n[self.table.configurations[:, 1], self.table.configurations[:, 0]] = self.table.counts.sum(axis=1)
+        return n
+
+    def significant(self, states: int, alpha: float) -> bool:
+        """Whether 2 N ln 2 I(A; C | selected) exceeds the chi-square quantile of the level.
+
+        The degrees of freedom count the states that occur in each configuration.
+        """
         from scipy.special import chdtri
 
-        return bool(self.freedom > 0 and self.statistic > chdtri(self.freedom, alpha))
+        together = self.together(states)
+        if isinstance(self.table, SparseTable):
+            classes = np.zeros((self.found.card, self.table.counts.shape[1]), np.int64)
+            np.add.at(classes, self.table.configurations[:, 1], self.table.counts > 0)
+        else:
+            classes = self.table.sum(axis=0).T
+        free = (np.count_nonzero(together, axis=1) - 1).clip(0) * (np.count_nonzero(classes, axis=1) - 1).clip(0)
+        freedom = int(free[:-1].sum() if self.found.alone else free.sum())
+        return bool(freedom > 0 and 2 * float(together.sum()) * log(2) * self.gain > chdtri(freedom, alpha))
 
 
 def info_as(
@@ -120,7 +141,7 @@ def info_selection(
     while True:
         steps = [s for s in _steps(counts, found, METRICS[metric]) if s.metric > POSITIVE]
         if stop == "chi2":
-            steps = [s for s in steps if s.significant(alpha)]
+            steps = [s for s in steps if s.significant(counts.variables[s.feature].card, alpha)]
         steps.sort(key=lambda s: (-s.metric, s.feature))
         if right is not None and trials is not None:
             reached = [(s, trials.whole([*found.features, s.feature])) for s in steps]
@@ -128,7 +149,8 @@ def info_selection(
             steps, right = [s for s, _ in better[:1]], better[0][1] if better else right
         if not steps:
             break
-        found = found.joined(steps[0].feature, steps[0].together)
+        best = steps[0]
+        found = found.joined(best.feature, best.together(counts.variables[best.feature].card))
     selected = list(found.features)
     return _pruned(trials, selected) if backward and trials is not None else selected
 
@@ -144,39 +166,27 @@ def _pruned(trials: Trials, selected: list[int]) -> list[int]:
     return selected
 
 
-def _steps(counts: Counts, found: Configuration, metric: Metric) -> list[Step]:
+def _steps(counts: Counts, found: Configuration, metric: Metric) -> Iterator[Step]:
     """What each feature that is not selected would tell, in one pass."""
     left = [x for x in telling(counts) if x not in found.features]
-    if not left:
-        return []
+    for which, tables in _tables(counts, found, left):
+        alone = found.card - 1 if found.alone else None
+        gains, own, joint = selection_information(tables, counts.margins()[CLASS,].sum(), alone=alone)
+        values = metric(gains, own, joint)
+        each = [tables] if isinstance(tables, SparseTable) else tables
+        for i, value, gain, table in zip(which, values.tolist(), gains.tolist(), each, strict=True):
+            yield Step(left[i], value, gain, table, found)
+
+
+def _tables(counts: Counts, found: Configuration, left: Sequence[int]) -> Iterator[tuple[list[int], Table]]:
+    """The tables of these features with the configurations so far and the class, those of one shape together."""
     if not found.features:
-        margins = counts.margins()
-        return [_step(x, margins[x, CLASS][None], metric) for x in left]
+        yield from (([i], counts.margins()[x, CLASS][None, :, :, None]) for i, x in enumerate(left))
+        return
     gaps = bool(counts.cases.gaps[list(found.features)].any())
     wide = counts.with_column(Variable("selected", tuple(range(found.card))), found, gaps=gaps)
-    own = len(counts.features)
-    orders = [(own, x, CLASS) for x in left]
-    steps = []
-    for which, tables in wide.arranged(orders, [wide.cards(order) for order in orders]):
-        for i, table in zip(which, [tables] if isinstance(tables, SparseTable) else tables, strict=True):
-            steps.append(_step(left[i], table, metric, (found.card, counts.variables[left[i]].card)))
-    return sorted(steps, key=lambda s: s.feature)
-
-
-def _step(x: int, table: Table, metric: Metric, shape: tuple[int, int] | None = None) -> Step:
-    """What a feature would tell, from its table with the configurations so far and the class."""
-    gain, own, joint = selection_information(table)
-    if isinstance(table, SparseTable):
-        assert shape is not None
-        together = np.zeros(shape, bool)
-        together[table.configurations[:, 1], table.configurations[:, 0]] = True
-        classes = np.zeros((shape[0], table.counts.shape[1]), np.int64)
-        np.add.at(classes, table.configurations[:, 1], table.counts > 0)
-        cases = float(table.counts.sum())
-    else:
-        together, classes, cases = table.sum(axis=2) > 0, table.sum(axis=1), float(table.sum())
-    freedom = ((together.sum(axis=1) - 1).clip(0) * (np.count_nonzero(classes, axis=1) - 1).clip(0)).sum()
-    return Step(x, metric(gain, own, joint), 2 * cases * log(2) * gain, int(freedom), together)
+    orders = [(x, CLASS, len(counts.features)) for x in left]
+    yield from wide.arranged(orders, [wide.cards(order) for order in orders])
 
 
 def _check(metric: object, stop: object, alpha: object, guided: object, backward: object) -> None:

@@ -15,6 +15,7 @@ from naivete.errors import ImpossibleEvidenceWarning
 from naivete.experiments.measures import confusion, shares
 from naivete.information import entropy
 from naivete.labelled import Labelled, labelled
+from naivete.learners.pc import oracle, pc_graph
 from naivete.losses import Loss
 from naivete.reproductions.verdicts import (
     MISPRINT,
@@ -57,14 +58,13 @@ _PARTITION: Final = {"0": (8, 9, 14), "1": (1, 2, 3, 4, 5, 7, 11, 13, 17, 18), "
 _QUESTION: Final = {"MH": "1a", "FC": "1", "SC": "1"}
 
 _NO_LEARNER_YET: Final = (
-    ("Exercise 8.1 (figure 8.2: PC with the opponent's hands hidden)", "PC"),
     ("Figure 8.5 (a hidden variable between FC and SC, its states by BIC)", "HiddenNaive"),
     ("Figure 8.7 (the whole classification tree)", "ID3"),
 )
 
 
 def jensen_2007() -> Reproduction:
-    """The figures of chapter 8 beside those that follow from its own table 8.1, and the answers to exercises 8.2 and 8.3.
+    """The figures of chapter 8 beside those that follow from its own table 8.1, and the answers to exercises 8.1 to 8.3.
 
     References
     ----------
@@ -77,6 +77,7 @@ def jensen_2007() -> Reproduction:
         Sheet("Table 8.4, from the stakes of table 8.3", tuple(_matrix(_TABLE_8_4, _gains(), 0)), digits=0),
         Sheet("Section 8.4: entropies in bits", tuple(_entropies()), digits=3),
         Sheet("Section 8.4: choices of ID3", tuple(_choices())),
+        Sheet("Exercise 8.1: PC on the poker network of figure 8.1, OH0, OH1 and OH2 hidden", tuple(_poker())),
         Sheet("Exercises 8.2 and 8.3: the class of MH = 1a, FC = 1, SC = 1", tuple(_exercises(cases))),
         Sheet("Not there yet", tuple(Cell(name, None, None, f"no learner yet ({word})") for name, word in _NO_LEARNER_YET)),
     )
@@ -169,6 +170,29 @@ def _choices() -> Iterator[Cell]:
     yield recomputed("cases with MH = no", "4", str(_column(_of("MH")).count("no")))
     yield recomputed("root of the tree", "MH", _least(list(_FEATURES)), note="by the printed entropies as by ours")
     yield recomputed("below MH = no", "SC", _least(["FC", "SC"], MH="no"))
+
+
+_POKER: Final[dict[str, tuple[str, ...]]] = {
+    "FC": ("OH0",),
+    "SC": ("OH1",),
+    "MH": (),
+    "BH": ("OH2", "MH"),
+    "OH0": (),
+    "OH1": ("OH0", "FC"),
+    "OH2": ("OH1", "SC"),
+}
+"""Figure 8.1, the class BH among the observed variables."""
+
+
+def _poker() -> Iterator[Cell]:
+    """The graph that PC finds with d-separation as its oracle."""
+    at = {name: i for i, name in enumerate(_POKER)}
+    names = list(_POKER)
+    graph = pc_graph(range(4), oracle({at[v]: tuple(at[p] for p in own) for v, own in _POKER.items()}))
+    parents = ", ".join(names[v] for v in graph.parents(at["BH"]))
+    yield recomputed("parents of BH", "FC, SC, MH", parents, note="figure 8.2, or one of its equivalents")
+    others = [f"{names[a]} - {names[b]}" for a, b in graph.edges if graph.undirected(a, b)]
+    yield Cell("edges without a direction", None, ", ".join(others), NOT_PRINTED, "either way is equivalent")
 
 
 def _exercises(cases: Labelled) -> Iterator[Cell]:
