@@ -138,15 +138,17 @@ def info_selection(
     trials = Trials(counts, k2_families("k2", None), **common) if guided != "no" or backward else None
     found = Configuration((), ())
     right = trials.nothing() if trials is not None and guided != "no" else None
+    chain: dict[int, tuple[int, ...]] = {}  # the parents of the features so far in the networks that are judged
     while True:
         steps = [s for s in _steps(counts, found, METRICS[metric]) if s.metric > POSITIVE]
         if stop == "chi2":
             steps = [s for s in steps if s.significant(counts.variables[s.feature].card, alpha)]
         steps.sort(key=lambda s: (-s.metric, s.feature))
-        if right is not None and trials is not None:
-            reached = [(s, trials.whole([*found.features, s.feature])) for s in steps]
-            better = [(s, r) for s, r in reached if r > right or (guided == "stays" and r == right)]
+        if right is not None and trials is not None and steps:
+            parents, reached = trials.additions(chain, [s.feature for s in steps])
+            better = [(s, r) for s, r in zip(steps, reached, strict=True) if r > right or (guided == "stays" and r == right)]
             steps, right = [s for s, _ in better[:1]], better[0][1] if better else right
+            chain |= {s.feature: parents[s.feature] for s in steps}
         if not steps:
             break
         best = steps[0]

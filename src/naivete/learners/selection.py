@@ -47,6 +47,7 @@ class Trials:
         self.learn, self.judge = halves(counts, random_state)
         self.smoothing, self.prior = smoothing, prior
         self.parents_of = family(self.learn)
+        self._chains: dict[tuple[int, ...], dict[int, tuple[int, ...]]] = {}
         self.counts = counts
 
     def nothing(self) -> Fraction:
@@ -69,10 +70,16 @@ class Trials:
         """What is right with these features, each with parents among those before it."""
         if not selected:
             return self.nothing()
-        parents: dict[int, tuple[int, ...]] = {}
-        for x in selected[:-1]:
-            parents |= self.parents_of(list(parents), [x])
-        return self.additions(parents, selected[-1:])[1][0]
+        return self.additions(self._chain(tuple(selected[:-1])), selected[-1:])[1][0]
+
+    def _chain(self, selected: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
+        """The parents of features each of which joins those before it; beginnings that were asked for before are known."""
+        if not selected:
+            return {}
+        if selected not in self._chains:
+            before = self._chain(selected[:-1])
+            self._chains[selected] = {**before, **self.parents_of(selected[:-1], selected[-1:])}
+        return self._chains[selected]
 
 
 def forward(trials: Trials, *, equal: bool, features: Sequence[int]) -> list[int]:
