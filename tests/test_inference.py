@@ -215,3 +215,14 @@ def test_sixteen_threads_on_one_predictor_equal_one() -> None:
     with ThreadPoolExecutor(16) as pool:
         answers = list(pool.map(lambda _: shared.posterior(codes, gaps_of(codes))[0], range(64)))
     assert all(identical(a, expected) for a in answers)
+
+
+def test_impossible_rows_get_the_prior_of_a_class_with_parents() -> None:
+    """P(c) = .5 * .8 + .5 * 1 = .9 for the first class; the row a = 0, b = 1 is impossible."""
+    own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", ("x", "y")))
+    tables = {0: np.array([0.5, 0.5]), 1: np.array([[1.0, 0.0], [0.5, 0.5]]), CLASS: np.array([[0.8, 0.2], [1.0, 0.0]])}
+    network = Network(own, {0: (), 1: (0,), CLASS: (0,)}, tables)
+    codes = (np.array([0], np.uint8), np.array([1], np.uint8), np.array([0], np.uint8))
+    found, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
+    assert impossible.tolist() == [0]
+    assert np.allclose(found, [[0.9, 0.1]])

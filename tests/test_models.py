@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from naivete.classifiers import KDB
 from naivete.encoding import Encoder
 from naivete.errors import ParameterError
-from naivete.independence import g
+from naivete.independence import g, pearson
 from naivete.models import PARAMETERS, Spec, classifier_of, parsed, spec_of, split
 from naivete.saving import KINDS
 from naivete.scores import BDeu, bic
@@ -52,7 +52,8 @@ def test_truth_values_and_none_are_words_in_any_case() -> None:
 def test_what_has_no_text_of_its_own_is_told_as_near_as_text_comes() -> None:
     assert str(spec_of(K2(criterion=bic))) == "k2:criterion=bic"
     assert str(spec_of(K2(criterion=BDeu(2.0)))) == "k2:criterion=bdeu:2.0"
-    assert str(spec_of(CB(test=g))) == "cb:test=g"
+    assert str(spec_of(CB(test=pearson))) == "cb:test=chi2"
+    assert str(spec_of(CB(test=g))) == "cb"
     assert str(spec_of(InfoAS(learner=KDB(k=1)))) == "info-as:learner=KDB(k=1)"
     assert str(spec_of(SelectiveNaive(random_state=np.random.RandomState(0)))) == "naive-as:random_state=none"
     for order in (["b", None, "a"], np.array([1, 0, -1])):

@@ -85,6 +85,9 @@ def test_values_and_gains_are_those_of_the_cases_that_know_the_family(cases: Mem
         fewer = np.moveaxis(full.sum(axis=wide.index(new)), members.index(v), -1).reshape(n.shape)
         after = np.moveaxis(full, wide.index(v), -1).reshape(-1, n.shape[1])
         expected = float(score(after, len(after)) - score(fewer, len(fewer)))
+        own = counted(cases.block, (v,), counts.cards((v,))).sum()
+        if new != CLASS and cases.gaps[new] and 2 * full.sum() < own:
+            expected = -np.inf
         assert scores.gain(v, parents, new) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
@@ -131,3 +134,23 @@ def test_all_first_gains_of_one_pass_are_those_of_single_questions(cases: Memory
             single._count([(key[0], ())], [key])
             expected = single._gains.get(key, single._values[key[0], (key[2],)] - single._values[key[0], ()])
             assert together.gain(*key) == pytest.approx(expected, rel=1e-9, abs=1e-8)
+
+
+def test_a_parent_that_few_cases_know_is_no_parent() -> None:
+    """A column known in 5 of 500 rows must not replace what the other rows tell about the class."""
+    from naivete.cases import Block
+    from naivete.learners import hill_climb
+    from naivete.learners import k2 as k2_network
+    from naivete.variables import Variable
+
+    rng = np.random.default_rng(1)
+    codes = [rng.integers(0, 2, 500).astype(np.uint8) for _ in range(4)]
+    codes[0] = codes[3].copy()  # of the rows that know it, it tells all
+    codes[0][5:] = 255
+    gaps = np.array([True, False, False])
+    cases = MemoryCases(tuple(Variable(f"x{i}", (0, 1)) for i in range(4)), Block(tuple(codes)), gaps)
+    scores = FamilyScores(Counts(cases), k2)
+    assert scores.gain(CLASS, (), 0) == -np.inf
+    assert scores.gain(0, (), CLASS) > 0
+    for network in (hill_climb(Counts(cases), score="k2"), k2_network(Counts(cases), order=[0, 1, 2, CLASS])):
+        assert 0 not in network.parents[CLASS]

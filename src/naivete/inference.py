@@ -169,9 +169,19 @@ class Predictor:
             own = np.zeros_like(zeros)
             self._add_sparse(own, codes, x)
             zeros += np.isneginf(own)
-        prior = self.network.cpts[CLASS] if not self.network.parents[CLASS] else np.full(self.classes, 1 / self.classes)
-        assert isinstance(prior, np.ndarray)
-        return fallback(zeros, prior)
+        return fallback(zeros, self._prior)
+
+    @cached_property
+    def _prior(self) -> Numbers:
+        """P(class): its table, or where it has parents what is left when everything else is summed out."""
+        if not self.network.parents[CLASS]:
+            return np.asarray(self.network.cpts[CLASS])
+        nothing = [np.full(1, 255, np.uint8) for _ in self.network.features]
+        try:
+            joint = self._weighed((*nothing, np.zeros(1, np.uint8)), np.ones(len(nothing), bool))
+        except ResourceError:
+            return np.full(self.classes, 1 / self.classes)
+        return np.asarray(_kernels.posterior(joint)[0])
 
     def _contribution(self, codes: Codes, component: Component, rows: NDArray[np.int64]) -> Numbers:
         """What the families of a component contribute to these rows, its missing members summed out.  # (row, class)"""

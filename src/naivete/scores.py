@@ -28,6 +28,7 @@ Parents = tuple[int, ...]
 STIRLING = 16.0
 GRAIN = 2.0**-36
 NOBODY = -2
+ENOUGH = 0.5
 
 _sorted = lru_cache(maxsize=1 << 14)(family)
 """The members in order; the same few are asked for again and again."""
@@ -205,6 +206,8 @@ class FamilyScores:
         self.score = looked_up(score, counts.margins()[CLASS,])
         self.tolerance = GRAIN * max(1.0, counts.total)
         self._gaps = {**dict(enumerate(counts.cases.gaps.tolist())), CLASS: False}
+        margins = counts.margins()
+        self._alone = np.array([*(margins[x, CLASS].sum() for x in counts.features), margins[CLASS,].sum()], np.float64)
         self._values: dict[tuple[int, Parents], float] = {}
         self._known: dict[Family, float] = {}
         self._gains: dict[tuple[int, Parents, int], float] = {}
@@ -217,7 +220,11 @@ class FamilyScores:
         return self._values[key]
 
     def gain(self, v: int, parents: Iterable[int], new: int) -> float:
-        """By how much one more parent raises the score of a variable, over the cases that know it too."""
+        """By how much one more parent raises the score of a variable, over the cases that know it too.
+
+        Minus infinity where fewer than half of the cases that know the variable know its parents too: what the others tell would
+        be lost.
+        """
         key = v, _sorted(*parents), new
         if key not in self._gains:
             if not key[1] and self._first is not None:
@@ -279,10 +286,11 @@ class FamilyScores:
                     n = tables.slices(own[0][-1], shape[2], without=own[0][0])[None]
                 else:
                     n = tables.sum(axis=1)
-                gained = after - self.score(n, shape[1])
-                for o, gain, wanted in zip(own, gained.tolist(), grown, strict=True):
+                gained = (after - self.score(n, shape[1])).tolist()
+                for o, gain, known, wanted in zip(own, gained, n.sum(axis=(1, 2)).tolist(), grown, strict=True):
                     if wanted:
-                        self._gains[o[-1], _sorted(*o[1:-1]), o[0]] = gain
+                        enough = known >= ENOUGH * self._alone[o[-1]]
+                        self._gains[o[-1], _sorted(*o[1:-1]), o[0]] = gain if enough else -np.inf
 
     def _first_gains(self) -> Numbers:
         """The gains of all first parents, from one pass over all pairs.  # (parent, variable), the class last"""
@@ -295,17 +303,19 @@ class FamilyScores:
             ahead = (pairs.first[:, None] < pairs.second) | ~np.isin(pairs.second, pairs.first)
             rows, columns = np.nonzero(ahead)  # of a group with itself, one of each two
             both = pairs.tables[rows, columns].sum(axis=-1)  # (pair, state of the first, state of the second)
-            gains[pairs.first[rows], pairs.second[columns]] = self._pair_gains(both)
-            gains[pairs.second[columns], pairs.first[rows]] = self._pair_gains(both.swapaxes(1, 2))
+            first, second = pairs.first[rows], pairs.second[columns]
+            gains[first, second] = self._pair_gains(both, second)
+            gains[second, first] = self._pair_gains(both.swapaxes(1, 2), first)
         for x in self.counts.features:
             table = self.counts.margins()[x, CLASS]
-            gains[CLASS, x] = self._pair_gains(table.T[None])[0]
-            gains[x, CLASS] = self._pair_gains(table[None])[0]
+            gains[CLASS, x] = self._pair_gains(table.T[None], np.array([x]))[0]
+            gains[x, CLASS] = self._pair_gains(table[None], np.array([CLASS]))[0]
         return gains
 
-    def _pair_gains(self, tables: NDArray[Any]) -> Numbers:
-        """The gains of the parents along the second axis for the variables along the third."""
-        return np.asarray(self.score(tables, tables.shape[1]) - self.score(tables.sum(axis=1, keepdims=True), 1))
+    def _pair_gains(self, tables: NDArray[Any], variables: NDArray[np.int64]) -> Numbers:
+        """The gains of the parents along the second axis for these variables, along the third."""
+        gains = self.score(tables, tables.shape[1]) - self.score(tables.sum(axis=1, keepdims=True), 1)
+        return np.where(tables.sum(axis=(1, 2)) >= ENOUGH * self._alone[variables], gains, -np.inf)
 
     def _occurring_gains(self, pair: OccurringPair, gains: Numbers) -> None:
         x, y = pair.first, pair.second
@@ -313,7 +323,8 @@ class FamilyScores:
         table = SparseTable((x, y), pair.configurations, pair.counts.sum(axis=1, keepdims=True), NOBODY)
         for v, new, own, other in ((x, y, *cards), (y, x, *cards[::-1])):
             after = self.score(table.slices(v, own, without=NOBODY)[None], other)
-            gains[new, v] = float((after - self.score(table.slices(v, own, without=new)[None], 1))[0])
+            if pair.counts.sum() >= ENOUGH * self._alone[v]:
+                gains[new, v] = float((after - self.score(table.slices(v, own, without=new)[None], 1))[0])
 
     def _shape(self, order: tuple[int, ...], grows: bool) -> tuple[int, int, int]:
         """The states of the new parent, the configurations of the others, and the states of the variable itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
@@ -182,24 +183,34 @@ def _always(_: Sequence[int]) -> bool:
 
 def _questions(a: int, b: int, adjacent: dict[int, list[int]], size: int, testable: Testable) -> Iterator[Question]:
     """The questions given the neighbours of a, then those given neighbours of b that are not all neighbours of a too."""
-    first, second = [u for u in adjacent[a] if u != b], [u for u in adjacent[b] if u != a]
-    for given in _sets(first, size, (a, b), testable):
+    for given in _sets(adjacent[a], 0, size, (a, b), testable):
         yield a, b, given
-    for given in _sets(second, size, (a, b), testable):
-        if not set(given) <= set(first):
+    for given in _sets(adjacent[b], 0, size, (a, b), testable):
+        if not all(_among(u, adjacent[a]) for u in given):
             yield a, b, given
 
 
-def _sets(among: Sequence[int], size: int, beside: tuple[int, ...], testable: Testable) -> Iterator[tuple[int, ...]]:
-    """The sets of so many variables, in the order of `combinations`, that are testable beside others."""
+def _among(v: int, increasing: Sequence[int]) -> bool:
+    at = bisect_left(increasing, v)
+    return at < len(increasing) and increasing[at] == v
+
+
+def _sets(
+    among: Sequence[int], start: int, size: int, beside: tuple[int, ...], testable: Testable
+) -> Iterator[tuple[int, ...]]:
+    """The sets of so many variables from a place on, in the order of `combinations`, that are testable beside others.
+
+    Nothing is copied: one of these waits for every edge.
+    """
     if not testable(beside):
         return
     if not size:
         yield ()
         return
-    for place, v in enumerate(among):
-        for rest in _sets(among[place + 1 :], size - 1, (*beside, v), testable):
-            yield v, *rest
+    for place in range(start, len(among)):
+        if among[place] not in beside:
+            for rest in _sets(among, place + 1, size - 1, (*beside, among[place]), testable):
+                yield among[place], *rest
 
 
 def extended(graph: PartialGraph) -> dict[int, tuple[int, ...]]:
