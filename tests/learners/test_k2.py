@@ -47,9 +47,11 @@ def exact_g(table: np.ndarray) -> mpmath.mpf:
 
 
 def gain(own: MemoryCases, v: int, parents: list[int], new: int) -> mpmath.mpf:
-    """By how much the logarithm of g rises with one more parent, on the cases that know it."""
+    """By how much the logarithm of g rises with one more parent, on the cases that know it: half of them at least."""
     members = (new, *parents, v)
     table = counted(own.block, members, [own.variables[m].card for m in members])
+    if new != CLASS and own.gaps[new] and 2 * table.sum() < counted(own.block, (v,), [own.variables[v].card]).sum():
+        return mpmath.mpf("-inf")
     return exact_g(table) - exact_g(table.sum(axis=0))
 
 
