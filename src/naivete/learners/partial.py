@@ -195,9 +195,7 @@ def _among(v: int, increasing: Sequence[int]) -> bool:
     return at < len(increasing) and increasing[at] == v
 
 
-def _sets(
-    among: Sequence[int], start: int, size: int, beside: tuple[int, ...], testable: Testable
-) -> Iterator[tuple[int, ...]]:
+def _sets(among: Sequence[int], start: int, size: int, beside: tuple[int, ...], testable: Testable) -> Iterator[tuple[int, ...]]:
     """The sets of so many variables from a place on, in the order of `combinations`, that are testable beside others.
 
     Nothing is copied: one of these waits for every edge.
