@@ -174,7 +174,8 @@ def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, score: str) -> None:
 
 def test_each_round_is_one_pass() -> None:
     """The margins and all pairs, one pass for each further parent that anybody takes or is refused, and the tables."""
-    own = cases_of([2, 2, 2, 3], sampled(1, 300, 4).T.tolist())
+    rows = sampled(1, 300, 4)
+    own = cases_of((rows.max(axis=0) + 1).tolist(), rows.T.tolist())
     for most in (0, 1, 2):
         counts = Counts(own)
         network = k2(counts, max_parents=most)
