@@ -290,10 +290,6 @@ class Counts:
     def _cells(self, members: Family) -> int:
         return math.prod(self.cards(members))
 
-    def _dense(self, families: Sequence[Family]) -> dict[Family, NDArray[Any]]:
-        layout = self._layout(families)
-        return self._unpacked(combined(self.fold(partial(_scattered, layout=layout), added)), layout)
-
     def _layout(self, families: Sequence[Family]) -> _kernels.Layout:
         """Where the tables of these families lie, once the budget allows them."""
         self.check_budget({f: math.prod(self.cards(f)) for f in families})

@@ -12,14 +12,12 @@ from sklearn.utils import check_random_state
 from naivete.counts import BUDGET, Counts
 from naivete.encoding import Encoder
 from naivete.errors import ParameterError, nearest, shown
-from naivete.estimation import estimate
 from naivete.learners import cb, hill_climb, k2, kdb, naive, pc, tan
 from naivete.learners.info_as import info_selection
-from naivete.learners.selection import Learner, k2_selection, naive_selection, on_selected
+from naivete.learners.selection import Learner, k2_selection, naive_on, naive_selection, on_selected
 from naivete.network import Network
 from naivete.network_classifier import NetworkClassifier
 from naivete.scores import score_of
-from naivete.variables import CLASS
 
 __all__ = ["K2AS", "LEARNERS", "InfoAS", "SelectiveNaive"]
 
@@ -73,8 +71,7 @@ class SelectiveNaive(NetworkClassifier):
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
         selected = naive_selection(counts, random_state=seed_of(self.random_state), **common)
-        structure = {CLASS: (), **{x: (CLASS,) if x in selected else () for x in counts.features}}
-        return estimate(counts, structure, **common), {"selected_": selected}
+        return naive_on(counts, selected, **common), {"selected_": selected}
 
 
 class Selecting(NetworkClassifier):

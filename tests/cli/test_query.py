@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from naivete.cli import main
 from naivete.formats import write_network
 from naivete.network import Network
 from naivete.queries import log_probability, most_probable, posterior
@@ -130,3 +131,23 @@ def test_files_that_are_no_networks(run: Run, tmp_path: Path) -> None:
     assert run("query", tmp_path / "absent.bif").code == 5
     (tmp_path / "a.nvt").write_text("a\n1\n")
     assert run("query", tmp_path / "a.nvt").code == 4
+
+
+def test_a_network_without_states_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "weather.bnl"
+    file.write_text("[play][outlook|play]")
+    assert main(["query", str(file)]) == 3
+    assert "no states and no probabilities" in capsys.readouterr().err
+
+
+def test_the_budget_that_a_refusal_names_exists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "weather.bif"
+    write_network(
+        Network(
+            (Variable("a", (0, 1)), Variable("b", (0, 1))), {0: (), -1: (0,)}, {0: np.full(2, 0.5), -1: np.full((2, 2), 0.5)}
+        ),
+        file,
+    )
+    assert main(["query", str(file), "--budget", "8"]) == 5
+    assert "raise --budget" in capsys.readouterr().err
+    assert main(["query", str(file), "--budget", "1MB"]) == 0

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from naivete.cli.networks import encoding_option, network_options, read_network_of
 from naivete.cli.output import escaped, json_text, named, say, text_table
 from naivete.cli.parsing import Command
+from naivete.cli.tables import bytes_of
 from naivete.errors import DataError, ParameterError, nearest, shown
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--log-probability", action="store_true", help="the natural logarithm of the probability of what is known"
     )
+    parser.add_argument("--budget", type=bytes_of, metavar="BYTES", help="the most that tables may take, such as 500MB or 8GiB")
     network_options(parser)
     encoding_option(parser)
 
@@ -41,6 +43,8 @@ def run(args: Namespace) -> int:
     if args.joint and not args.of:
         raise ParameterError("--joint needs the variables; name them with --of")
     network = read_network_of(args.model, args)
+    if not any(variable.known for variable in network.variables):
+        raise DataError(f"{args.model}: it has arcs, but no states and no probabilities: there is nothing to ask; fit a model")
     given = _given(network, args.given, args.model)
     of = None if args.of is None else [_named(network, text, args.model) for text in args.of]
     answers = _answers(network, args, of, given)
@@ -93,7 +97,7 @@ def _answers(network: Network, args: Namespace, of: list[Name] | None, given: di
     from naivete import queries
     from naivete.junction import JunctionTree
 
-    tree = JunctionTree(network)
+    tree = JunctionTree(network) if args.budget is None else JunctionTree(network, budget=args.budget)
     found: dict[str, Any] = {"given": [{"variable": name, "value": value} for name, value in given.items()]}
     if args.log_probability:
         found["log_probability"] = queries.log_probability(tree, given)

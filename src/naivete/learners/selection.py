@@ -16,7 +16,7 @@ from naivete.network import Network, SparseCpt
 from naivete.scores import FamilyScores, Score, score_of
 from naivete.variables import CLASS
 
-__all__ = ["Learner", "Trials", "k2_as", "k2_selection", "naive_as", "naive_selection", "on_selected"]
+__all__ = ["Learner", "Trials", "k2_as", "k2_selection", "naive_as", "naive_on", "naive_selection", "on_selected"]
 
 Learner = Callable[[Counts], Network]
 Parents = Mapping[int, tuple[int, ...]]
@@ -159,6 +159,13 @@ def naive_as(counts: Counts, *, random_state: int = 0, smoothing: object = 1.0, 
     Singh and Provan (1995), sections 2 and 5.1; Langley and Sage (1994), Induction of selective Bayesian classifiers.
     """
     selected = naive_selection(counts, random_state=random_state, smoothing=smoothing, prior=prior)
+    return naive_on(counts, selected, smoothing=smoothing, prior=prior)
+
+
+def naive_on(
+    counts: Counts, selected: Sequence[int], *, smoothing: object = 1.0, prior: Sequence[float] | None = None
+) -> Network:
+    """Naive Bayes on some features; the others are in it too, but depend on nothing."""
     structure = {x: (CLASS,) if x in selected else () for x in counts.features}
     return estimate(counts, {CLASS: (), **structure}, smoothing, prior=prior)
 
