@@ -9,6 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
+from naivete.derived import Cells, Derived, Hidden, Tree
 from naivete.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS, Variable, family
 
@@ -87,6 +88,60 @@ def networks(
         spread = sparse and any(q != CLASS for q in p) and draw(st.booleans())
         cpts[v] = sparse_table(own, v, p, rng) if spread else dense_table(own, v, p, rng)
     return Network(own, parents, cpts)
+
+
+@st.composite
+def deriving_networks(draw: st.DrawFn, *, max_card: int = 3) -> Network:
+    """A random network with hidden columns, with the leaf of a tree, or with the cell of a hierarchy of classifiers."""
+    features, kind = draw(st.integers(1, 4)), draw(st.sampled_from(["hidden", "tree", "cells"]))
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    inputs = tuple(draw(variables(string.ascii_lowercase[i], max_card=max_card)) for i in range(features))
+    target = draw(variables("class", max_card=max_card))
+    if kind == "hidden":
+        count = draw(st.integers(1, 2))
+        made: list[Derived] = [Hidden()] * count
+        cards = rng.integers(1, 4, count).tolist()
+        parents = {**dict.fromkeys(range(features, features + count), (CLASS,)), CLASS: ()}
+        parents |= {x: (int(rng.integers(features, features + count)),) for x in range(features)}
+    elif kind == "tree":
+        tree = random_tree(rng, [v.card for v in inputs])
+        made, cards = [tree], [len(tree.leaves)]
+        parents = {**dict.fromkeys(range(features + 1), ()), CLASS: (features,)}
+    else:
+        count = draw(st.integers(1, 5))
+        made, cards = [random_cells(rng, [v.card for v in inputs], target.card, count)], [count]
+        parents = {**dict.fromkeys(range(features), (features, CLASS)), features: (), CLASS: (features,)}
+    derived = tuple(Variable(f"derived {i}", tuple(range(card))) for i, card in enumerate(cards))
+    own = (*inputs, *derived, target)
+    cpts: dict[int, Cpt] = {v: dense_table(own, v, p, rng) for v, p in parents.items()}
+    return Network(own, parents, cpts, dict(zip(range(features, features + len(made)), made, strict=True)))
+
+
+def random_tree(rng: np.random.Generator, cards: list[int], depth: int = 3) -> Tree:
+    """A tree in which every node above the depth asks with probability 0.7."""
+    features, starts, children, level = [-1], [0], [], [0]
+    for _ in range(depth):
+        below: list[int] = []
+        for node in level:
+            if rng.random() < 0.7:
+                features[node], starts[node] = int(rng.integers(len(cards))), len(children)
+                states = rng.integers(0, cards[features[node]], cards[features[node]])
+                own = {int(s): len(features) + i for i, s in enumerate(np.unique(states))}
+                children += [own[int(s)] for s in states]
+                below += own.values()
+                features += [-1] * len(own)
+                starts += [0] * len(own)
+        level = below
+    weights = rng.integers(0, 5, len(features)).astype(np.float64)
+    return Tree(np.array(features), np.array(starts), np.array(children, np.int64), weights)
+
+
+def random_cells(rng: np.random.Generator, cards: list[int], classes: int, count: int) -> Cells:
+    """A hierarchy of classifiers, some of which send rows on by a feature."""
+    features = np.where(rng.random(count) < 0.3, rng.integers(len(cards), size=count), -1)
+    width = max([classes, *(cards[x] for x in features.tolist() if x >= 0)])
+    children = rng.integers(0, count, (count, width))
+    return Cells(np.where(children > np.arange(count)[:, None], children, -1), features)
 
 
 def dense_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

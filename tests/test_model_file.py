@@ -31,13 +31,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.canonical_json import FieldError, canonical, coded, parsed
+from naivete.derived import Cells, Tree
 from naivete.errors import FileError, ModelFileError
 from naivete.model_file import Limits, Model, fingerprint, model_bytes, model_from_bytes, read_model, write_model
 from naivete.model_header import levels
 from naivete.network import Network, SparseCpt
 from naivete.variables import Variable
 from tests.fuzz_model import GOLDEN, corpus, forged, mutant, parts, read, sample, sealed, text
-from tests.strategies import networks, plain
+from tests.strategies import deriving_networks, networks, plain
 
 AWKWARD = (
     *(
@@ -97,12 +98,19 @@ def assert_same(a: Model, b: Model) -> None:
     assert a.network.parents == b.network.parents
     for x, y in zip(a.network.variables, b.network.variables, strict=True):
         assert exact([x.name, x.states, x.cuts, x.missing, x.other]) == exact([y.name, y.states, y.cuts, y.missing, y.other])
+    assert a.network.derived.keys() == b.network.derived.keys()
+    for v, own in a.network.derived.items():
+        assert derived_bytes(own) == derived_bytes(b.network.derived[v])
     for v, cpt in a.network.cpts.items():
         other = b.network.cpts[v]
         assert type(cpt) is type(other)
         assert [level.parents for level in levels(cpt)[0]] == [level.parents for level in levels(other)[0]]
         for left, right in zip(arrays(cpt), arrays(other), strict=True):
             assert (left.dtype, left.shape, left.tobytes()) == (right.dtype, right.shape, right.tobytes())
+
+
+def derived_bytes(own: Any) -> Any:
+    return type(own), [(name, array.dtype, array.shape, array.tobytes()) for name, array in vars(own).items()]
 
 
 def arrays(cpt: Any) -> list[np.ndarray]:
@@ -113,7 +121,7 @@ def arrays(cpt: Any) -> list[np.ndarray]:
 # Saving and loading is the identity
 
 
-@given(networks(sparse=True, any_names=True), st.dictionaries(st.text(max_size=6), plain, max_size=3))
+@given(networks(sparse=True, any_names=True) | deriving_networks(), st.dictionaries(st.text(max_size=6), plain, max_size=3))
 @settings(max_examples=150, deadline=None)
 def test_round_trip(network: Network, values: dict[str, Any]) -> None:
     model = Model("kdb", values, network, {"again": values})
@@ -155,7 +163,9 @@ def test_loaded_tables_cannot_be_written_to() -> None:
 def test_every_field_is_stored() -> None:
     """A field that is added to one of these has to be added to the format too."""
     assert [f.name for f in dataclasses.fields(Variable)] == ["name", "states", "cuts", "missing", "other"]
-    assert [f.name for f in dataclasses.fields(Network)] == ["variables", "parents", "cpts"]
+    assert [f.name for f in dataclasses.fields(Network)] == ["variables", "parents", "cpts", "derived"]
+    assert [f.name for f in dataclasses.fields(Tree)] == ["features", "starts", "children", "weights"]
+    assert [f.name for f in dataclasses.fields(Cells)] == ["children", "features"]
     assert [f.name for f in dataclasses.fields(SparseCpt)] == ["configurations", "rows", "default", "parents"]
     assert [f.name for f in dataclasses.fields(Model)] == ["kind", "parameters", "network", "notes"]
 
@@ -714,9 +724,9 @@ def test_m5_unknown_fields() -> None:
     optional = header.replace(b'"optional":{}', b'"optional":{"colour":["red",1.5]}')
     assert_same(opened(forged(optional, body, (1, 1))), sample())
     assert_same(opened(forged(optional, body)), sample())
-    moved = text({**json.loads(header), "derived": []})
+    moved = text({**json.loads(header), "invented": []})
     with pytest.raises(
-        ModelFileError, match=r"unknown field 'derived'; the file has format 1\.1 and this naivete reads 1\.0; update"
+        ModelFileError, match=r"unknown field 'invented'; the file has format 1\.1 and this naivete reads 1\.0; update"
     ):
         opened(forged(moved, body, (1, 1)))
 

@@ -63,8 +63,11 @@ class Predictor:
 
     @cached_property
     def _forbidding(self) -> list[int]:
-        """Those of them that make rows impossible, which has to be said although it tells nothing about the class."""
-        return [v for v in self._apart if _has_zeros(self.network.cpts[v])]
+        """Those of them that make rows impossible, which has to be said although it tells nothing about the class.
+
+        What is computed from the row is possible if the row is.
+        """
+        return [v for v in self._apart if v not in self.network.derived and _has_zeros(self.network.cpts[v])]
 
     @cached_property
     def _dense(self) -> tuple[_kernels.Layout, Numbers]:
@@ -106,20 +109,25 @@ class Predictor:
         `memory` keeps contributions for other networks that have the same tables of the same families, and the same rows.
         """
         memory = {} if memory is None else memory
+        places = self.places(codes, gaps)
+        for component in sorted(places):  # in this order, so that a row alone gets the same sum as in a batch
+            own = places[component]
+            key = component[0], tuple((v, self.network.parents[v]) for v in component[1]), own.tobytes()
+            if key not in memory:
+                memory[key] = self._contribution(codes, component, own)
+            joint[own] += memory[key]
+
+    def places(self, codes: Codes, gaps: NDArray[np.bool_]) -> dict[Component, NDArray[np.int64]]:
+        """The rows that miss variables which matter and hang together, for each set of such variables."""
         inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
         if not inner:
-            return
+            return {}
         rows = np.flatnonzero(np.logical_or.reduce([_missing(codes[x]) for x in inner]))
         places: dict[Component, list[NDArray[np.int64]]] = {}
         for pattern, own in _patterns([c[rows] for c in codes], np.flatnonzero(gaps).tolist()):
             for component in self._components(pattern):
                 places.setdefault(component, []).append(rows[own])
-        for component in sorted(places):  # in this order, so that a row alone gets the same sum as in a batch
-            own = np.concatenate(places[component])
-            key = component[0], tuple((v, self.network.parents[v]) for v in component[1]), own.tobytes()
-            if key not in memory:
-                memory[key] = self._contribution(codes, component, own)
-            joint[own] += memory[key]
+        return {component: np.concatenate(own) for component, own in places.items()}
 
     def posterior(self, codes: Codes, gaps: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
         """P(class | row), and the rows that have probability zero in every class.
@@ -169,10 +177,10 @@ class Predictor:
             own = np.zeros_like(zeros)
             self._add_sparse(own, codes, x)
             zeros += np.isneginf(own)
-        return fallback(zeros, self._prior)
+        return fallback(zeros, self.prior)
 
     @cached_property
-    def _prior(self) -> Numbers:
+    def prior(self) -> Numbers:
         """P(class): its table, or where it has parents what is left when everything else is summed out."""
         if not self.network.parents[CLASS]:
             return np.asarray(self.network.cpts[CLASS])
@@ -186,7 +194,7 @@ class Predictor:
     def _contribution(self, codes: Codes, component: Component, rows: NDArray[np.int64]) -> Numbers:
         """What the families of a component contribute to these rows, its missing members summed out.  # (row, class)"""
         hidden, touched = set(component[0]), list(component[1])
-        plan = self._plan(hidden, touched)
+        plan = self.plan(hidden, touched)
         widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
         if widest > FACTOR_CELLS:
             names = ", ".join(shown(self.network.name(h)) for h in max((c for _, c in plan), key=len))
@@ -241,7 +249,7 @@ class Predictor:
                 hidden.discard(v)
         return hidden
 
-    def _plan(self, hidden: set[int], touched: list[int]) -> list[tuple[int, frozenset[int]]]:
+    def plan(self, hidden: set[int], touched: list[int]) -> list[tuple[int, frozenset[int]]]:
         """The order in which to sum out, smallest clique first, and the clique of each step."""
         scopes = [frozenset(hidden & set(self.network.family(v))) for v in touched]
         left, plan = set(hidden), []

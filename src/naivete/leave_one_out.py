@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import partial
-from typing import Any, TypeVar
+from functools import cached_property, partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ from naivete.network import SparseCpt, Structure, topological
 from naivete.occurring import SparseTable
 from naivete.variables import CLASS, Family, family
 
-__all__ = ["leave_one_out", "leave_one_out_losses"]
+__all__ = ["FamilyTerms", "Left", "leave_one_out", "leave_one_out_losses", "left_of", "parted"]
 
 T = TypeVar("T")
 Numbers = NDArray[np.float64]
@@ -130,16 +130,12 @@ class _Left:
         assert isinstance(classes, np.ndarray)
         self.classes = classes.astype(np.float64)
         self.prior = None if prior is None else checked_prior(prior, len(classes))
-        self.lookups = {
-            (x, q): _lookup(tables[members], x, self.parents[x][:q], counts.variables[x].card)
+        cards = counts.cards([*counts.features, CLASS])
+        self.terms = {
+            (x, q): FamilyTerms(tables[members], x, self.parents[x][:q], self.classes, how, cards)
             for (x, q), members in wanted.items()
         }
         self.gaps = counts.cases.gaps
-        self.tabulated = {
-            key: _tabulated(table, key[0], members, self.classes, how, counts.cards([*counts.features, CLASS]))
-            for key, members in wanted.items()
-            if isinstance(table := tables[members], np.ndarray) and not isinstance(how, Backoff)
-        }
         self.telling = [x for x in counts.features if counts.variables[x].card > 1]
         self.order = self._order(tables, wanted)
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
@@ -163,41 +159,30 @@ class _Left:
     def over_pieces(self, block: Block, function: Callable[[Block], T]) -> list[T]:
         """The function's values for pieces of the block that are small enough for all terms of their rows."""
         terms = sum(map(len, self.used)) + len(self.candidates)
-        row_by_row = 0 if len(self.tabulated) == len(self.lookups) else self.widest
+        row_by_row = 0 if all(own.tabulated for own in self.terms.values()) else self.widest
         step = max(1, BLOCK_CELLS // (terms * len(self.classes) + row_by_row))
         pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step)]
         return _kernels.spread(function, pieces, work=len(block) * terms * 8)
 
     def posteriors(self, piece: Block) -> Numbers:
         """P(class | row) without the row, for every candidate.  # (candidate, row, class)"""
-        labels = piece.codes[-1].astype(np.int64)
-        whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
-        own = np.zeros((len(piece), len(self.classes)))
-        own[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
-        classes = np.maximum(self.classes - own, 0.0)  # (row, class)
-        frequencies = normalised(classes, 1)
-        prior = frequencies if self.prior is None else np.broadcast_to(self.prior, frequencies.shape)
-        totals = classes.sum(axis=1)
-        terms = {
-            key: _looked_up(piece, self.tabulated[key], labels)
-            if whole and key in self.tabulated
-            else self._terms(piece, key, own, frequencies, totals)
-            for key in self.lookups
-        }
+        left = left_of(piece, self.classes)
+        prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
+        terms = {key: own(piece, left) for key, own in self.terms.items()}
         return self._answers(piece, prior, terms)
 
     def _answers(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
         """The posteriors of the candidates, each reached from the one before by exchanging what differs."""
         answers = np.empty((len(self.candidates), *prior.shape))
-        parted = {key: _parted(logs) for key, logs in terms.items()}
-        joint, zeros = _parted(_log(prior))
+        split = {key: parted(logs) for key, logs in terms.items()}
+        joint, zeros = parted(_log(prior))
         memory: dict[Any, Numbers] = {}
         before = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
             changed = np.flatnonzero(candidate != before).tolist()
             for x in changed if i else self.order:
-                logs, impossible = parted[x, int(candidate[x])]
-                old, gone = parted[x, int(before[x])] if before[x] >= 0 else (0.0, 0)
+                logs, impossible = split[x, int(candidate[x])]
+                old, gone = split[x, int(before[x])] if before[x] >= 0 else (0.0, 0)
                 joint, zeros = joint + (logs - old), zeros + impossible - gone
             before = candidate
             whole = np.where(zeros > 0, -np.inf, joint)
@@ -210,34 +195,82 @@ class _Left:
         answers[:, untold] = prior[untold]
         return answers
 
-    def _terms(self, piece: Block, key: tuple[int, int], own: Numbers, frequencies: Numbers, totals: Numbers) -> Numbers:
-        """log P(x | parents, class) of one family without the row; 0 where the row does not know all of it.  # (row, class)"""
-        x, q = key
-        members = (x, *self.parents[x][:q])
-        known = np.logical_and.reduce([piece.codes[m] != np.iinfo(piece.codes[m].dtype).max for m in members])
-        codes = [np.where(known, piece.codes[m], 0).astype(np.int64) for m in members]
-        n, marginal, shorter = self.lookups[key](codes[0], codes[1:])
-        rows = np.arange(len(piece))
+
+class Left(NamedTuple):
+    """What is left of the classes without each row of a piece."""
+
+    labels: NDArray[np.int64]  # (row)
+    own: Numbers  # what is left out, in the row's own class  (row, class)
+    frequencies: Numbers  # (row, class)
+    totals: Numbers  # (row)
+    whole: bool  # whether one whole case is left out of every row
+
+
+def left_of(piece: Block, classes: Numbers) -> Left:
+    """What is left of the weights of the classes without each row of a piece."""
+    labels = piece.codes[-1].astype(np.int64)
+    whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
+    own = np.zeros((len(piece), len(classes)))
+    own[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
+    left = np.maximum(classes - own, 0.0)  # (row, class)
+    return Left(labels, own, normalised(left, 1), left.sum(axis=1), whole)
+
+
+class FamilyTerms:
+    """log P(x | parents, class) of one family for rows, each estimated without the row; 0 where the row does not know all of it.
+
+    Parameters
+    ----------
+    table : the counts of the family with the class.
+    x, parents : the feature, and its feature parents, the most informative first.
+    classes : the weight of every class.
+    how : the smoothing.
+    cards : how many states each variable has, the class last.
+    """
+
+    def __init__(
+        self, table: Table, x: int, parents: Sequence[int], classes: Numbers, how: Smoothing, cards: tuple[int, ...]
+    ) -> None:
+        self.table, self.members, self.how, self.card = table, (x, *parents), how, cards[x]
+        self.tabulated = None
+        if isinstance(table, np.ndarray) and not isinstance(how, Backoff):
+            self.tabulated = _tabulated(table, x, family(x, *parents, CLASS), classes, how, cards)
+
+    def __call__(self, piece: Block, left: Left) -> Numbers:
+        """The terms of the rows of a piece.  # (row, class)"""
+        if left.whole and self.tabulated is not None:
+            return _looked_up(piece, self.tabulated, left.labels)
+        return self._row_by_row(piece, left)
+
+    @cached_property
+    def _look(self) -> Lookup:
+        return _lookup(self.table, self.members[0], self.members[1:], self.card)
+
+    def _row_by_row(self, piece: Block, left: Left) -> Numbers:
+        known = np.logical_and.reduce([piece.codes[m] != np.iinfo(piece.codes[m].dtype).max for m in self.members])
+        codes = [np.where(known, piece.codes[m], 0).astype(np.int64) for m in self.members]
+        n, marginal, shorter = self._look(codes[0], codes[1:])
+        rows, own = np.arange(len(piece)), left.own
         n[rows, codes[0]] = np.maximum(n[rows, codes[0]] - own, 0.0)
         if isinstance(self.how, Backoff):
-            p = self._backed_off(n, shorter, codes[0], own)
+            p = _backed_off(n, shorter, codes[0], own, self.how.m)
         else:
             marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - own.sum(axis=1), 0.0)
-            context = Context(normalised(marginal, 1)[:, :, None], frequencies[:, None, :], totals[:, None, None])
+            context = Context(normalised(marginal, 1)[:, :, None], left.frequencies[:, None, :], left.totals[:, None, None])
             p = self.how(n, 1, context)
         return np.where(known[:, None], _log(p[rows, codes[0]]), 0.0)
 
-    def _backed_off(self, n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own: Numbers) -> Numbers:
-        """Back-off with the row taken out of every context, from the class up to all parents."""
-        assert isinstance(self.how, Backoff)
-        rows = np.arange(len(n))
-        for context in shorter:
-            context[rows, code] = np.maximum(context[rows, code] - own, 0.0)
-        base = shorter[0] if shorter else n
-        p = backed_off(base, 1, [2], self.how.m)
-        for context in [*shorter[1:], n] if shorter else []:
-            p = blended(context, self.how.m, p, 1)
-        return p
+
+def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own: Numbers, m: float) -> Numbers:
+    """Back-off with the row taken out of every context, from the class up to all parents."""
+    rows = np.arange(len(n))
+    for context in shorter:
+        context[rows, code] = np.maximum(context[rows, code] - own, 0.0)
+    base = shorter[0] if shorter else n
+    p = backed_off(base, 1, [2], m)
+    for context in [*shorter[1:], n] if shorter else []:
+        p = blended(context, m, p, 1)
+    return p
 
 
 Tabulated = tuple[Family, _kernels.Layout, Numbers, Numbers]
@@ -338,7 +371,7 @@ def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int], card: int
     return look
 
 
-def _parted(logs: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
+def parted(logs: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
     """The finite logarithms, 0 in place of -inf, and where those were, so that they can be taken off again."""
     impossible = np.isneginf(logs)
     return np.where(impossible, 0.0, logs), impossible.astype(np.int64)

@@ -2,7 +2,8 @@ r"""Model files: plain data only, checksummed, one sequence of bytes for one mod
 
 The layout is that of a `container` whose magic is "\x8bNVT\r\n\x1a\n"; the header is described in `model_header`. The arrays
 are the tables of the variables in order, the class last: float64 for a dense table; for a sparse one the int32 configurations
-and float64 rows of each level, from all parents to the fewest, then the float64 default. Nothing is compressed, and nothing
+and float64 rows of each level, from all parents to the fewest, then the float64 default. The int64 and float64 arrays of the
+derived columns follow, where there are some. Nothing is compressed, and nothing
 names a file, a class or a function.
 """
 
@@ -21,8 +22,9 @@ from numpy.typing import NDArray
 from naivete.atomic import atomic_write
 from naivete.canonical_json import FieldError, Limits, canonical, parsed
 from naivete.container import Container, check_zeros, padded, up
+from naivete.derived import Derived
 from naivete.errors import DataError, ModelFileError, shown
-from naivete.model_header import Block, Header, described, levels, understood
+from naivete.model_header import Block, Header, derived_arrays, described, levels, understood
 from naivete.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS
 
@@ -160,15 +162,20 @@ def _understood(data: bytes, limits: Limits) -> Model:
 
 
 def _network(header: Header, data: bytes, start: int, size: int) -> Network:
-    needed = sum(up(block.bytes) for table in header.tables for block in table.blocks)
+    tables = sum(up(block.bytes) for table in header.tables for block in table.blocks)
+    needed = tables + sum(up(block.bytes) for column in header.derived for block in column.blocks)
     if needed != size:
         raise FieldError("tables", f"their shapes need {needed} bytes and the file holds {size}")
     places = (*range(len(header.variables) - 1), CLASS)
     cpts = dict(zip(places, _cpts(header, data, start), strict=True))
     try:
-        return Network(header.variables, dict(zip(places, header.parents, strict=True)), cpts)
+        parents, features = dict(zip(places, header.parents, strict=True)), len(header.variables) - 1
+        derived = dict(zip(range(features - len(header.derived), features), _derived(header, data, start + tables), strict=True))
+        return Network(header.variables, parents, cpts, derived)
     except DataError as error:
-        raise FieldError("tables", str(error).removeprefix("network: ")) from None
+        raise FieldError(
+            "derived" if "derived column" in str(error) else "tables", str(error).removeprefix("network: ")
+        ) from None
 
 
 def _cpts(header: Header, data: bytes, start: int) -> Iterator[Cpt]:
@@ -181,6 +188,16 @@ def _cpts(header: Header, data: bytes, start: int) -> Iterator[Cpt]:
         yield _cpt(arrays, table.levels)
 
 
+def _derived(header: Header, data: bytes, start: int) -> Iterator[Derived]:
+    """Each derived column in turn."""
+    for column in header.derived:
+        arrays = []
+        for block in column.blocks:
+            arrays.append(_array(block, data, start, most=np.inf))
+            start += up(block.bytes)
+        yield column.kind(*arrays)
+
+
 def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cpt:
     cpt: Cpt = arrays[-1]
     for own, configurations, rows in zip(reversed(parents), arrays[-3::-2], arrays[-2::-2], strict=True):
@@ -188,14 +205,16 @@ def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cp
     return cpt
 
 
-def _array(block: Block, data: bytes, start: int) -> NDArray[Any]:
-    """A view of the bytes, which nobody can write to; probabilities are checked to be some."""
+def _array(block: Block, data: bytes, start: int, most: float = 1 + _SLACK) -> NDArray[Any]:
+    """A view of the bytes, which nobody can write to; fractions are checked to be probabilities, or at least not negative."""
     end = start + block.bytes
     check_zeros(data, end, start + up(block.bytes))
     dtype = np.dtype(block.dtype)
     array = np.frombuffer(data, dtype, (end - start) // dtype.itemsize, start).reshape(block.shape)
-    if dtype.kind == "f" and not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) <= 1 + _SLACK):
-        raise FieldError(block.field, "some of its cells are not probabilities between 0 and 1")
+    if dtype.kind == "f" and not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) <= most):
+        raise FieldError(
+            block.field, "some of its cells are not probabilities between 0 and 1" if most < 2 else "some are below 0"
+        )
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 
@@ -206,3 +225,6 @@ def _arrays(network: Network) -> Iterator[bytes]:
             yield np.asarray(level.configurations, dtype="<i4").tobytes()
             yield np.asarray(level.rows, dtype="<f8").tobytes()
         yield np.asarray(last, dtype="<f8").tobytes()
+    for v in sorted(network.derived):
+        for _, array in derived_arrays(network.derived[v])[1]:
+            yield array.tobytes()

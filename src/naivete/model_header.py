@@ -1,7 +1,7 @@
 """The header of a model file: what the arrays after it mean, each field checked before it is believed.
 
-Its keys are `kind`, `notes`, `optional`, `parameters`, `parents`, `tables` and `variables`; the contents of `optional` are for
-later versions and are ignored.
+Its keys are `kind`, `notes`, `optional`, `parameters`, `parents`, `tables` and `variables`, and where the network has derived
+columns `derived`; the contents of `optional` are for later versions and are ignored.
 """
 
 from __future__ import annotations
@@ -29,11 +29,12 @@ from naivete.canonical_json import (
     seen,
     whole,
 )
+from naivete.derived import Cells, Derived, Hidden, Tree
 from naivete.errors import DataError, shown
 from naivete.network import Cpt, Network, SparseCpt, topological
 from naivete.variables import CLASS, Name, State, Variable, Variables, check_unique, family
 
-__all__ = ["Block", "Header", "Table", "described", "levels", "understood"]
+__all__ = ["Block", "Column", "Header", "Table", "derived_arrays", "described", "levels", "understood"]
 
 _AXES: Final = 64
 """What numpy can hold; also the most levels of a sparse table."""
@@ -67,6 +68,14 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Column:
+    """How a derived column comes about, and the arrays that say so, in the order of its fields."""
+
+    kind: type[Derived]
+    blocks: tuple[Block, ...]
+
+
+@dataclass(frozen=True)
 class Header:
     """What a header says, checked: all but the numbers in the tables."""
 
@@ -76,12 +85,29 @@ class Header:
     variables: Variables
     parents: tuple[tuple[int, ...], ...]
     tables: tuple[Table, ...]
+    derived: tuple[Column, ...] = ()
+
+
+_DERIVED: Final[dict[str, tuple[type[Derived], tuple[tuple[str, str, int], ...]]]] = {
+    "hidden": (Hidden, ()),
+    "tree": (Tree, (("features", "<i8", 1), ("starts", "<i8", 1), ("children", "<i8", 1), ("weights", "<f8", 1))),
+    "cells": (Cells, (("children", "<i8", 2), ("features", "<i8", 1))),
+}
+"""Each kind of derived column, and its arrays: name, type of the cells, number of axes."""
+
+
+def derived_arrays(derived: Derived) -> tuple[str, list[tuple[str, NDArray[Any]]]]:
+    """The word for a derived column, and its arrays as the file holds them, by name."""
+    word = next(word for word, (kind, _) in _DERIVED.items() if type(derived) is kind)
+    return word, [(name, np.asarray(getattr(derived, name), dtype)) for name, dtype, _ in _DERIVED[word][1]]
 
 
 def described(kind: object, parameters: object, notes: object, network: Network) -> dict[str, Any]:
     """The header of a model, as JSON values; what JSON cannot hold exactly is refused."""
     order = (*network.features, CLASS)
+    own = [_coded_derived(network.derived[v]) for v in sorted(network.derived)]
     return {
+        **({"derived": own} if own else {}),
         "kind": coded(kind, "kind"),
         "notes": coded_dict(notes, "notes", 1),
         "optional": {},
@@ -90,6 +116,11 @@ def described(kind: object, parameters: object, notes: object, network: Network)
         "tables": [_shapes(network.cpts[v]) for v in order],
         "variables": [_coded_variable(v, f"variables[{i}]") for i, v in enumerate(network.variables)],
     }
+
+
+def _coded_derived(derived: Derived) -> dict[str, Any]:
+    word, arrays = derived_arrays(derived)
+    return {"kind": word, **{name: list(array.shape) for name, array in arrays}}
 
 
 def _shapes(cpt: Cpt) -> dict[str, Any]:
@@ -126,7 +157,7 @@ def _coded_variable(variable: Variable, field: str) -> dict[str, Any]:
 
 def understood(header: Any) -> Header:
     """Check every field of a parsed header, in order, and say what it means."""
-    expect_keys(header, "header", _KEYS)
+    expect_keys(header, "header", (*_KEYS, "derived") if type(header) is dict and "derived" in header else _KEYS)
     expect(header["optional"], "optional", dict, "an object")
     variables = _variables(items(header["variables"], "variables"))
     parents = _parents(items(header["parents"], "parents"), len(variables))
@@ -137,7 +168,28 @@ def understood(header: Any) -> Header:
         variables=variables,
         parents=parents,
         tables=_tables(items(header["tables"], "tables"), variables, parents),
+        derived=_columns(items(header["derived"], "derived"), len(variables) - 1) if "derived" in header else (),
     )
+
+
+def _columns(values: list[Any], features: int) -> tuple[Column, ...]:
+    if not 1 <= len(values) <= features:
+        raise FieldError("derived", f"{len(values)} columns where 1 to {features} are possible")
+    return tuple(_column(value, f"derived[{i}]") for i, value in enumerate(values))
+
+
+def _column(value: Any, field: str) -> Column:
+    found = expect(value, field, dict, "an object").get("kind")
+    if type(found) is not str or found not in _DERIVED:
+        raise FieldError(f"{field}.kind", f"{seen(found)} is none of {', '.join(_DERIVED)}")
+    kind, arrays = _DERIVED[found]
+    expect_keys(value, field, ("kind", *(name for name, _, _ in arrays)))
+    blocks = []
+    for name, dtype, axes in arrays:
+        shape = items(value[name], f"{field}.{name}")
+        expect_count(shape, f"{field}.{name}", axes)
+        blocks.append(Block(f"{field}.{name}", dtype, tuple(whole(n, f"{field}.{name}", 0, 2**63) for n in shape)))
+    return Column(kind, tuple(blocks))
 
 
 def _kind(value: Any) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import InitVar, dataclass
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.derived import Derived, Hidden, check_derived
 from naivete.errors import DataError, shown
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
@@ -104,19 +105,23 @@ class Network:
     variables : the variables, the class last.
     parents : the parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
     cpts : P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
+    derived : how the features come about that are no columns of a table but are made of them: the last ones before the class.
     check : whether the tables are looked at: `estimate` makes them right, everybody else is checked.
     """
 
     variables: Variables
     parents: Structure
     cpts: Mapping[int, Cpt]
-    check: InitVar[bool] = True
+    derived: Mapping[int, Derived] = field(default_factory=dict)
+    check: InitVar[bool] = field(default=True, kw_only=True)
 
     def __post_init__(self, check: bool) -> None:
+        object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
         object.__setattr__(self, "parents", MappingProxyType({v: tuple(p) for v, p in self.parents.items()}))
         object.__setattr__(self, "cpts", MappingProxyType(dict(self.cpts)))
         check_unique([v.name for v in self.variables], "network")
         _check_structure(self.variables, self.parents)
+        _check_derived(self)
         for v in self.parents if check else ():
             _check_cpt(self, v)
         for cpt in self.cpts.values():
@@ -127,6 +132,11 @@ class Network:
     def features(self) -> range:
         """The feature variables."""
         return range(len(self.variables) - 1)
+
+    @property
+    def inputs(self) -> range:
+        """The features that are columns of a table; the others are derived from them."""
+        return range(len(self.variables) - 1 - len(self.derived))
 
     def family(self, v: int) -> Family:
         """The variable and its parents, as the axes of its table."""
@@ -178,7 +188,7 @@ class Network:
         return self.variables[v].name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Network, (self.variables, dict(self.parents), dict(self.cpts))
+        return Network, (self.variables, dict(self.parents), dict(self.cpts), dict(self.derived))
 
 
 def cells(cpt: Cpt) -> int:
@@ -227,6 +237,15 @@ def _check_structure(variables: Variables, parents: Structure) -> None:
     placed = set(topological(parents))
     if placed != expected:
         raise DataError(f"network: the arcs form a cycle: {_cycle(variables, parents, expected - placed)}")
+
+
+def _check_derived(network: Network) -> None:
+    if set(network.derived) != set(network.features) - set(network.inputs):
+        raise DataError(f"network: derived columns are the last features before the class, not {shown(sorted(network.derived))}")
+    if len(network.derived) > 1 and not all(isinstance(own, Hidden) for own in network.derived.values()):
+        raise DataError("network: a derived column that is computed has to be the only one")
+    for v, own in network.derived.items():
+        check_derived(own, v, len(network.inputs), network.variables)
 
 
 def _cycle(variables: Variables, parents: Structure, left: set[int]) -> str:

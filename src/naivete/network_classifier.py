@@ -15,6 +15,7 @@ from sklearn.utils.validation import check_array
 from naivete.batches import Kept
 from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.counts import BUDGET, Counts
+from naivete.deriving import DerivingPredictor, predictor
 from naivete.encoding import Encoded, Encoder, Margins, matched
 from naivete.errors import (
     DataError,
@@ -169,7 +170,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
     _framed: bool
-    _predictor: Predictor
+    _predictor: Predictor | DerivingPredictor
     _warns = True
 
     def __init__(
@@ -229,12 +230,12 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
 
     def _adopt(self, network: Network, classes: NDArray[Any], framed: bool, known: dict[str, Any]) -> Self:
         """Become the classifier of this network; all at once, so that an interrupted fit leaves the earlier one whole."""
-        names = [v.name for v in network.variables[:-1]]
+        names = [network.name(x) for x in network.inputs]
         own = {"network_": network, "classes_": classes, "n_features_in_": len(names), "_framed": framed}
         if framed and all(isinstance(name, str) for name in names):
             own["feature_names_in_"] = np.array(names, object)
         kept = {key: value for key, value in self.__dict__.items() if not key.endswith("_")}
-        self.__dict__ = {**kept, **own, **known, "_predictor": Predictor(network)}
+        self.__dict__ = {**kept, **own, **known, "_predictor": predictor(network)}
         return self
 
     def answers(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Answers:
@@ -264,7 +265,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         """The codes of the rows, those of a sparse matrix some at a time."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
-        features = self.network_.variables[:-1]
+        features = [self.network_.variables[x] for x in self.network_.inputs]
         table = self._matched(X, [v.name for v in features], self._framed)
         return encoded_parts(table, features, unseen=unseen or self._encoder().unseen)
 
@@ -317,7 +318,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "network_" in state:
-            self._predictor = Predictor(self.network_)
+            self._predictor = predictor(self.network_)
 
 
 def _check_budget(budget: object) -> None:

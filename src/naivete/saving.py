@@ -103,7 +103,7 @@ def classifier_of(model: Model, where: str) -> NetworkClassifier:
 
 def _classifier(model: Model) -> NetworkClassifier:
     classifier = _unfitted(model.kind, model.parameters)
-    features = model.network.variables[:CLASS]
+    features = model.network.inputs
     relevance = np.array(model.notes["relevance"], np.float64)
     arcs = {(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]}
     known = set(model.network.arcs)

@@ -14,7 +14,7 @@ from naivete.cases.memory import MemoryCases
 from naivete.tallies import narrowest
 from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["Column", "Configuration", "chosen", "hash_half", "row_hashes", "with_column"]
+__all__ = ["Column", "Configuration", "chosen", "hash_half", "row_hashes", "viewed", "with_column"]
 
 T = TypeVar("T")
 
@@ -65,7 +65,7 @@ class _After(Generic[T]):
         return self.function(self.change(block))
 
 
-def _viewed(cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True) -> Cases:
+def viewed(cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True) -> Cases:
     """The changed cases: at once where they are in memory, else block by block."""
     if isinstance(cases, MemoryCases):
         return MemoryCases(variables, change(cases.block), gaps)
@@ -84,7 +84,7 @@ class _Chosen:
 def chosen(cases: Cases, features: tuple[int, ...]) -> Cases:
     """The cases with these features only, in this order, and the class."""
     variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
-    return _viewed(cases, variables, cases.gaps[list(features)], _Chosen(features))
+    return viewed(cases, variables, cases.gaps[list(features)], _Chosen(features))
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,7 @@ def with_column(cases: Cases, variable: Variable, column: Column, *, gaps: bool)
     gaps : whether it has missing values.
     """
     variables = (*cases.variables[:CLASS], variable, cases.variables[CLASS])
-    return _viewed(cases, variables, np.append(cases.gaps, gaps), _WithColumn(column))
+    return viewed(cases, variables, np.append(cases.gaps, gaps), _WithColumn(column))
 
 
 @dataclass(frozen=True, eq=False)
@@ -189,4 +189,4 @@ class _HashHalf:
 
 def hash_half(cases: Cases, columns: tuple[int, ...], seed: int, which: int) -> Cases:
     """The rows of one half, 0 or 1, as a hash of these columns of each row says; equal rows are in the same half."""
-    return _viewed(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)
+    return viewed(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)

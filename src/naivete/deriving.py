@@ -1,0 +1,99 @@
+"""Answers of networks with derived columns: the columns are computed first, and what they leave open is averaged."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.derived import Cells, Tree
+from naivete.inference import Codes, Numbers, Predictor, largest, silent
+from naivete.network import Network
+from naivete.tallies import narrowest
+
+__all__ = ["DerivingPredictor", "predictor"]
+
+Gaps = NDArray[np.bool_]
+
+
+def predictor(network: Network) -> Predictor | DerivingPredictor:
+    """What answers about the class of rows of codes, which hold the columns of the table and nothing derived."""
+    return DerivingPredictor(network) if network.derived else Predictor(network)
+
+
+class DerivingPredictor:
+    """Answers about the class of rows from a network with derived columns.
+
+    Hidden columns are summed out. In a tree a row that lacks a value asked for is divided among leaves, and its answer is the
+    average of theirs. In a hierarchy of classifiers a row goes down by the class it is given, and is answered where it ends.
+
+    Parameters
+    ----------
+    network : the network.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self._inner = Predictor(network)
+        self._inputs = len(network.inputs)
+
+    @cached_property
+    def _telling(self) -> list[int]:
+        return [x for x in self.network.inputs if self.network.variables[x].card > 1]
+
+    def posterior(self, codes: Codes, gaps: Gaps) -> tuple[Numbers, NDArray[np.int64]]:
+        """P(class | row), and the rows that have probability zero in every class.
+
+        A row without a single known value gets the prior.  # (row, class)
+        """
+        own, gaps, rows, shares = self._whole(codes, gaps)
+        result, impossible = self._inner.posterior(own, gaps)
+        if shares is not None:
+            answers = result
+            result = np.zeros((len(codes[0]), answers.shape[1]))
+            np.add.at(result, rows, answers * shares[:, None])
+            impossible = np.unique(rows[impossible])
+        result[silent(codes, gaps, self._telling, len(result))] = self._inner.prior
+        return result, impossible
+
+    def joint(self, codes: Codes, gaps: Gaps) -> Numbers:
+        """log P(row, class) with the derived columns as part of the row, hidden ones summed out.  # (row, class)"""
+        own, gaps, rows, shares = self._whole(codes, gaps)
+        logs = self._inner.joint(own, gaps)
+        if shares is None:
+            return logs
+        result = np.full((len(codes[0]), logs.shape[1]), -np.inf)
+        np.logaddexp.at(result, rows, logs + np.log(shares)[:, None])
+        return result
+
+    def _whole(self, codes: Codes, gaps: Gaps) -> tuple[Codes, Gaps, NDArray[np.intp], Numbers | None]:
+        """The rows with their derived columns; where some are divided, which row each part belongs to and its share."""
+        own, gaps = list(codes[: self._inputs]), gaps[: self._inputs]
+        rows = np.arange(len(own[0]))
+        for v, derived in sorted(self.network.derived.items()):
+            if isinstance(derived, Tree):
+                column = derived.column(own)
+                if (column == np.iinfo(column.dtype).max).any():
+                    rows, states, shares = derived.divided(own)
+                    return [*(c[rows] for c in own), states.astype(column.dtype)], np.append(gaps, False), rows, shares
+            elif isinstance(derived, Cells):
+                column = self._cells(own, gaps, derived)
+            else:
+                dtype = narrowest(self.network.variables[v].card)
+                column = np.full(len(rows), np.iinfo(dtype).max, dtype)
+            own, gaps = [*own, column], np.append(gaps, not isinstance(derived, (Tree, Cells)))
+        return own, gaps, rows, None
+
+    def _cells(self, codes: Codes, gaps: Gaps, cells: Cells) -> NDArray[Any]:
+        """The classifier at which each row ends."""
+        node = np.zeros(len(codes[0]), narrowest(len(cells.children)))
+        going = np.arange(len(node))
+        while len(going):
+            own = [c[going] for c in codes]
+            answers, _ = self._inner.posterior([*own, node[going]], np.append(gaps, False))
+            child = cells.below(node[going].astype(np.int64), own, largest(answers))
+            going = going[child >= 0]
+            node[going] = child[child >= 0]
+        return node
