@@ -18,6 +18,7 @@ import pytest
 from naivete._kernels.door import loaded
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
+from naivete.derived import Cells, Hidden, Tree
 from naivete.estimation import estimate
 from naivete.inference import Predictor
 from naivete.network import Network, SparseCpt
@@ -229,7 +230,11 @@ def identical(one: Any, two: Any) -> bool:
             and dict(one.parents) == dict(two.parents)
             and set(one.cpts) == set(two.cpts)
             and all(identical(one.cpts[v], two.cpts[v]) for v in one.cpts)
+            and set(one.derived) == set(two.derived)
+            and all(identical(one.derived[v], two.derived[v]) for v in one.derived)
         )
+    if isinstance(one, (Hidden, Tree, Cells)):
+        return type(one) is type(two) and all(identical(own, getattr(two, name)) for name, own in vars(one).items())
     if isinstance(one, SparseCpt):
         fields = ("configurations", "rows", "default")
         return (

@@ -59,7 +59,7 @@ class DerivingPredictor:
         return result, impossible
 
     def joint(self, codes: Codes, gaps: Gaps) -> Numbers:
-        """log P(row, class) with the derived columns as part of the row, hidden ones summed out.  # (row, class)"""
+        """log P(row, class), hidden columns summed out; of a computed column the row is sure.  # (row, class)"""
         own, gaps, rows, shares = self._whole(codes, gaps)
         logs = self._inner.joint(own, gaps)
         if shares is None:

@@ -58,16 +58,13 @@ class Predictor:
 
     @cached_property
     def _apart(self) -> list[int]:
-        """The variables whose families do not contain the class."""
-        return [v for v in self.network.order if self.network.family(v)[-1] != CLASS]
+        """The variables whose families do not contain the class, but for columns computed from the row, which are no event."""
+        return [v for v in self.network.order if self.network.family(v)[-1] != CLASS and v not in self.network.derived]
 
     @cached_property
     def _forbidding(self) -> list[int]:
-        """Those of them that make rows impossible, which has to be said although it tells nothing about the class.
-
-        What is computed from the row is possible if the row is.
-        """
-        return [v for v in self._apart if v not in self.network.derived and _has_zeros(self.network.cpts[v])]
+        """Those of them that make rows impossible, which has to be said although it tells nothing about the class."""
+        return [v for v in self._apart if _has_zeros(self.network.cpts[v])]
 
     @cached_property
     def _dense(self) -> tuple[_kernels.Layout, Numbers]:
@@ -177,7 +174,9 @@ class Predictor:
             own = np.zeros_like(zeros)
             self._add_sparse(own, codes, x)
             zeros += np.isneginf(own)
-        return fallback(zeros, self.prior)
+        above = self.network.parents[CLASS]
+        cell = above[0] if len(above) == 1 and above[0] in self.network.derived else None
+        return fallback(zeros, self.prior if cell is None else np.asarray(self.network.cpts[CLASS])[codes[cell].astype(np.int64)])
 
     @cached_property
     def prior(self) -> Numbers:
@@ -266,7 +265,7 @@ class Predictor:
         for h in order:
             used = [f for f in factors if h in f.variables]
             factors = [f for f in factors if h not in f.variables]
-            factors.append(_summed_out(used, h))
+            factors.append(summed_out(used, h))
         return sum((f.logs for f in factors), np.zeros((len(codes[0]), self.classes)))
 
     def _factor(self, codes: Codes, v: int, hidden: set[int]) -> Factor:
@@ -355,10 +354,10 @@ def _patterns(codes: Codes, gaps: list[int]) -> Iterator[tuple[frozenset[int], N
         yield frozenset(np.array(gaps)[flags].tolist()), order[start:stop]
 
 
-def _summed_out(factors: list[Factor], h: int) -> Factor:
+def summed_out(factors: list[Factor], h: int) -> Factor:
     """The product of the factors, summed over one variable, in logarithms."""
     scope = tuple(sorted({v for f in factors for v in f.variables}))
-    total = sum(_expanded(f, scope) for f in factors)
+    total = sum(expanded(f, scope) for f in factors)
     assert isinstance(total, np.ndarray)
     axis = 1 + scope.index(h)
     top = total.max(axis=axis, keepdims=True)
@@ -368,7 +367,8 @@ def _summed_out(factors: list[Factor], h: int) -> Factor:
     return Factor(tuple(v for v in scope if v != h), logs)
 
 
-def _expanded(factor: Factor, scope: tuple[int, ...]) -> Numbers:
+def expanded(factor: Factor, scope: tuple[int, ...]) -> Numbers:
+    """The logarithms of a factor with an axis for each variable of a scope, of length one where the factor has none."""
     shape = [factor.logs.shape[0], *(1,) * len(scope), factor.logs.shape[-1]]
     for v, size in zip(factor.variables, factor.logs.shape[1:-1], strict=True):
         shape[1 + scope.index(v)] = size

@@ -27,6 +27,7 @@ from naivete.errors import (
     warn,
 )
 from naivete.estimation import estimate, smoothing_of
+from naivete.expectation import expected_network
 from naivete.frames import as_array, is_frame, table_of
 from naivete.inference import Predictor, largest
 from naivete.information import arc_information, relevance
@@ -160,6 +161,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     passes_ : how often `fit` went over the rows; 0 for a classifier that was loaded.
     relevance_ : I(X; C) of every feature, in bits.
     arc_information_ : I(X; Y | C) of every arc between features that was weighed, in bits, by (parent, child).
+    em_ : how the tables were completed, a `naivete.climbing.Convergence`, where the encoder says missing="em".
     """
 
     network_: Network
@@ -218,15 +220,32 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
             if held is None:
                 network, learned = self._learn(counts)
             else:
-                network = estimate(counts, held, self.smoothing, prior=self.prior)
-                learned = {name: getattr(self, name) for name in LEARNED if hasattr(self, name)}
+                network, learned = self._renewed(counts, held)
+            network, completed = self._completed(counts, network)
         except MemoryError as error:
             if isinstance(error, ResourceError):
                 raise
             raise ResourceError(f"the machine has no memory left: {error}") from error
-        relevant, arcs = relevance(counts), arc_information(counts, network.arcs)
+        relevant, arcs = relevance(counts), arc_information(counts, [arc for arc in network.arcs if max(arc) in network.inputs])
         told = {"rows_": rows, "passes_": counts.passes, "relevance_": relevant, "arc_information_": arcs}
-        return self._adopt(network, classes, framed, {**told, **learned, "_kept": kept})
+        return self._adopt(network, classes, framed, {**told, **learned, **completed, "_kept": kept})
+
+    def _renewed(self, counts: Counts, held: Structure) -> tuple[Network, dict[str, Any]]:
+        """The network of a structure that is held, its tables estimated anew, and what was learned with the structure."""
+        learned = {name: getattr(self, name) for name in LEARNED if hasattr(self, name)}
+        return estimate(counts, held, self.smoothing, prior=self.prior), learned
+
+    def _completed(self, counts: Counts, network: Network) -> tuple[Network, dict[str, Any]]:
+        """The network with tables from all rows, also those with missing values, where the encoder says so, and how that went."""
+        if self._encoder().missing != "em":
+            return network, {}
+        if network.derived:
+            raise ParameterError(
+                f"missing='em' estimates tables of the columns themselves, and {type(self).__name__} has tables of derived ones; "
+                "choose 'omit' or 'state'"
+            )
+        found, told = expected_network(counts, network.parents, self.smoothing, prior=self.prior)
+        return found, {"em_": told}
 
     def _adopt(self, network: Network, classes: NDArray[Any], framed: bool, known: dict[str, Any]) -> Self:
         """Become the classifier of this network; all at once, so that an interrupted fit leaves the earlier one whole."""

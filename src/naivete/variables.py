@@ -9,7 +9,7 @@ from typing import Final
 
 from naivete.errors import DataError, shown
 
-__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family"]
+__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family", "unused"]
 
 CLASS: Final = -1
 """The class is the last variable, the last column of the codes and the last axis of every table that contains it."""
@@ -82,6 +82,16 @@ def family(*members: int) -> Family:
     """
     features = sorted(v for v in members if v != CLASS)
     return (*features, CLASS) if CLASS in members else tuple(features)
+
+
+def unused(name: str, variables: Sequence[Variable]) -> str:
+    """The name, or where a variable has it already the name with the lowest number that makes it a new one.
+
+    >>> unused("leaf", [Variable("leaf"), Variable("leaf 2")])
+    'leaf 3'
+    """
+    taken = {v.name for v in variables}
+    return next(own for own in (name, *(f"{name} {i}" for i in range(2, len(variables) + 3))) if own not in taken)
 
 
 def check_unique(names: Sequence[Name], where: str) -> None:
