@@ -62,6 +62,7 @@ class NaiveBayes(NetworkClassifier):
     """
 
     _of_tallies = True
+    _dense = True
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         return naive(counts, smoothing=self.smoothing, prior=self.prior), {}

@@ -17,6 +17,7 @@ from naivete.cases.views import Column, chosen, with_column
 from naivete.errors import ResourceError, shown
 from naivete.exact import Parts, added, combined, limbs, summed
 from naivete.memory import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
+from naivete.moments import Moments, MomentsIn, merged_moments
 from naivete.occurring import Occurring, SparseTable, occurring_in, united
 from naivete.pairs import (
     PANEL_CELLS,
@@ -166,6 +167,12 @@ class Counts:
     def margin_families(self) -> tuple[Family, ...]:
         """Every feature with the class, and the class alone."""
         return *((x, CLASS) for x in self.features), (CLASS,)
+
+    def moments(self, columns: Sequence[int], given: Family) -> dict[int, Moments]:
+        """The moments of numbers in each configuration of discrete variables that are never missing, in one pass."""
+        own = tuple(columns)
+        found: list[Moments] = self.fold(MomentsIn(own, given, self.cards(given)), merged_moments) if own else []
+        return dict(zip(own, found, strict=True))
 
     def pairs(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.

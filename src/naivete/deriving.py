@@ -41,7 +41,7 @@ class DerivingPredictor:
 
     @cached_property
     def _telling(self) -> list[int]:
-        return [x for x in self.network.inputs if self.network.variables[x].card > 1]
+        return [x for x in self.network.inputs if self.network.variables[x].card > 1 or x in self.network.densities]
 
     def posterior(self, codes: Codes, gaps: Gaps) -> tuple[Numbers, NDArray[np.int64]]:
         """P(class | row), and the rows that have probability zero in every class.

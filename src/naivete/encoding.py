@@ -39,9 +39,12 @@ class Encoder:
     kinds : "nominal" or "numeric" for all columns, or a mapping from column names to these; what it leaves open is decided by
         the values: text, categories, booleans and whole numbers with at most `few` distinct values are nominal, other numbers
         numeric.
+    numbers : what becomes of numeric columns: "cut" makes intervals of them; "normal" gives them a normal density in each class,
+        which naive and recursive Bayes can use.
     cut : where numeric columns are cut: `naivete.mdl` (default), `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`.
     missing : "omit" counts each family on the rows where all its members are known and marginalises missing values when
-        predicting; "state" makes missing a value of the columns in which it occurs.
+        predicting; "state" makes missing a value of the columns in which it occurs; "em" is "omit" while dependences are looked
+        for, after which the tables are estimated from all rows by expectation-maximisation (`naivete.expectation`).
     unseen : what a value that did not occur in training gets when predicting: "marginalise" treats it as missing with a warning,
         "smooth" the probability that smoothing leaves for it, "error" refuses it.
     unlabelled : what training rows without a label get: "error" refuses them, "drop" leaves them out and says how many.
@@ -50,10 +53,11 @@ class Encoder:
 
     kinds: Kind | Mapping[Name, Kind] | None = None
     cut: Cut = mdl
-    missing: Literal["omit", "state"] = "omit"
+    missing: Literal["omit", "state", "em"] = "omit"
     unseen: Literal["marginalise", "smooth", "error"] = "marginalise"
     unlabelled: Literal["error", "drop"] = "error"
     few: int = 20
+    numbers: Literal["cut", "normal"] = "cut"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The settings by name, so that scikit-learn's searches reach them as `encoder__few` and so on."""
@@ -69,7 +73,12 @@ class Encoder:
 
     def check(self) -> None:
         """Refuse settings out of their range."""
-        choices = {"missing": ("omit", "state"), "unseen": ("marginalise", "smooth", "error"), "unlabelled": ("error", "drop")}
+        choices = {
+            "missing": ("omit", "state", "em"),
+            "unseen": ("marginalise", "smooth", "error"),
+            "unlabelled": ("error", "drop"),
+            "numbers": ("cut", "normal"),
+        }
         for field, allowed in choices.items():
             value = getattr(self, field)
             if value not in allowed:
@@ -119,6 +128,8 @@ class Encoder:
             )
         missing, other = self.missing == "state" and tally.gaps, self.unseen == "smooth"
         states = self._states(tally)
+        if states is None and self.numbers == "normal":
+            return Variable(tally.name, origin=_middle(tally))
         if states is None:
             return Variable(tally.name, cuts=self.cut(*tally.curve()), missing=missing)
         _warn_identifier(tally.name, states, rows)
@@ -133,6 +144,11 @@ class Encoder:
         whole = tally.values.dtype.kind != "f" or (len(tally.values) and not (tally.values != np.floor(tally.values)).any())
         few = tally.kind is None and whole and not tally.level and len(tally.values) <= self.few
         return tally.states if tally.kind == "nominal" or few else None
+
+
+def _middle(tally: Tally) -> float:
+    """A number in the middle of those that occur."""
+    return float(tally.values[len(tally.values) // 2]) if len(tally.values) else 0.0
 
 
 def _united(declared: tuple[State, ...], occurring: tuple[State, ...]) -> tuple[State, ...]:
@@ -174,6 +190,8 @@ class Margins:
 
 def _codes_of(tally: Tally, variable: Variable) -> NDArray[np.int64] | None:
     """The code of each value of a tally, None where values of one cell have different codes."""
+    if variable.density:
+        return np.zeros(len(tally.values), np.int64)
     if variable.cuts is not None:
         assert not isinstance(tally.values, tuple)
         assert tally.tops is not None
@@ -297,6 +315,9 @@ def unseen_message(table: Table, column: Column, variable: Variable, row: int) -
 
 def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
     """The codes of one column, the rows whose values did not occur in training, and whether any value is missing."""
+    if variable.origin is not None:
+        values = as_numbers(column).astype(np.float64) - variable.origin
+        return values, np.empty(0, np.int64), bool(np.isnan(values).any())
     dtype = narrowest(variable.card)
     absent = variable.known if variable.missing else np.iinfo(dtype).max
     strange = variable.known + variable.missing if variable.other and smooth else np.iinfo(dtype).max
@@ -320,7 +341,7 @@ def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple
 def _plain_states(variable: Variable, known: dict[int, int]) -> int:
     """How many states there are where they are the whole numbers from 0 on, else -1; found once for shared states."""
     states = variable.states
-    if variable.cuts is not None or variable.card >= 256:
+    if variable.numeric or variable.card >= 256:
         return -1
     if id(states) not in known:
         numbers = not any(isinstance(s, (bool, str)) for s in states)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from naivete.counts import Counts, Table
 from naivete.errors import ParameterError, shown
-from naivete.network import Cpt, Network, SparseCpt, Structure
+from naivete.moments import Moments
+from naivete.network import Cpt, Network, Normal, SparseCpt, Structure
 from naivete.occurring import SparseTable, grouped_rows
 from naivete.variables import CLASS, Family, family
 
@@ -20,6 +21,8 @@ __all__ = ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "Smoothing", "est
 
 Numbers = NDArray[np.float64]
 LARGEST = 1e15
+SMALLEST = 1e-9
+"""The least variance of a number, as a share of that of its column."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,33 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
             cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
         else:
             cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members), allow)
-    return Network(counts.variables, structure, cpts, check=False)
+    return Network(counts.variables, structure, cpts, densities=densities(counts, structure), check=False)
+
+
+def densities(counts: Counts, structure: Structure) -> dict[int, Normal]:
+    """The normal density of every number that is not cut, in each configuration of its parents, which are never missing."""
+    numbers = [x for x in structure if x != CLASS and counts.variables[x].density]
+    found: dict[int, Normal] = {}
+    for given in sorted({family(*structure[x]) for x in numbers}):
+        own = [x for x in numbers if family(*structure[x]) == given]
+        found |= {x: normal(moments) for x, moments in counts.moments(own, given).items()}
+    return found
+
+
+def normal(moments: Moments) -> Normal:
+    """The mean and variance of each group; where a group has too few cases to tell, those of all along the last axis.
+
+    A variance is at least a billionth of that of all, or one where all have the same value.
+    """
+    n, mean, deviations = moments.summed()
+    whole = np.where(deviations > 0, _quotient(deviations, n), 1.0)
+    least = np.where(deviations > 0, SMALLEST * whole, whole)
+    own = np.maximum(_quotient(moments.deviations, moments.weights), least)
+    return Normal(np.where(moments.weights > 0, moments.means, mean), np.where(moments.weights > 1, own, whole))
+
+
+def _quotient(sums: Numbers, n: Numbers) -> Numbers:
+    return np.asarray(np.divide(sums, n, out=np.zeros(n.shape), where=n > 0))
 
 
 def isolated(counts: Counts, features: Iterable[int], smoothing: object) -> dict[int, Numbers]:

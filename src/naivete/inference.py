@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.errors import ResourceError, shown
-from naivete.network import Cpt, Network, SparseCpt
+from naivete.network import Cpt, Network, Normal, SparseCpt
 from naivete.variables import CLASS, Family
 
 __all__ = ["Predictor", "fallback", "largest", "silent"]
@@ -80,7 +80,7 @@ class Predictor:
 
     @cached_property
     def _telling(self) -> list[int]:
-        return [x for x in self.network.features if self.network.variables[x].card > 1]
+        return [x for x in self.network.features if self.network.variables[x].card > 1 or x in self.network.densities]
 
     def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
         """log P(row, class), -inf where impossible; `gaps` says which features have missing values.  # (row, class)"""
@@ -94,8 +94,19 @@ class Predictor:
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for v in self._sparse:
             self._add_sparse(joint, codes, v)
+        for x, density in self.network.densities.items():
+            self._add_density(joint, codes, x, density)
         self.add_marginalised(joint, codes, gaps)
         return joint
+
+    def _add_density(self, joint: Numbers, codes: Codes, x: int, density: Normal) -> None:
+        """Add the logarithms of the density of a number in the rows that know it and all its parents."""
+        above = [p for p in self.network.family(x) if p not in (x, CLASS)]
+        known = np.flatnonzero(~np.logical_or.reduce([_missing(codes[m]) for m in (x, *above)]))
+        at = tuple(codes[p][known].astype(np.int64) for p in above)
+        given = CLASS in self.network.parents[x]
+        logs = density.logs(codes[x][known][:, None] if given else codes[x][known], at)
+        joint[known] += logs if given else logs[:, None]
 
     def add_marginalised(
         self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_], memory: dict[Any, Numbers] | None = None
@@ -340,7 +351,7 @@ def _logs(cpt: Numbers, members: Family, classes: int) -> Numbers:
 
 
 def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    return column == np.iinfo(column.dtype).max  # type: ignore[no-any-return]
+    return np.isnan(column) if column.dtype.kind == "f" else column == np.iinfo(column.dtype).max  # type: ignore[no-any-return]
 
 
 def _patterns(codes: Codes, gaps: list[int]) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:

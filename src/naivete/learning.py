@@ -43,7 +43,12 @@ class LearnsFromRows:
     classes_: NDArray[Any]
     _kept: Kept | None = None
     _of_tallies = False
-    """Whether the classifier is a function of the tallies, so that no rows have to be kept."""
+    """Whether the classifier is a function of the tallies where it learns from tables alone."""
+
+    @property
+    def _sums_suffice(self) -> bool:
+        """Whether the classifier is a function of the tallies, so that no rows have to be kept."""
+        return self._of_tallies and self._ready().numbers == "cut"
 
     @abstractmethod
     def _ready(self) -> Encoder:
@@ -118,7 +123,7 @@ class LearnsFromRows:
             counts = Counts(
                 EncodedCases(rows, variables, gaps, encoder.unseen), budget=allowed, known=known, passes=int(tallies is not None)
             )
-            kept = Kept(tallies, None, target, True) if self._of_tallies and tallies is not None else None
+            kept = Kept(tallies, None, target, True) if self._sums_suffice and tallies is not None else None
             if tallies is not None and tallies.dropped:
                 warn(f"{tallies.dropped:,} rows without a label were left out", NaiveteWarning)
             count = tallies.rows if tallies is not None else getattr(rows, "count", None) or 0
@@ -224,7 +229,7 @@ class LearnsFromRows:
 
     def _kept_of(self, batch: Labelled, framed: bool, encoder: Encoder) -> Kept:
         tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
-        return Kept(tallies, None if self._of_tallies else (own_copy(batch),), batch.target, framed)
+        return Kept(tallies, None if self._sums_suffice else (own_copy(batch),), batch.target, framed)
 
     def _kept_rows(self, method: str) -> Kept:
         """What is kept of the rows so far."""

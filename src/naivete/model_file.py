@@ -3,8 +3,8 @@ r"""Model files: plain data only, checksummed, one sequence of bytes for one mod
 The layout is that of a `container` whose magic is "\x8bNVT\r\n\x1a\n"; the header is described in `model_header`. The arrays
 are the tables of the variables in order, the class last: float64 for a dense table; for a sparse one the int32 configurations
 and float64 rows of each level, from all parents to the fewest, then the float64 default. The int64 and float64 arrays of the
-derived columns follow, where there are some. Nothing is compressed, and nothing
-names a file, a class or a function.
+derived columns follow, then the float64 means and variances of the densities, where there are some. Nothing is compressed, and
+nothing names a file, a class or a function.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from naivete.container import Container, check_zeros, padded, up
 from naivete.derived import Derived
 from naivete.errors import DataError, ModelFileError, shown
 from naivete.model_header import Block, Header, derived_arrays, described, levels, understood
-from naivete.network import Cpt, Network, SparseCpt
+from naivete.network import Cpt, Network, Normal, SparseCpt
 from naivete.variables import CLASS
 
 __all__ = ["Limits", "Model", "fingerprint", "model_bytes", "model_from_bytes", "read_model", "write_model"]
@@ -163,7 +163,8 @@ def _understood(data: bytes, limits: Limits) -> Model:
 
 def _network(header: Header, data: bytes, start: int, size: int) -> Network:
     tables = sum(up(block.bytes) for table in header.tables for block in table.blocks)
-    needed = tables + sum(up(block.bytes) for column in header.derived for block in column.blocks)
+    derived_bytes = sum(up(block.bytes) for column in header.derived for block in column.blocks)
+    needed = tables + derived_bytes + sum(2 * up(block.bytes) for _, block, _ in header.densities)
     if needed != size:
         raise FieldError("tables", f"their shapes need {needed} bytes and the file holds {size}")
     places = (*range(len(header.variables) - 1), CLASS)
@@ -171,11 +172,10 @@ def _network(header: Header, data: bytes, start: int, size: int) -> Network:
     try:
         parents, features = dict(zip(places, header.parents, strict=True)), len(header.variables) - 1
         derived = dict(zip(range(features - len(header.derived), features), _derived(header, data, start + tables), strict=True))
-        return Network(header.variables, parents, cpts, derived)
+        return Network(header.variables, parents, cpts, derived, dict(_densities(header, data, start + tables + derived_bytes)))
     except DataError as error:
-        raise FieldError(
-            "derived" if "derived column" in str(error) else "tables", str(error).removeprefix("network: ")
-        ) from None
+        field = next((f for word, f in (("derived", "derived"), ("density", "densities")) if word in str(error)), "tables")
+        raise FieldError(field, str(error).removeprefix("network: ")) from None
 
 
 def _cpts(header: Header, data: bytes, start: int) -> Iterator[Cpt]:
@@ -198,6 +198,14 @@ def _derived(header: Header, data: bytes, start: int) -> Iterator[Derived]:
         yield column.kind(*arrays)
 
 
+def _densities(header: Header, data: bytes, start: int) -> Iterator[tuple[int, Normal]]:
+    """The density of each number that is not cut."""
+    for x, means, variances in header.densities:
+        after = start + up(means.bytes)
+        yield x, Normal(_array(means, data, start, least=-np.inf, most=np.inf), _array(variances, data, after, most=np.inf))
+        start = after + up(variances.bytes)
+
+
 def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cpt:
     cpt: Cpt = arrays[-1]
     for own, configurations, rows in zip(reversed(parents), arrays[-3::-2], arrays[-2::-2], strict=True):
@@ -205,13 +213,13 @@ def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cp
     return cpt
 
 
-def _array(block: Block, data: bytes, start: int, most: float = 1 + _SLACK) -> NDArray[Any]:
+def _array(block: Block, data: bytes, start: int, *, least: float = 0.0, most: float = 1 + _SLACK) -> NDArray[Any]:
     """A view of the bytes, which nobody can write to; fractions are checked to be probabilities, or at least not negative."""
     end = start + block.bytes
     check_zeros(data, end, start + up(block.bytes))
     dtype = np.dtype(block.dtype)
     array = np.frombuffer(data, dtype, (end - start) // dtype.itemsize, start).reshape(block.shape)
-    if dtype.kind == "f" and not (array.min(initial=0.0) >= 0 and array.max(initial=0.0) <= most):
+    if dtype.kind == "f" and not (array.min(initial=0.0) >= least and array.max(initial=0.0) <= most):
         raise FieldError(
             block.field, "some of its cells are not probabilities between 0 and 1" if most < 2 else "some are below 0"
         )
@@ -228,3 +236,6 @@ def _arrays(network: Network) -> Iterator[bytes]:
     for v in sorted(network.derived):
         for _, array in derived_arrays(network.derived[v])[1]:
             yield array.tobytes()
+    for x in sorted(network.densities):
+        yield np.asarray(network.densities[x].means, dtype="<f8").tobytes()
+        yield np.asarray(network.densities[x].variances, dtype="<f8").tobytes()

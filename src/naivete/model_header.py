@@ -1,7 +1,7 @@
 """The header of a model file: what the arrays after it mean, each field checked before it is believed.
 
 Its keys are `kind`, `notes`, `optional`, `parameters`, `parents`, `tables` and `variables`, and where the network has derived
-columns `derived`; the contents of `optional` are for later versions and are ignored.
+columns or densities `derived` or `densities`; the contents of `optional` are for later versions and are ignored.
 """
 
 from __future__ import annotations
@@ -86,6 +86,7 @@ class Header:
     parents: tuple[tuple[int, ...], ...]
     tables: tuple[Table, ...]
     derived: tuple[Column, ...] = ()
+    densities: tuple[tuple[int, Block, Block], ...] = ()
 
 
 _DERIVED: Final[dict[str, tuple[type[Derived], tuple[tuple[str, str, int], ...]]]] = {
@@ -106,8 +107,10 @@ def described(kind: object, parameters: object, notes: object, network: Network)
     """The header of a model, as JSON values; what JSON cannot hold exactly is refused."""
     order = (*network.features, CLASS)
     own = [_coded_derived(network.derived[v]) for v in sorted(network.derived)]
+    numbers = sorted(network.densities)
     return {
         **({"derived": own} if own else {}),
+        **({"densities": [list(network.densities[x].means.shape) for x in numbers]} if numbers else {}),
         "kind": coded(kind, "kind"),
         "notes": coded_dict(notes, "notes", 1),
         "optional": {},
@@ -147,6 +150,7 @@ def levels(cpt: Cpt) -> tuple[list[SparseCpt], NDArray[np.float64]]:
 def _coded_variable(variable: Variable, field: str) -> dict[str, Any]:
     cuts = variable.cuts
     return {
+        **({} if variable.origin is None else {"origin": coded_float(variable.origin, f"{field}.origin")}),
         "cuts": None if cuts is None else [coded_float(float(c), f"{field}.cuts[{i}]") for i, c in enumerate(cuts)],
         "missing": coded(variable.missing, f"{field}.missing"),
         "name": coded(variable.name, f"{field}.name"),
@@ -157,7 +161,8 @@ def _coded_variable(variable: Variable, field: str) -> dict[str, Any]:
 
 def understood(header: Any) -> Header:
     """Check every field of a parsed header, in order, and say what it means."""
-    expect_keys(header, "header", (*_KEYS, "derived") if type(header) is dict and "derived" in header else _KEYS)
+    given = [key for key in ("derived", "densities") if type(header) is dict and key in header]
+    expect_keys(header, "header", (*_KEYS, *given))
     expect(header["optional"], "optional", dict, "an object")
     variables = _variables(items(header["variables"], "variables"))
     parents = _parents(items(header["parents"], "parents"), len(variables))
@@ -169,7 +174,28 @@ def understood(header: Any) -> Header:
         parents=parents,
         tables=_tables(items(header["tables"], "tables"), variables, parents),
         derived=_columns(items(header["derived"], "derived"), len(variables) - 1) if "derived" in header else (),
+        densities=_densities(header.get("densities"), variables, parents),
     )
+
+
+def _densities(value: Any, variables: Variables, parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, Block, Block], ...]:
+    """The arrays of the densities, means and variances, of the variables that have some."""
+    numbers = [x for x, v in enumerate(variables) if v.density]
+    if not numbers and value is None:
+        return ()
+    shapes = items(value, "densities")
+    expect_count(shapes, "densities", len(numbers))
+    if not numbers or numbers[-1] == len(variables) - 1:
+        raise FieldError("densities", "no feature is a number that is not cut, or the class is one")
+    found = []
+    for i, x in enumerate(numbers):
+        field = f"densities[{i}]"
+        needed = tuple(variables[p].card for p in family(x, *parents[x]) if p != x)
+        shape = tuple(whole(n, field, 0, 2**63) for n in items(shapes[i], field))
+        if shape != needed:
+            raise FieldError(field, f"the shape {shown(shape)} is not that of the parents, {shown(needed)}")
+        found.append((x, Block(f"{field}.means", "<f8", shape), Block(f"{field}.variances", "<f8", shape)))
+    return tuple(found)
 
 
 def _columns(values: list[Any], features: int) -> tuple[Column, ...]:
@@ -211,14 +237,20 @@ def _variables(values: list[Any]) -> Variables:
 
 
 def _variable(value: Any, field: str) -> Variable:
-    expect_keys(value, field, ("cuts", "missing", "name", "other", "states"))
+    density = type(value) is dict and "origin" in value
+    expect_keys(value, field, ("cuts", "missing", "name", "other", "states", *(("origin",) if density else ())))
+    origin: float | None = scalar(value["origin"], f"{field}.origin", _CUT) if density else None
+    if origin is not None and not math.isfinite(origin):
+        raise FieldError(f"{field}.origin", f"{seen(origin)} is not a number to measure from")
     name: Name = scalar(value["name"], f"{field}.name", _NAME)
     missing, other = (expect(value[key], f"{field}.{key}", bool, "true or false") for key in ("missing", "other"))
     states = _states(items(value["states"], f"{field}.states"), f"{field}.states")
     cuts = None if value["cuts"] is None else _cuts(items(value["cuts"], f"{field}.cuts"), f"{field}.cuts")
     if cuts is not None and states:
         raise FieldError(field, "a variable has states or cuts, not both")
-    return Variable(name, states, cuts, missing, other)
+    if density and (states or cuts is not None or missing or other):
+        raise FieldError(field, "a variable with a density has neither states nor cuts")
+    return Variable(name, states, cuts, missing, other, origin)
 
 
 def _states(values: list[Any], field: str) -> tuple[State, ...]:

@@ -15,7 +15,7 @@ from naivete.derived import Derived, Hidden, check_derived
 from naivete.errors import DataError, shown
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
-__all__ = ["Cpt", "Network", "SparseCpt", "Structure", "cells", "topological"]
+__all__ = ["Cpt", "Network", "Normal", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed", "topological"]
 
 Structure = Mapping[int, tuple[int, ...]]
 """parents[v] for every variable v, the most informative parent first; the class, where it is a parent, last."""
@@ -92,6 +92,48 @@ def _keys(group: NDArray[np.int64], configurations: NDArray[Any], columns: range
     return key
 
 
+FAR = 1e150
+"""How many deviations from the mean are told apart."""
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """A normal density of x in each configuration of its parents.
+
+    Parameters
+    ----------
+    means : the mean, with an axis for each parent in increasing order, the class last.
+    variances : the variance likewise, above zero.
+    """
+
+    means: NDArray[np.float64]
+    variances: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        self.means.setflags(write=False)
+        self.variances.setflags(write=False)
+
+    @cached_property
+    def _scale(self) -> NDArray[np.float64]:
+        """The deviations."""
+        return np.sqrt(self.variances)
+
+    @cached_property
+    def _top(self) -> NDArray[np.float64]:
+        """The logarithms of the densities at the mean."""
+        return np.asarray(-0.5 * np.log(2 * np.pi * self.variances))
+
+    def logs(self, values: NDArray[np.float64], at: Any) -> NDArray[np.float64]:
+        """The logarithms of the density of some values in some configurations; finite also where a value is far out.
+
+        >>> Normal(np.zeros(1), np.ones(1)).logs(np.array([0.0, 1e300]), (np.array([0, 0]),)).round(3).tolist()[0]
+        -0.919
+        """
+        with np.errstate(over="ignore"):
+            away = np.clip((values - self.means[at]) / self._scale[at], -FAR, FAR)
+        return np.asarray(self._top[at] - 0.5 * away * away)
+
+
 Cpt = NDArray[np.float64] | SparseCpt
 """A conditional table: dense with one axis for each member of the family in increasing order (class last), or sparse."""
 
@@ -106,6 +148,7 @@ class Network:
     parents : the parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
     cpts : P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
     derived : how the features come about that are no columns of a table but are made of them: the last ones before the class.
+    densities : of each number that is not cut, its density; its table has a single state of probability one.
     check : whether the tables are looked at: `estimate` makes them right, everybody else is checked.
     """
 
@@ -113,15 +156,18 @@ class Network:
     parents: Structure
     cpts: Mapping[int, Cpt]
     derived: Mapping[int, Derived] = field(default_factory=dict)
+    densities: Mapping[int, Normal] = field(default_factory=dict)
     check: InitVar[bool] = field(default=True, kw_only=True)
 
     def __post_init__(self, check: bool) -> None:
         object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
+        object.__setattr__(self, "densities", MappingProxyType(dict(self.densities)))
         object.__setattr__(self, "parents", MappingProxyType({v: tuple(p) for v, p in self.parents.items()}))
         object.__setattr__(self, "cpts", MappingProxyType(dict(self.cpts)))
         check_unique([v.name for v in self.variables], "network")
         _check_structure(self.variables, self.parents)
         _check_derived(self)
+        _check_densities(self)
         for v in self.parents if check else ():
             _check_cpt(self, v)
         for cpt in self.cpts.values():
@@ -155,7 +201,7 @@ class Network:
     @property
     def cells(self) -> int:
         """How many probabilities the tables hold."""
-        return sum(map(cells, self.cpts.values()))
+        return sum(map(cells, self.cpts.values())) + sum(2 * own.means.size for own in self.densities.values())
 
     def distributions(self, v: int) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
         """P(v | parents), one distribution after the other, each with the labels of the other members of the family.
@@ -188,12 +234,38 @@ class Network:
         return self.variables[v].name
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Network, (self.variables, dict(self.parents), dict(self.cpts), dict(self.derived))
+        return Network, (self.variables, dict(self.parents), dict(self.cpts), dict(self.derived), dict(self.densities))
 
 
 def cells(cpt: Cpt) -> int:
     """How many probabilities a table holds."""
     return cpt.rows.size + cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
+
+
+def check_uncomputed(network: Network, doing: str) -> None:
+    """Refuse a network that its arcs do not tell: one with a computed column; a hidden one is a variable like any other.
+
+    Parameters
+    ----------
+    network : the network.
+    doing : what cannot be done with such a one.
+    """
+    computed = [v for v, own in network.derived.items() if not isinstance(own, Hidden)]
+    if computed:
+        raise DataError(
+            f"network: {doing} is not possible with the derived column {shown(network.name(computed[0]))}: it is computed from the "
+            "columns of a row, which no arc tells; ask the classifier itself (predict_proba), or save it as a model file (.nvt)"
+        )
+
+
+def check_tabular(network: Network, doing: str) -> None:
+    """Refuse a network that its arcs and tables do not tell: one with a computed column, or with numbers that are not cut."""
+    check_uncomputed(network, doing)
+    if network.densities:
+        raise DataError(
+            f"network: {doing} is not possible with the number {shown(network.name(min(network.densities)))}, which has a density "
+            "and no states; ask the classifier itself (predict_proba), or learn from numbers that are cut into intervals"
+        )
 
 
 def topological(parents: Structure) -> tuple[int, ...]:
@@ -271,6 +343,24 @@ def _check_cpt(network: Network, v: int) -> None:
     if cpt.shape != shape:
         raise DataError(f"{where} has shape {cpt.shape} where its family has {shape}")
     _check_sums(cpt, members.index(v), where)
+
+
+def _check_densities(network: Network) -> None:
+    numbers = {x for x in network.features if network.variables[x].density}
+    if set(network.densities) != numbers:
+        raise DataError(f"network: a density is needed for each number that is not cut, {shown(sorted(numbers))}, and no other")
+    for v, own in network.densities.items():
+        _check_normal(network, v, own, f"network: density of {shown(network.variables[v].name)}")
+
+
+def _check_normal(network: Network, v: int, cpt: Normal, where: str) -> None:
+    shape = tuple(network.variables[m].card for m in network.family(v) if m != v)
+    if any(network.variables[p].density for p in network.parents[v]):
+        raise DataError(f"{where}: a parent has a density itself")
+    if cpt.means.shape != shape or cpt.variances.shape != shape:
+        raise DataError(f"{where} has shapes {cpt.means.shape} and {cpt.variances.shape} where its parents have {shape}")
+    if not np.all(np.isfinite(cpt.means)) or not np.all(np.isfinite(cpt.variances)) or not cpt.variances.min(initial=1) > 0:
+        raise DataError(f"{where} has a mean that is no number, or a variance that is not above zero")
 
 
 def _check_sums(table: NDArray[np.float64], axis: int, where: str) -> None:

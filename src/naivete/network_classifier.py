@@ -174,6 +174,8 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     _framed: bool
     _predictor: Predictor | DerivingPredictor
     _warns = True
+    _dense = False
+    """Whether it learns the densities of numbers that are not cut."""
 
     def __init__(
         self, *, smoothing: Any = 1.0, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET
@@ -197,13 +199,18 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         sample_weight : the weight of every row; a weight of two is the row twice, a weight of zero its absence.
         """
         batch, tallies, counts = self._counted(X, y, sample_weight)
-        kept = Kept(tallies, None, batch.target, is_frame(X)) if self._of_tallies else None
+        kept = Kept(tallies, None, batch.target, is_frame(X)) if self._sums_suffice else None
         return self._learned(counts, batch.classes, is_frame(X), len(batch), kept)
 
     def _ready(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
         encoder = super()._ready()
         smoothing_of(self.smoothing)
+        if encoder.numbers == "normal" and not self._dense:
+            raise ParameterError(
+                f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes or Recursive, which know "
+                "densities, or numbers='cut'"
+            )
         return encoder
 
     def _learned(

@@ -34,6 +34,8 @@ class Recursive(NetworkClassifier):
     smoothing, prior, encoder, budget : as for `NetworkClassifier`; the prior weighs the classes in every node.
     """
 
+    _dense = True
+
     def __init__(
         self,
         *,

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from naivete import classifiers, selective, unrestricted
+from naivete import classifiers, recursive, selective, unrestricted
 from naivete.classifiers import NetworkClassifier, NotFittedError
 from naivete.discretization import Cut, EqualFrequency, EqualWidth, mdl
 from naivete.encoding import Encoder
@@ -36,6 +36,7 @@ KINDS: dict[str, type[NetworkClassifier]] = {
     "naive-as": selective.SelectiveNaive,
     "k2-as": selective.K2AS,
     "info-as": selective.InfoAS,
+    "recursive": recursive.Recursive,
 }
 """The word for every classifier, in model files and on the command line."""
 
@@ -195,6 +196,7 @@ def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
         "unseen": encoder.unseen,
         "unlabelled": encoder.unlabelled,
         "few": encoder.few,
+        **({} if encoder.numbers == "cut" else {"numbers": encoder.numbers}),
     }
 
 

@@ -31,6 +31,8 @@ class Variable:
     cuts : the increasing cut points of a numeric column, None for a nominal one; a value equal to a cut point lies below it.
     missing : whether missing is a state of its own, the last one, instead of being left out of the counts.
     other : whether "never seen" is a state of its own, after all others, so that smoothing leaves it some probability.
+    origin : where a number that is not cut but has a density is measured from, None for all others; its codes are the
+        differences, nan where missing, so that numbers far from zero lose no digits.
 
     >>> Variable("petal", cuts=(2.45, 4.9)).labels
     ('<= 2.45', '2.45 .. 4.9', '> 4.9')
@@ -41,15 +43,21 @@ class Variable:
     cuts: tuple[float, ...] | None = None
     missing: bool = False
     other: bool = False
+    origin: float | None = None
+
+    @property
+    def density(self) -> bool:
+        """Whether it is a number that has a density instead of intervals."""
+        return self.origin is not None
 
     @property
     def numeric(self) -> bool:
-        """Whether the column holds numbers that are cut into intervals."""
-        return self.cuts is not None
+        """Whether the column holds numbers, cut into intervals or not."""
+        return self.cuts is not None or self.density
 
     @property
     def card(self) -> int:
-        """How many codes there are; a column without a single value has one, which never occurs."""
+        """How many codes there are; a column without a single value has one, which never occurs, and one with a density one."""
         return max(1, self.known + self.missing + self.other)
 
     @property
@@ -62,7 +70,7 @@ class Variable:
         """The states as text, one for each code."""
         own = tuple(map(str, self.states)) if self.cuts is None else _interval_labels(self.cuts)
         extra = ("missing",) * self.missing + ("never seen",) * self.other
-        return (*own, *extra) or ("never seen",)
+        return (*own, *extra) or (("any",) if self.density else ("never seen",))
 
 
 def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:

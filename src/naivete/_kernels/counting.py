@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.door import address, columns_struct, compiled, remembered
+from naivete._kernels.door import address, columns_struct, compiled, remembered, without_numbers
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import SERIAL, added_up, ranges, spread, threads
 from naivete.variables import Family
@@ -30,7 +30,7 @@ def scatter(codes: Codes, layout: Layout, weight: NDArray[np.int64] | None = Non
     >>> scatter(codes, Layout(((0, -1), (-1,)), cards=(2, 2))).tolist()
     [1, 1, 0, 1, 1, 3]
     """
-    library = compiled()
+    library, codes = compiled(), without_numbers(codes, layout.families)
     if library is None or max(layout.sizes, default=0) >= 1 << 32:
         return _scatter_numpy(codes, layout, weight)
     return _scatter_c(library, codes, layout, None if weight is None else np.ascontiguousarray(weight, np.int64))

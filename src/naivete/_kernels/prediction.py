@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.counting import RowBlock
-from naivete._kernels.door import address, columns_struct, compiled, remembered
+from naivete._kernels.door import address, columns_struct, compiled, remembered, without_numbers
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import ranges, spread
 from naivete.variables import CLASS
@@ -32,7 +32,7 @@ def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: i
     >>> gather([np.array([0, 1, 255], np.uint8)], layout, np.array([1.0, 2.0, 10.0, 20.0, 30.0, 40.0]), 2).tolist()
     [[11.0, 22.0], [31.0, 42.0], [1.0, 2.0]]
     """
-    library = compiled()
+    library, codes = compiled(), without_numbers(codes, layout.families)
     if library is None or max(layout.sizes, default=0) >= 1 << 32:
         return _gather_numpy(codes, layout, values, classes)
     return _gather_c(library, codes, layout, np.ascontiguousarray(values, np.float64), classes)

@@ -123,7 +123,7 @@ def encoded_cases(
     table: Table, variables: Variables, labels: NDArray[Any], weight: NDArray[np.float64] | None, unseen: str
 ) -> Cases:
     """The rows of a table as cases in memory, those of a sparse matrix by their stored cells."""
-    if isinstance(table, SparseMatrix):
+    if isinstance(table, SparseMatrix) and not any(v.density for v in variables):
         cells = sparse_codes(table, variables[:-1], unseen=unseen)
         return SparseCases(variables, SparseBlock.of(cells, labels, weight), cells.gaps)
     encoded = encode(table, variables[:-1], unseen=unseen)
@@ -132,7 +132,7 @@ def encoded_cases(
 
 def encoded_parts(table: Table, variables: Sequence[Variable], *, unseen: str) -> Iterator[Encoded]:
     """The codes of a table: all at once, or of a sparse matrix some rows at a time."""
-    if not isinstance(table, SparseMatrix):
+    if not isinstance(table, SparseMatrix) or any(v.density for v in variables):  # densities need every number
         yield encode(table, variables, unseen=unseen)
         return
     cells = sparse_codes(table, variables, unseen=unseen)

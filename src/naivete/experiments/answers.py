@@ -104,10 +104,10 @@ def _groups(models: Mapping[str, Any]) -> list[_Group]:
     """The models that share counts, by encoder and budget, and all others."""
     strangers, sharing = _Strangers({}), list[_Sharing]()
     for name, model in models.items():
-        if type(model) not in SHARING:
+        encoder = model._ready() if type(model) in SHARING else None
+        if encoder is None or encoder.numbers != "cut":  # densities are no counts
             strangers.models[name] = model
             continue
-        encoder = model._ready()
         group = next((g for g in sharing if g.encoder == encoder and g.budget == model.budget), None)
         if group is None:
             group = _Sharing({}, encoder, model.budget)

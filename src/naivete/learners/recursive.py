@@ -16,11 +16,12 @@ from naivete.cases.views import viewed
 from naivete.counts import Counts
 from naivete.derived import Cells
 from naivete.errors import ParameterError, shown
-from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
+from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normal, normalised, smoothing_of
 from naivete.inference import Predictor, largest
 from naivete.information import information
 from naivete.learners.k2 import checked_truth
-from naivete.network import Network
+from naivete.moments import Moments
+from naivete.network import Network, Normal
 from naivete.tallies import narrowest
 from naivete.variables import CLASS, Variable, Variables, unused
 
@@ -91,10 +92,11 @@ def _odds(counts: Counts, prior: Sequence[float] | None) -> Numbers | None:
 
 
 class Classifiers(NamedTuple):
-    """Some naive Bayes classifiers: P(class | node), and P(x | node, class) for each x."""
+    """Some naive Bayes classifiers: P(class | node), P(x | node, class) for each x, and the densities of numbers."""
 
     rates: Numbers  # (node, class)
     tables: dict[int, Numbers]  # (x, node, class)
+    densities: dict[int, Normal]  # (node, class)
 
     def __len__(self) -> int:
         return len(self.rates)
@@ -133,9 +135,11 @@ class _Growth:
         margins, classes = self.counts.margins(), self.counts.cards([CLASS])[0]
         whole = self.counts.with_column(_numbered(1), _Zero(), gaps=False)
         counted, weights = {x: margins[x, CLASS][:, None] for x in features}, margins[CLASS,][None]
+        numbers = [x for x in features if self.counts.variables[x].density]
+        moments = {x: own.at((1, classes)) for x, own in self.counts.moments(numbers, (CLASS,)).items()}
         levels: list[Level] = []
         while True:
-            answering = self._classifiers(counted, weights, self.odds)
+            answering = self._classifiers(counted, weights, moments, self.odds)
             here = _network(self.counts.variables, answering, np.full(len(weights), 1 / len(weights)), {})
             sent = self._seen(whole, len(weights) * classes, _Sent(here, whole.cases.gaps))
             clusters = [(x, cell) for x in features if self.refit and len(levels) < self.max_depth]
@@ -145,7 +149,9 @@ class _Growth:
             routed = np.flatnonzero((ways.features == BY_CLASS) & (ways.children >= 0).any(axis=1) & self.refit)
             summed = {f[0]: np.asarray(told[f]).reshape(-1, len(weights), classes)[:, routed] for f in clusters}
             odds = 1.0 if self.odds is None else self.odds
-            routing = self._classifiers(summed, (decided[routed] * odds).sum(axis=2))
+            shape = len(weights), classes
+            gathered = {x: own.at(shape, routed) for x, own in sent.moments(numbers if len(routed) else (), (cell,)).items()}
+            routing = self._classifiers(summed, (decided[routed] * odds).sum(axis=2), gathered)
             levels.append(Level(answering, ways, routed, routing))
             count = int(ways.children.max()) + 1
             if not count:
@@ -153,17 +159,23 @@ class _Growth:
             whole = self._seen(sent, count, _Kept(ways, classes))
             found = whole.tables([*((x, cell, CLASS) for x in features), (cell, CLASS)])
             counted, weights = {x: np.asarray(found[x, cell, CLASS]) for x in features}, np.asarray(found[cell, CLASS])
+            moments = whole.moments(numbers, (cell, CLASS))
 
     def _seen(self, counts: Counts, cells: int, change: Any) -> Counts:
         variables = (*self.counts.variables[:CLASS], _numbered(cells), self.counts.variables[CLASS])
         return counts.over(viewed(counts.cases, variables, counts.cases.gaps, change, same_rows=False))
 
     def _classifiers(
-        self, counted: Mapping[int, NDArray[Any]], weights: NDArray[Any], odds: Numbers | None = None
+        self,
+        counted: Mapping[int, NDArray[Any]],
+        weights: NDArray[Any],
+        moments: Mapping[int, Moments],
+        odds: Numbers | None = None,
     ) -> Classifiers:
-        """The naive Bayes classifiers of some nodes from the counts of their cases."""
+        """The naive Bayes classifiers of some nodes from the counts and moments of their cases."""
         rates = normalised((weights if odds is None else weights * odds).astype(np.float64), 1)
-        return Classifiers(rates, {x: self._smoothed(table, weights) for x, table in counted.items()})
+        tables = {x: self._smoothed(table, weights) for x, table in counted.items()}
+        return Classifiers(rates, tables, {x: normal(own) for x, own in moments.items()})
 
     def _smoothed(self, table: NDArray[Any], weights: NDArray[Any]) -> Numbers:
         """P(x | node, class), in each node as naive Bayes learned from its cases alone has it."""
@@ -258,7 +270,7 @@ def _network(variables: Variables, found: Classifiers, at: Numbers, derived: Map
     cell = len(variables) - 1
     own = (*variables[:CLASS], Variable(unused("cell", variables), tuple(range(len(found)))), variables[CLASS])
     parents = {**dict.fromkeys(range(cell), (cell, CLASS)), cell: (), CLASS: (cell,)}
-    return Network(own, parents, {**found.tables, cell: at, CLASS: found.rates}, derived, check=False)
+    return Network(own, parents, {**found.tables, cell: at, CLASS: found.rates}, derived, found.densities, check=False)
 
 
 def _hierarchy(counts: Counts, levels: Sequence[Level]) -> Network:
@@ -281,9 +293,14 @@ def _hierarchy(counts: Counts, levels: Sequence[Level]) -> Network:
     parts = [part for level in levels for part in (level.routing, level.answering) if len(part)]
     rates = np.concatenate([part.rates for part in parts])
     tables = {x: np.concatenate([part.tables[x] for part in parts], axis=1) for x in counts.features}
+    densities = {x: _stacked([part.densities[x] for part in parts]) for x in levels[0].answering.densities}
     derived = {len(counts.features): Cells(children, features)}
     first = (np.arange(len(rates)) == len(levels[0].routing)).astype(np.float64)
-    return _network(counts.variables, Classifiers(rates, tables), first, derived)
+    return _network(counts.variables, Classifiers(rates, tables, densities), first, derived)
+
+
+def _stacked(parts: Sequence[Normal]) -> Normal:
+    return Normal(np.concatenate([part.means for part in parts]), np.concatenate([part.variances for part in parts]))
 
 
 def _entries(levels: Sequence[Level], starts: NDArray[np.int64], at: int) -> NDArray[np.int64]:

@@ -1,0 +1,232 @@
+"""Normal densities of numbers that are not cut: moments, naive Bayes with mixed columns, the recursive classifier."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from scipy.stats import norm
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.estimator_checks import check_estimator
+
+from naivete import KDB, Encoder, NaiveBayes
+from naivete.cases import Block, Cases, MemoryCases
+from naivete.counts import Counts
+from naivete.errors import DataError, ParameterError
+from naivete.learners import naive
+from naivete.moments import Moments, MomentsIn
+from naivete.network import Network, Normal
+from naivete.recursive import Recursive
+from naivete.saving import load, save
+from naivete.variables import CLASS, Variable
+
+quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+NORMAL = Encoder(numbers="normal", kinds="numeric")
+MIXED = Encoder(numbers="normal")
+
+
+@st.composite
+def number_cases(draw: st.DrawFn) -> MemoryCases:
+    """Cases with numbers and codes, some missing, and perhaps weights; each class has at least two cases."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    classes = draw(st.integers(1, 3))
+    labels = np.concatenate([np.repeat(np.arange(classes), 2), rng.integers(0, classes, draw(st.integers(0, 30)))]).astype(
+        np.uint8
+    )
+    numbers = [rng.normal(0, 1.0, len(labels)) + labels * rng.normal() for _ in range(draw(st.integers(1, 3)))]
+    if draw(st.booleans()):
+        for column in numbers:
+            column[2 * classes :][rng.random(len(labels) - 2 * classes) < 0.3] = np.nan
+    codes = (labels + rng.integers(0, 2, len(labels))).astype(np.uint8) % 3
+    own = (*(Variable(f"n{i}", origin=0.0) for i in range(len(numbers))), Variable("x", (0, 1, 2)))
+    weight = draw(st.sampled_from([None, rng.integers(1, 4, len(labels)).astype(float)]))
+    gaps = np.array([*(bool(np.isnan(c).any()) for c in numbers), False])
+    return MemoryCases((*own, Variable("class", tuple(range(classes)))), Block((*numbers, codes, labels), weight), gaps)
+
+
+@given(number_cases(), st.integers(0, 2**32 - 1))
+@quick
+def test_moments_are_those_of_numpy_however_the_rows_are_divided(cases: MemoryCases, seed: int) -> None:
+    block, classes = cases.block, cases.variables[CLASS].card
+    moments = Counts(cases).moments([0], (CLASS,))[0]
+    parts = np.array_split(np.random.default_rng(seed).permutation(len(block)), 3)
+    count = MomentsIn((0,), (CLASS,), (classes,))
+    divided = [count(block.take(part))[0] for part in parts]
+    merged = divided[0].merged(divided[1]).merged(divided[2])
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    for c in range(classes):
+        rows = (block.codes[-1] == c) & ~np.isnan(block.codes[0])
+        values, w = block.codes[0][rows], weight[rows]
+        mean = np.average(values, weights=w)
+        variance = np.average((values - mean) ** 2, weights=w)
+        for found in (moments, merged):
+            assert found.weights[c] == w.sum()
+            assert np.isclose(found.means[c], mean, rtol=1e-12)
+            assert np.isclose(found.deviations[c] / w.sum(), variance, rtol=1e-12)
+
+
+@given(st.data())
+@quick
+def test_one_result_on_every_back_end(cases: Callable[[MemoryCases], Cases], data: st.DataObject) -> None:
+    own = data.draw(number_cases())
+    here, there = (naive(Counts(where)) for where in (own, cases(own)))
+    for x, density in here.densities.items():
+        assert np.allclose(density.means, there.densities[x].means, rtol=1e-12, atol=1e-12)
+        assert np.allclose(density.variances, there.densities[x].variances, rtol=1e-12)
+
+
+def by_hand(cases: MemoryCases, row: int) -> np.ndarray:
+    """P(class | row) from scipy's densities and counts with one virtual case a cell."""
+    block = cases.block
+    weight = np.ones(len(block)) if block.weight is None else block.weight
+    found = []
+    for c in range(cases.variables[CLASS].card):
+        rows = block.codes[-1] == c
+        log = np.log(weight[rows].sum() / weight.sum())
+        for x, variable in enumerate(cases.variables[:-1]):
+            column = block.codes[x]
+            if variable.density:
+                known = rows & ~np.isnan(column)
+                mean = np.average(column[known], weights=weight[known])
+                deviation = np.sqrt(np.average((column[known] - mean) ** 2, weights=weight[known]))
+                log += 0.0 if np.isnan(column[row]) else norm.logpdf(column[row], mean, deviation)
+            else:
+                same = weight[rows & (column == column[row])].sum()
+                log += np.log((same + 1) / (weight[rows].sum() + variable.card))
+        found.append(log)
+    shares = np.exp(np.array(found) - max(found))
+    return shares / shares.sum()
+
+
+@given(number_cases())
+@quick
+def test_naive_bayes_with_mixed_columns_is_bayes_rule(cases: MemoryCases) -> None:
+    from naivete.deriving import predictor
+
+    answers = predictor(naive(Counts(cases))).posterior(cases.block.codes, cases.gaps)[0]
+    for row in range(len(cases.block)):
+        assert np.allclose(answers[row], by_hand(cases, row), atol=1e-12)
+
+
+@pytest.mark.parametrize("loader", [load_iris, load_breast_cancer])
+def test_it_is_gaussian_nb(loader: Any) -> None:
+    X, y = loader(return_X_y=True)
+    weight = np.random.default_rng(0).integers(1, 4, len(y)).astype(float)
+    for w in (None, weight):
+        ours = NaiveBayes(encoder=NORMAL).fit(X, y, w)
+        theirs = GaussianNB(var_smoothing=0).fit(X, y, w)
+        assert np.allclose(ours.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+        assert np.allclose(ours.predict_joint_log_proba(X), theirs.predict_joint_log_proba(X), rtol=1e-9)
+
+
+def frame() -> tuple[pd.DataFrame, np.ndarray]:
+    X, y = load_iris(return_X_y=True)
+    table = pd.DataFrame(X, columns=["sl", "sw", "pl", "pw"])
+    table["colour"] = np.where(X[:, 0] > 5.8, "blue", "red")
+    table.iloc[::7, 0] = np.nan
+    table.iloc[::11, 4] = None
+    return table, np.array(["a", "b", "c"])[y]
+
+
+@pytest.mark.parametrize(
+    "classifier", [NaiveBayes(encoder=MIXED), Recursive(encoder=MIXED), Recursive(encoder=MIXED, refit=False)]
+)
+def test_a_mixed_frame_with_gaps_is_learned_saved_and_learned_in_parts(classifier: Any, tmp_path: Path) -> None:
+    X, y = frame()
+    model = clone(classifier).fit(X, y)
+    assert set(model.network_.densities) == {0, 1, 2, 3}
+    assert model.score(X, y) > 0.9
+    save(model, tmp_path / "m.nvt")
+    again = load(tmp_path / "m.nvt")
+    assert np.array_equal(again.predict_proba(X), model.predict_proba(X))
+    assert again.get_params()["encoder"] == model.get_params()["encoder"]
+    parts = clone(classifier).partial_fit(X[:70], y[:70], classes=["a", "b", "c"]).partial_fit(X[70:], y[70:])
+    assert np.allclose(parts.predict_proba(X), model.predict_proba(X), atol=1e-9)
+
+
+def test_rows_alone_in_batches_and_far_out() -> None:
+    X, y = frame()
+    model = NaiveBayes(encoder=MIXED).fit(X, y)
+    together = model.predict_proba(X)
+    assert np.array_equal(together, np.concatenate([model.predict_proba(X[i : i + 1]) for i in range(len(X))]))
+    far = X[:4].copy()
+    far.iloc[:, 0] = [1e300, -1e300, 1e308, 5.0]
+    assert np.all(np.isfinite(model.predict_proba(far)))
+    assert np.all(np.isfinite(model.predict_joint_log_proba(far[3:])))
+    nothing = X[:1].copy()
+    nothing.iloc[0] = None
+    assert np.array_equal(model.predict_proba(nothing.astype(X.dtypes))[0], model.network_.cpts[CLASS])
+
+
+def test_a_constant_column_and_a_class_of_one_case_do_no_harm() -> None:
+    X = np.array([[1.0, 0.5, 7.0], [2.0, 0.7, 7.0], [3.0, 0.1, 7.0], [9.0, 0.3, 7.0]])
+    y = np.array(["a", "a", "a", "b"])
+    with_constant = NaiveBayes(encoder=NORMAL).fit(X, y)
+    without = NaiveBayes(encoder=NORMAL).fit(X[:, :2], y)
+    assert np.allclose(with_constant.predict_proba(X), without.predict_proba(X[:, :2]), atol=1e-12)
+    assert np.all(np.isfinite(with_constant.predict_proba(X)))
+
+
+@pytest.mark.parametrize("centre", [0.0, 1e9, -3e12])
+def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
+    """Whole multiples of 2**-8, so that the shift itself is exact."""
+    X, y = load_iris(return_X_y=True)
+    near = np.round(X * 256) / 256
+    one, two = (NaiveBayes(encoder=NORMAL).fit(near + shift, y) for shift in (0.0, centre))
+    assert np.allclose(one.predict_proba(near), two.predict_proba(near + centre), atol=1e-12)
+    for x, density in one.network_.densities.items():
+        assert np.allclose(density.variances, two.network_.densities[x].variances, rtol=1e-12)
+
+
+def test_learners_of_tables_refuse_densities() -> None:
+    X, y = frame()
+    with pytest.raises(ParameterError, match="KDB learns from tables alone; choose NaiveBayes or Recursive"):
+        KDB(encoder=MIXED).fit(X, y)
+    with pytest.raises(ParameterError, match="numbers='exact'"):
+        NaiveBayes(encoder=Encoder(numbers="exact")).fit(X, y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "density",
+    [
+        Normal(np.zeros(3), np.ones(3)),
+        Normal(np.zeros(2), np.zeros(2)),
+        Normal(np.array([0.0, np.nan]), np.ones(2)),
+        Normal(np.zeros(2), np.array([1.0, np.inf])),
+    ],
+)
+def test_densities_that_are_none_are_refused(density: Normal) -> None:
+    own = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
+    with pytest.raises(DataError, match="density of 'x'"):
+        Network(own, {0: (CLASS,), CLASS: ()}, {0: np.ones((1, 2)), CLASS: np.array([0.5, 0.5])}, {}, {0: density})
+
+
+def test_a_density_is_needed_where_a_number_is_not_cut_and_nowhere_else() -> None:
+    own = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
+    tables = {0: np.ones((1, 2)), CLASS: np.array([0.5, 0.5])}
+    with pytest.raises(DataError, match="a density is needed for each"):
+        Network(own, {0: (CLASS,), CLASS: ()}, tables)
+    with pytest.raises(DataError, match="and no other"):
+        Network((Variable("x", ("a",)), own[1]), {0: (CLASS,), CLASS: ()}, tables, {}, {0: Normal(np.zeros(2), np.ones(2))})
+
+
+def test_moments_of_groups_add_up() -> None:
+    values = np.array([1.0, 2.0, 4.0, 10.0])
+    block = Block((values, np.array([0, 0, 1, 1], np.uint8)))
+    found = MomentsIn((0,), (CLASS,), (2,))(block)[0]
+    assert isinstance(found, Moments)
+    assert [part.tolist() for part in found.summed()] == [[4.0], [4.25], [((values - 4.25) ** 2).sum()]]
+
+
+@pytest.mark.parametrize("classifier", [NaiveBayes(encoder=NORMAL), Recursive(encoder=NORMAL)])
+def test_scikit_learn_finds_nothing(classifier: Any) -> None:
+    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
+    assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []
