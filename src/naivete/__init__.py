@@ -24,6 +24,11 @@ _HOME = {
     "InfoSelector": "selectors",
     "K2Selector": "selectors",
     "NaiveSelector": "selectors",
+    "C45": "trees",
+    "ID3": "trees",
+    "HiddenNaive": "hidden",
+    "JoinedNaive": "joined",
+    "Recursive": "recursive",
     "KDB": "classifiers",
     "TAN": "classifiers",
     "Lookup": "classifiers",
@@ -37,6 +42,7 @@ _HOME = {
     "LossAware": "decisions",
     "EqualFrequency": "discretization",
     "EqualWidth": "discretization",
+    "distinct": "discretization",
     "mdl": "discretization",
     "Encoder": "encoding",
     "DataError": "errors",
@@ -55,6 +61,7 @@ _HOME = {
     "Lidstone": "estimation",
     "MEstimate": "estimation",
     "estimate": "estimation",
+    "expected_network": "expectation",
     "read_network": "formats",
     "write_network": "formats",
     "read": "files",
@@ -73,6 +80,7 @@ _HOME = {
     "marginals": "queries",
     "most_probable": "queries",
     "posterior": "queries",
+    "tree_text": "rules",
     "sample": "sampling",
     "predict_partitions": "partitions",
     "load": "saving",
@@ -104,7 +112,7 @@ if TYPE_CHECKING:
     from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
     from naivete.counts import Counts
     from naivete.decisions import LossAware
-    from naivete.discretization import EqualFrequency, EqualWidth, mdl
+    from naivete.discretization import EqualFrequency, EqualWidth, distinct, mdl
     from naivete.encoding import Encoder
     from naivete.errors import (
         DataError,
@@ -120,20 +128,26 @@ if TYPE_CHECKING:
         UnseenValueWarning,
     )
     from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate
+    from naivete.expectation import expected_network
     from naivete.files import read, write
     from naivete.formats import read_network, write_network
     from naivete.frames import table_of
+    from naivete.hidden import HiddenNaive
     from naivete.inference import Predictor
     from naivete.information import conditional_information, dependence, entropy, relevance
+    from naivete.joined import JoinedNaive
     from naivete.junction import JunctionTree
     from naivete.losses import Loss, zero_one
     from naivete.network import Network
     from naivete.partitions import predict_partitions
     from naivete.queries import log_probability, marginals, most_probable, posterior
+    from naivete.recursive import Recursive
+    from naivete.rules import tree_text
     from naivete.sampling import sample
     from naivete.saving import load, model_hash, save
     from naivete.selective import K2AS, InfoAS, SelectiveNaive
     from naivete.selectors import InfoSelector, K2Selector, NaiveSelector
     from naivete.table import Column, Table
+    from naivete.trees import C45, ID3
     from naivete.unrestricted import CB, K2, PC, HillClimb
     from naivete.variables import Variable

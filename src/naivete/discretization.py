@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from naivete.errors import ParameterError, shown
 
-__all__ = ["Cut", "EqualFrequency", "EqualWidth", "mdl"]
+__all__ = ["Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl"]
 
 Numbers = NDArray[np.float64]
 Cut = Callable[[Numbers, Numbers], tuple[float, ...]]
@@ -80,6 +80,17 @@ def midpoint(low: float, high: float) -> float:
     """A cut point between two neighbouring values: at least `low`, below `high`, halfway where floats allow it."""
     middle = float(low / 2 + high / 2)
     return middle if low <= middle < high else float(low)
+
+
+def distinct(values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG001
+    """A cut point at every value, so that a tree can choose its thresholds among the values, as C4.5 does.
+
+    The last interval, above all values, is empty.
+
+    >>> distinct(np.array([1.0, 2.0]), np.array([[1.0], [1.0]]))
+    (1.0, 2.0)
+    """
+    return tuple(values.tolist())
 
 
 @dataclass(frozen=True)

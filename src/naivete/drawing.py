@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final
 
 from naivete.errors import ParameterError, shown
-from naivete.graphs import markov_blanket
 from naivete.layout import HEIGHT, Arc, Box, Layout, Point, grid, layout
-from naivete.markup import Safe, attribute, cut, element, isolated, plain, text_width
+from naivete.markup import Safe, attribute, cut, element, image, isolated, plain, text_width
 from naivete.network import Network
+from naivete.outline import has_outline, mattering
+from naivete.outline_drawing import outline_svg
 from naivete.variables import CLASS
 
 __all__ = ["Information", "lone_features", "svg"]
@@ -25,38 +25,18 @@ ARCS_UP_TO, NODES_UP_TO, LABELS_UP_TO, LONE_UP_TO = 200, 600, 80, 24
 _WIDTH, _MARGIN, _PAD = 1040.0, 6.0, 18.0
 _MOST_BITS = 1e12  # what is beyond is no information of any table, and is not shown
 _NAME, _SMALL = 13.0, 10.5  # sizes of text
-_FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
-_STYLE: Final = (
-    f".nv-net{{font-family:{_FONT};--f:var(--nv-feature,#3b7dd8);--c:var(--nv-class,#d9692a)}}"
-    ".nv-net:root{color:#1c2430;background:#fff}"
-    ".nv-net text{fill:currentColor;text-anchor:middle}"
-    ".nv-net .nv-small{font-size:10.5px;opacity:.78}"
-    ".nv-net .nv-start{text-anchor:start}"
-    ".nv-net .nv-name{font-size:13px;font-weight:500}"
-    ".nv-net .nv-title{font-size:15px;font-weight:600}"
-    ".nv-net .nv-node rect{fill:var(--f);stroke:var(--f);stroke-width:1.2}"
-    ".nv-net .nv-class rect{fill:var(--c);stroke:var(--c);stroke-width:1.6}"
-    ".nv-net .nv-outside rect{stroke-dasharray:5 4}"
-    ".nv-net .nv-lone{opacity:.5}"
-    ".nv-net .nv-frame{fill:none;stroke:var(--c);stroke-opacity:.55;stroke-dasharray:2 4;stroke-linecap:round}"
-    ".nv-net .nv-arcs{opacity:.58}"
-    ".nv-net .nv-arc{fill:none;stroke:currentColor;stroke-linecap:round}"
-    ".nv-net .nv-arc polygon{fill:currentColor;stroke:none}"
-    ".nv-net .nv-given{stroke:var(--c)}.nv-net .nv-given polygon{fill:var(--c)}"
-    ".nv-net .nv-arc:hover{stroke:var(--c)}.nv-net .nv-arc:hover polygon{fill:var(--c)}"
-    "@media (prefers-color-scheme:dark){.nv-net:root{color:#e4e8ee;background:#14181e}}"
-)
 
 
 def svg(
     network: Network, *, information: Information | None = None, title: object = None, max_width: float | None = None
 ) -> Safe:
-    """The network as SVG: features in layers below the class, every arc pointing down.
+    """The network as SVG: features in layers below the class, every arc pointing down; of a tree or hierarchy, that itself.
 
     The class stands above a frame around all features when it is a parent of each; otherwise its arcs, also those that lead to
     it, are drawn one by one. Features outside its Markov blanket have a dashed outline; those that depend on nothing and
     influence nothing stand pale below the others, or are left out where there are more than 24. Above 200 nodes the features
-    are listed in rows without their arcs, above 600 only the most relevant. A note says what is left out.
+    are listed in rows without their arcs, above 600 only the most relevant. Hidden variables have a dotted outline. A note says
+    what is left out. A classification tree or a hierarchy of classifiers is drawn as `naivete.outline_drawing` has it.
 
     Parameters
     ----------
@@ -68,6 +48,8 @@ def svg(
     """
     if max_width is not None and not max_width > 0:
         raise ParameterError(f"svg: max_width must be a positive number of pixels, got {shown(max_width)}")
+    if has_outline(network):
+        return outline_svg(network, title=title, max_width=max_width or _WIDTH)
     bits = {key: float(b) for key, b in (information or {}).items() if abs(b) <= _MOST_BITS}
     picture = _picture(network, bits, max_width or _WIDTH)
     return _document(network, picture, bits, title)
@@ -94,7 +76,7 @@ class _Picture:
 def _picture(network: Network, bits: Mapping[int | Arc, float], max_width: float) -> _Picture:
     alone = lone_features(network)
     joined = sorted({*network.features}.difference(alone))
-    outside = frozenset(joined).difference(markov_blanket(network.parents, CLASS))
+    outside = frozenset(joined).difference(mattering(network), network.derived)
     framed = all(CLASS in network.parents[x] for x in joined)
     nodes = [*joined] if framed else [*joined, CLASS]
     arcs = [(p, v) for v in nodes for p in network.parents[v] if not (framed and p == CLASS)]
@@ -117,6 +99,8 @@ def _picture(network: Network, bits: Mapping[int | Arc, float], max_width: float
 
 def _remarks(network: Network, outside: Collection[int], alone: int, shown: bool) -> Iterator[str]:
     """What is to be said of features that do not matter for the class, or do not matter at all."""
+    if network.derived:
+        yield f"dotted: {_counted(len(network.derived), 'hidden variable')}"
     if outside:
         name = isolated(cut(network.name(CLASS), 160, _SMALL))
         yield f"dashed: {_features(len(outside))} outside the Markov blanket of {name}: idle once all others are known"
@@ -126,7 +110,11 @@ def _remarks(network: Network, outside: Collection[int], alone: int, shown: bool
 
 
 def _features(count: int) -> str:
-    return f"{count:,} feature{'s' * (count != 1)}"
+    return _counted(count, "feature")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count:,} {what}{'s' * (count != 1)}"
 
 
 def _most_relevant(nodes: Sequence[int], bits: Mapping[int | Arc, float]) -> list[int]:
@@ -135,33 +123,20 @@ def _most_relevant(nodes: Sequence[int], bits: Mapping[int | Arc, float]) -> lis
 
 
 def _node_width(network: Network, v: int) -> float:
-    least = 70.0 if v != CLASS else text_width(_states(network, v), _SMALL) + 30
+    least = text_width(_states(network, v), _SMALL) + 30 if v == CLASS or v in network.derived else 70.0
     return max(least, text_width(cut(network.name(v), 124, _NAME), _NAME) + 22)
 
 
 def _states(network: Network, v: int) -> str:
-    card = network.variables[v].card
-    return f"{'class, ' * (v == CLASS)}{card:,} state{'s' * (card != 1)}"
+    own = network.variables[v]
+    kind = "class, " if v == CLASS else "hidden, " if v in network.derived else ""
+    return "a number" if own.density else f"{kind}{_counted(own.card, 'state')}"
 
 
 def _document(network: Network, picture: _Picture, bits: Mapping[int | Arc, float], title: object) -> Safe:
     body, width, height = _body(network, picture, bits, None if title is None else cut(title, 900, 15))
     told = network.name(CLASS) if title is None else title
-    return element(
-        "svg",
-        element("title", told),
-        element("desc", _description(network, picture)),
-        element("style", Safe(_STYLE)),
-        *body,
-        xmlns="http://www.w3.org/2000/svg",
-        class_="nv-net",
-        role="img",
-        aria_label=cut(told, 900, 15),
-        viewBox=f"0 0 {attribute(width)} {attribute(height)}",
-        width=width,
-        height=height,
-        style=f"max-width:100%;height:auto;--own:{attribute(width)}px",
-    )
+    return image(told, _description(network, picture), body, width, height)
 
 
 def _body(
@@ -194,9 +169,10 @@ def _at(x: float, y: float, *parts: Safe) -> Safe:
 
 
 def _description(network: Network, picture: _Picture) -> str:
-    count, arcs = len(network.features), len(network.arcs)
+    count, arcs = len(network.inputs), len(network.arcs)
     name = cut(network.name(CLASS), 300, _NAME)
-    first = f"Bayesian network of the class {name} and {count} features with {arcs} arcs between them."
+    hidden = f" and {_counted(len(network.derived), 'hidden variable')}" if network.derived else ""
+    first = f"Bayesian network of the class {name} and {count} features{hidden} with {arcs} arcs between them."
     how = "The class is drawn among the features."
     if picture.framed:
         how = f"The class is a parent of every feature{' that is joined to others' * bool(picture.alone)}."
@@ -224,7 +200,8 @@ def _contents(network: Network, picture: _Picture, bits: Mapping[int | Arc, floa
     labels = _labels(places, bits)
     strongest = max((b for key, b in bits.items() if isinstance(key, tuple)), default=0.0)
     arcs = [_arc(network, arc, points, bits, strongest, list(labels.values())) for arc, points in places.routes.items()]
-    marks, shades = dict.fromkeys(picture.outside, " nv-outside"), _shades(places, bits)
+    marks = {**dict.fromkeys(picture.outside, " nv-outside"), **dict.fromkeys(network.derived, " nv-hidden")}
+    shades = _shades(places, bits)
     nodes = [_node(network, v, box, shades[v], marks.get(v, "")) for v, box in places.boxes.items()]
     told = [_text(f"{bits[arc]:.2f}", box.centre, box.y + 10, "nv-small") for arc, box in labels.items()]
     return [element("g", *arcs, class_="nv-arcs"), *nodes, *told]

@@ -41,7 +41,8 @@ class Encoder:
         numeric.
     numbers : what becomes of numeric columns: "cut" makes intervals of them; "normal" gives them a normal density in each class,
         which naive and recursive Bayes can use.
-    cut : where numeric columns are cut: `naivete.mdl` (default), `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`.
+    cut : where numeric columns are cut: `naivete.mdl`, `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`, or at every
+        `naivete.distinct` value; by default by `mdl`, but for a classifier that finds its own thresholds, C45, at every value.
     missing : "omit" counts each family on the rows where all its members are known and marginalises missing values when
         predicting; "state" makes missing a value of the columns in which it occurs; "em" is "omit" while dependences are looked
         for, after which the tables are estimated from all rows by expectation-maximisation (`naivete.expectation`).
@@ -52,7 +53,7 @@ class Encoder:
     """
 
     kinds: Kind | Mapping[Name, Kind] | None = None
-    cut: Cut = mdl
+    cut: Cut | None = None
     missing: Literal["omit", "state", "em"] = "omit"
     unseen: Literal["marginalise", "smooth", "error"] = "marginalise"
     unlabelled: Literal["error", "drop"] = "error"
@@ -83,8 +84,8 @@ class Encoder:
             value = getattr(self, field)
             if value not in allowed:
                 raise ParameterError(f"{field}={shown(value)}: choose one of {', '.join(map(repr, allowed))}")
-        if not callable(self.cut):
-            raise ParameterError(f"cut={shown(self.cut)}: pass mdl, EqualFrequency(bins) or EqualWidth(bins)")
+        if self.cut is not None and not callable(self.cut):
+            raise ParameterError(f"cut={shown(self.cut)}: pass mdl, EqualFrequency(bins), EqualWidth(bins) or distinct")
         if isinstance(self.cut, (EqualFrequency, EqualWidth)):
             check_bins(self.cut.bins)
         if type(self.few) is not int or self.few < 0:
@@ -131,7 +132,7 @@ class Encoder:
         if states is None and self.numbers == "normal":
             return Variable(tally.name, origin=_middle(tally))
         if states is None:
-            return Variable(tally.name, cuts=self.cut(*tally.curve()), missing=missing)
+            return Variable(tally.name, cuts=(self.cut or mdl)(*tally.curve()), missing=missing)
         _warn_identifier(tally.name, states, rows)
         return Variable(tally.name, states, missing=missing, other=other)
 

@@ -5,9 +5,24 @@ from __future__ import annotations
 import html
 import re
 import unicodedata
+from collections.abc import Iterable
 from typing import Final
 
-__all__ = ["COLOURS", "Number", "Safe", "attribute", "cut", "element", "escaped", "figure", "isolated", "plain", "text_width"]
+__all__ = [
+    "COLOURS",
+    "STYLE",
+    "Number",
+    "Safe",
+    "attribute",
+    "cut",
+    "element",
+    "escaped",
+    "figure",
+    "image",
+    "isolated",
+    "plain",
+    "text_width",
+]
 
 Number = float | tuple[float, float]
 """A value, or a value and its deviation."""
@@ -15,6 +30,35 @@ Number = float | tuple[float, float]
 COLOURS: Final = ("#3b7dd8", "#d9692a", "#2b9a78", "#a657b4", "#b98a12", "#5f7f95", "#d1547f", "#7a8f2d")
 """The colours of lines and classes, in their order."""
 
+_FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
+STYLE: Final = (
+    f".nv-net{{font-family:{_FONT};--f:var(--nv-feature,#3b7dd8);--c:var(--nv-class,#d9692a)}}"
+    ".nv-net:root{color:#1c2430;background:#fff}"
+    ".nv-net text{fill:currentColor;text-anchor:middle}"
+    ".nv-net .nv-small{font-size:10.5px;opacity:.78}"
+    ".nv-net .nv-start{text-anchor:start}"
+    ".nv-net .nv-name{font-size:13px;font-weight:500}"
+    ".nv-net .nv-title{font-size:15px;font-weight:600}"
+    ".nv-net .nv-node rect{fill:var(--f);stroke:var(--f);stroke-width:1.2}"
+    ".nv-net .nv-class rect{fill:var(--c);stroke:var(--c);stroke-width:1.6}"
+    ".nv-net .nv-outside rect{stroke-dasharray:5 4}"
+    ".nv-net .nv-lone{opacity:.5}"
+    ".nv-net .nv-frame{fill:none;stroke:var(--c);stroke-opacity:.55;stroke-dasharray:2 4;stroke-linecap:round}"
+    ".nv-net .nv-arcs{opacity:.58}"
+    ".nv-net .nv-arc{fill:none;stroke:currentColor;stroke-linecap:round}"
+    ".nv-net .nv-arc polygon{fill:currentColor;stroke:none}"
+    ".nv-net .nv-given{stroke:var(--c)}.nv-net .nv-given polygon{fill:var(--c)}"
+    ".nv-net .nv-arc:hover{stroke:var(--c)}.nv-net .nv-arc:hover polygon{fill:var(--c)}"
+    ".nv-net .nv-hidden rect{fill:none;stroke-dasharray:1.5 3.5;stroke-linecap:round;stroke-width:1.8}"
+    ".nv-net .nv-leaf rect{fill:var(--k,var(--c));stroke:var(--k,var(--c));stroke-width:1.4}"
+    ".nv-net .nv-empty rect{stroke-dasharray:5 4}"
+    ".nv-net .nv-end{text-anchor:end}"
+    ".nv-net .nv-label{font-size:11px}"
+    ".nv-net .nv-cell{fill:var(--f)}.nv-net .nv-rate{fill:var(--c)}"
+    ".nv-net .nv-rule{stroke:currentColor;stroke-opacity:.25}"
+    "@media (prefers-color-scheme:dark){.nv-net:root{color:#e4e8ee;background:#14181e}}"
+)
+"""How drawings of networks look, whatever page they stand on."""
 
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff]"
@@ -99,6 +143,25 @@ def cut(value: object, width: float, size: float, length: int = 60) -> str:
 def isolated(text: str) -> str:
     """The text so that letters written from right to left do not move what stands around them."""
     return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text) else text
+
+
+def image(title: object, description: str, body: Iterable[Safe], width: float, height: float) -> Safe:
+    """A drawing of this size as a self-contained piece of SVG, with its title and description for those who do not see it."""
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", description),
+        element("style", Safe(STYLE)),
+        *body,
+        xmlns="http://www.w3.org/2000/svg",
+        class_="nv-net",
+        role="img",
+        aria_label=cut(title, 900, 15),
+        viewBox=f"0 0 {attribute(width)} {attribute(height)}",
+        width=width,
+        height=height,
+        style=f"max-width:100%;height:auto;--own:{attribute(width)}px",
+    )
 
 
 def figure(content: Safe, caption: object = None) -> Safe:

@@ -37,6 +37,14 @@ PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *("metric", "learner", "stop", "alpha", "guided", "backward", "random_state"),
             *("smoothing", "prior"),
         ),
+        "joined": ("search", "equal", "max_joined", "smoothing", "prior"),
+        "recursive": ("min_rows", "prune", "max_depth", "parity", "refit", "smoothing", "prior"),
+        "hidden": (
+            *("states", "max_states", "alpha", "starts", "random_state", "tolerance", "max_iterations"),
+            *("smoothing", "prior"),
+        ),
+        "id3": ("max_depth", "min_rows", "smoothing"),
+        "c45": ("min_rows", "confidence", "raising", "prune", "max_depth", "smoothing"),
     }
 )
 """The words for the classifiers, and the parameters that a model written as text may set."""
@@ -55,7 +63,16 @@ _ALIASES: Final = {
     "naive-bayes": "nb",
     "bayes": "nb",
     "zeror": "majority",
+    "j48": "c45",
+    "c4.5": "c45",
+    "tree": "c45",
+    "hiddennaive": "hidden",
+    "joinednaive": "joined",
 }
+_NAMED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = MappingProxyType(
+    {"fssj": ("joined", {"search": "forward"}), "bsej": ("joined", {"search": "backward"}), "rbc": ("recursive", {})}
+)
+"""Other words for a model with some of its parameters."""
 _ALWAYS: Final = {"kdb": ("k",)}
 """Parameters that are written even where they have their usual value."""
 
@@ -84,15 +101,17 @@ def parsed(text: str) -> Spec:
 
     >>> parsed("kdb:k=2,theta=0.03")
     Spec(word='kdb', parameters={'k': 2, 'theta': 0.03})
+    >>> str(parsed("fssj"))
+    'joined:search=forward'
     """
     word, colon, rest = text.strip().partition(":")
-    word = word.strip().lower()
+    word, given = _NAMED.get(word.strip().lower(), (word.strip().lower(), {}))
     if word not in PARAMETERS:
         meant = _meant(word, PARAMETERS, _ALIASES.get(word))
         raise ParameterError(f"model {shown(text)}: there is no model {shown(word)}; {meant}")
     if colon and not rest.strip():
         raise ParameterError(f"model {shown(text)}: nothing follows the colon; write for instance kdb:k=2,theta=0.03")
-    parameters: dict[str, Value] = {}
+    parameters: dict[str, Value] = dict(given)
     for part in rest.split(",") if rest else []:
         name, value = _parameter(text, word, part)
         if name in parameters:
@@ -203,7 +222,7 @@ def spec_of(classifier: NetworkClassifier) -> Spec:
         raise ParameterError(f"{shown(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
     usual = KINDS[word]().get_params(deep=False)
     own = {name: _as_word(name, value) for name, value in classifier.get_params(deep=False).items()}
-    if own["prior"] is not None:
+    if own.get("prior") is not None:
         own["prior"] = "/".join(str(float(share)) for share in own["prior"])
     told = {name: own[name] for name in PARAMETERS[word] if own[name] != usual[name] or name in _ALWAYS.get(word, ())}
     return Spec(word, told)

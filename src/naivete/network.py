@@ -253,8 +253,8 @@ def check_uncomputed(network: Network, doing: str) -> None:
     computed = [v for v, own in network.derived.items() if not isinstance(own, Hidden)]
     if computed:
         raise DataError(
-            f"network: {doing} is not possible with the derived column {shown(network.name(computed[0]))}: it is computed from the "
-            "columns of a row, which no arc tells; ask the classifier itself (predict_proba), or save it as a model file (.nvt)"
+            f"network: {doing} is not possible with the derived column {shown(network.name(computed[0]))}: it is computed from "
+            "the columns of a row, which no arc tells; ask the classifier itself (predict_proba), or save it as a model (.nvt)"
         )
 
 
@@ -263,8 +263,8 @@ def check_tabular(network: Network, doing: str) -> None:
     check_uncomputed(network, doing)
     if network.densities:
         raise DataError(
-            f"network: {doing} is not possible with the number {shown(network.name(min(network.densities)))}, which has a density "
-            "and no states; ask the classifier itself (predict_proba), or learn from numbers that are cut into intervals"
+            f"network: {doing} is not possible with the number {shown(network.name(min(network.densities)))}, which has a "
+            "density and no states; ask the classifier itself (predict_proba), or learn from numbers that are cut into intervals"
         )
 
 

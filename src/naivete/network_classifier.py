@@ -16,6 +16,7 @@ from naivete.batches import Kept
 from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.counts import BUDGET, Counts
 from naivete.deriving import DerivingPredictor, predictor
+from naivete.discretization import mdl
 from naivete.encoding import Encoded, Encoder, Margins, matched
 from naivete.errors import (
     DataError,
@@ -30,19 +31,19 @@ from naivete.estimation import estimate, smoothing_of
 from naivete.expectation import expected_network
 from naivete.frames import as_array, is_frame, table_of
 from naivete.inference import Predictor, largest
-from naivete.information import arc_information, relevance
+from naivete.information import arc_information, information, relevance
 from naivete.labelled import Labelled
 from naivete.labels import class_name, classes_of, label_values, usable, weights
 from naivete.learning import LearnsFromRows, NotFittedError
 from naivete.network import Network, Structure
 from naivete.table import Table
 from naivete.tallies import Tallies
-from naivete.variables import Name, Variable
+from naivete.variables import CLASS, Name, Variable
 
 __all__ = ["LEARNED", "Answers", "EncodesRows", "NetworkClassifier", "NotFittedError"]
 
 
-LEARNED = ("k_", "theta_", "selected_")
+LEARNED = ("k_", "theta_", "selected_", "groups_", "states_")
 """What a classifier may have learned beside its network."""
 
 
@@ -233,7 +234,8 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
             if isinstance(error, ResourceError):
                 raise
             raise ResourceError(f"the machine has no memory left: {error}") from error
-        relevant, arcs = relevance(counts), arc_information(counts, [arc for arc in network.arcs if max(arc) in network.inputs])
+        relevant = _relevance(counts, network)
+        arcs = arc_information(counts, [arc for arc in network.arcs if max(arc) in network.inputs])
         told = {"rows_": rows, "passes_": counts.passes, "relevance_": relevant, "arc_information_": arcs}
         return self._adopt(network, classes, framed, {**told, **learned, **completed, "_kept": kept})
 
@@ -345,6 +347,18 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         super().__setstate__(state)
         if "network_" in state:
             self._predictor = predictor(self.network_)
+
+
+def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
+    """I(X; C) of every feature, in bits; of numbers whose thresholds the learner looked for itself, as `mdl` would cut them."""
+    found = relevance(counts).copy()
+    for x in network.inputs:
+        if network.variables[x] != counts.variables[x]:
+            table = np.asarray(counts.margins()[x, CLASS])[: counts.variables[x].known]
+            cuts = mdl(np.arange(float(len(table))), table.astype(np.float64))
+            parts = np.split(table, np.ceil(cuts).astype(np.int64))
+            found[x] = information(np.stack([part.sum(axis=0) for part in parts]))
+    return found
 
 
 def _check_budget(budget: object) -> None:

@@ -1,4 +1,4 @@
-"""The conditional tables of a network as HTML."""
+"""The conditional tables of a network, or of the classifiers of a hierarchy, as HTML."""
 
 from __future__ import annotations
 
@@ -8,8 +8,11 @@ from typing import Final
 
 from naivete.markup import Safe, cut, element, isolated, plain
 from naivete.network import Network, cells
+from naivete.outline import Outline, heading, parts
+from naivete.summaries import Line, Summary, lines
+from naivete.variables import CLASS
 
-__all__ = ["tables_html"]
+__all__ = ["hierarchy_html", "tables_html"]
 
 _BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-feature,#3b7dd8)) 0 100%/{}% 3px no-repeat"
 
@@ -50,3 +53,48 @@ def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> 
 
 def _probability(p: float) -> Safe:
     return element("td", f"{p:.3f}", style=_BAR.format(f"{100 * p:.1f}"), class_="num")
+
+
+def hierarchy_html(
+    network: Network, found: Outline, *, max_features: int = 20, max_classes: int = 12, max_states: int = 40
+) -> Safe:
+    """The classifiers of a hierarchy, one inside the other, each with its rates and P(value | class); they open on a click.
+
+    Parameters
+    ----------
+    network : the network.
+    found : its outline.
+    max_features, max_classes, max_states : what is beyond is left out, of features what tells least; a line says so.
+    """
+    inside: list[list[Safe]] = [[] for _ in found.nodes]
+    for i in range(len(found.nodes) - 1, -1, -1):
+        node = found.nodes[i]
+        tables = [_summary_html(network, word, own, max_features, max_classes, max_states) for word, own in parts(node)]
+        by = [] if node.feature < 0 else [element("p", f"sends cases on by {isolated(cut(network.name(node.feature), 300, 14))}")]
+        more = [element("p", f"{node.left_out:,} classifiers below are left out")] if node.left_out else []
+        told = element("summary", cut(heading(network, found, node), 900, 14))
+        whole = element("details", told, *tables, *by, *more, *reversed(inside[i]), open="open" if node.depth < 2 else None)
+        inside[node.parent if i else 0].append(whole)
+    return inside[0][-1]
+
+
+def _summary_html(network: Network, word: str, summary: Summary, features: int, classes: int, states: int) -> Safe:
+    """A summary as a table: a line for the base rates, then one for each value of the features that tell most."""
+    columns, occurring = summary.classes(classes), summary.classes(len(summary.rates))
+    labels = network.variables[CLASS].labels
+    heads = [element("th", cut(labels[c], 126, 14), scope="col", title=plain(labels[c])) for c in columns]
+    rates = element(
+        "tr", element("th", "base rate", scope="row", colspan=2), *(_probability(float(summary.rates[c])) for c in columns)
+    )
+    rows = [_line(network, line, columns) for line in lines(network, summary, summary.ranked[:features], max_states=states)]
+    left_out = [("features", min(features, len(summary.ranked)), len(summary.ranked)), ("classes", len(columns), len(occurring))]
+    cuts = [f"{shown:,} of {full:,} {what} are shown" for what, shown, full in left_out if shown < full]
+    head = element("tr", element("th", word, scope="col", colspan=2), *heads)
+    caption = element("caption", "; ".join(cuts)) if cuts else ""
+    return element("table", caption or Safe(""), element("thead", head), element("tbody", rates, *rows), class_="cpt")
+
+
+def _line(network: Network, line: Line, columns: Sequence[int]) -> Safe:
+    name, values = network.name(line.feature), [float(line.values[c]) for c in columns]
+    names = [element("th", cut(own, 200, 14), scope="row", title=plain(own)) for own in (name, line.label)]
+    return element("tr", *names, *(_probability(v) if line.probable else element("td", f"{v:.4g}", class_="num") for v in values))

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from naivete import classifiers, recursive, selective, unrestricted
+from naivete import classifiers, hidden, joined, recursive, selective, trees, unrestricted
 from naivete.classifiers import NetworkClassifier, NotFittedError
-from naivete.discretization import Cut, EqualFrequency, EqualWidth, mdl
+from naivete.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
 from naivete.encoding import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, nearest, shown
 from naivete.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
@@ -37,6 +37,10 @@ KINDS: dict[str, type[NetworkClassifier]] = {
     "k2-as": selective.K2AS,
     "info-as": selective.InfoAS,
     "recursive": recursive.Recursive,
+    "id3": trees.ID3,
+    "c45": trees.C45,
+    "joined": joined.JoinedNaive,
+    "hidden": hidden.HiddenNaive,
 }
 """The word for every classifier, in model files and on the command line."""
 
@@ -116,18 +120,20 @@ def _classifier(model: Model) -> NetworkClassifier:
     learned = model.notes["learned"]
     if not isinstance(learned, dict) or not set(learned) <= set(LEARNED):
         raise ModelFileError(f"notes.learned: {shown(learned)} are not all known to this version")
-    _check_selected(learned.get("selected_", []), len(features))
+    _check_selected(learned.get("selected_", []), "selected_", len(features))
+    for group in learned.get("groups_", []):
+        _check_selected(group, "groups_", len(features))
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])
     beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
 
 
-def _check_selected(selected: object, features: int) -> None:
+def _check_selected(selected: object, name: str, features: int) -> None:
     """Refuse what is not a list of different features."""
     if not isinstance(selected, list) or not all(type(x) is int and 0 <= x < features for x in selected):
-        raise ModelFileError(f"notes.learned.selected_: {shown(selected)} is not a list of features of the network")
+        raise ModelFileError(f"notes.learned.{name}: {shown(selected)} is not a list of features of the network")
     if len(set(selected)) < len(selected):
-        raise ModelFileError(f"notes.learned.selected_: {shown(selected)} has a feature twice")
+        raise ModelFileError(f"notes.learned.{name}: {shown(selected)} has a feature twice")
 
 
 def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
@@ -154,8 +160,8 @@ def plain_value(name: str, value: Any) -> Any:
         return _plain_function(name, value)
     if name == "random_state" and not isinstance(value, (int, np.integer)):
         return None  # a generator has gone on since; what it chose is in the network
-    if isinstance(value, (list, tuple, np.ndarray)) and name == "order":
-        return [v.item() if isinstance(v, np.generic) else v for v in value]
+    if isinstance(value, (list, tuple, np.ndarray)) and name in ("order", "groups", "states"):
+        return [plain_value(name, v) for v in value]
     if name == "smoothing":
         return _plain_smoothing(value)
     if name == "prior" and value is not None:
@@ -204,14 +210,15 @@ def _encoder(plain: dict[str, Any] | None) -> Encoder | None:
     if plain is None:
         return None
     kinds: Any = plain["kinds"] if plain["kinds"] is None or isinstance(plain["kinds"], str) else dict(plain["kinds"])
-    encoder = Encoder(**{**plain, "kinds": kinds, "cut": cut_of(plain["cut"])})
+    encoder = Encoder(**{**plain, "kinds": kinds, "cut": None if plain["cut"] is None else cut_of(plain["cut"])})
     encoder.check()
     return encoder
 
 
-def _cut_word(cut: Cut) -> str:
-    if cut is mdl:
-        return "mdl"
+def _cut_word(cut: Cut | None) -> str | None:
+    words = {None: None, mdl: "mdl", distinct: "distinct"}
+    if cut in words:
+        return words[cut]
     if isinstance(cut, EqualFrequency):
         return f"frequency:{cut.bins}"
     if isinstance(cut, EqualWidth):
@@ -223,15 +230,15 @@ def _cut_word(cut: Cut) -> str:
 
 
 def cut_of(word: str) -> Cut:
-    """The cutting that a word stands for: "mdl", "frequency:10" or "width:10".
+    """The cutting that a word stands for: "mdl", "distinct", "frequency:10" or "width:10".
 
     >>> cut_of("width:4")
     EqualWidth(bins=4)
     """
     name, _, bins = str(word).partition(":")
-    if name == "mdl" and not bins:
-        return mdl
+    if name in ("mdl", "distinct") and not bins:
+        return mdl if name == "mdl" else distinct
     if name in ("frequency", "width") and (not bins or (bins.isdecimal() and 0 < int(bins) < 10_000)):
         kind = EqualFrequency if name == "frequency" else EqualWidth
         return kind(int(bins)) if bins else kind()
-    raise ParameterError(f"cut {shown(word)}: choose mdl, frequency:BINS or width:BINS")
+    raise ParameterError(f"cut {shown(word)}: choose mdl, distinct, frequency:BINS or width:BINS")

@@ -10,6 +10,7 @@ chooses one (`numpy` or `c`); otherwise C is used where the library was built.
 """
 
 from naivete._kernels.counting import scatter, seen
+from naivete._kernels.descent import descend
 from naivete._kernels.door import tier, use
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.planes import Planes, gram, margins, pack
@@ -22,6 +23,7 @@ __all__ = [
     "Layout",
     "Planes",
     "SparsePlanes",
+    "descend",
     "gather",
     "gram",
     "margins",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -15,11 +15,16 @@ from numpy.typing import NDArray
 
 from naivete.errors import ParameterError
 
-__all__ = ["Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "remembered", "tier", "use"]
+__all__ = [
+    *("Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "remembered", "tier", "use"),
+    "without_numbers",
+]
 
 Tier = Literal["c", "numpy"]
 Codes = Sequence[NDArray[Any]]
-"""One array for each variable, the class last: uint8, uint16 or uint32 of any stride; the largest code means missing."""
+"""One array for each variable, the class last: uint8, uint16 or uint32 of any stride; the largest code means missing.
+
+A variable with a density has float64 numbers instead, nan where missing."""
 
 _chosen: Tier | None = None
 
@@ -67,6 +72,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "sparse_columns": (None, [_P, _P, _P, _I, _I, _I, _P, _P, _P]),
     "sparse_gram": (None, [_P, _I, _I, _I, _I, _P, _I, _I]),
     "seen": (ctypes.c_int, [_P, _I, _I, _I, _P]),
+    "descend": (None, [_P, _P, _I, _I, _P]),
 }
 
 
@@ -106,6 +112,19 @@ def columns_struct(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
     """Data, stride and item size of each column, as in struct column; and the arrays, to be kept alive."""
     held = [c if c.flags.aligned else c.copy() for c in codes]
     return np.array([(address(c), c.strides[0], c.itemsize) for c in held], np.int64).reshape(-1, 3), held
+
+
+def without_numbers(codes: Codes, families: Iterable[Sequence[int]]) -> Codes:
+    """The columns with 0 in place of every number that has a density, and the code for missing in place of every nan."""
+    numeric = [x for x, column in enumerate(codes) if column.dtype.kind == "f"] if isinstance(codes, (list, tuple)) else []
+    if not numeric:
+        return codes
+    used = {v for family in families for v in family}
+    found = list(codes)
+    for x in numeric:
+        there = x in used
+        found[x] = np.isnan(codes[x]).view(np.uint8) * np.uint8(255) if there else np.zeros(len(codes[x]), np.uint8)
+    return found
 
 
 def remembered(done: int) -> None:

@@ -580,3 +580,19 @@ API int naivete_seen(const column *columns, int64_t n, int64_t from, int64_t to,
     free(codes);
     return 1;
 }
+
+/* Moves the rows from..to down a tree from the nodes they are at, until a leaf or a missing code stops them. A node is three
+   numbers: the column it asks for (negative at a leaf), the last code of its first branch (negative where every code has a
+   branch of its own), and its first child. */
+API void naivete_descend(const column *columns, const int64_t *nodes, int64_t from, int64_t to, int64_t *at) {
+    for (; from < to; from++) {
+        const int64_t *node = nodes + 3 * at[from];
+        for (; node[0] >= 0;) {
+            const column *c = columns + node[0];
+            const uint32_t x = code(c->data + from * c->stride, 0, c->item);
+            if (x == UINT32_MAX >> (32 - 8 * c->item)) break;
+            node = nodes + 3 * (node[2] + (node[1] < 0 ? (int64_t)x : (int64_t)x > node[1]));
+        }
+        at[from] = (node - nodes) / 3;
+    }
+}

@@ -14,7 +14,7 @@ from naivete.cases.memory import MemoryCases
 from naivete.tallies import narrowest
 from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["Column", "Configuration", "chosen", "hash_half", "row_hashes", "viewed", "with_column"]
+__all__ = ["Column", "Configuration", "chosen", "gaps_as_states", "hash_half", "row_hashes", "viewed", "with_column"]
 
 T = TypeVar("T")
 
@@ -85,6 +85,27 @@ def chosen(cases: Cases, features: tuple[int, ...]) -> Cases:
     """The cases with these features only, in this order, and the class."""
     variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
     return viewed(cases, variables, cases.gaps[list(features)], _Chosen(features))
+
+
+@dataclass(frozen=True)
+class _GapsAsStates:
+    cards: tuple[int, ...]
+
+    def __call__(self, block: Block) -> Block:
+        filled = (_filled(column, card) for column, card in zip(block.codes[:-1], self.cards, strict=True))
+        return Block((*filled, block.codes[CLASS]), block.weight)
+
+
+def _filled(column: NDArray[Any], card: int) -> NDArray[Any]:
+    """The codes with the number of states in place of missing."""
+    return np.where(column == np.iinfo(column.dtype).max, card, column).astype(narrowest(card + 1))
+
+
+def gaps_as_states(cases: Cases) -> Cases:
+    """The cases with missing as one more state of every feature, the last, so that what is missing is counted like the rest."""
+    cards = tuple(v.card for v in cases.variables[:CLASS])
+    variables = tuple(Variable(v.name, tuple(range(v.card + 1))) for v in cases.variables[:CLASS])
+    return viewed(cases, (*variables, cases.variables[CLASS]), np.zeros(len(cards), np.bool_), _GapsAsStates(cards))
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,10 @@ _MODELS = """models:
   naive-as                   naive Bayes on the features that make it most accurate
   k2-as:equal=true           features by the accuracy of K2, then CB or another learner: learner=kdb
   info-as:metric=cgr         features by what they tell beyond those before; metric=cig, cdc; stop=chi2
+  fssj, bsej                 naive Bayes on attributes that are joined, added or taken away; max_joined=2
+  recursive:parity=split     naive Bayes within naive Bayes; refit=false, prune=0.05, max_depth=2
+  hidden:states=3            naive Bayes with hidden variables; their states by BIC where not given
+  id3, c45:confidence=0.1    classification trees; prune=false, raising=false, min_rows=2
   nb:smoothing=0.5           any of them with another smoothing (m-estimate, friedman, backoff, ...)
   nb:prior=1/1               any of them with other shares of the classes, in their order; equal ones here
 """

@@ -5,12 +5,15 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from itertools import islice
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from naivete.cli.outlines import outline_about, outline_described, outline_section, outline_told
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_output
+from naivete.derived import Hidden
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
@@ -26,8 +29,8 @@ _ROWS = 64
 def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("model", metavar="MODEL", help="a model file")
-    parser.add_argument("--tables", action="store_true", help="print the conditional tables too")
-    parser.add_argument("--svg", metavar="FILE", help="draw the network")
+    parser.add_argument("--tables", action="store_true", help="print the conditional tables too; of a tree its rules")
+    parser.add_argument("--svg", metavar="FILE", help="draw the network, tree or hierarchy")
     parser.add_argument("--html", metavar="FILE", help="write a page with the drawing and the tables")
     parser.add_argument("--force", action="store_true", help="replace the files if there are some")
 
@@ -45,7 +48,7 @@ def run(args: Namespace) -> int:
         _save(args.svg, str(_drawing(model)), args.force)
     if args.html:
         _save(args.html, str(_page(described, model)), args.force)
-    say(*([json_text(described)] if args.json else _told(described)))
+    say(*([json_text(described)] if args.json else _told(described, model, args.tables)))
     return 0
 
 
@@ -57,40 +60,44 @@ def _save(path: str, text: str, force: bool) -> None:
 
 def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
     from naivete.drawing import lone_features
-    from naivete.graphs import markov_blanket
+    from naivete.outline import has_outline, mattering
 
     network = model.network_
-    blanket = markov_blanket(network.parents, CLASS)
-    inside, alone = set(blanket), set(lone_features(network))
-    records = [_variable(network, v) for v in (*network.features, CLASS)]
+    outlined = has_outline(network)
+    blanket, hidden = mattering(network), [] if outlined else [*network.derived]
+    alone = {*network.inputs}.difference(blanket) if outlined else set(lone_features(network))
+    shown = (*network.inputs, *hidden, CLASS)
+    records = [_variable(network, v) for v in shown]
     for x, (record, bits) in enumerate(zip(records, model.relevance_.tolist(), strict=False)):
-        record |= {"information": bits, "in_blanket": x in inside, "alone": x in alone}
-    if tables:
-        for record, v in zip(records, (*network.features, CLASS), strict=True):
+        record |= {"information": bits, "in_blanket": x in blanket, "alone": x in alone}
+    if tables and not outlined:
+        for record, v in zip(records, shown, strict=True):
             record["table"] = [{"given": g, "probabilities": p} for g, p in islice(_rows(network, v), _ROWS)]
     known = model.arc_information_
-    arcs = [{"from": network.name(p), "to": network.name(x), "information": known.get((p, x))} for p, x in network.arcs]
+    arcs = [] if outlined else network.arcs
     return {
         "target": network.name(CLASS),
         "classes": list(network.variables[CLASS].states),
-        "parents": [network.name(p) for p in network.parents[CLASS]],
+        "parents": [] if outlined else [network.name(p) for p in network.parents[CLASS]],
         "blanket": [network.name(x) for x in blanket],
         **({"selected": [network.name(x) for x in model.selected_]} if hasattr(model, "selected_") else {}),
         "cells": network.cells,
-        "arcs": arcs,
+        "arcs": [{"from": network.name(p), "to": network.name(x), "information": known.get((p, x))} for p, x in arcs],
         "variables": records,
+        **(outline_described(network, tables) if outlined else {}),
     }
 
 
 def _variable(network: Network, v: int) -> dict[str, Any]:
     variable = network.variables[v]
     own: dict[str, Any] = {"cuts": list(variable.cuts)} if variable.cuts is not None else {"states": list(variable.states)}
+    computed = {v for v, how in network.derived.items() if not isinstance(how, Hidden)}
     return {
         "name": variable.name,
-        "kind": "numeric" if variable.numeric else "nominal",
+        "kind": "hidden" if v in network.derived else "numeric" if variable.numeric else "nominal",
         **own,
         "labels": list(variable.labels),
-        "parents": [network.name(p) for p in network.parents[v]],
+        "parents": [network.name(p) for p in network.parents[v] if p not in computed],
     }
 
 
@@ -101,60 +108,100 @@ def _rows(network: Network, v: int) -> Iterator[tuple[dict[str, str], list[float
         yield dict(zip(names, labels, strict=True)), probabilities.tolist()
 
 
-def _told(described: dict[str, Any]) -> list[str]:
-    arcs = {(arc["from"], arc["to"]): arc["information"] for arc in described["arcs"]}
-    *features, _ = described["variables"]
+def _told(described: dict[str, Any], model: NetworkClassifier, tables: bool) -> list[str]:
+    features, hidden = _features(described)
+    names = {record["name"] for record in features}
+    arcs = sum({arc["from"], arc["to"]} <= names for arc in described["arcs"])
+    outlined = _kind(described) is not None
     lines = [
         escaped(f"{described['file']}: {described['model']}"),
         escaped(f"  class     {named(described['target'])}: {', '.join(map(str, described['classes'][:20]))}"),
-        f"  features  {len(features):,}, with {counted(len(arcs), 'arc')} between them",
+        f"  features  {len(features):,}" + ("" if outlined else f", with {counted(arcs, 'arc')} between them"),
         *(escaped(f"  {word:<8}  {told}") for word, told in _about(described)),
         f"  tables    {counted(described['cells'], 'cell')}",
         "",
     ]
     ranked = sorted(features, key=lambda record: (record["alone"], not record["in_blanket"], -record["information"]))
-    rows = [
-        [
-            *(named(record["name"]), number(len(record["labels"])), number(record["information"], 4)),
-            *(_parents(record, arcs), _place(record)),
-        ]
-        for record in ranked
-    ]
-    weighed = any(bits is not None for bits in arcs.values())
-    headers = ["feature", "states", "I(X;C) bits", f"depends on{' (I(X;Y|C) bits)' * weighed}", ""]
-    marked = any(row[-1] for row in rows)
-    lines += _left_last(headers if marked else headers[:-1], rows if marked else [row[:-1] for row in rows], 2 if marked else 1)
+    lines += _features_told([*ranked, *hidden], described)
+    if outlined:
+        lines += ["", *outline_told(model.network_, tables)]
     for record in described["variables"]:
         if "table" in record:
             lines += ["", *_table_told(record)]
     return lines
 
 
+def _features_told(records: Sequence[dict[str, Any]], described: dict[str, Any]) -> list[str]:
+    """A table of the features: how many states, what they tell, on what they depend and whether they matter at all."""
+    arcs = {(arc["from"], arc["to"]): arc["information"] for arc in described["arcs"]}
+    weighed = any(bits is not None for bits in arcs.values())
+    headers = ["feature", "states", "I(X;C) bits", f"depends on{' (I(X;Y|C) bits)' * weighed}", ""]
+    rows = [
+        [
+            *(named(record["name"]), number(len(record["labels"])), number(record.get("information", nan), 4)),
+            *(_parents(record, arcs), _place(record, described)),
+        ]
+        for record in records
+    ]
+    dropped = {3} if _kind(described) else set()
+    dropped |= set() if any(row[4] for row in rows) else {4}
+    kept = [[cell for i, cell in enumerate(row) if i not in dropped] for row in [headers, *rows]]
+    return _left_last(kept[0], kept[1:], 2 - len(dropped)) if len(dropped) < 2 else text_table(kept[0], kept[1:])
+
+
+def _kind(described: dict[str, Any]) -> str | None:
+    """Whether what is described is a tree or a hierarchy, None where it is neither."""
+    return next((kind for kind in ("tree", "hierarchy") if kind in described), None)
+
+
+def _features(described: dict[str, Any]) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """What is told of the columns of the table, and of hidden variables."""
+    *records, _ = described["variables"]
+    hidden = [record for record in records if record["kind"] == "hidden"]
+    return records[: len(records) - len(hidden)], hidden
+
+
 def _about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What the class depends on, what matters when all is known, what was selected and what stands alone, in words."""
-    *features, _ = described["variables"]
+    features, hidden = _features(described)
     if described["parents"]:
         yield "parents", f"the class depends on {_listed(described['parents'])}"
+    if hidden:
+        yield "hidden", "; ".join(_mediated(record, described) for record in hidden[:20])
     if "selected" in described:
         yield "selected", f"in the order of selection: {_listed(described['selected'])}"
+    if _kind(described):
+        yield from outline_about(described)
     count, blanket = len(features), described["blanket"]
-    if len(blanket) == count:
+    verb = "are asked for" if "tree" in described else "can matter when all are known"
+    if "tree" not in described and len(blanket) == count:
         yield "blanket", "every feature can matter for the class"
     else:
-        told = _listed(blanket)
-        yield "blanket", f"of {counted(count, 'feature')}, {len(blanket):,} can matter when all are known: {told}"
+        word = "asked" if "tree" in described else "blanket"
+        yield word, f"of {counted(count, 'feature')}, {len(blanket):,} {verb}: {_listed(blanket)}"
     alone = sum(record["alone"] for record in features)
-    if alone:
+    if alone and not _kind(described):
         verbs = "depends on nothing and influences" if alone == 1 else "depend on nothing and influence"
         yield "alone", f"{counted(alone, 'feature')} {verbs} nothing"
+
+
+def _mediated(record: dict[str, Any], described: dict[str, Any]) -> str:
+    """A hidden variable with what depends on it."""
+    children = [arc["to"] for arc in described["arcs"] if arc["from"] == record["name"]]
+    return f"{named(record['name'])} with {counted(len(record['labels']), 'state')}, on which depend {_listed(children)}"
 
 
 def _listed(names: Sequence[object], most: int = 20) -> str:
     return ", ".join(map(named, names[:most])) + (f", ... ({len(names):,} in all)" if len(names) > most else "") or "none"
 
 
-def _place(record: dict[str, Any]) -> str:
-    return "alone" if record["alone"] else "" if record["in_blanket"] else "outside the blanket"
+def _place(record: dict[str, Any], described: dict[str, Any]) -> str:
+    """What sets a variable apart, in words."""
+    if record["kind"] == "hidden":
+        return "hidden"
+    if record["in_blanket"]:
+        return ""
+    return "not asked for" if "tree" in described else "alone" if record["alone"] else "outside the blanket"
 
 
 def _left_last(headers: Sequence[str], rows: Sequence[Sequence[Any]], count: int) -> list[str]:
@@ -192,23 +239,30 @@ def _page(described: dict[str, Any], model: NetworkClassifier) -> Any:
     from naivete import page
 
     network = model.network_
-    records = described["variables"][:-1]
-    order = sorted(network.features, key=lambda x: (records[x]["alone"], -model.relevance_[x]))
+    records = described["variables"]
+    order = sorted(network.inputs, key=lambda x: (records[x]["alone"], -model.relevance_[x]))
     relevance: dict[object, float | tuple[float, float]] = {network.name(x): float(model.relevance_[x]) for x in order[:40]}
     pale = [network.name(x) for x in order[:40] if not records[x]["in_blanket"]]
-    joined = [x for x in order if not records[x]["alone"]]
-    tables = [page.details(f"{network.name(v)}", page.figure(page.tables_html(network, v))) for v in (CLASS, *joined[:200])]
-    weighed = "Arcs carry I(X;Y|C), features" if model.arc_information_ else "Features"
+    idle = "what the tree does not ask for" if "tree" in described else "what does not matter once all other features are known"
+    bits = "I(X;C) in bits" + (f"; pale: {idle}" if pale else "")
     told = [f"{text[0].upper()}{text[1:]}." for _, text in _about(described)]
-    bits = "I(X;C) in bits" + ("; pale: what does not matter once all other features are known" if pale else "")
+    kind = _kind(described)
+    if kind:
+        caption, last = outline_section(network, kind)
+        size = counted(described[kind]["nodes"], "node")
+    else:
+        caption = f"{'Arcs carry I(X;Y|C), features' if model.arc_information_ else 'Features'} are shaded by I(X;C), in bits."
+        joined = [*network.derived, *(x for x in order if not records[x]["alone"])]
+        tables = [page.details(f"{network.name(v)}", page.figure(page.tables_html(network, v))) for v in (CLASS, *joined[:200])]
+        last, size = ("Conditional tables", tables), f"{len(network.arcs):,} arcs between them"
     return page.page(
         f"{described['model']} of {network.name(CLASS)}",
         [
-            ("Network", [page.figure(_drawing(model), f"{weighed} are shaded by I(X;C), in bits."), *told]),
+            ((kind or "network").capitalize(), [page.figure(_drawing(model), caption), *told]),
             ("What the features tell about the class", [page.bars(relevance, caption=bits, pale=pale)]),
-            ("Conditional tables", tables),
+            last,
         ],
-        footer=f"{len(network.features):,} features, {len(network.arcs):,} arcs between them, {network.cells:,} cells",
+        footer=f"{len(network.inputs):,} features, {size}, {network.cells:,} cells",
     )
 
 

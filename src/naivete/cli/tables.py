@@ -108,8 +108,11 @@ def bytes_of(text: str) -> int:
 def encoding_options(parser: ArgumentParser) -> None:
     """How columns become states."""
     group = parser.add_argument_group("states")
-    group.add_argument("--cut", default="mdl", metavar="HOW", help="cut numbers by mdl, frequency:BINS or width:BINS (mdl)")
-    group.add_argument("--missing", choices=("omit", "state"), default="omit", help="missing: summed out, or a state (omit)")
+    cuts = "cut numbers by mdl, frequency:BINS, width:BINS or distinct (mdl; for c45 distinct)"
+    group.add_argument("--cut", metavar="HOW", help=cuts)
+    group.add_argument("--numbers", choices=("cut", "normal"), default="cut", help="cut numbers, or give them densities (cut)")
+    how = ("omit", "state", "em")
+    group.add_argument("--missing", choices=how, default="omit", help="missing: summed out, a state, or by EM (omit)")
     group.add_argument(
         "--unseen",
         choices=("marginalise", "smooth", "error"),
@@ -305,7 +308,10 @@ def encoder_of(args: Namespace, target: Name = None) -> Encoder:
     if not isinstance(kinds, str):
         kinds = {column: kind for column, kind in kinds.items() if column != target} or None
     unlabelled: Any = "drop" if args.drop_unlabelled else "error"
-    return Encoder(kinds=kinds, cut=cut_of(args.cut), missing=args.missing, unseen=args.unseen, unlabelled=unlabelled)
+    cut = None if args.cut is None else cut_of(args.cut)
+    return Encoder(
+        kinds=kinds, cut=cut, missing=args.missing, unseen=args.unseen, unlabelled=unlabelled, numbers=args.numbers
+    )
 
 
 def check_output(path: str | None, inputs: Sequence[str], force: bool) -> None:

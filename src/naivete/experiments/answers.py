@@ -105,7 +105,7 @@ def _groups(models: Mapping[str, Any]) -> list[_Group]:
     strangers, sharing = _Strangers({}), list[_Sharing]()
     for name, model in models.items():
         encoder = model._ready() if type(model) in SHARING else None
-        if encoder is None or encoder.numbers != "cut":  # densities are no counts
+        if encoder is None or encoder.numbers != "cut" or encoder.missing == "em":  # not a matter of counts alone
             strangers.models[name] = model
             continue
         group = next((g for g in sharing if g.encoder == encoder and g.budget == model.budget), None)

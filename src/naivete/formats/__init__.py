@@ -20,7 +20,7 @@ from naivete.errors import DataError, ParameterError, nearest, shown
 from naivete.files.opening import Limits, PathLike, blocks, opened, title
 from naivete.formats import bif, dot, hugin, strings, xdsl, xmlbif
 from naivete.formats.assembly import Draft, network_of
-from naivete.network import Network
+from naivete.network import Network, check_uncomputed
 from naivete.variables import Name
 
 __all__ = ["ENDINGS", "FORMATS", "dumps", "loads", "named_network_format", "read_network", "write_network"]
@@ -101,12 +101,13 @@ def write_network(network: Network, path: PathLike, *, format: str | None = None
 
     Parameters
     ----------
-    network : the network; a sparse table is written in full if it fits.
+    network : the network; a sparse table is written in full if it fits, a hidden column like any other variable. One with a
+        computed column, the leaf of a tree or the cell of a hierarchy, is refused.
     path : the file; with .gz at the end it is compressed.
     format : as in `read_network`.
     overwrite : whether an existing file may be replaced.
     """
-    data = "".join(_of_path(path, format).pieces(network)).encode()
+    data = _written(network, _of_path(path, format)).encode()
     packed = os.fsdecode(path).lower().endswith(".gz")
     atomic_write(Path(os.fsdecode(path)), gzip.compress(data, mtime=0) if packed else data, overwrite=overwrite)
 
@@ -138,7 +139,7 @@ def dumps(network: Network, format: str) -> str:
     >>> dumps(loads("[sky][play|sky]", "string", target="sky"), "string")
     '[play|sky][sky]\\n'
     """
-    return "".join(_named(format).pieces(network))
+    return _written(network, _named(format))
 
 
 def named_network_format(path: PathLike) -> str | None:
@@ -149,6 +150,11 @@ def named_network_format(path: PathLike) -> str | None:
     """
     name = os.fsdecode(path).lower().removesuffix(".gz")
     return next((format for ending, format in ENDINGS.items() if name.endswith(ending)), None)
+
+
+def _written(network: Network, format: _Format) -> str:
+    check_uncomputed(network, "writing it for other programs")
+    return "".join(format.pieces(network))
 
 
 def _of_path(path: PathLike, format: str | None) -> _Format:

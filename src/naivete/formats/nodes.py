@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from naivete.errors import ResourceError
 from naivete.formats.identifiers import Spelling, legal, spelled
 from naivete.formats.notes import Note, noted
-from naivete.network import Network, SparseCpt
+from naivete.network import Network, SparseCpt, check_tabular
 from naivete.variables import CLASS, Variable
 
 __all__ = ["CELLS", "Node", "Shape", "check_cells", "nodes_of", "rows_of", "shapes_of"]
@@ -88,6 +88,7 @@ def nodes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = Fa
     >>> next(nodes_of(coin))
     Node(name='side', states=('heads', 's_2'), parents=(), note='target name:s:side states:s:heads,s:2', table=array([0.5, 0.5]))
     """
+    check_tabular(network, "writing it for other programs")
     check_cells((math.prod(network.variables[m].card for m in network.family(v)) for v in network.parents), "network")
     for v, shape in shapes_of(network, spelling=spelling, ordered=ordered):
         members = network.family(v)

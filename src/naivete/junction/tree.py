@@ -13,7 +13,7 @@ from naivete.errors import DataError
 from naivete.junction.evidence import Evidence, described
 from naivete.junction.plan import BUDGET, WORK, Part, Plan, Planner, offsets_of, steps_of
 from naivete.junction.semirings import LINEAR, LOG, MAX, Semiring, product, ratio, shares
-from naivete.network import Network, SparseCpt
+from naivete.network import Network, SparseCpt, check_tabular
 from naivete.variables import CLASS
 
 __all__ = ["Collected", "JunctionTree", "configuration"]
@@ -40,7 +40,7 @@ class JunctionTree:
 
     Parameters
     ----------
-    network : the network.
+    network : the network; one with a computed column or with densities is refused.
     budget : the most bytes that tables may take.
 
     References
@@ -56,6 +56,7 @@ class JunctionTree:
     """
 
     def __init__(self, network: Network, *, budget: int = BUDGET) -> None:
+        check_tabular(network, "a query")
         self.network = network
         self.budget = budget
         self.cards = {v: network.variables[v].card for v in network.parents}

@@ -1,8 +1,20 @@
 """Published experiments run again: every printed figure beside ours, with a verdict, and misprints called so."""
 
 from naivete.reproductions.jensen import jensen_2007
+from naivete.reproductions.langley import langley_1993
 from naivete.reproductions.sahami import sahami_1996
 from naivete.reproductions.singh_provan import singh_provan_1995
 from naivete.reproductions.verdicts import Cell, Claim, Figure, Remark, Reproduction, Sheet
 
-__all__ = ["Cell", "Claim", "Figure", "Remark", "Reproduction", "Sheet", "jensen_2007", "sahami_1996", "singh_provan_1995"]
+__all__ = [
+    "Cell",
+    "Claim",
+    "Figure",
+    "Remark",
+    "Reproduction",
+    "Sheet",
+    "jensen_2007",
+    "langley_1993",
+    "sahami_1996",
+    "singh_provan_1995",
+]

@@ -1,0 +1,240 @@
+"""Pruning classification trees by pessimistic estimates of their errors, as C4.5 does."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.counts import Counts
+from naivete.errors import ParameterError, shown
+from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, at_nodes
+from naivete.variables import CLASS
+
+__all__ = ["added_errors", "checked_confidence", "collapsed", "pruned"]
+
+SLACK = 0.1
+SAVED = 1e-3
+
+Truths = NDArray[np.bool_]
+
+
+def added_errors(cases: Numbers, wrong: Numbers, confidence: float) -> Numbers:
+    """How many errors more than were seen are to be expected at leaves, by the upper limit of a binomial rate.
+
+    Without errors the limit is exact, N (1 - CF^(1/N)); from one error on it is the normal approximation with a correction for
+    continuity, and between the two it is interpolated.
+
+    Parameters
+    ----------
+    cases : the weight of the cases at each leaf, above 0.
+    wrong : the weight of those that are not of its class.
+    confidence : the level CF.
+
+    >>> added_errors(np.array([6.0, 9.0, 1.0]), np.zeros(3), 0.25).round(3).tolist()
+    [1.238, 1.285, 0.75]
+
+    References
+    ----------
+    Quinlan (1993), C4.5: Programs for machine learning, section 4.2.
+    """
+    none = cases * (1 - confidence ** (1 / cases))
+    many = _normal_errors(cases, np.maximum(wrong, 1.0), confidence)
+    return np.where(wrong < 1, none + wrong * (many - none), many)
+
+
+def _normal_errors(cases: Numbers, wrong: Numbers, confidence: float) -> Numbers:
+    from scipy.special import ndtri
+
+    z = float(ndtri(1 - confidence))
+    rate = np.minimum((wrong + 0.5) / cases, 1.0)
+    spread = np.sqrt(rate / cases - rate**2 / cases + z**2 / (4 * cases**2))
+    limit = (rate + z**2 / (2 * cases) + z * spread) / (1 + z**2 / cases)
+    return np.where(wrong + 0.5 >= cases, np.maximum(cases - wrong, 0.0), limit * cases - wrong)
+
+
+def checked_confidence(value: Any) -> float:
+    """A level above 0 and at most 0.5."""
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and 0 < value <= 0.5:
+        return float(value)
+    raise ParameterError(f"confidence={shown(value)}: a number above 0 and at most 0.5")
+
+
+def collapsed(nodes: Nodes) -> Nodes:
+    """The tree without the tests that save no error on the training cases."""
+    saved = nodes.wrong - _summed(nodes.wrong, nodes, nodes.waves()[0])
+    return nodes.cut(np.flatnonzero(nodes.inner & (saved <= SAVED))).compact()
+
+
+def _summed(values: Numbers, nodes: Nodes, waves: list[Positions]) -> Numbers:
+    """The values of the leaves at and below each node of a tree, or of several, added up; its levels are given."""
+    found = values.copy()
+    for above, below in reversed(list(pairwise(waves))):
+        inner = above[nodes.inner[above]]
+        found[inner] = np.add.reduceat(found[below], np.cumsum(nodes.widths[inner]) - nodes.widths[inner], axis=0)
+    return found
+
+
+def pruned(counts: Counts, nodes: Nodes, *, confidence: float, raising: bool) -> Nodes:
+    """The tree in which every node is replaced by a leaf, or by its largest branch, where that is expected to err no more.
+
+    Nodes are looked at from the leaves up, those of all branches together. A node that becomes its largest branch takes all
+    its cases there, and the branch is looked at again.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    nodes : the tree.
+    confidence : the level of `added_errors`.
+    raising : whether a node may be replaced by a branch; each round that tries it is a pass over the cases, or one for each
+        level of the branches where values are missing.
+    """
+    parents, alone = nodes.waves()[1], _estimated(nodes.weights, confidence)
+    open_below, ready = _opened(np.flatnonzero(nodes.inner), parents)
+    while len(ready):
+        leaf, whole = alone[ready], _summed(alone, nodes, nodes.waves(ready)[0])[ready]
+        branch, trial, again = np.full(len(ready), np.inf), nodes, alone
+        if raising:
+            trial, again = _raised(counts, nodes, ready, parents, alone, confidence)
+            branch = _summed(again, trial, trial.waves(ready)[0])[ready]
+        better_leaf = (leaf - whole - SLACK < EPSILON) & (leaf - branch - SLACK < EPSILON)
+        raises = ~better_leaf & (branch - whole - SLACK < EPSILON)
+        nodes = nodes.cut(ready[better_leaf])
+        above = parents[ready[~raises]]
+        above = above[above >= 0]
+        open_below -= np.bincount(above, minlength=len(nodes))
+        waiting = [np.unique(above[open_below[above] == 0])]
+        if raises.any():
+            up = ready[raises]
+            waves, below = trial.waves(up)
+            own = np.concatenate(waves)
+            nodes = _taken_over(nodes, trial, up, own)
+            alone[own] = again[own]
+            parents[own[len(up) :]] = below[own[len(up) :]]
+            inner = own[nodes.inner[own]]
+            open_below[own] = 0
+            below_own, first = _opened(inner, below)
+            open_below += below_own
+            waiting.append(first)
+        ready = np.sort(np.concatenate(waiting))
+    return nodes
+
+
+def _opened(inner: Positions, parents: Positions) -> tuple[Positions, Positions]:
+    """How many children of each node are inner nodes that have to be looked at, and the nodes without such children."""
+    above = parents[inner]
+    below = np.bincount(above[above >= 0], minlength=len(parents))
+    return below, inner[below[inner] == 0]
+
+
+def _estimated(weights: Numbers, confidence: float) -> Numbers:
+    """The errors to be expected at leaves with these class weights."""
+    by_class = np.ascontiguousarray(weights.T)
+    cases = by_class.sum(axis=0)
+    wrong = cases - by_class.max(axis=0, initial=0.0)
+    found, some = np.zeros(len(cases)), cases > EPSILON
+    found[some] = wrong[some] + added_errors(cases[some], wrong[some], confidence)
+    return found
+
+
+def _raised(
+    counts: Counts, nodes: Nodes, ready: Positions, parents: Positions, alone: Numbers, confidence: float
+) -> tuple[Nodes, Numbers]:
+    """The tree in which nodes are their largest branches, and the errors to be expected if each of its nodes were a leaf."""
+    largest = _largest_branches(nodes, ready)
+    some = nodes.inner[largest]
+    roots = ready[some]
+    trial = _weighed(counts, nodes.asking(roots, nodes, largest[some]), roots, parents).cut(ready[~some])
+    own = np.concatenate(trial.waves(roots)[0])
+    errors = alone.copy()
+    errors[own] = _estimated(trial.weights[own], confidence)
+    return trial, errors
+
+
+def _largest_branches(nodes: Nodes, at: Positions) -> Positions:
+    """The child of each node with the largest weight, the last of equals."""
+    children, widths = nodes.children(at), nodes.widths[at]
+    starts = np.cumsum(widths) - widths
+    totals = nodes.weights[children].sum(axis=1)
+    most = np.maximum.reduceat(totals, starts)
+    near = np.where(totals >= np.repeat(most, widths) - EPSILON, np.arange(len(children)), -1)
+    return children[np.maximum.reduceat(near, starts)]
+
+
+def _weighed(counts: Counts, nodes: Nodes, roots: Positions, parents: Positions) -> Nodes:
+    """The tree with the class weights below some nodes counted anew; those of the nodes themselves are right."""
+    if not len(roots):
+        return nodes
+    waves, below = nodes.waves(roots)
+    path = _reaching(nodes, roots, parents)
+    own = np.concatenate(waves)
+    asked = np.unique(nodes.features[own][nodes.inner[own]])
+    if counts.cases.gaps[asked].any():
+        for wave in waves[1:]:
+            nodes = _divided(counts, nodes, path, wave, below)
+        return nodes
+    leaves = own[~nodes.inner[own]]
+    weights = nodes.weights.copy()
+    weights[leaves] = _counted(counts, path.asking(own, nodes, own), leaves)
+    return replace(nodes, weights=_summed(weights, nodes, waves[1:]))
+
+
+def _by_parent(weights: Numbers, parents: Positions, size: int) -> Numbers:
+    """The class weights of the nodes that have the same parent added up."""
+    return np.stack([np.bincount(parents, own, size) for own in weights.T], axis=1)
+
+
+def _reaching(nodes: Nodes, roots: Positions, parents: Positions) -> Nodes:
+    """The tree with nothing but the questions on the way to some nodes."""
+    asks = np.zeros(len(nodes), bool)
+    at = parents[roots]
+    while len(at := np.unique(at[at >= 0])):
+        asks[at] = True
+        at = parents[at]
+    return nodes.cut(np.flatnonzero(~asks))
+
+
+def _counted(counts: Counts, nodes: Nodes, wanted: Positions) -> Numbers:
+    """The class weights of some nodes, in a pass."""
+    own = at_nodes(counts, nodes, wanted, whole=False)
+    return np.asarray(own.margins()[0, CLASS], np.float64)
+
+
+def _divided(counts: Counts, nodes: Nodes, path: Nodes, wave: Positions, below: Positions) -> Nodes:
+    """The tree with the class weights of one level of branches counted, and the cases that lack a value divided among them."""
+    above = np.unique(below[wave])
+    closed = nodes.shares.copy()
+    closed[wave] = 0.0
+    known = _counted(counts, replace(_reopened(path, nodes, above, below), shares=closed), wave)
+    bags, places = known.sum(axis=1), np.searchsorted(above, below[wave])
+    total = np.bincount(places, bags, len(above))[places]
+    number = np.bincount(places)[places]
+    shares, weights = nodes.shares.copy(), nodes.weights.copy()
+    shares[wave] = np.where(total > 0, bags / np.where(total > 0, total, 1.0), 1.0 / number)
+    lacking = np.maximum(nodes.weights[above] - _by_parent(known, places, len(above)), 0.0)
+    weights[wave] = known + shares[wave][:, None] * lacking[places]
+    return replace(nodes, shares=shares, weights=weights)
+
+
+def _reopened(path: Nodes, nodes: Nodes, above: Positions, below: Positions) -> Nodes:
+    """The path with the questions of some nodes and of those between them and the roots."""
+    asks: list[Positions] = []
+    at = above
+    while len(at):
+        asks.append(at)
+        at = np.unique(below[at])
+        at = at[at >= 0]
+    own = np.concatenate(asks)
+    return path.asking(own, nodes, own)
+
+
+def _taken_over(nodes: Nodes, trial: Nodes, up: Positions, own: Positions) -> Nodes:
+    """The tree with the branches that were raised in a trial, and the cases of all nodes below."""
+    if not len(up):
+        return nodes
+    shares, weights = nodes.shares.copy(), nodes.weights.copy()
+    shares[own], weights[own] = trial.shares[own], trial.weights[own]
+    return replace(nodes.asking(up, trial, up), shares=shares, weights=weights)

@@ -1,0 +1,368 @@
+"""FSSJ and BSEJ against the definition: every change refitted without each case in turn."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.naive_bayes import CategoricalNB
+
+from naivete.cases import Block, Cases, MemoryCases
+from naivete.cases.views import chosen
+from naivete.counts import Counts
+from naivete.errors import ParameterError
+from naivete.inference import Predictor
+from naivete.learners import bsej, fssj, naive
+from naivete.learners import joining as module
+from naivete.learners import joining_moves as moves_module
+from naivete.learners.joining import bsej_groups, fssj_groups, joined_on
+from naivete.learners.joining_moves import Judge
+from naivete.learners.joining_terms import STAY, Group, Move, chain, delta_of, group_terms
+from naivete.variables import CLASS
+from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
+from tests.strategies import some_cases
+from tests.test_estimation import smoothings
+
+quick = settings(
+    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
+)
+NEAR = 1e-8
+Bounds = tuple[Fraction, Fraction]
+small = some_cases(rows=(1, 14), max_card=3, features=(1, 5))
+
+
+def weights(own: MemoryCases) -> np.ndarray:
+    return np.ones(len(own.block)) if own.block.weight is None else own.block.weight
+
+
+def total(weight: np.ndarray) -> Fraction:
+    return sum((Fraction(float(w)) for w in weight), Fraction(0))
+
+
+def honest(own: MemoryCases, groups: Sequence[Group], how: Any, prior: Any = None) -> Bounds:
+    """What is wrong when the network of these attributes is refitted without each case: for sure, and with doubtful rows."""
+    features = tuple(sorted(x for group in groups for x in group))
+    labels, weight = own.block.codes[-1].astype(int), weights(own)
+    if features:
+        parents = {
+            features.index(x): tuple(features.index(p) if p != CLASS else p for p in ps)
+            for g in groups
+            for x, ps in chain(g).items()
+        }
+        answers = honest_leave_one_out(chosen(own, features), {CLASS: (), **parents}, how, prior)
+    else:
+        left = (
+            np.bincount(labels, weight, own.variables[-1].card)
+            - np.eye(own.variables[-1].card)[labels] * np.minimum(weight, 1)[:, None]
+        )
+        left = np.maximum(left, 0)
+        answers = np.where(left.sum(axis=1, keepdims=True) > 0, left, 1.0) if prior is None else np.tile(prior, (len(labels), 1))
+        answers = answers / answers.sum(axis=1, keepdims=True)
+    true = answers[np.arange(len(labels)), labels]
+    others = answers.copy()
+    others[np.arange(len(labels)), labels] = -1.0
+    return total(weight[true < others.max(axis=1) - NEAR]), total(weight[true < others.max(axis=1) + NEAR])
+
+
+@st.composite
+def partitions(draw: st.DrawFn, features: int) -> list[Group]:
+    """Some of the features in groups."""
+    at = [draw(st.integers(-1, 2)) for _ in range(features)]
+    return sorted(tuple(x for x in range(features) if at[x] == g) for g in set(at) - {-1})
+
+
+def all_moves(groups: Sequence[Group], features: int) -> list[Move]:
+    unused = [x for x in range(features) if all(x not in g for g in groups)]
+    joins = [Move((g, h), tuple(sorted((*g, *h)))) for g, h in combinations(groups, 2)]
+    return [STAY, *(Move((g,), None) for g in groups), *joins, *(Move((), (x,)) for x in unused)]
+
+
+@given(own=small, how=smoothings, given_prior=st.booleans(), data=st.data())
+@quick
+def test_leaving_out_equals_refitting(own: MemoryCases, how: Any, given_prior: bool, data: st.DataObject, cases: Any) -> None:
+    assume(how != "clark-niblett" or not own.gaps.any())
+    n, classes = len(own.variables) - 1, own.variables[-1].card
+    prior = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum() if given_prior else None
+    groups = data.draw(partitions(n))
+    moves = all_moves(groups, n)
+    found = Judge(Counts(cases(own)), how, prior).wrong(groups, moves)
+    for move, wrong in zip(moves, found.tolist(), strict=True):
+        low, high = honest(own, move.applied(groups), how, prior)
+        assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
+
+
+@pytest.mark.parametrize("how", [0.0, "m-estimate:0", "backoff:0"], ids=str)
+def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(how: Any, cases: Any) -> None:
+    """Without smoothing, by the prior of the classes with the fewest impossible factors, whichever groups these are in."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y = np.repeat([0, 1, 2], [5, 9, 12])
+        columns = [rng.integers(-(seed % 2), 4, 26).tolist() for _ in range(4)]
+        own = cases_of([4] * 4 + [3], [*columns, y.tolist()], (rng.random(26) + 0.5).tolist() if seed % 3 else None)
+        groups = [(0,), (1, 2), (3,)]
+        moves = all_moves(groups, 4)
+        found = Judge(Counts(cases(own)), how, None).wrong(groups, moves)
+        for move, wrong in zip(moves, found.tolist(), strict=True):
+            low, high = honest(own, move.applied(groups), how)
+            assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
+
+
+def test_a_row_that_weighs_little_is_left_out_whole(cases: Any) -> None:
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 30)
+        columns = [np.where(rng.random(30) < 0.6, y, rng.integers(0, 2, 30)).tolist() for _ in range(3)]
+        own = cases_of([2] * 4, [*columns, y.tolist()], (rng.random(30) * 0.2).tolist())
+        groups = [(0,), (1,), (2,)]
+        moves = all_moves(groups, 3)
+        found = Judge(Counts(cases(own)), 0.1, None).wrong(groups, moves)
+        for move, wrong in zip(moves, found.tolist(), strict=True):
+            low, high = honest(own, move.applied(groups), 0.1)
+            assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
+
+
+def test_only_the_terms_of_this_step_are_kept() -> None:
+    rng = np.random.default_rng(0)
+    own = cases_of([2] * 4, rng.integers(0, 2, (4, 20)).tolist(), (rng.random(20) + 0.1).tolist())
+    judge = Judge(Counts(own), "backoff", None)
+    judge.wrong([(0,), (1,), (2,)], [STAY, Move(((0,), (1,)), (0, 1))])
+    judge.wrong([(0, 1), (2,)], [STAY, Move(((2,),), None)])
+    assert judge.kept is not None
+    assert [set(piece.terms) for piece in judge.kept] == [{(0, 1), (2,)}]
+    assert set(judge.terms) == {(0, 1), (2,)}
+
+
+def slow_forward(own: MemoryCases, allowed: Callable[[Group], bool]) -> Callable[[list[Group]], list[list[Group]]]:
+    def candidates(groups: list[Group]) -> list[list[Group]]:
+        unused = [x for x in range(len(own.variables) - 1) if own.variables[x].card > 1 and all(x not in g for g in groups)]
+        joins = [(x, g) for x in unused for g in groups if allowed((*g, x))]
+        return [
+            *(sorted([*groups, (x,)]) for x in unused),
+            *(sorted([tuple(sorted((*g, x))), *(h for h in groups if h != g)]) for x, g in joins),
+        ]
+
+    return candidates
+
+
+def slow_backward(_: MemoryCases, allowed: Callable[[Group], bool]) -> Callable[[list[Group]], list[list[Group]]]:
+    def candidates(groups: list[Group]) -> list[list[Group]]:
+        joins = [(g, h) for g, h in combinations(groups, 2) if allowed((*g, *h))]
+        return [
+            *([h for h in groups if h != g] for g in groups),
+            *(sorted([tuple(sorted((*g, *h))), *(i for i in groups if i not in (g, h))]) for g, h in joins),
+        ]
+
+    return candidates
+
+
+def slow_search(own: MemoryCases, groups: list[Group], candidates: Any, how: Any, equal: bool) -> list[Group]:
+    """Refit everything for every candidate; refuse to say where two classes are so near that rounding decides."""
+
+    def wrong(groups: list[Group]) -> Fraction:
+        low, high = honest(own, groups, how)
+        assume(low == high)
+        return low
+
+    now = wrong(groups)
+    while now and (found := [(wrong(c), c) for c in candidates(groups)]):
+        best = min(w for w, _ in found)
+        if best > now or (best == now and not equal):
+            break
+        now, groups = next((w, c) for w, c in found if w == best)
+    return groups
+
+
+searched = some_cases(rows=(2, 16), max_card=3, features=(1, 4), weights="fractional")
+
+
+@given(
+    own=searched,
+    how=st.sampled_from([1.0, 0.3, "m-estimate", "backoff"]),
+    equal=st.booleans(),
+    most=st.sampled_from([None, 1, 2]),
+)
+@quick
+def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, equal: bool, most: int | None, cases: Any) -> None:
+    def allowed(group: Group) -> bool:
+        return most is None or len(group) <= most
+
+    everything = [(x,) for x, v in enumerate(own.variables[:-1]) if v.card > 1]
+    for learner, find, slow, start in (
+        (fssj, fssj_groups, slow_forward, []),
+        (bsej, bsej_groups, slow_backward, everything),
+    ):
+        expected = slow_search(own, start, slow(own, allowed), how, equal)
+        options: Any = {"equal": equal, "max_joined": most, "smoothing": how}
+        assert find(Counts(cases(own)), **options) == expected
+        network = learner(Counts(cases(own)), **options)
+        structure = {CLASS: (), **dict.fromkeys(range(len(own.variables) - 1), ())}
+        assert dict(network.parents) == structure | {x: ps for g in expected for x, ps in chain(g).items()}
+        assert identical(network, joined_on(Counts(own), expected, smoothing=how))
+
+
+@given(own=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, equal=st.booleans(), seed=st.integers(0, 99))
+@quick
+def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(own: MemoryCases, how: Any, equal: bool, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    for learner in (fssj, bsej):
+        network = learner(Counts(own), equal=equal, smoothing=how)
+        others: list[Cases] = [shuffled, chunked(own, rng)]
+        assert all(identical(network, learner(Counts(other), equal=equal, smoothing=how)) for other in others)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(moves_module, "KEPT", 1 << 40)
+            patch.setattr(moves_module, "PIECE_CELLS", 50)
+            patch.setattr(moves_module, "TABLES", 1 << 24)
+            many_threads(patch)
+            assert identical(network, learner(Counts(own), equal=equal, smoothing=how))
+            patch.setattr(moves_module, "KEPT", 8)
+            assert identical(network, learner(Counts(own), equal=equal, smoothing=how))
+
+
+@given(own=some_cases(weights="whole", rows=(1, 30)), how=smoothings)
+@quick
+def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any) -> None:
+    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    for learner in (fssj, bsej):
+        assert identical(learner(Counts(own), smoothing=how), learner(Counts(twice), smoothing=how))
+
+
+def dependent(rows: int = 90) -> MemoryCases:
+    """Three attributes of three states around a class, the first two dependent."""
+    rng = np.random.default_rng(5)
+    y = rng.integers(0, 3, rows)
+    a = np.where(rng.random(rows) < 0.5, y, rng.integers(0, 3, rows))
+    b = np.where(rng.random(rows) < 0.5, a, rng.integers(0, 3, rows))
+    return cases_of([3] * 4, [a.tolist(), b.tolist(), rng.integers(0, 3, rows).tolist(), y.tolist()])
+
+
+def test_single_attributes_are_judged_as_scikit_learn_judges_them() -> None:
+    own = dependent()
+    *columns, y = (c.astype(int) for c in own.block.codes)
+    groups = [(0,), (1,), (2,)]
+    moves = [STAY, *(Move((group,), None) for group in groups)]
+    found = Judge(Counts(own), 1.0, None).wrong(groups, moves).tolist()
+    for move, wrong in zip(moves, found, strict=True):
+        X = np.stack([columns[x] for (x,) in move.applied(groups)], axis=1)
+        answers = cross_val_predict(CategoricalNB(min_categories=3), X, y, cv=LeaveOneOut())
+        assert wrong == (answers != y).sum()
+
+
+def test_without_smoothing_a_group_is_one_column_to_scikit_learn() -> None:
+    own = dependent(2000)
+    *columns, y = (c.astype(int) for c in own.block.codes)
+    network = joined_on(Counts(own), [(0, 2), (1,)], smoothing=0)
+    X = np.stack([3 * columns[0] + columns[2], columns[1]], axis=1)
+    expected = CategoricalNB(alpha=1e-12, force_alpha=True).fit(X, y).predict_proba(X)
+    found, _ = Predictor(network).posterior(own.block.codes[:-1], own.gaps)
+    assert np.allclose(found, expected, rtol=0, atol=1e-9)
+
+
+def parity(repeats: int = 6) -> MemoryCases:
+    """The class is whether x0 and x2 differ; x1 tells nothing."""
+    rows = np.array([*product((0, 1), repeat=3)] * repeats)
+    return cases_of([2] * 4, [*rows.T.tolist(), (rows[:, 0] ^ rows[:, 2]).tolist()])
+
+
+def test_parity_is_found_by_joining() -> None:
+    assert bsej_groups(Counts(parity())) == [(0, 2), (1,)]
+    assert bsej_groups(Counts(parity()), max_joined=1) == [(0,), (1,), (2,)]
+    assert fssj_groups(Counts(parity())) == []
+    assert fssj_groups(Counts(parity()), equal=True) == [(0, 2)]
+
+
+def test_of_equally_good_changes_the_first_is_made() -> None:
+    """Three copies of a column that is nearly the class: the first is taken, and the last is what remains."""
+    y = [0, 1] * 10
+    copies = [[1, *y[1:]]] * 3
+    own = cases_of([2, 2, 2, 2], [*copies, y])
+    assert fssj_groups(Counts(own)) == [(0,)]
+    assert bsej_groups(Counts(own)) == [(0,), (1,), (2,)]
+    assert fssj_groups(Counts(own), equal=True) == [(0,), (1,), (2,)]
+    assert bsej_groups(Counts(own), equal=True) == [(2,)]
+
+
+def test_where_all_is_right_nothing_is_changed() -> None:
+    y = [0, 1] * 10
+    own = cases_of([2, 2, 2], [y, y, y])
+    assert fssj_groups(Counts(own), equal=True) == [(0,)]
+    assert bsej_groups(Counts(own), equal=True) == [(0,), (1,)]
+
+
+def test_with_one_attribute_a_feature_backward_only_takes_away() -> None:
+    rng = np.random.default_rng(3)
+    y = rng.integers(0, 2, 200)
+    columns = [np.where(rng.random(200) < 0.5 + 0.1 * i, y, 1 - y).tolist() for i in range(4)]
+    counts = Counts(cases_of([2] * 5, [*columns, y.tolist()]))
+    groups = bsej_groups(counts, max_joined=1)
+    assert all(len(group) == 1 for group in groups)
+    whole, found = naive(counts), bsej(counts, max_joined=1)
+    assert all(identical(found.cpts[x], whole.cpts[x]) for (x,) in groups)
+
+
+def test_what_would_be_too_large_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = parity()
+    monkeypatch.setattr(module, "JOINT_CELLS", 7)
+    assert bsej_groups(Counts(own)) == [(0,), (1,), (2,)]
+    monkeypatch.setattr(module, "JOINT_CELLS", 8)
+    assert bsej_groups(Counts(own)) == [(0, 2), (1,)]
+    assert bsej_groups(Counts(own, budget=1024 - 1)) == [(0,), (1,), (2,)]
+    assert bsej_groups(Counts(own, budget=1024)) == [(0, 2), (1,)]
+
+
+def test_a_step_takes_two_passes() -> None:
+    counts = Counts(chunked(parity(), np.random.default_rng(0)))
+    counts.margins()
+    assert bsej_groups(counts) == [(0, 2), (1,)]
+    assert counts.passes == 1 + 2 * 2
+    counts = Counts(parity())
+    counts.margins()
+    assert bsej_groups(counts) == [(0, 2), (1,)]
+    assert counts.passes == 1 + 2 * 2
+
+
+def test_what_is_done_to_a_block_can_travel() -> None:
+    own = cases_of([3, 3, 2], [[0, 1, 2, -1, 1], [0, -1, 2, 1, 1], [0, 1, 1, 0, 1]])
+    counts = Counts(own)
+    for how in (1.0, "backoff", "m-estimate"):
+        judge = Judge(counts, how, None)
+        terms = group_terms(counts, [(0,), (0, 1)], judge.classes, judge.how)
+        moves = {move: delta_of(move, terms) for move in (STAY, Move(((0,),), (0, 1)))}
+        trial = moves_module._Trial(judge.classes, None, 2, ((0,),), moves, terms, None)
+        there = pickle.loads(pickle.dumps(trial))
+        assert there(own.block)[0].tolist() == trial(own.block)[0].tolist()
+
+
+def test_features_of_one_state_are_left_out() -> None:
+    own = cases_of([1, 2, 2], [[0] * 8, [0, 1] * 4, [0, 1] * 4])
+    assert bsej_groups(Counts(own)) == [(1,)]
+    assert fssj_groups(Counts(own), equal=True) == [(1,)]
+    nothing = cases_of([1, 2], [[0] * 8, [0, 1] * 4])
+    assert bsej_groups(Counts(nothing)) == fssj_groups(Counts(nothing)) == []
+
+
+@pytest.mark.parametrize("learner", [fssj, bsej])
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"max_joined": 0}, "max_joined=0"),
+        ({"max_joined": 1.5}, "max_joined=1.5"),
+        ({"max_joined": True}, "max_joined=True"),
+        ({"equal": "yes"}, "equal='yes'"),
+        ({"smoothing": "no"}, "smoothing='no'"),
+        ({"prior": [1.0]}, "prior="),
+    ],
+    ids=str,
+)
+def test_parameters_out_of_range_are_refused_by_name(learner: Any, options: Any, named: str) -> None:
+    with pytest.raises(ParameterError, match=named):
+        learner(Counts(parity()), **options)
