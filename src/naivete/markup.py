@@ -145,7 +145,7 @@ def isolated(text: str) -> str:
     return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text) else text
 
 
-def image(title: object, description: str, body: Iterable[Safe], width: float, height: float) -> Safe:
+def image(title: object, description: str, body: Iterable[Safe], width: float, height: float, *, class_: str = "nv-net") -> Safe:
     """A drawing of this size as a self-contained piece of SVG, with its title and description for those who do not see it."""
     return element(
         "svg",
@@ -154,7 +154,7 @@ def image(title: object, description: str, body: Iterable[Safe], width: float, h
         element("style", Safe(STYLE)),
         *body,
         xmlns="http://www.w3.org/2000/svg",
-        class_="nv-net",
+        class_=class_,
         role="img",
         aria_label=cut(title, 900, 15),
         viewBox=f"0 0 {attribute(width)} {attribute(height)}",

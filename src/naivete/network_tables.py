@@ -73,7 +73,7 @@ def hierarchy_html(
         by = [] if node.feature < 0 else [element("p", f"sends cases on by {isolated(cut(network.name(node.feature), 300, 14))}")]
         more = [element("p", f"{node.left_out:,} classifiers below are left out")] if node.left_out else []
         told = element("summary", cut(heading(network, found, node), 900, 14))
-        whole = element("details", told, *tables, *by, *more, *reversed(inside[i]), open="open" if node.depth < 2 else None)
+        whole = element("details", told, *tables, *by, *more, *reversed(inside[i]), open=None if node.depth else "open")
         inside[node.parent if i else 0].append(whole)
     return inside[0][-1]
 
@@ -90,8 +90,8 @@ def _summary_html(network: Network, word: str, summary: Summary, features: int, 
     left_out = [("features", min(features, len(summary.ranked)), len(summary.ranked)), ("classes", len(columns), len(occurring))]
     cuts = [f"{shown:,} of {full:,} {what} are shown" for what, shown, full in left_out if shown < full]
     head = element("tr", element("th", word, scope="col", colspan=2), *heads)
-    caption = element("caption", "; ".join(cuts)) if cuts else ""
-    return element("table", caption or Safe(""), element("thead", head), element("tbody", rates, *rows), class_="cpt")
+    caption = element("caption", "; ".join(cuts)) if cuts else Safe("")
+    return element("table", caption, element("thead", head), element("tbody", rates, *rows), class_="cpt")
 
 
 def _line(network: Network, line: Line, columns: Sequence[int]) -> Safe:

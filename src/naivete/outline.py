@@ -318,4 +318,5 @@ def _answering(cells: Cells, classes: int, first: int) -> dict[int, int]:
         found |= {at: own for at, own in zip(level, answers, strict=True) if sorts[at]}
         level = [child for at in level for child in below[at] if child >= 0 and child != found.get(at)]
         start = answers.stop
-    return found if start == len(below) and first == found.get(0, 0) else {}
+    ends = all(max(below[own]) < 0 for own in found.values())
+    return found if ends and start == len(below) and first == found.get(0, 0) else {}

@@ -67,7 +67,8 @@ def _document(network: Network, found: Outline, inside: Sequence[Safe], size: Po
     body.append(_shifted((width - size[0]) / 2, top, inside))
     body += [text(note, _MARGIN, bottom + 24 + 16 * i, "nv-small nv-start") for i, note in enumerate(notes)]
     told = network.name(CLASS) if title is None else title
-    return image(told, _description(network, found, notes), body, width, bottom + 16 * len(notes) + 12 + _MARGIN)
+    height = bottom + 16 * len(notes) + 12 + _MARGIN
+    return image(told, _description(network, found, notes), body, width, height, class_="nv-net nv-outline")
 
 
 def placed(found: Outline, panels: Sequence[Panel], labels: Sequence[str], *, down: bool) -> list[Box]:

@@ -49,6 +49,7 @@ nav ol{margin:1rem 0 0;padding:0;list-style:none;display:flex;flex-wrap:wrap;gap
 figure{margin:1.4rem 0;overflow-x:auto}
 figure>svg{display:block;margin:0 auto;max-width:100%;height:auto}
 figure>.chart{margin:0;min-width:520px}figure>.nv-net{min-width:min(760px,var(--own,760px))}
+figure>.nv-outline{min-width:calc(.8*var(--own,760px))}
 figcaption,caption{color:var(--muted);font-size:.9rem;text-align:left;padding:.5rem 0;max-width:80ch}
 figcaption{position:sticky;left:0}caption{caption-side:bottom}
 table{border-collapse:collapse;font-size:.93rem;line-height:1.35;font-variant-numeric:tabular-nums}

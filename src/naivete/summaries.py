@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -93,11 +93,17 @@ def lines(network: Network, summary: Summary, features: Iterable[int], *, max_st
 def summary_of(network: Network, state: int) -> Summary:
     """What a state of the derived column says of the classes."""
     place = max(network.derived)
-    told = [x for x in network.inputs if CLASS in network.parents[x]]
-    at = {x: (..., state, slice(None)) if place in network.parents[x] else ... for x in told}
-    tables = {x: np.asarray(network.cpts[x])[at[x]] for x in told if x not in network.densities}
-    normals = {x: np.stack([own.means[at[x]], np.sqrt(own.variances[at[x]])]) for x, own in network.densities.items() if x in at}
+    telling = [x for x in network.inputs if x in network.densities or network.variables[x].card > 1]
+    at = {x: (..., state, slice(None)) if place in network.parents[x] else ... for x in telling if CLASS in network.parents[x]}
+    tables = {x: np.asarray(network.cpts[x])[own] for x, own in at.items() if x not in network.densities}
+    normals = {x: _normal(network, x, own) for x, own in at.items() if x in network.densities}
     return Summary(np.asarray(network.cpts[CLASS])[state], tables, normals)
+
+
+def _normal(network: Network, x: int, at: Any) -> Numbers:
+    """The means and deviations of a number.  # (2, class)"""
+    own = network.densities[x]
+    return np.stack([own.means[at] + (network.variables[x].origin or 0.0), np.sqrt(own.variances[at])])
 
 
 def _normal_information(rates: Numbers, means: Numbers, deviations: Numbers) -> float:

@@ -294,18 +294,13 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("naivete.counts.FEW_CELLS", 1)
         patch.setattr("naivete.counts.DENSE_ROWS", 0)
-        assert same_tree(network, learner(Counts(own)))
+        assert identical(network, learner(Counts(own)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("naivete.learners.tree.MANY_NODES", 1)
         patch.setattr("naivete.learners.tree.SHARED", 1 << 40)
-        assert same_tree(network, learner(Counts(own)))
+        assert identical(network, learner(Counts(own)))
     with _kernels.use("numpy"):
         assert identical(network, learner(Counts(own)))
-
-
-def same_tree(one: Network, two: Network) -> bool:
-    """The same text, but for the last digits; nodes of a level may be numbered differently when some are divided earlier."""
-    return tree_text(one) == tree_text(two) and one.variables == two.variables
 
 
 @given(own=some_cases(rows=(2, 60), features=(1, 4), gaps=False))

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 from scipy.stats import t as student
 
-import naivete
-from naivete.errors import NaiveteError, ParameterError
+from naivete.errors import ParameterError
 from naivete.experiments import Splits
-from naivete.models import parsed
 from naivete.reproductions import Reproduction, singh_provan, singh_provan_1995
 from naivete.reproductions.pairings import AGREES, NOT_THERE, mark, p_of, paired
 from naivete.reproductions.report import as_html, as_markdown, as_record, cell_heads, figure_rows, pairing_rows
@@ -151,7 +149,7 @@ def test_curves_have_a_chart_and_a_table(voting: Reproduction) -> None:
 
 def test_every_form_tells_the_same(voting: Reproduction) -> None:
     page, text, record = as_html(voting), as_markdown(voting), as_record(voting)
-    for told in ("no learner yet (C45)", "corrected t", "Table 9: K2-AS", "one method over another"):
+    for told in ("as C4.5", "corrected t", "Table 9: K2-AS", "one method over another"):
         assert told in page
     assert "## Table 8: K2-AS, K2-AS\\<=, CB less CGR-AS" in text
     assert record["pairings"][0]["pairs"][0]["printed_t"] == -21.14
@@ -203,13 +201,14 @@ def test_an_unknown_data_set() -> None:
         singh_provan_1995(only=["Iris"])
 
 
-def test_c45_is_listed_as_missing_until_it_exists(voting: Reproduction) -> None:
-    """When this fails the library has a C4.5: run it, and compare it with tables 10 and 11."""
-    assert [cell.verdict for cell in voting.cells if cell.name == "C4.5"] == ["no learner yet (C45)"]
-    assert not {"c45", "c4_5", "j48"} & {name.lower() for name in dir(naivete)}
-    for word in ("c45", "c4.5"):
-        with pytest.raises(NaiveteError):
-            parsed(word)
+def test_c45_stands_beside_its_printed_figure(voting: Reproduction) -> None:
+    (own,) = [cell for cell in voting.cells if cell.name == "C4.5"]
+    assert own.printed == C45["Voting"]["C4.5"]
+    assert isinstance(own.ours, tuple)
+    assert own.ours[0] > 90
+    told = [cell.note for cell in voting.cells if "than C4.5" in cell.note or "as C4.5" in cell.note]
+    assert len(told) == 3
+    assert all(" in print, " in note and note.endswith(" here") for note in told)
 
 
 # The methods, and the reasons

@@ -29,6 +29,7 @@ enum {
     FEW = 40,     /* states that are found by comparing, more by setting bits */
     WORDS = 512,  /* words of a plane that are counted at once */
     AHEAD = 8,    /* entries from here to the one whose row is fetched */
+    TOGETHER = 16, /* rows that go down a tree at a time */
 };
 #define NOWHERE UINT32_MAX
 
@@ -583,16 +584,23 @@ API int naivete_seen(const column *columns, int64_t n, int64_t from, int64_t to,
 
 /* Moves the rows from..to down a tree from the nodes they are at, until a leaf or a missing code stops them. A node is three
    numbers: the column it asks for (negative at a leaf), the last code of its first branch (negative where every code has a
-   branch of its own), and its first child. */
+   branch of its own), and its first child. Some rows go down together, so that none waits for the memory of another. */
 API void naivete_descend(const column *columns, const int64_t *nodes, int64_t from, int64_t to, int64_t *at) {
-    for (; from < to; from++) {
-        const int64_t *node = nodes + 3 * at[from];
-        for (; node[0] >= 0;) {
-            const column *c = columns + node[0];
-            const uint32_t x = code(c->data + from * c->stride, 0, c->item);
-            if (x == UINT32_MAX >> (32 - 8 * c->item)) break;
-            node = nodes + 3 * (node[2] + (node[1] < 0 ? (int64_t)x : (int64_t)x > node[1]));
+    for (; from < to; from += TOGETHER) {
+        int64_t going[TOGETHER], left = smaller(TOGETHER, to - from);
+        for (int64_t k = 0; k < left; k++) going[k] = from + k;
+        while (left) {
+            int64_t still = 0;
+            for (int64_t k = 0; k < left; k++) {
+                const int64_t r = going[k], *node = nodes + 3 * at[r];
+                if (node[0] < 0) continue;
+                const column *c = columns + node[0];
+                const uint32_t x = code(c->data + r * c->stride, 0, c->item);
+                if (x == UINT32_MAX >> (32 - 8 * c->item)) continue;
+                at[r] = node[2] + (node[1] < 0 ? (int64_t)x : (int64_t)x > node[1]);
+                going[still++] = r;
+            }
+            left = still;
         }
-        at[from] = (node - nodes) / 3;
     }
 }

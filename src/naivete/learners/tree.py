@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,8 @@ def id3(counts: Counts, *, max_depth: int | None = None, min_rows: float = 0, sm
     Quinlan (1986), Induction of decision trees; Jensen and Nielsen (2007), section 8.4.
     """
     smoothing_of(smoothing)
-    grower = _Grower(counts, greatest_gain, checked_depth(max_depth), checked_rows(min_rows, zero=True), 2 * EPSILON, binary=False)
+    enough = checked_rows(min_rows, zero=True)
+    grower = _Grower(counts, greatest_gain, checked_depth(max_depth), enough, 2 * EPSILON, binary=False)
     return tree_network(counts, grower.grown()[0], smoothing)
 
 
@@ -147,6 +149,10 @@ class _Grower:
             level, depth = np.concatenate(kids), depth + 1
         return nodes, rows
 
+    @cached_property
+    def _logs(self) -> Logs:
+        return Logs(self.counts.total)
+
     def _divisible(self, nodes: Nodes, level: Positions) -> NDArray[np.bool_]:
         """Which nodes have cases enough, of more than one class."""
         weights = nodes.weights[level]
@@ -161,8 +167,7 @@ class _Grower:
     def _divided(self, rows: Counts, nodes: Nodes, level: Positions) -> Nodes:
         """The tree in which these leaves make the best test there is, those that can make one."""
         weights = np.ascontiguousarray(nodes.weights[level].T)
-        totals = weights.sum(axis=0)
-        there = Open(weights, totals, self.least, Logs(self.counts.total))
+        there = Open(weights, weights.sum(axis=0), self.least, self._logs)
         tests = self._tests(self._tables(rows, nodes, level), there)
         if not tests:
             return nodes

@@ -232,8 +232,18 @@ def cut_test(table: Table, variable: Variable, nodes: Open) -> Cut:
     some = Open(nodes.weights[:, own], nodes.totals[own], nodes.least, logs)
     found.measured.ratio[own] = _ratio(some, left, known[which], sides.between(logs)[at])
     found.last[own] = _thresholds(variable, cells.codes[at], cells.codes[at + 1])
-    found.left[:, own], found.right[:, own] = sides.left[:, at], sides.right[:, at]
+    ends = np.append(starts[1:], len(cells.nodes))
+    found.left[:, own], found.right[:, own] = _two_sums(cells.counts, starts[which], at + 1, ends[which])
     return found
+
+
+def _two_sums(counts: NDArray[Any], starts: Positions, middles: Positions, ends: Positions) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The sums of runs of columns up to their middles and from there on, each by itself, whatever lies before."""
+    if not len(starts):
+        return counts[:, :0], counts[:, :0]
+    padded = np.concatenate([counts, np.zeros_like(counts[:, :1])], axis=1)
+    sums = np.add.reduceat(padded, np.stack([starts, middles, ends], axis=1).ravel(), axis=1)
+    return sums[:, 0::3], sums[:, 1::3]
 
 
 class _Sides(NamedTuple):

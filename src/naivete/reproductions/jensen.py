@@ -1,4 +1,4 @@
-"""Jensen and Nielsen (2007), chapter 8: the poker classifier, its confusion and loss, the entropies, and two exercises."""
+"""Jensen and Nielsen (2007), chapter 8: the poker classifier, its confusion and loss, entropies, tree, exercises."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from naivete.information import entropy
 from naivete.labelled import Labelled, labelled
 from naivete.learners.pc import oracle, pc_graph
 from naivete.losses import Loss
+from naivete.reproductions.jensen_models import hidden_cells, hidden_remarks, tree_cells
 from naivete.reproductions.verdicts import (
     MISPRINT,
     NOT_PRINTED,
@@ -28,6 +29,7 @@ from naivete.reproductions.verdicts import (
     recomputed,
 )
 from naivete.table import Column, Table
+from naivete.trees import ID3
 
 __all__ = ["TABLE_8_1", "jensen_2007"]
 
@@ -57,14 +59,9 @@ _ENTROPIES: Final = {"MH": 0.735, "FC": 1.351, "SC": 1.403}
 _PARTITION: Final = {"0": (8, 9, 14), "1": (1, 2, 3, 4, 5, 7, 11, 13, 17, 18), "2": (6, 10, 12, 15, 16, 19, 20)}
 _QUESTION: Final = {"MH": "1a", "FC": "1", "SC": "1"}
 
-_NO_LEARNER_YET: Final = (
-    ("Figure 8.5 (a hidden variable between FC and SC, its states by BIC)", "HiddenNaive"),
-    ("Figure 8.7 (the whole classification tree)", "ID3"),
-)
-
 
 def jensen_2007() -> Reproduction:
-    """The figures of chapter 8 beside those that follow from its own table 8.1, and the answers to exercises 8.1 to 8.3.
+    """The figures of chapter 8 beside those that follow from its own table 8.1, and the answers to exercises 8.1 to 8.4.
 
     References
     ----------
@@ -78,8 +75,9 @@ def jensen_2007() -> Reproduction:
         Sheet("Section 8.4: entropies in bits", tuple(_entropies()), digits=3),
         Sheet("Section 8.4: choices of ID3", tuple(_choices())),
         Sheet("Exercise 8.1: PC on the poker network of figure 8.1, OH0, OH1 and OH2 hidden", tuple(_poker())),
-        Sheet("Exercises 8.2 and 8.3: the class of MH = 1a, FC = 1, SC = 1", tuple(_exercises(cases))),
-        Sheet("Not there yet", tuple(Cell(name, None, None, f"no learner yet ({word})") for name, word in _NO_LEARNER_YET)),
+        Sheet("Exercises 8.2 to 8.4: the class of MH = 1a, FC = 1, SC = 1", tuple(_exercises(cases))),
+        Sheet("Figure 8.5: a hidden variable between BH and FC, SC", tuple(hidden_cells(cases)), digits=3),
+        Sheet("Figure 8.7: the tree of ID3", tuple(tree_cells(cases))),
     )
     about = (
         "Everything printed is compared with what follows from the twenty cases of table 8.1, in the digits that are printed.",
@@ -202,6 +200,7 @@ def _exercises(cases: Labelled) -> Iterator[Cell]:
         yield _answered(f"{name}, maximum likelihood", kind(smoothing=0.0), cases)
         yield _answered(f"{name}, Bayesian estimates", kind(smoothing=1.0, prior=_laplace(cases)), cases, _roots(kind, cases))
     yield Cell("8.3 tree of the TAN", None, _tree(TAN().fit(cases.features, cases.y)), NOT_PRINTED, "figure 8.4 is a drawing")
+    yield _answered("8.4 tree of ID3", ID3(), cases, "; the branch MH = 1a, FC = 1 has no case")
 
 
 def _laplace(cases: Labelled) -> tuple[float, ...]:
@@ -265,15 +264,13 @@ def _remarks(sheets: Sequence[Sheet]) -> Iterator[Remark]:
     )
     yield Remark(
         "not comparable",
-        "Figures 8.4, 8.6 and 8.7 are drawings, exercise 8.4 asks about the tree in one of them, and exercise 8.5 about a table "
-        "of another chapter; Bayesian estimates here are one virtual case for each parameter.",
+        "Figures 8.4, 8.6 and 8.7 are drawings, and exercise 8.5 asks about a table of another chapter; Bayesian estimates here "
+        "are one virtual case for each parameter.",
     )
+    yield from hidden_remarks()
 
 
 def _summary(sheets: Sequence[Sheet]) -> str:
     verdicts = [cell.verdict for sheet in sheets for cell in sheet.cells if cell.printed is not None]
     misprints = verdicts.count(MISPRINT)
-    return (
-        f"{verdicts.count(REPRODUCED)} of {len(verdicts)} printed figures reproduced, {misprints} misprints; "
-        f"{len(_NO_LEARNER_YET)} parts wait for their learners"
-    )
+    return f"{verdicts.count(REPRODUCED)} of {len(verdicts)} printed figures reproduced, {misprints} misprints"

@@ -24,11 +24,12 @@ from naivete.reproductions.langley_claims import (
     apart,
     crossing,
     crossings,
+    indistinguishable,
     interval,
     together,
 )
 from naivete.reproductions.langley_domains import SMOOTHING, Drawing, Reading, levels, scores
-from naivete.reproductions.langley_examples import example_sheets
+from naivete.reproductions.langley_examples import cell_sheets, parity_sheet
 from naivete.reproductions.langley_remarks import remarks, told_about
 from naivete.reproductions.verdicts import INSIDE, NOT_RUN, REPRODUCED, Cell, Figure, Reproduction, Sheet
 
@@ -129,7 +130,8 @@ def langley_1993(
     natural = {name: _natural(name, how) for name in names if name in NATURAL}
     concepts = _concepts([name for name in names if name in CONCEPTS], how, Reading())
     sheets = [
-        *example_sheets(seed, 3 if quick else DRAWN),
+        *(cell_sheets() if "Cells" in names else ()),
+        *([parity_sheet(seed, min(DRAWN, how.divisions))] if "Parity" in names else ()),
         *(_natural_sheet(name, own, how) for name, own in natural.items()),
         *(_concept_sheet(name, own, how) for name, own in concepts.items()),
     ]
@@ -150,7 +152,7 @@ def langley_1993(
 
 
 def _chosen(only: Sequence[str] | None) -> list[str]:
-    known = [*NATURAL, *CONCEPTS]
+    known = ["Cells", "Parity", *NATURAL, *CONCEPTS]
     wrong = [name for name in only or () if name not in known]
     if wrong:
         raise ParameterError(f"only={shown(wrong[0])}: choose among {', '.join(known)}")
@@ -202,7 +204,7 @@ def _natural_cells(name: str, curves: Curves) -> Iterator[Cell]:
         yield from (about(f"{method}, 15 cases", 90, curves.at(15)[:, i]) for i, method in enumerate(METHODS))
         yield _below(curves, "fewer than 15 cases", 0, 14)
     elif name == "Heart":
-        yield together("some number of cases tells the curves apart", curves)
+        yield indistinguishable("some number of cases tells the curves apart", curves)
         yield _below(curves, "any number of cases", 0, last)
         means = curves.differences.mean(axis=0)
         below, verdict = int((means < 0).sum()), REPRODUCED if (means < 0).all() else NOT_REPRODUCED

@@ -180,6 +180,7 @@ def parity_accuracies(seed: int | None = None) -> dict[str, float]:
         "naive Bayes": NaiveBayes(smoothing=SMOOTHING),
         "recursive": Recursive(smoothing=SMOOTHING),
         "parity split": Recursive(smoothing=SMOOTHING, parity="split"),
+        "parity split, refit=False": Recursive(smoothing=SMOOTHING, parity="split", refit=False),
     }
     fitted = {name: model.fit(bits[train], odd[train]) for name, model in models.items()}
     return {name: 100 * float(np.mean(model.predict(bits[test]) == odd[test])) for name, model in fitted.items()}

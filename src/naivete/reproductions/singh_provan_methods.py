@@ -24,12 +24,14 @@ from naivete.reproductions.singh_provan_tables import METHODS
 from naivete.scores import FamilyScores, score_of
 from naivete.selective import K2AS, InfoAS, Selecting, SelectiveNaive
 from naivete.table import Table
+from naivete.trees import C45
 from naivete.unrestricted import CB
 from naivete.variables import CLASS
 
-__all__ = ["STATE", "ClassLast", "InOrderOfEntry", "model_of", "models"]
+__all__ = ["STATE", "TREE", "ClassLast", "InOrderOfEntry", "model_of", "models"]
 
 STATE: Final = Encoder(missing="state")
+TREE: Final = "C4.5"
 _MADE: Final[dict[str, Callable[[], NetworkClassifier]]] = {
     "naive-ALL": NaiveBayes,
     "naive-AS": SelectiveNaive,
@@ -39,6 +41,7 @@ _MADE: Final[dict[str, Callable[[], NetworkClassifier]]] = {
     "CIG-AS": lambda: InfoAS(metric="cig"),
     "CGR-AS": lambda: InfoAS(metric="cgr"),
     "CDC-AS": lambda: InfoAS(metric="cdc"),
+    TREE: C45,
 }
 
 
@@ -47,7 +50,7 @@ def model_of(method: str, encoder: Encoder = STATE) -> Any:
     return _MADE[method]().set_params(encoder=encoder)
 
 
-def models(methods: Sequence[str] = METHODS) -> dict[str, Any]:
+def models(methods: Sequence[str] = (*METHODS, TREE)) -> dict[str, Any]:
     """The classifiers of some methods by name."""
     return {method: model_of(method) for method in methods}
 
