@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -234,7 +235,7 @@ def identical(one: Any, two: Any) -> bool:
             and all(identical(one.derived[v], two.derived[v]) for v in one.derived)
         )
     if isinstance(one, (Hidden, Tree, Cells)):
-        return type(one) is type(two) and all(identical(own, getattr(two, name)) for name, own in vars(one).items())
+        return type(one) is type(two) and all(identical(getattr(one, f.name), getattr(two, f.name)) for f in dataclasses.fields(one))
     if isinstance(one, SparseCpt):
         fields = ("configurations", "rows", "default")
         return (

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naivete.derived import Hidden
 from naivete.drawing import LONE_UP_TO, NODES_UP_TO, lone_features, svg
 from naivete.errors import ParameterError
 from naivete.layout import HEIGHT, Box, Layout, grid, layering, layout, spread
@@ -427,3 +428,19 @@ class TestEscaping:
     def test_right_to_left_is_isolated(self):
         assert isolated("abc") == "abc"
         assert isolated("\u05d0b") == "\u2068\u05d0b\u2069"
+
+
+class TestHidden:
+    def test_they_are_marked_and_no_features(self) -> None:
+        own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "mood", "c"))
+        half = np.full((2, 2), 0.5)
+        parents = {0: (2,), 1: (2,), 2: (-1,), -1: ()}
+        network = Network(own, parents, {0: half, 1: half, 2: half, -1: np.full(2, 0.5)}, {2: Hidden()})
+        root = parsed(svg(network))
+        told = texts(root, "text")
+        assert "hidden, 2 states" in told
+        assert "dotted: 1 hidden variable" in told
+        assert not any("dashed" in text for text in told)
+        assert "the class c and 2 features and 1 hidden variable with 2 arcs between them" in texts(root, "desc")[0]
+        (marked,) = [e for e in root.iter() if "nv-hidden" in e.attrib.get("class", "")]
+        assert "mood: hidden, 2 states" in texts(marked, "title")

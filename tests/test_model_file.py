@@ -110,7 +110,7 @@ def assert_same(a: Model, b: Model) -> None:
 
 
 def derived_bytes(own: Any) -> Any:
-    return type(own), [(name, array.dtype, array.shape, array.tobytes()) for name, array in vars(own).items()]
+    return type(own), [(f.name, (a := getattr(own, f.name)).dtype, a.shape, a.tobytes()) for f in dataclasses.fields(own)]
 
 
 def arrays(cpt: Any) -> list[np.ndarray]:

@@ -19,9 +19,13 @@ from hypothesis import strategies as st
 from naivete import KDB, TAN, EqualFrequency, EqualWidth, Lookup, Majority, NaiveBayes, write
 from naivete.encoding import Encoder
 from naivete.frames import table_of
+from naivete.hidden import HiddenNaive
+from naivete.joined import JoinedNaive
 from naivete.network_classifier import NetworkClassifier
+from naivete.recursive import Recursive
 from naivete.saving import model_hash
 from naivete.selective import K2AS, InfoAS, SelectiveNaive
+from naivete.trees import C45, ID3
 from naivete.unrestricted import CB, K2, PC, HillClimb
 
 pytestmark = pytest.mark.filterwarnings("ignore::naivete.errors.NaiveteWarning")
@@ -83,6 +87,16 @@ unrestricted = st.sampled_from(
         InfoAS,
         lambda: InfoAS(metric="cig", guided="stays", backward=True, learner=KDB(k=1)),
         lambda: InfoAS(metric="cdc", stop="chi2", learner="nb"),
+        JoinedNaive,
+        lambda: JoinedNaive(search="forward", equal=True, max_joined=2),
+        Recursive,
+        lambda: Recursive(parity="split", refit=False, smoothing="clark-niblett"),
+        HiddenNaive,
+        lambda: HiddenNaive(groups=[["text", "byte"]], states=2, starts=2),
+        ID3,
+        C45,
+        lambda: C45(prune=False, min_rows=1),
+        lambda: TAN(encoder=Encoder(missing="em")),
     ]
 )
 makers = st.one_of(restricted, unrestricted)

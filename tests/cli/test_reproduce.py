@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from naivete.reproductions import sahami, singh_provan
+from naivete.reproductions import langley, sahami, singh_provan
 from tests.cli.conftest import Run
 from tests.experiments import data
 
@@ -124,6 +124,26 @@ def test_singh_and_provan_on_voting(run: Run, monkeypatch: pytest.MonkeyPatch, t
     other = run(*words, "--force", "--resume", tmp_path / "kept", "--seed", "1")
     assert other.code != 0
     assert "it is of another run" in other.err
+
+
+def test_langley_on_one_concept(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(langley, "NATURAL", {})
+    monkeypatch.setattr(langley, "CONCEPTS", {"one term": "5 (a)"})
+    page = tmp_path / "report.html"
+    code, out, err = run("reproduce", "langley-1993", "--quick", "--progress", "--alternatives", "--html", page)
+    assert code == 0
+    assert out.isascii()
+    assert max(map(len, out.splitlines())) <= 136
+    for told in (
+        "Figure 5 (a): one term (64 cases",
+        "2 healthy given lethargia",
+        "Another reading: Laplace's rule",
+        "parity split",
+    ):
+        assert told in out
+    assert "claims reproduced" in out.splitlines()[-1]
+    assert "naivete: reproduce: 4 of 4" in err
+    assert page.read_text(encoding="utf-8").count("<svg") == 2
 
 
 def test_singh_and_provan_without_data(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -8,6 +9,7 @@ import pytest
 
 from naivete.domains import corral
 from naivete.files import write
+from naivete.rules import rules, tree_text
 from naivete.saving import load
 from tests.cli.conftest import Run
 
@@ -163,3 +165,136 @@ def test_an_empty_name_can_be_seen(run: Run, tmp_path: Path) -> None:
     out = run("show", tmp_path / "m.nvt", "--tables").out
     assert "\n''       " in out
     assert "P(x | '', c)" in out
+
+
+class TestTrees:
+    def test_as_indented_text_with_the_rules_on_request(self, run: Run, weather: Path) -> None:
+        file = fitted(run, weather, "c45")
+        network = load(file).network_
+        out = run("show", file).out
+        assert "  features  5\n" in out
+        assert f"  tree      {network.derived[5].nodes} nodes, {len(network.derived[5].leaves)} leaves, at most " in out
+        assert re.search(r"  asked     of 5 features, \d are asked for: ", out)
+        assert tree_text(network) in out
+        assert "->" not in out
+        assert "depends on" not in out
+        assert "\n".join(rules(network)) in run("show", file, "--tables").out
+
+    def test_features_that_are_not_asked_for(self, run: Run, weather: Path) -> None:
+        file = fitted(run, weather, "c45")
+        asked = set(load(file).network_.derived[5].features.tolist())
+        lines = {line.split()[0]: line for line in run("show", file).out.splitlines() if line and not line.startswith("|")}
+        for x, name in enumerate(["sky", "wind", "mood", "call", "noise"]):
+            if x not in asked:
+                assert lines[name].endswith("not asked for")
+
+    def test_as_json(self, run: Run, weather: Path) -> None:
+        found = run("show", fitted(run, weather, "id3"), "--json", "--tables").json
+        assert [variable["name"] for variable in found["variables"]] == ["sky", "wind", "mood", "call", "noise", "play"]
+        assert (found["arcs"], found["parents"]) == ([], [])
+        nodes = found["tree"]["outline"]
+        assert found["tree"]["nodes"] == len(nodes)
+        assert nodes[0] | {"feature": ""} == {"node": 0, "parent": None, "branch": "", "feature": "", "weight": 400.0}
+        assert {name for node in nodes if (name := node["feature"])} == set(found["blanket"])
+        for node in nodes:
+            below = [own for own in nodes if own["parent"] == node["node"]]
+            assert ("answer" in node) == (not below)
+            assert not below or sum(own["weight"] for own in below) == pytest.approx(node["weight"])
+            assert not below or all(own["branch"] for own in below)
+
+    def test_drawing_and_page(self, run: Run, weather: Path) -> None:
+        file = fitted(run, weather, "c45")
+        svg, html = file.with_suffix(".svg"), file.with_suffix(".html")
+        ran = run("show", file, "--svg", svg, "--html", html)
+        assert (ran.code, ran.err) == (0, "")
+        ET.fromstring(svg.read_text())
+        assert "Classification tree for the class play" in svg.read_text()
+        page = html.read_text()
+        assert "Rules</h2>" in page
+        assert "5 features, " in page
+        assert "<script" not in page
+        assert page.count("<li>") >= len(rules(load(file).network_))
+
+    def test_the_end_of_a_huge_tree_is_counted(self, run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        file = fitted(run, weather, "id3")
+        monkeypatch.setattr("naivete.cli.outlines.LINES", 3)
+        network = load(file).network_
+        lines, leaves = len(tree_text(network).splitlines()), len(network.derived[5].leaves)
+        out = run("show", file, "--tables").out
+        assert f"... and {lines - 3} lines more\n" in out
+        assert f"... and {leaves - 3} rules more\n" in out
+
+    def test_names_that_a_terminal_would_obey(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "t.csv"
+        file.write_text("\x1b[31mred,c\n" + "a,x\nb,y\n" * 4)
+        assert run("fit", file, "--target", "c", "--model", "c45", "--out", tmp_path / "m.nvt").code == 0
+        out = run("show", tmp_path / "m.nvt", "--tables").out
+        assert "\x1b" not in out
+        assert "\\x1b[31mred = a: x (4.0)" in out
+
+
+class TestHierarchies:
+    def test_as_indented_text(self, run: Run, weather: Path) -> None:
+        file = fitted(run, weather, "recursive")
+        out = run("show", file).out
+        assert "  features  5\n" in out
+        assert re.search(r"  nodes     \d+ classifiers, at most \d+ one after the other for a case", out)
+        assert "\nall cases\n  sorts into" in out
+        assert "\n|   sorted to " in out
+        assert "base rate" in out
+        assert "cell" not in out.replace("cells", "")
+
+    def test_as_json_with_all_tables_on_request(self, run: Run, weather: Path) -> None:
+        file = fitted(run, weather, "recursive")
+        short, found = (run("show", file, "--json", *words).json for words in ((), ("--tables",)))
+        assert all("tables" not in node.get("answer", {}) for node in short["hierarchy"]["outline"])
+        root = found["hierarchy"]["outline"][0]
+        assert sum(root["sorting"]["rates"]) == pytest.approx(1)
+        assert list(root["sorting"]["tables"]) == ["sky", "wind", "mood", "call", "noise"]
+        assert [sum(column) for column in zip(*root["sorting"]["tables"]["sky"], strict=True)] == pytest.approx([1, 1])
+        assert found["variables"][0]["parents"] == ["play"]
+        assert [variable["name"] for variable in found["variables"]] == ["sky", "wind", "mood", "call", "noise", "play"]
+
+    def test_drawing_and_page(self, run: Run, weather: Path) -> None:
+        file = fitted(run, weather, "recursive")
+        svg, html = file.with_suffix(".svg"), file.with_suffix(".html")
+        assert run("show", file, "--svg", svg, "--html", html).code == 0
+        assert "naive Bayes classifiers for the class play" in svg.read_text()
+        page = html.read_text()
+        assert "<details open=" in page
+        assert "<summary>sorted to " in page
+        assert "<script" not in page
+
+
+class TestHidden:
+    @pytest.fixture
+    def model(self, run: Run, tmp_path: Path) -> Path:
+        rng = np.random.default_rng(1)
+        play = rng.integers(0, 2, 400)
+        mood = play ^ (rng.random(400) < 0.3)
+        seen = [mood ^ (rng.random(400) < 0.1) for _ in range(3)]
+        lines = [",".join(map(str, row)) for row in np.column_stack([*seen, play ^ (rng.random(400) < 0.3), play]).tolist()]
+        file = tmp_path / "moods.csv"
+        file.write_text("\n".join(["smile,song,dance,sky,play", *lines, ""]))
+        assert run("fit", file, "--target", "play", "--model", "hidden", "--out", tmp_path / "m.nvt").code == 0
+        assert len(load(tmp_path / "m.nvt").network_.derived) == 1
+        return tmp_path / "m.nvt"
+
+    def test_it_is_no_feature_and_hides_none(self, run: Run, model: Path) -> None:
+        out = run("show", model, "--tables").out
+        assert "  features  4, with 0 arcs between them\n" in out
+        assert "  hidden    hidden with 2 states, on which depend smile, song, dance\n" in out
+        assert "  blanket   every feature can matter for the class\n" in out
+        assert "P(smile | hidden)" in out
+        assert "P(hidden | play)" in out
+        assert re.search(r"\nhidden +2 +- +play +hidden\n", out)
+
+    def test_as_json_and_page(self, run: Run, model: Path) -> None:
+        found = run("show", model, "--json").json
+        assert [variable["kind"] for variable in found["variables"]] == ["nominal"] * 4 + ["hidden", "nominal"]
+        assert found["blanket"] == ["smile", "song", "dance", "sky"]
+        assert {"from": "hidden", "to": "song", "information": None} in found["arcs"]
+        assert run("show", model, "--svg", model.with_suffix(".svg"), "--html", model.with_suffix(".html")).code == 0
+        assert "dotted: 1 hidden variable" in model.with_suffix(".svg").read_text()
+        assert "P(hidden | play)" in model.with_suffix(".html").read_text()
+        assert "4 features, " in model.with_suffix(".html").read_text()

@@ -92,42 +92,44 @@ def pruned(counts: Counts, nodes: Nodes, *, confidence: float, raising: bool) ->
     raising : whether a node may be replaced by a branch; each round that tries it is a pass over the cases, or one for each
         level of the branches where values are missing.
     """
-    parents, alone = nodes.waves()[1], _estimated(nodes.weights, confidence)
-    open_below, ready = _opened(np.flatnonzero(nodes.inner), parents)
+    turns, alone = _Turns(nodes), _estimated(nodes.weights, confidence)
+    ready = turns.first(nodes, np.zeros(1, np.int64))
     while len(ready):
         leaf, whole = alone[ready], _summed(alone, nodes, nodes.waves(ready)[0])[ready]
         branch, trial, again = np.full(len(ready), np.inf), nodes, alone
         if raising:
-            trial, again = _raised(counts, nodes, ready, parents, alone, confidence)
+            trial, again = _raised(counts, nodes, ready, turns.parents, alone, confidence)
             branch = _summed(again, trial, trial.waves(ready)[0])[ready]
         better_leaf = (leaf - whole - SLACK < EPSILON) & (leaf - branch - SLACK < EPSILON)
         raises = ~better_leaf & (branch - whole - SLACK < EPSILON)
-        nodes = nodes.cut(ready[better_leaf])
-        above = parents[ready[~raises]]
-        above = above[above >= 0]
-        open_below -= np.bincount(above, minlength=len(nodes))
-        waiting = [np.unique(above[open_below[above] == 0])]
-        if raises.any():
-            up = ready[raises]
-            waves, below = trial.waves(up)
-            own = np.concatenate(waves)
-            nodes = _taken_over(nodes, trial, up, own)
-            alone[own] = again[own]
-            parents[own[len(up) :]] = below[own[len(up) :]]
-            inner = own[nodes.inner[own]]
-            open_below[own] = 0
-            below_own, first = _opened(inner, below)
-            open_below += below_own
-            waiting.append(first)
-        ready = np.sort(np.concatenate(waiting))
+        nodes, alone = _taken_over(nodes.cut(ready[better_leaf]), alone, trial, again, ready[raises])
+        ready = np.sort(np.concatenate([turns.after(ready[~raises]), turns.first(nodes, ready[raises])]))
     return nodes
 
 
-def _opened(inner: Positions, parents: Positions) -> tuple[Positions, Positions]:
-    """How many children of each node are inner nodes that have to be looked at, and the nodes without such children."""
-    above = parents[inner]
-    below = np.bincount(above[above >= 0], minlength=len(parents))
-    return below, inner[below[inner] == 0]
+class _Turns:
+    """Whose turn it is: inner nodes wait until all inner nodes below them have been looked at."""
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.parents = np.full(len(nodes), -1, np.int64)
+        self.waits_for = np.zeros(len(nodes), np.int64)
+
+    def first(self, nodes: Nodes, roots: Positions) -> Positions:
+        """The first nodes of the trees below some nodes, which have to be looked at from the beginning."""
+        waves, parents = nodes.waves(roots)
+        own = np.concatenate(waves)
+        below = own[len(roots) :]
+        self.parents[below] = parents[below]
+        self.waits_for[own] = 0
+        self.waits_for += np.bincount(parents[below[nodes.inner[below]]], minlength=len(nodes))
+        return own[nodes.inner[own] & (self.waits_for[own] == 0)]
+
+    def after(self, done: Positions) -> Positions:
+        """The nodes that waited for nothing but these."""
+        above = self.parents[done]
+        above = above[above >= 0]
+        self.waits_for -= np.bincount(above, minlength=len(self.waits_for))
+        return np.unique(above[self.waits_for[above] == 0])
 
 
 def _estimated(weights: Numbers, confidence: float) -> Numbers:
@@ -231,10 +233,11 @@ def _reopened(path: Nodes, nodes: Nodes, above: Positions, below: Positions) -> 
     return path.asking(own, nodes, own)
 
 
-def _taken_over(nodes: Nodes, trial: Nodes, up: Positions, own: Positions) -> Nodes:
-    """The tree with the branches that were raised in a trial, and the cases of all nodes below."""
+def _taken_over(nodes: Nodes, alone: Numbers, trial: Nodes, again: Numbers, up: Positions) -> tuple[Nodes, Numbers]:
+    """The tree with the branches that were raised in a trial, and the cases and errors of all nodes below."""
     if not len(up):
-        return nodes
-    shares, weights = nodes.shares.copy(), nodes.weights.copy()
-    shares[own], weights[own] = trial.shares[own], trial.weights[own]
-    return replace(nodes.asking(up, trial, up), shares=shares, weights=weights)
+        return nodes, alone
+    own = np.concatenate(trial.waves(up)[0])
+    shares, weights, errors = nodes.shares.copy(), nodes.weights.copy(), alone.copy()
+    shares[own], weights[own], errors[own] = trial.shares[own], trial.weights[own], again[own]
+    return replace(nodes.asking(up, trial, up), shares=shares, weights=weights), errors

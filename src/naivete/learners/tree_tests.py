@@ -204,67 +204,71 @@ def cut_test(table: Table, variable: Variable, nodes: Open) -> Cut:
     variable : the feature.
     nodes : the open nodes.
     """
-    cells, size, classes = _cells(table), len(nodes.totals), len(nodes.weights)
-    empty = np.zeros((classes, size))
-    found = Cut(Measured(np.zeros(size, bool), np.zeros(size), np.zeros(size)), np.full(size, -1), empty, empty.copy())
-    if not len(cells.nodes):
+    size, sides = len(nodes.totals), np.zeros((2, *nodes.weights.shape))
+    found = Cut(Measured(np.zeros(size, bool), np.zeros(size), np.zeros(size)), np.full(size, -1), sides[0], sides[1])
+    runs = _Runs.of(_cells(table))
+    if not len(runs.starts):
         return found
-    starts = np.flatnonzero(np.diff(cells.nodes, prepend=-1))
-    segment = np.cumsum(np.diff(cells.nodes, prepend=-1) > 0) - 1
-    sides = _Sides.of(cells.counts, starts, segment)
-    there = cells.nodes[starts]
-    totals, known, logs = nodes.totals[there], sides.whole.sum(axis=0), nodes.logs
-    least = np.clip(SPLIT_PART * known / classes, nodes.least, max(MOST_SPLIT, nodes.least))[segment] - EPSILON
-    possible = (sides.left.sum(axis=0) >= least) & (sides.right.sum(axis=0) >= least)
-    bits = (logs(known) - logs(sides.whole).sum(axis=0))[segment] + sides.inside(logs) - sides.between(logs)
-    gain = np.where(possible, np.where(bits < EPSILON, 0.0, bits) / totals[segment], -1.0)
-    best = np.maximum.reduceat(gain, starts)
-    near = np.flatnonzero(possible & (gain >= best[segment] - EPSILON))
-    which, first = np.unique(segment[near], return_index=True)
-    at = near[first]
-    tried = np.add.reduceat(possible.astype(np.int64), starts)[which]
-    left = gain[at] - np.log2(tried) / totals[which]
-    good = (gain[at] > EPSILON) & (left > EPSILON)
-    at, which, left = at[good], which[good], left[good]
-    own = there[which]
+    at, which, gain = runs.best(nodes)
+    own = runs.cells.nodes[at]
+    left, right = runs.two_sums(at, which)
+    some = Open(nodes.weights[:, own], nodes.totals[own], nodes.least, nodes.logs)
+    between = nodes.logs(left.sum(axis=0)) + nodes.logs(right.sum(axis=0))
     found.measured.allowed[own] = True
-    found.measured.gain[own] = left
-    some = Open(nodes.weights[:, own], nodes.totals[own], nodes.least, logs)
-    found.measured.ratio[own] = _ratio(some, left, known[which], sides.between(logs)[at])
-    found.last[own] = _thresholds(variable, cells.codes[at], cells.codes[at + 1])
-    ends = np.append(starts[1:], len(cells.nodes))
-    found.left[:, own], found.right[:, own] = _two_sums(cells.counts, starts[which], at + 1, ends[which])
+    found.measured.gain[own] = gain
+    found.measured.ratio[own] = _ratio(some, gain, (left + right).sum(axis=0), between)
+    found.last[own] = _thresholds(variable, runs.cells.codes[at], runs.cells.codes[at + 1])
+    found.left[:, own], found.right[:, own] = left, right
     return found
 
 
-def _two_sums(counts: NDArray[Any], starts: Positions, middles: Positions, ends: Positions) -> tuple[NDArray[Any], NDArray[Any]]:
-    """The sums of runs of columns up to their middles and from there on, each by itself, whatever lies before."""
-    if not len(starts):
-        return counts[:, :0], counts[:, :0]
-    padded = np.concatenate([counts, np.zeros_like(counts[:, :1])], axis=1)
-    sums = np.add.reduceat(padded, np.stack([starts, middles, ends], axis=1).ravel(), axis=1)
-    return sums[:, 0::3], sums[:, 1::3]
+class _Runs(NamedTuple):
+    """Cells in runs, one for each node, that can be divided after each of their cells."""
 
-
-class _Sides(NamedTuple):
-    """The class weights up to each cell of its node, above it, and of each node."""
-
-    left: NDArray[Any]  # (class, cell)
-    right: NDArray[Any]
-    whole: NDArray[Any]  # (class, node)
+    cells: _Cells
+    starts: Positions  # (run)
+    run: Positions  # (cell)
 
     @staticmethod
-    def of(counts: NDArray[Any], starts: Positions, segment: Positions) -> _Sides:
+    def of(cells: _Cells) -> _Runs:
+        first = np.diff(cells.nodes, prepend=-1) > 0
+        return _Runs(cells, np.flatnonzero(first), np.cumsum(first) - 1)
+
+    def best(self, nodes: Open) -> tuple[Positions, Positions, Numbers]:
+        """The cell after which it is best to divide, its run and the gain, of the runs where that gains anything."""
+        possible, gain = self._gains(nodes)
+        near = np.flatnonzero(possible & (gain >= np.maximum.reduceat(gain, self.starts)[self.run] - EPSILON))
+        which, first = np.unique(self.run[near], return_index=True)
+        at = near[first]
+        tried = np.add.reduceat(possible.astype(np.int64), self.starts)[which]
+        left = gain[at] - np.log2(tried) / nodes.totals[self.cells.nodes[at]]
+        good = (gain[at] > EPSILON) & (left > EPSILON)
+        return at[good], which[good], left[good]
+
+    def _gains(self, nodes: Open) -> tuple[NDArray[np.bool_], Numbers]:
+        """Whether the cells may be divided after each cell, and what that gains; -1 where they may not."""
+        counts, logs = self.cells.counts, nodes.logs
         upto = np.cumsum(counts, axis=1)
-        left = upto - (upto[:, starts] - counts[:, starts])[:, segment]
-        whole = left[:, np.append(starts[1:], counts.shape[1]) - 1]
-        return _Sides(left, whole[:, segment] - left, whole)
+        left = upto - (upto[:, self.starts] - counts[:, self.starts])[:, self.run]
+        whole = left[:, self._ends() - 1]
+        right = whole[:, self.run] - left
+        below, above, known = left.sum(axis=0), right.sum(axis=0), whole.sum(axis=0)
+        least = np.clip(SPLIT_PART * known / len(counts), nodes.least, max(MOST_SPLIT, nodes.least))[self.run] - EPSILON
+        possible = (below >= least) & (above >= least)
+        before = logs(known) - logs(whole).sum(axis=0)
+        bits = before[self.run] - logs(below) - logs(above) + logs(left).sum(axis=0) + logs(right).sum(axis=0)
+        gain = np.where(bits < EPSILON, 0.0, bits) / nodes.totals[self.cells.nodes]
+        return possible, np.where(possible, gain, -1.0)
 
-    def inside(self, logs: Logs) -> Numbers:
-        return np.asarray(logs(self.left).sum(axis=0) + logs(self.right).sum(axis=0))
+    def _ends(self) -> Positions:
+        return np.append(self.starts[1:], len(self.run))
 
-    def between(self, logs: Logs) -> Numbers:
-        return np.asarray(logs(self.left.sum(axis=0)) + logs(self.right.sum(axis=0)))
+    def two_sums(self, at: Positions, which: Positions) -> tuple[NDArray[Any], NDArray[Any]]:
+        """The class weights of some runs up to a cell and above it, each run summed by itself, whatever lies before."""
+        padded = np.concatenate([self.cells.counts, np.zeros_like(self.cells.counts[:, :1])], axis=1)
+        bounds = np.stack([self.starts[which], at + 1, self._ends()[which]], axis=1)
+        sums = np.add.reduceat(padded, bounds.ravel(), axis=1)
+        return sums[:, 0::3], sums[:, 1::3]
 
 
 def _thresholds(variable: Variable, below: Positions, above: Positions) -> Positions:

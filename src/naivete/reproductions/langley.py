@@ -86,7 +86,7 @@ class Settings(NamedTuple):
 
 
 USUAL: Final = Settings(0, 60, 600, None, None)
-QUICK: Final = Settings(0, 3, 40, None, None)
+QUICK: Final = Settings(0, 3, 20, None, None)
 READ: Final = 200
 """The pairs of another reading."""
 _AT_ONCE: Final = 20

@@ -81,8 +81,8 @@ def remarks(*, alternatives: bool) -> Iterator[Remark]:
         "Section 6 proposes an arbitrary split where no feature tells anything; here it is by the feature that tells most. The "
         "balanced halves have an even and an odd number of ones among the irrelevant bits: no bit tells anything in either, "
         "and the split finds the concept. In random halves chance dependences mislead: naive Bayes falls below one half, since "
-        "what it has seen more of the other half has less, and where cases are sent down by the summaries of the clusters, as "
-        "in the paper, the split comes no further than one half.",
+        "what it has seen more of the other half has less; the split does better than that, but not clearly better than one "
+        "half.",
     )
     yield Remark(
         "depth",
