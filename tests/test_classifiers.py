@@ -240,7 +240,7 @@ def test_nothing_known_is_the_prior(classifier: NetworkClassifier) -> None:
     found = fitted.predict_proba(np.full((2, 4), np.nan))
     prior = np.unique(y, return_counts=True)[1] / len(y)
     if fitted.network_.parents[-1] and fitted.network_.derived:
-        assert np.allclose(found, prior, rtol=0, atol=1e-12)
+        assert np.allclose(found, prior, rtol=0, atol=1e-9)  # cases are divided in steps
     elif fitted.network_.parents[-1]:  # P(class) follows from its parents
         assert np.allclose(found, posterior(fitted.network_, [None] * 4), rtol=0, atol=1e-12)
     else:

@@ -122,7 +122,7 @@ class _Turns:
         self.parents[below] = parents[below]
         self.waits_for[own] = 0
         self.waits_for += np.bincount(parents[below[nodes.inner[below]]], minlength=len(nodes))
-        return own[nodes.inner[own] & (self.waits_for[own] == 0)]
+        return np.asarray(own[nodes.inner[own] & (self.waits_for[own] == 0)])
 
     def after(self, done: Positions) -> Positions:
         """The nodes that waited for nothing but these."""

@@ -159,9 +159,6 @@ def _chosen(only: Sequence[str] | None) -> list[str]:
     return [name for name in known if only is None or name in only]
 
 
-# Natural domains
-
-
 def _cases(name: str, how: Settings) -> Labelled | None:
     own = NATURAL[name]
     return data_set(own.file, own.size, folder=how.data) if own.fetched or local(own.file, how.data) else None
@@ -237,9 +234,6 @@ def _depth(name: str, how: Settings) -> Cell:
     return Cell("levels of the hierarchy", "2", ours, REPRODUCED if 2 * found.count(2) >= len(found) else NOT_REPRODUCED, note)
 
 
-# Concepts
-
-
 def _concepts(names: Sequence[str], how: Settings, reading: Reading) -> dict[str, Curves]:
     """The accuracies on some concepts, by two processes where that is worth their start."""
     from joblib import Parallel, cpu_count, delayed, parallel_config  # type: ignore[import-untyped]
@@ -284,9 +278,6 @@ def _read(told: str, reading: Reading, names: Sequence[str], how: Settings) -> S
     found = _concepts(names, how, reading)
     cells = [replace(c, name=f"{name}: {c.name}") for name, own in found.items() for c in _concept_cells(name, own, how.seed)]
     return Sheet(f"Another reading: {told} ({how.pairs} pairs)", tuple(cells), 2)
-
-
-# Figures
 
 
 def _figure(name: str, curves: Curves) -> Figure:
