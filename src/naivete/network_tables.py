@@ -6,13 +6,18 @@ from collections.abc import Sequence
 from itertools import groupby, islice
 from typing import Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from naivete.markup import Safe, cut, element, isolated, plain
 from naivete.network import Network, cells
 from naivete.outline import Outline, heading, parts
-from naivete.summaries import Line, Summary, lines
+from naivete.summaries import Line, Summary, lines, normals
 from naivete.variables import CLASS
 
 __all__ = ["hierarchy_html", "tables_html"]
+
+Numbers = NDArray[np.float64]
 
 _BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-feature,#3b7dd8)) 0 100%/{}% 3px no-repeat"
 
@@ -20,25 +25,32 @@ _BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-fea
 def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: int = 40) -> Safe:
     """P(v | parents) as an HTML table: a row for every state, a column for every configuration of the parents and the class.
 
-    Works inside and outside a page. What is beyond `max_columns` and `max_states` is left out, and a line below says so.
+    Of a number with a density the rows are its mean and deviation. Works inside and outside a page. What is beyond `max_columns`
+    and `max_states` is left out, and a line below says so.
     """
     others = [m for m in network.family(v) if m != v]
-    columns = list(islice(network.distributions(v), max_columns))
-    states = network.variables[v].labels[:max_states]
-    total = cells(network.cpts[v]) // network.variables[v].card
+    every, columns, total = _columns(network, v, max_columns)
+    states, cell = every[:max_states], _number if v in network.densities else _probability
     heads = [_head_row(network, m, [labels[: i + 1] for labels, _ in columns]) for i, m in enumerate(others)]
     rows = [
-        element(
-            "tr", element("th", cut(state, 200, 14), scope="row", title=plain(state)), *(_probability(p[i]) for _, p in columns)
-        )
+        element("tr", element("th", cut(state, 200, 14), scope="row", title=plain(state)), *(cell(p[i]) for _, p in columns))
         for i, state in enumerate(states)
     ]
-    left_out = [("columns", len(columns), total), ("states", len(states), network.variables[v].card)]
+    left_out = [("columns", len(columns), total), ("states", len(states), len(every))]
     cuts = [f"{shown:,} of {full:,} {what} are shown" for what, shown, full in left_out if shown < full]
     given = ", ".join(isolated(cut(network.name(m), 160, 14)) for m in others)
     name = isolated(cut(network.name(v), 300, 14))
     caption = "; ".join([f"P({name} | {given})" if given else f"P({name})", *cuts])
     return element("table", element("caption", caption), element("thead", *heads), element("tbody", *rows), class_="cpt")
+
+
+def _columns(network: Network, v: int, most: int) -> tuple[Sequence[str], list[tuple[tuple[str, ...], Numbers]], int]:
+    """What the rows of a table are, its columns with the labels of their configuration, and how many of them there are in all."""
+    if v in network.densities:
+        told = [(labels, np.array([mean, deviation])) for labels, mean, deviation in islice(normals(network, v), most)]
+        return ("mean", "deviation"), told, network.densities[v].means.size
+    own = network.variables[v]
+    return own.labels, list(islice(network.distributions(v), most)), cells(network.cpts[v]) // own.card
 
 
 def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> Safe:
@@ -49,6 +61,10 @@ def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> 
         for label, span in groups
     ]
     return element("tr", first, *cells)
+
+
+def _number(p: float) -> Safe:
+    return element("td", f"{p:.4g}", class_="num")
 
 
 def _probability(p: float) -> Safe:
@@ -97,4 +113,4 @@ def _summary_html(network: Network, word: str, summary: Summary, features: int, 
 def _line(network: Network, line: Line, columns: Sequence[int]) -> Safe:
     name, values = network.name(line.feature), [float(line.values[c]) for c in columns]
     names = [element("th", cut(own, 200, 14), scope="row", title=plain(own)) for own in (name, line.label)]
-    return element("tr", *names, *(_probability(v) if line.probable else element("td", f"{v:.4g}", class_="num") for v in values))
+    return element("tr", *names, *(_probability(v) if line.probable else _number(v) for v in values))

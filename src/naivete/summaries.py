@@ -14,7 +14,7 @@ from naivete.information import information
 from naivete.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Line", "Summary", "lines", "summary_of"]
+__all__ = ["Line", "Summary", "lines", "normals", "summary_of"]
 
 Numbers = NDArray[np.float64]
 
@@ -100,8 +100,17 @@ def summary_of(network: Network, state: int) -> Summary:
     return Summary(np.asarray(network.cpts[CLASS])[state], tables, normals)
 
 
+def normals(network: Network, x: int) -> Iterator[tuple[tuple[str, ...], float, float]]:
+    """The mean and the deviation of a number with a density, one configuration of its parents after the other."""
+    others = [m for m in network.family(x) if m != x]
+    means, deviations = _normal(network, x, ...)
+    for codes in np.ndindex(*means.shape):
+        labels = tuple(network.variables[m].labels[c] for m, c in zip(others, codes, strict=True))
+        yield labels, float(means[codes]), float(deviations[codes])
+
+
 def _normal(network: Network, x: int, at: Any) -> Numbers:
-    """The means and deviations of a number.  # (2, class)"""
+    """The means and deviations of a number in some configurations of its parents.  # (2, ...)"""
     own = network.densities[x]
     return np.stack([own.means[at] + (network.variables[x].origin or 0.0), np.sqrt(own.variances[at])])
 

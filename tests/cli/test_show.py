@@ -298,3 +298,16 @@ class TestHidden:
         assert "dotted: 1 hidden variable" in model.with_suffix(".svg").read_text()
         assert "P(hidden | play)" in model.with_suffix(".html").read_text()
         assert "4 features, " in model.with_suffix(".html").read_text()
+
+
+def test_numbers_with_densities_have_means_and_deviations(run: Run, weather: Path) -> None:
+    table = weather.with_name("heights.csv")
+    table.write_text("height,sex\n" + "1.5,f\n1.75,f\n2.0,m\n1.5,m\n" * 3)
+    out = table.with_suffix(".nvt")
+    assert run("fit", table, "--target", "sex", "--model", "nb", "--numbers", "normal", "--out", out).code == 0
+    told = run("show", out, "--tables", "--html", out.with_suffix(".html")).out
+    assert "P(height | sex)\nsex   mean  deviation\nf    1.625" in told
+    found = run("show", out, "--tables", "--json").json["variables"][0]
+    assert [(row["given"], row["mean"]) for row in found["normal"]] == [({"sex": "f"}, 1.625), ({"sex": "m"}, 1.75)]
+    assert "table" not in found
+    assert ">deviation</th>" in out.with_suffix(".html").read_text()

@@ -15,7 +15,7 @@ from naivete import _kernels
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
 from naivete.derived import Tree
-from naivete.errors import ParameterError
+from naivete.errors import ParameterError, ResourceError
 from naivete.learners.tree import c45, id3
 from naivete.network import Network
 from naivete.reproductions.jensen import TABLE_8_1
@@ -389,6 +389,16 @@ def test_missing_as_a_state_is_above_all_numbers() -> None:
     assert network.variables[0].card == 2
     assert np.asarray(network.cpts[0]).tolist() == [0.5, 0.5]
     assert tree_text(network).splitlines() == ["x is known: a (20.0)", "x is missing: b (20.0)"]
+
+
+def test_a_tree_beyond_the_budget_is_refused_before_it_is_made() -> None:
+    """Forty thousand states for two hundred cases: a few tests on them, and there are more nodes than room."""
+    rng = np.random.default_rng(0)
+    codes = (*(rng.integers(0, 40_000, 200).astype(np.uint16) for _ in range(2)), rng.integers(0, 2, 200).astype(np.uint8))
+    variables = (*(Variable(name, tuple(range(40_000))) for name in "ab"), Variable("c", (0, 1)))
+    counts = Counts(MemoryCases(variables, Block(codes), np.zeros(2, bool)), budget=2 << 20)
+    with pytest.raises(ResourceError, match=r"the tree would have 40,001 nodes.*budget is 2,097,152 bytes"):
+        id3(counts)
 
 
 def test_smoothing_softens_the_leaves() -> None:

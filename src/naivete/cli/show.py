@@ -72,7 +72,7 @@ def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
         record |= {"information": bits, "in_blanket": x in blanket, "alone": x in alone}
     if tables and not outlined:
         for record, v in zip(records, shown, strict=True):
-            record["table"] = [{"given": g, "probabilities": p} for g, p in islice(_rows(network, v), _ROWS)]
+            record |= _table(network, v)
     known = model.arc_information_
     arcs = [] if outlined else network.arcs
     return {
@@ -101,11 +101,16 @@ def _variable(network: Network, v: int) -> dict[str, Any]:
     }
 
 
-def _rows(network: Network, v: int) -> Iterator[tuple[dict[str, str], list[float]]]:
-    """P(v | parents), parents by parents."""
+def _table(network: Network, v: int) -> dict[str, Any]:
+    """P(v | parents), parents by parents; of a number with a density its means and deviations."""
+    from naivete.summaries import normals
+
     names = [str(network.name(m)) for m in network.family(v) if m != v]
-    for labels, probabilities in network.distributions(v):
-        yield dict(zip(names, labels, strict=True)), probabilities.tolist()
+    if v in network.densities:
+        told = islice(normals(network, v), _ROWS)
+        return {"normal": [{"given": dict(zip(names, g, strict=True)), "mean": m, "deviation": d} for g, m, d in told]}
+    rows = islice(network.distributions(v), _ROWS)
+    return {"table": [{"given": dict(zip(names, g, strict=True)), "probabilities": p.tolist()} for g, p in rows]}
 
 
 def _told(described: dict[str, Any], model: NetworkClassifier, tables: bool) -> list[str]:
@@ -126,7 +131,7 @@ def _told(described: dict[str, Any], model: NetworkClassifier, tables: bool) -> 
     if outlined:
         lines += ["", *outline_told(model.network_, tables)]
     for record in described["variables"]:
-        if "table" in record:
+        if "table" in record or "normal" in record:
             lines += ["", *_table_told(record)]
     return lines
 
@@ -138,7 +143,7 @@ def _features_told(records: Sequence[dict[str, Any]], described: dict[str, Any])
     headers = ["feature", "states", "I(X;C) bits", f"depends on{' (I(X;Y|C) bits)' * weighed}", ""]
     rows = [
         [
-            *(named(record["name"]), number(len(record["labels"])), number(record.get("information", nan), 4)),
+            *(named(record["name"]), _card(record), number(record.get("information", nan), 4)),
             *(_parents(record, arcs), _place(record, described)),
         ]
         for record in records
@@ -147,6 +152,11 @@ def _features_told(records: Sequence[dict[str, Any]], described: dict[str, Any])
     dropped |= set() if any(row[4] for row in rows) else {4}
     kept = [[cell for i, cell in enumerate(row) if i not in dropped] for row in [headers, *rows]]
     return _left_last(kept[0], kept[1:], 2 - len(dropped)) if len(dropped) < 2 else text_table(kept[0], kept[1:])
+
+
+def _card(record: dict[str, Any]) -> str:
+    """How many states a variable has; a number with a density has none."""
+    return "-" if record["kind"] == "numeric" and "cuts" not in record else number(len(record["labels"]))
 
 
 def _kind(described: dict[str, Any]) -> str | None:
@@ -221,12 +231,17 @@ def _parents(record: dict[str, Any], arcs: dict[tuple[Any, Any], float | None]) 
 
 
 def _table_told(record: dict[str, Any]) -> list[str]:
-    given = [named(parent) for parent in record["table"][0]["given"]]
-    own = named(record["name"])
+    own, told = named(record["name"]), record.get("table") or record["normal"]
+    given = [named(parent) for parent in told[0]["given"]]
     title = f"P({own} | {', '.join(given)})" if given else f"P({own})"
-    rows = [[*row["given"].values(), *(f"{p:.4f}" for p in row["probabilities"])] for row in record["table"]]
+    if "normal" in record:
+        heads = ["mean", "deviation"]
+        rows = [[*row["given"].values(), *(f"{row[word]:.6g}" for word in heads)] for row in told]
+    else:
+        heads = record["labels"]
+        rows = [[*row["given"].values(), *(f"{p:.4f}" for p in row["probabilities"])] for row in told]
     more = [f"(the first {_ROWS} configurations)"] if len(rows) == _ROWS else []
-    return [escaped(title), *text_table([*given, *record["labels"]], rows, left=len(given)), *more]
+    return [escaped(title), *text_table([*given, *heads], rows, left=len(given)), *more]
 
 
 def _drawing(model: NetworkClassifier) -> Any:

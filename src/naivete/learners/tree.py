@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.counts import Counts, Table, telling
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, ResourceError, shown
 from naivete.estimation import smoothing_of
 from naivete.learners.k2 import checked_truth
 from naivete.learners.pruning import checked_confidence, collapsed, pruned
@@ -173,7 +173,18 @@ class _Grower:
             return nodes
         usual = np.array([self._usual(x) for x in tests])
         chosen = self.choice([test.measured for test in tests.values()], usual | ~usual.any())
+        widths = np.array([test.width for test in tests.values()])[chosen[chosen >= 0]]
+        self._check_size(len(nodes) + int(widths.sum()))
         return _extended(nodes, level, weights, list(tests), list(tests.values()), chosen)
+
+    def _check_size(self, nodes: int) -> None:
+        """Refuse a tree of so many nodes if it exceeds the budget, before it is made."""
+        needed = 8 * nodes * (self.counts.variables[CLASS].card + 5)
+        if needed > self.counts.budget:
+            raise ResourceError(
+                f"the tree would have {nodes:,} nodes, which need {needed:,} bytes; the budget is {self.counts.budget:,} bytes: "
+                "merge rare states, set `max_depth` or more `min_rows`, or raise `budget`"
+            )
 
     def _usual(self, x: int) -> bool:
         variable = self.counts.variables[x]

@@ -20,6 +20,7 @@ __all__ = ["Choice", "Logs", "Measured", "Open", "Test", "cut_test", "greatest_g
 MOST_SPLIT = 25.0
 SPLIT_PART = 0.1
 NEAR_AVERAGE = 1e-3
+ROUNDING = 1e-9
 
 
 class Logs:
@@ -275,7 +276,8 @@ def _thresholds(variable: Variable, below: Positions, above: Positions) -> Posit
     """The last code of the lower branch, where these are the neighbours that are to be divided."""
     cuts = np.array(variable.cuts)
     inner = above < len(cuts)
-    middle = cuts[below[inner]] / 2 + cuts[above[inner]] / 2
+    low, high = cuts[below[inner]], cuts[above[inner]]
+    middle = low / 2 + high / 2 + ROUNDING * (high / 2 - low / 2)
     found = np.where(above < variable.known, below, variable.known - 1)  # "missing" is a state above all numbers
     found[inner] = np.clip(np.searchsorted(cuts, middle, side="right") - 1, below[inner], above[inner] - 1)
     return found
