@@ -11,13 +11,15 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
+from sklearn.covariance import EmpiricalCovariance
 from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
-from naivete import KDB, Encoder, NaiveBayes
+from naivete import K2, KDB, TAN, Encoder, NaiveBayes
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.counts import Counts
 from naivete.errors import DataError, ParameterError
@@ -152,6 +154,62 @@ def test_a_mixed_frame_with_gaps_is_learned_saved_and_learned_in_parts(classifie
     assert np.allclose(parts.predict_proba(X), model.predict_proba(X), atol=1e-9)
 
 
+def discriminant(X: np.ndarray, y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """log P(known columns, class) of scipy's multivariate normal densities, with the covariances of maximum likelihood."""
+    found = []
+    for c in np.unique(y):
+        own = X[y == c]
+        covariance = np.cov(own.T, bias=True)
+        logs = np.full(len(X), np.log((y == c).mean()))
+        for row in range(len(X)):
+            at = np.flatnonzero(known[row])
+            if len(at):
+                logs[row] += multivariate_normal.logpdf(X[row, at], own.mean(axis=0)[at], covariance[np.ix_(at, at)])
+        found.append(logs)
+    return np.array(found).T
+
+
+def test_k_dependence_with_all_parents_is_the_quadratic_discriminant() -> None:
+    X, y = load_iris(return_X_y=True)
+    model = KDB(k=3, encoder=NORMAL).fit(X, y)
+    theirs = QuadraticDiscriminantAnalysis(solver="eigen", covariance_estimator=EmpiricalCovariance()).fit(X, y)
+    assert np.allclose(model.predict_proba(X), theirs.predict_proba(X), atol=1e-9)
+    every = np.ones(X.shape, bool)
+    assert np.allclose(model.predict_joint_log_proba(X), discriminant(X, y, every), rtol=1e-9)
+    known = np.random.default_rng(0).random(X.shape) < 0.6
+    with_gaps = np.where(known, X, np.nan)
+    assert np.allclose(model.predict_joint_log_proba(with_gaps), discriminant(X, y, known), rtol=1e-9)
+
+
+def test_trees_and_k_dependence_lie_between_naive_and_full(tmp_path: Path) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :10]
+    joints = [
+        model.fit(X, y).predict_joint_log_proba(X)[np.arange(len(y)), y].sum()
+        for model in (NaiveBayes(encoder=NORMAL), TAN(encoder=NORMAL), KDB(k=2, encoder=NORMAL), KDB(k=9, encoder=NORMAL))
+    ]
+    assert joints == sorted(joints)
+    tree = TAN(encoder=NORMAL).fit(X, y)
+    assert all(len(tree.network_.parents[x]) <= 2 for x in range(10))
+    rho = [np.corrcoef(X[y == c].T) for c in (0, 1)]
+    bits = -0.5 * sum((y == c).mean() * np.log2(1 - rho[c] ** 2 + np.eye(10)) for c in (0, 1))
+    for arc, own in tree.arc_information_.items():
+        assert np.isclose(own, bits[arc], rtol=1e-9)
+    save(tree, tmp_path / "m.nvt")
+    assert np.array_equal(load(tmp_path / "m.nvt").predict_proba(X), tree.predict_proba(X))
+
+
+def test_mixed_columns_have_arcs_within_their_kind() -> None:
+    X, y = frame()
+    X["shape"] = np.where(X["sw"] > 3, "long", "short")
+    for model in (TAN(encoder=MIXED), KDB(k=2, encoder=MIXED)):
+        network = model.fit(X, y).network_
+        for p, x in network.arcs:
+            assert network.variables[p].density == network.variables[x].density
+        assert network.arcs
+        assert model.score(X, y) > 0.9
+
+
 def test_rows_alone_in_batches_and_far_out() -> None:
     X, y = frame()
     model = NaiveBayes(encoder=MIXED).fit(X, y)
@@ -188,8 +246,10 @@ def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
 
 def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
-    with pytest.raises(ParameterError, match="KDB learns from tables alone; choose NaiveBayes or Recursive"):
-        KDB(encoder=MIXED).fit(X, y)
+    with pytest.raises(ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB or Recursive"):
+        K2(encoder=MIXED).fit(X, y)
+    with pytest.raises(ParameterError, match="with numbers='normal' give numbers"):
+        KDB(k="auto", encoder=MIXED).fit(X, y)
     with pytest.raises(ParameterError, match="numbers='exact'"):
         NaiveBayes(encoder=Encoder(numbers="exact")).fit(X, y)  # type: ignore[arg-type]
 
@@ -226,7 +286,7 @@ def test_moments_of_groups_add_up() -> None:
     assert [part.tolist() for part in found.summed()] == [[4.0], [4.25], [((values - 4.25) ** 2).sum()]]
 
 
-@pytest.mark.parametrize("classifier", [NaiveBayes(encoder=NORMAL), Recursive(encoder=NORMAL)])
+@pytest.mark.parametrize("classifier", [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Recursive)])
 def test_scikit_learn_finds_nothing(classifier: Any) -> None:
     results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
     assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []

@@ -14,6 +14,7 @@ from naivete.derived import Cells, Hidden, Tree
 from naivete.deriving import predictor
 from naivete.encoding import Encoder
 from naivete.errors import ParameterError
+from naivete.graphs import d_separated, markov_blanket
 from naivete.network import Network, Normal
 from naivete.outline import Node, Outline, branch_label, has_outline, heading, mattering, outline, parts
 from naivete.recursive import Recursive
@@ -283,6 +284,14 @@ class TestMattering:
                 other = [((c + 1) % network.variables[x].card).astype(np.uint8) if i == x else c for i, c in enumerate(codes)]
                 assert predictor(network).posterior(other, np.zeros(len(codes), bool))[0] == pytest.approx(answers, abs=1e-9)
 
+    @given(networks(), st.data())
+    def test_hidden_columns_are_never_known(self, network: Network, data: st.DataObject) -> None:
+        count = data.draw(st.integers(0, len(network.features)))
+        inputs = network.features[: len(network.features) - count]
+        own = Network(network.variables, network.parents, network.cpts, {v: Hidden() for v in network.features[len(inputs) :]})
+        expected = [x for x in inputs if not d_separated(network.parents, [x], [CLASS], {*inputs} - {x})]
+        assert mattering(own) == expected
+
     def test_hidden_columns_hide_nothing(self) -> None:
         own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "z", "hidden", "c"))
         parents = {0: (3,), 1: (3,), 2: (0,), 3: (CLASS,), CLASS: ()}
@@ -296,8 +305,6 @@ class TestMattering:
 
     @given(networks())
     def test_without_derived_columns_it_is_the_markov_blanket(self, network: Network) -> None:
-        from naivete.graphs import markov_blanket
-
         assert mattering(network) == [*markov_blanket(network.parents, CLASS)]
 
 

@@ -163,6 +163,7 @@ def test_splits_by_a_feature_are_named() -> None:
     rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
     told = texts(parsed(svg(Recursive(parity="split").fit(rows, ["no", "yes", "yes", "no"]).network_)), "text")
     assert "sends cases on by x0" in told
+    assert not any("cases go down" in line for line in told)
     assert "x0 = 1" in told
 
 
@@ -179,6 +180,17 @@ def test_of_many_features_and_classes_the_foot_counts_the_rest() -> None:
     told = texts(parsed(svg(Recursive(max_depth=0).fit(rows, classes).network_)), "text")
     assert "and 27 more features" in told
     assert "and 4 more classes" in told
+
+
+def test_of_many_values_the_first_are_shown() -> None:
+    rows = [[f"v{i % 9}", "ab"[i % 2]] for i in range(36)]
+    network = Recursive(max_depth=0).fit(rows, [i % 2 for i in range(36)]).network_
+    told = texts(parsed(svg(network)), "text")
+    assert "the first 6 values of a feature" in told
+    assert "v5" in told
+    assert "v6" not in told
+    assert "of a feature the first 8 states are shown" in hierarchy_html(network, outline(network), max_states=8)
+    assert "the first" not in hierarchy_html(network, outline(network), max_states=9)
 
 
 def test_of_many_nodes_those_near_the_root_are_drawn() -> None:

@@ -77,6 +77,8 @@ class TAN(NetworkClassifier):
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
 
+    _dense = True
+
     def __init__(
         self,
         *,
@@ -113,6 +115,8 @@ class KDB(NetworkClassifier):
     k_max : the largest k that "auto" tries.
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
+
+    _dense = True
 
     def __init__(
         self,

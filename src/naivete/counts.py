@@ -17,7 +17,7 @@ from naivete.cases.views import Column, chosen, with_column
 from naivete.errors import ResourceError, shown
 from naivete.exact import Parts, added, combined, limbs, summed
 from naivete.memory import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
-from naivete.moments import Moments, MomentsIn, merged_moments
+from naivete.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
 from naivete.occurring import Occurring, SparseTable, occurring_in, united
 from naivete.pairs import (
     PANEL_CELLS,
@@ -35,7 +35,7 @@ from naivete.pairs import (
 )
 from naivete.variables import CLASS, Family, Variable, Variables, family
 
-__all__ = ["BUDGET", "Counts", "Table", "telling"]
+__all__ = ["BUDGET", "Counts", "Table", "kinds", "telling"]
 
 T = TypeVar("T")
 
@@ -78,6 +78,8 @@ class Counts:
         self.dependence: NDArray[np.float64] | None = None
         self.relevance: NDArray[np.float64] | None = None
         self._kept: dict[Family, Table] = {}
+        self._moments: dict[tuple[int, Family], Moments] = {}
+        self._scatters: dict[tuple[tuple[int, ...], Family], Scatter] = {}
         self._known = known
 
     @property
@@ -170,9 +172,18 @@ class Counts:
 
     def moments(self, columns: Sequence[int], given: Family) -> dict[int, Moments]:
         """The moments of numbers in each configuration of discrete variables that are never missing, in one pass."""
-        own = tuple(columns)
-        found: list[Moments] = self.fold(MomentsIn(own, given, self.cards(given)), merged_moments) if own else []
-        return dict(zip(own, found, strict=True))
+        new = tuple(x for x in columns if (x, given) not in self._moments)
+        found: list[Moments] = self.fold(MomentsIn(new, given, self.cards(given)), merged) if new else []
+        self._moments |= {(x, given): own for x, own in zip(new, found, strict=True)}
+        return {x: self._moments[x, given] for x in columns}
+
+    def scatters(self, sets: Sequence[Sequence[int]], given: Family) -> list[Scatter]:
+        """The scatter of sets of numbers in each configuration of discrete variables that are never missing, in one pass."""
+        wanted = [tuple(own) for own in sets]
+        new = tuple(own for own in dict.fromkeys(wanted) if (own, given) not in self._scatters)
+        found: list[Scatter] = self.fold(ScattersIn(new, given, self.cards(given)), merged) if new else []
+        self._scatters |= {(own, given): scatter for own, scatter in zip(new, found, strict=True)}
+        return [self._scatters[own, given] for own in wanted]
 
     def pairs(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
@@ -332,9 +343,17 @@ class Counts:
         return cells > DENSE_CELLS and (self.rows is None or cells > DENSE_ROWS * self.rows or 8 * cells > self.budget // 4)
 
 
+def kinds(counts: Counts) -> list[list[int]]:
+    """The features with states, and those with densities, where there are some of both; arcs join features of one kind."""
+    both: list[list[int]] = [[], []]
+    for x in counts.features:
+        both[counts.variables[x].density].append(x)
+    return [features for features in both if features]
+
+
 def telling(counts: Counts) -> list[int]:
-    """The features with more than one state; one of a single state tells nothing."""
-    return [x for x in counts.features if counts.variables[x].card > 1]
+    """The features with more than one state, or with a density; one of a single state tells nothing."""
+    return [x for x in counts.features if counts.variables[x].card > 1 or counts.variables[x].density]
 
 
 def _itself(tables: NDArray[Any]) -> NDArray[Any]:

@@ -114,29 +114,53 @@ class Tree:
         self, codes: Codes, rows: NDArray[np.intp], node: NDArray[np.int64], share: NDArray[np.float64]
     ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]:
         """The rows one level further down, those without the value asked for in all branches."""
-        parts = [(rows[:0], node[:0], share[:0])]
-        for at in np.unique(node).tolist():
-            here = np.flatnonzero(node == at)
-            own = codes[int(self.features[at])][rows[here]]
-            known = own != np.iinfo(own.dtype).max
-            sure = here[known]
-            parts.append((rows[sure], self.children[self.starts[at] + own[known].astype(np.int64)], share[sure]))
-            lost = here[~known]
-            for child, part in self.branches[at] if len(lost) else ():
-                parts.append((rows[lost], np.full(len(lost), child), share[lost] * part))
-        found = [np.concatenate(own) for own in zip(*parts, strict=True)]
-        return found[0], found[1], found[2]
+        below, known = np.full(len(rows), -1, np.int64), np.zeros(len(rows), bool)
+        for x in np.unique(self.features[node]).tolist():
+            here = np.flatnonzero(self.features[node] == x)
+            own = codes[x][rows[here]]
+            known[here] = own != np.iinfo(own.dtype).max
+            sure = here[known[here]]
+            below[sure] = self.children[self.starts[node[sure]] + codes[x][rows[sure]].astype(np.int64)]
+        lost = np.flatnonzero(~known)
+        first, count, child, part = self._branches
+        many = count[node[lost]]
+        at = np.repeat(first[node[lost]] - np.cumsum(many) + many, many) + np.arange(many.sum())
+        lost = np.repeat(lost, many)
+        return (
+            np.concatenate([rows[known], rows[lost]]),
+            np.concatenate([below[known], child[at]]),
+            np.concatenate([share[known], share[lost] * part[at]]),
+        )
 
     @cached_property
-    def branches(self) -> dict[int, list[tuple[int, float]]]:
-        """The children of each inner node that training cases reached, each with its share of them."""
-        found = {}
-        for at in np.flatnonzero(self.features >= 0).tolist():
-            own = np.unique(self.children_of(at))
-            weight = self.weights[own]
-            weight = weight if weight.sum() > 0 else np.ones(len(own))
-            found[at] = [(int(c), float(w)) for c, w in zip(own, weight / weight.sum(), strict=True) if w > 0]
-        return found
+    def _branches(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        """Where the branches of each node begin and how many there are; then for each its child and its share of the cases.
+
+        Branches that no training case reached are left out, unless none was reached.
+        """
+        inner = np.flatnonzero(self.features >= 0)
+        pairs = np.unique(np.stack([np.repeat(inner, self._widths), self._listed]), axis=1)
+        parents, child = pairs
+        weight = self.weights[child]
+        total = np.bincount(parents, weight, self.nodes)
+        weight = np.where(total[parents] > 0, weight, 1.0)
+        part = weight / np.bincount(parents, weight, self.nodes)[parents]
+        kept = part > 0
+        count = np.bincount(parents[kept], minlength=self.nodes)
+        return np.cumsum(count) - count, count, child[kept], part[kept]
+
+    @cached_property
+    def _widths(self) -> NDArray[np.int64]:
+        """How many states the feature of each inner node has."""
+        starts = self.starts[self.features >= 0]
+        return np.asarray(self._bounds[np.searchsorted(self._bounds, starts, side="right")] - starts)
+
+    @property
+    def _listed(self) -> NDArray[np.int64]:
+        """The children of all inner nodes, node by node."""
+        starts = self.starts[self.features >= 0]
+        at = np.repeat(starts - np.cumsum(self._widths) + self._widths, self._widths) + np.arange(self._widths.sum())
+        return np.asarray(self.children[at])
 
     def children_of(self, node: int) -> NDArray[np.int64]:
         """The child of every state of the feature that a node asks for."""

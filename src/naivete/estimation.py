@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from naivete.counts import Counts, Table
 from naivete.errors import ParameterError, shown
-from naivete.moments import Moments
 from naivete.network import Cpt, Network, Normal, SparseCpt, Structure
+from naivete.normals import linear, normal
 from naivete.occurring import SparseTable, grouped_rows
 from naivete.variables import CLASS, Family, family
 
@@ -21,8 +21,6 @@ __all__ = ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "Smoothing", "est
 
 Numbers = NDArray[np.float64]
 LARGEST = 1e15
-SMALLEST = 1e-9
-"""The least variance of a number, as a share of that of its column."""
 
 
 @dataclass(frozen=True)
@@ -171,29 +169,36 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
 
 
 def densities(counts: Counts, structure: Structure) -> dict[int, Normal]:
-    """The normal density of every number that is not cut, in each configuration of its parents, which are never missing."""
+    """The normal density of every number that is not cut, given its parents; discrete ones are never missing."""
     numbers = [x for x in structure if x != CLASS and counts.variables[x].density]
     found: dict[int, Normal] = {}
-    for given in sorted({family(*structure[x]) for x in numbers}):
-        own = [x for x in numbers if family(*structure[x]) == given]
-        found |= {x: normal(moments) for x, moments in counts.moments(own, given).items()}
+    for given in sorted({_discrete(counts, structure[x]) for x in numbers}):
+        own = [x for x in numbers if _discrete(counts, structure[x]) == given]
+        members = {x: (*sorted(p for p in structure[x] if p != CLASS and counts.variables[p].density), x) for x in own}
+        found |= {x: normal(moments) for x, moments in counts.moments([x for x in own if len(members[x]) == 1], given).items()}
+        found |= _linear(counts, {x: m for x, m in members.items() if len(m) > 1}, given)
     return found
 
 
-def normal(moments: Moments) -> Normal:
-    """The mean and variance of each group; where a group has too few cases to tell, those of all along the last axis.
-
-    A variance is at least a billionth of that of all, or one where all have the same value.
-    """
-    n, mean, deviations = moments.summed()
-    whole = np.where(deviations > 0, _quotient(deviations, n), 1.0)
-    least = np.where(deviations > 0, SMALLEST * whole, whole)
-    own = np.maximum(_quotient(moments.deviations, moments.weights), least)
-    return Normal(np.where(moments.weights > 0, moments.means, mean), np.where(moments.weights > 1, own, whole))
+def _discrete(counts: Counts, parents: Sequence[int]) -> Family:
+    return family(*(p for p in parents if not counts.variables[p].density))
 
 
-def _quotient(sums: Numbers, n: Numbers) -> Numbers:
-    return np.asarray(np.divide(sums, n, out=np.zeros(n.shape), where=n > 0))
+def _linear(counts: Counts, members: Mapping[int, tuple[int, ...]], given: Family) -> dict[int, Normal]:
+    """Regressions: from one scatter of all columns where none has gaps, else each from the rows that know its own."""
+    every = tuple(sorted({m for own in members.values() for m in own}))
+    cards = counts.cards(given)
+    if not counts.cases.gaps[list(every)].any():
+        whole = counts.scatters([every] if every else [], given)
+        parts = {x: whole[0].only([every.index(m) for m in own]) for x, own in members.items()}
+    else:
+        parts = dict(zip(members, counts.scatters(list(members.values()), given), strict=True))
+    return {x: _reshaped(linear(own), cards) for x, own in parts.items()}
+
+
+def _reshaped(density: Normal, cards: tuple[int, ...]) -> Normal:
+    slopes = None if density.slopes is None else density.slopes.reshape(*cards, -1)
+    return Normal(density.means.reshape(cards), density.variances.reshape(cards), slopes)
 
 
 def isolated(counts: Counts, features: Iterable[int], smoothing: object) -> dict[int, Numbers]:

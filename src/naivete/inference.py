@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete.errors import ResourceError, shown
 from naivete.network import Cpt, Network, Normal, SparseCpt
+from naivete.normals import Joint, joint_of
 from naivete.variables import CLASS, Family
 
 __all__ = ["Predictor", "fallback", "largest", "silent"]
@@ -94,19 +95,44 @@ class Predictor:
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for v in self._sparse:
             self._add_sparse(joint, codes, v)
-        for x, density in self.network.densities.items():
-            self._add_density(joint, codes, x, density)
+        self._add_densities(joint, codes, gaps)
         self.add_marginalised(joint, codes, gaps)
         return joint
 
-    def _add_density(self, joint: Numbers, codes: Codes, x: int, density: Normal) -> None:
-        """Add the logarithms of the density of a number in the rows that know it and all its parents."""
+    def _add_densities(self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_]) -> None:
+        """Add the logarithms of the densities; where numbers depend on missing ones, what is left when these are summed out."""
+        numbers = list(self.network.densities)
+        linked = any(density.slopes is not None for density in self.network.densities.values())
+        if not (linked and gaps[numbers].any()):
+            for x, density in self.network.densities.items():
+                self._add_density(joint, codes, x, density, slice(None))
+            return
+        for missing, rows in _patterns(codes, numbers):
+            if missing:
+                known = [i for i, x in enumerate(self._joint.numbers) if x not in missing]
+                values = np.stack([codes[self._joint.numbers[i]][rows] for i in known], axis=1) if known else None
+                joint[rows] += 0.0 if values is None else self._joint.logs(values, known)
+            else:
+                for x, density in self.network.densities.items():
+                    self._add_density(joint, codes, x, density, rows)
+
+    @cached_property
+    def _joint(self) -> Joint:
+        return joint_of(self.network)
+
+    def _add_density(self, joint: Numbers, codes: Codes, x: int, density: Normal, rows: Any) -> None:
+        """Add the logarithms of the density of a number in those of some rows that know it and all its parents."""
         above = [p for p in self.network.family(x) if p not in (x, CLASS)]
-        known = np.flatnonzero(~np.logical_or.reduce([_missing(codes[m]) for m in (x, *above)]))
-        at = tuple(codes[p][known].astype(np.int64) for p in above)
+        some = np.arange(len(joint))[rows]
+        some = some[~np.logical_or.reduce([_missing(codes[m][some]) for m in (x, *above)])]
+        at = tuple(codes[p][some].astype(np.int64) for p in above if p not in self.network.densities)
         given = CLASS in self.network.parents[x]
-        logs = density.logs(codes[x][known][:, None] if given else codes[x][known], at)
-        joint[known] += logs if given else logs[:, None]
+        values = codes[x][some][:, None] if given else codes[x][some]
+        if density.slopes is not None:
+            numbers = np.stack([codes[p][some] for p in above if p in self.network.densities], axis=1)  # (row, number)
+            values = values - ((numbers[:, None] if given else numbers) * density.slopes[at]).sum(axis=-1)
+        logs = density.logs(values, at)
+        joint[some] += logs if given else logs[:, None]
 
     def add_marginalised(
         self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_], memory: dict[Any, Numbers] | None = None

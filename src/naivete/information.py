@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, partial
-from itertools import islice
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels import spread, threads
 from naivete.counts import Counts, Table
+from naivete.moments import normal_dependence, normal_relevance
 from naivete.occurring import SparseTable
 from naivete.pairs import OccurringPair, Pairs
 from naivete.variables import CLASS
@@ -96,7 +97,8 @@ def _sparse_sums(table: SparseTable, alone: int | None) -> tuple[NDArray[Any], .
 
 
 def relevance(counts: Counts) -> Numbers:
-    """I(X; C) of every feature with the class, in bits, over the rows where the feature is known.
+    """I(X; C) of every feature with the class, in bits, over the rows where the feature is known; of numbers that are not cut, as
+    if they were normal in each class and over all.
 
     The values are rounded to 2**-44 bit, so that informations which are equal but for rounding are equal.
     """
@@ -106,6 +108,9 @@ def relevance(counts: Counts) -> Numbers:
         values = np.zeros(len(counts.features))
         for features, tables in _by_shape(counts):
             values[features] = _informations(logs, tables[:, None, :, :, None])[:, 0]
+        numbers = [x for x in counts.features if counts.variables[x].density]
+        for x, moments in counts.moments(numbers, (CLASS,)).items():
+            values[x] = normal_relevance(moments)
         counts.relevance = _settled(values)
     return counts.relevance
 
@@ -123,12 +128,29 @@ def _by_shape(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
 def dependence(counts: Counts) -> Numbers:
     """I(X; Y | C) of every pair of features given the class, in bits, a symmetric matrix with a zero diagonal.
 
+    Numbers that are not cut are taken as normal in each class; a number and a column of states as independent.
+
     Each pair is judged on the rows where both are known. The values are rounded to 2**-44 bit, so that informations which are
     equal but for rounding are equal, whatever the order of rows and states.
     """
     if counts.dependence is None:
         counts.dependence = informations(counts.pairs_to_weigh(), counts)
+        numbers = [x for x in counts.features if counts.variables[x].density]
+        if len(numbers) > 1:
+            counts.dependence[np.ix_(numbers, numbers)] = _settled(_number_dependence(counts, numbers))
     return counts.dependence
+
+
+def _number_dependence(counts: Counts, numbers: Sequence[int]) -> Numbers:
+    """I(X; Y | C) of pairs of numbers that are normal in each class, each pair on the rows where both are known."""
+    if not counts.cases.gaps[list(numbers)].any():
+        return normal_dependence(counts.scatters([numbers], (CLASS,))[0])
+    pairs = list(combinations(range(len(numbers)), 2))
+    found = np.zeros((len(numbers), len(numbers)))
+    scatters = counts.scatters([(numbers[i], numbers[j]) for i, j in pairs], (CLASS,))
+    for (i, j), scatter in zip(pairs, scatters, strict=True):
+        found[i, j] = found[j, i] = normal_dependence(scatter)[0, 1]
+    return found
 
 
 def informations(pairs: Iterable[Pairs | OccurringPair], counts: Counts) -> Numbers:

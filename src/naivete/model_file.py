@@ -3,8 +3,8 @@ r"""Model files: plain data only, checksummed, one sequence of bytes for one mod
 The layout is that of a `container` whose magic is "\x8bNVT\r\n\x1a\n"; the header is described in `model_header`. The arrays
 are the tables of the variables in order, the class last: float64 for a dense table; for a sparse one the int32 configurations
 and float64 rows of each level, from all parents to the fewest, then the float64 default. The int64 and float64 arrays of the
-derived columns follow, then the float64 means and variances of the densities, where there are some. Nothing is compressed, and
-nothing names a file, a class or a function.
+derived columns follow, then the float64 means, variances and slopes of the densities, where there are some. Nothing is
+compressed, and nothing names a file, a class or a function.
 """
 
 from __future__ import annotations
@@ -164,7 +164,7 @@ def _understood(data: bytes, limits: Limits) -> Model:
 def _network(header: Header, data: bytes, start: int, size: int) -> Network:
     tables = sum(up(block.bytes) for table in header.tables for block in table.blocks)
     derived_bytes = sum(up(block.bytes) for column in header.derived for block in column.blocks)
-    needed = tables + derived_bytes + sum(2 * up(block.bytes) for _, block, _ in header.densities)
+    needed = tables + derived_bytes + sum(up(block.bytes) for _, blocks in header.densities for block in blocks)
     if needed != size:
         raise FieldError("tables", f"their shapes need {needed} bytes and the file holds {size}")
     places = (*range(len(header.variables) - 1), CLASS)
@@ -200,10 +200,12 @@ def _derived(header: Header, data: bytes, start: int) -> Iterator[Derived]:
 
 def _densities(header: Header, data: bytes, start: int) -> Iterator[tuple[int, Normal]]:
     """The density of each number that is not cut."""
-    for x, means, variances in header.densities:
-        after = start + up(means.bytes)
-        yield x, Normal(_array(means, data, start, least=-np.inf, most=np.inf), _array(variances, data, after, most=np.inf))
-        start = after + up(variances.bytes)
+    for x, blocks in header.densities:
+        arrays = []
+        for block in blocks:
+            arrays.append(_array(block, data, start, least=0.0 if block.field.endswith("variances") else -np.inf, most=np.inf))
+            start += up(block.bytes)
+        yield x, Normal(*arrays)
 
 
 def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cpt:
@@ -237,5 +239,6 @@ def _arrays(network: Network) -> Iterator[bytes]:
         for _, array in derived_arrays(network.derived[v])[1]:
             yield array.tobytes()
     for x in sorted(network.densities):
-        yield np.asarray(network.densities[x].means, dtype="<f8").tobytes()
-        yield np.asarray(network.densities[x].variances, dtype="<f8").tobytes()
+        density = network.densities[x]
+        for array in (density.means, density.variances, *(() if density.slopes is None else (density.slopes,))):
+            yield np.asarray(array, dtype="<f8").tobytes()

@@ -86,7 +86,7 @@ class Header:
     parents: tuple[tuple[int, ...], ...]
     tables: tuple[Table, ...]
     derived: tuple[Column, ...] = ()
-    densities: tuple[tuple[int, Block, Block], ...] = ()
+    densities: tuple[tuple[int, tuple[Block, ...]], ...] = ()
 
 
 _DERIVED: Final[dict[str, tuple[type[Derived], tuple[tuple[str, str, int], ...]]]] = {
@@ -178,8 +178,10 @@ def understood(header: Any) -> Header:
     )
 
 
-def _densities(value: Any, variables: Variables, parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, Block, Block], ...]:
-    """The arrays of the densities, means and variances, of the variables that have some."""
+def _densities(
+    value: Any, variables: Variables, parents: tuple[tuple[int, ...], ...]
+) -> tuple[tuple[int, tuple[Block, ...]], ...]:
+    """The arrays of the densities of the variables that have some: means, variances, and with numeric parents slopes."""
     numbers = [x for x, v in enumerate(variables) if v.density]
     if not numbers and value is None:
         return ()
@@ -190,11 +192,13 @@ def _densities(value: Any, variables: Variables, parents: tuple[tuple[int, ...],
     found = []
     for i, x in enumerate(numbers):
         field = f"densities[{i}]"
-        needed = tuple(variables[p].card for p in family(x, *parents[x]) if p != x)
+        numeric = sum(variables[p].density for p in parents[x])
+        needed = tuple(variables[p].card for p in family(x, *parents[x]) if p != x and not variables[p].density)
         shape = tuple(whole(n, field, 0, 2**63) for n in items(shapes[i], field))
         if shape != needed:
             raise FieldError(field, f"the shape {shown(shape)} is not that of the parents, {shown(needed)}")
-        found.append((x, Block(f"{field}.means", "<f8", shape), Block(f"{field}.variances", "<f8", shape)))
+        shapes_of = {"means": shape, "variances": shape, **({"slopes": (*shape, numeric)} if numeric else {})}
+        found.append((x, tuple(Block(f"{field}.{name}", "<f8", own) for name, own in shapes_of.items())))
     return tuple(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +12,14 @@ from numpy.typing import NDArray
 from naivete.cases.base import Block
 from naivete.variables import Family
 
-__all__ = ["Moments", "MomentsIn", "merged_moments"]
+__all__ = ["Moments", "MomentsIn", "Scatter", "ScattersIn", "merged", "normal_dependence", "normal_relevance", "quotient"]
 
 Numbers = NDArray[np.float64]
+
+SMALLEST = 1e-9
+"""The least variance of a number, as a share of that of its column."""
+CLOSEST = 1 - 1e-12
+"""The largest squared correlation; more is rounding."""
 
 
 class Moments(NamedTuple):
@@ -42,9 +47,20 @@ class Moments(NamedTuple):
         if not self.weights.ndim:
             return self
         total = self.weights.sum(axis=-1, keepdims=True)
-        mean = _shared((self.weights * self.means).sum(axis=-1, keepdims=True), total)
+        mean = quotient((self.weights * self.means).sum(axis=-1, keepdims=True), total)
         within = self.deviations + self.weights * (self.means - mean) ** 2
         return Moments(total, mean, within.sum(axis=-1, keepdims=True))
+
+    def settled(self) -> tuple[Numbers, Numbers]:
+        """Means and variances; where a group has too few cases to tell, those of all along the last axis.
+
+        A variance is at least a billionth of that of all, or one where all have the same value.
+        """
+        n, mean, deviations = self.summed()
+        whole = np.where(deviations > 0, quotient(deviations, n), 1.0)
+        least = np.where(deviations > 0, SMALLEST * whole, whole)
+        own = np.maximum(quotient(self.deviations, self.weights), least)
+        return np.where(self.weights > 0, self.means, mean), np.where(self.weights > 1, own, whole)
 
     def at(self, shape: tuple[int, ...], nodes: Any = slice(None)) -> Moments:
         """The moments in another shape, and of that some along the first axis."""
@@ -62,8 +78,7 @@ class MomentsIn:
 
     def __call__(self, block: Block) -> list[Moments]:
         """The moments of each column."""
-        columns = [block.codes[v].astype(np.int64) for v in self.given]
-        group = np.ravel_multi_index(columns, self.cards) if columns else np.zeros(len(block), np.int64)
+        group = _groups(block, self.given, self.cards)
         return [_moments(block.codes[x], group, block.weight, self.cards) for x in self.columns]
 
 
@@ -74,16 +89,107 @@ def _moments(column: NDArray[Any], group: NDArray[np.intp], weight: Numbers | No
     size = int(np.prod(cards))
     n = np.bincount(group, weight, size).astype(np.float64)
     heavy = np.ones(1) if weight is None else weight
-    means = _shared(np.bincount(group, column * heavy, size), n)
+    means = quotient(np.bincount(group, column * heavy, size), n)
     apart = column - means[group]
     found = np.bincount(group, apart * apart * heavy, size).astype(np.float64)
     return Moments(n.reshape(cards), means.reshape(cards), found.reshape(cards))
 
 
-def _shared(sums: NDArray[Any], n: Numbers) -> Numbers:
+def quotient(sums: NDArray[Any], n: Numbers) -> Numbers:
+    """The quotient, 0 where nothing was counted."""
     return np.asarray(np.divide(sums, n, out=np.zeros(n.shape), where=n > 0))
 
 
-def merged_moments(one: list[Moments], two: list[Moments]) -> list[Moments]:
-    """The moments of the cases of two blocks, column by column."""
+class Scatter(NamedTuple):
+    """Of some columns in each group: the weight of the cases that know all of them, their means, and their scatter matrix.
+
+    >>> nothing = np.zeros((1, 2, 2))
+    >>> one, two = (Scatter(np.ones(1), np.array([mean]), nothing) for mean in ([1.0, 2.0], [3.0, 0.0]))
+    >>> one.merged(two).products.tolist()
+    [[[2.0, -2.0], [-2.0, 2.0]]]
+    """
+
+    weights: Numbers  # (group)
+    means: Numbers  # (group, column)
+    products: Numbers  # (group, column, column)
+
+    def merged(self, other: Scatter) -> Scatter:
+        """The scatter of the cases of both."""
+        total = self.weights + other.weights
+        share = quotient(other.weights, total)
+        apart = other.means - self.means
+        means = np.where(self.weights[:, None] > 0, self.means + apart * share[:, None], other.means)
+        between = apart[:, :, None] * apart[:, None, :] * (self.weights * share)[:, None, None]
+        return Scatter(total, means, self.products + other.products + between)
+
+    def only(self, columns: Sequence[int]) -> Scatter:
+        """That of some of the columns."""
+        own = list(columns)
+        return Scatter(self.weights, self.means[:, own], self.products[:, own][:, :, own])
+
+
+@dataclass(frozen=True)
+class ScattersIn:
+    """The scatter of some sets of columns of a block in each configuration of discrete ones that are never missing."""
+
+    sets: tuple[tuple[int, ...], ...]
+    given: Family
+    cards: tuple[int, ...]
+
+    def __call__(self, block: Block) -> list[Scatter]:
+        """The scatter of each set."""
+        group = _groups(block, self.given, self.cards)
+        return [self._scatter(block, own, group) for own in self.sets]
+
+    def _scatter(self, block: Block, columns: tuple[int, ...], group: NDArray[np.intp]) -> Scatter:
+        size, d = int(np.prod(self.cards)), len(columns)
+        matrix = np.stack([block.codes[x] for x in columns], axis=1)  # (row, column)
+        known = ~np.isnan(matrix).any(axis=1)
+        weights, means, products = np.zeros(size), np.zeros((size, d)), np.zeros((size, d, d))
+        for g in np.unique(group[known]).tolist():
+            rows = np.flatnonzero(known & (group == g))
+            own = matrix[rows]
+            heavy = None if block.weight is None else block.weight[rows]
+            weights[g] = len(rows) if heavy is None else heavy.sum()
+            means[g] = np.average(own, axis=0, weights=heavy)
+            own = own - means[g]
+            products[g] = own.T @ (own if heavy is None else own * heavy[:, None])
+        return Scatter(weights, means, products)
+
+
+def normal_relevance(moments: Moments) -> float:
+    """I(X; C) in bits of a number that is normal in each class, taken as normal over all too.
+
+    >>> one = Moments(np.array([2.0, 2.0]), np.array([0.0, 2.0]), np.array([2.0, 2.0]))
+    >>> normal_relevance(one)  # the variance falls from 2 to 1
+    0.5
+    """
+    (_, variances), (n, _, deviations) = moments.settled(), moments.summed()
+    if not deviations[0] > 0:
+        return 0.0
+    within = float(np.average(np.log2(variances), weights=moments.weights))
+    return max(0.0, 0.5 * (float(np.log2(deviations[0] / n[0])) - within))
+
+
+def normal_dependence(scatter: Scatter) -> Numbers:
+    """I(X; Y | C) = -1/2 sum over c of P(c) log2(1 - rho_c^2), in bits, of all pairs of columns."""
+    variances = np.diagonal(scatter.products, axis1=1, axis2=2)
+    squares = scatter.products**2
+    rho = np.divide(squares, variances[:, :, None] * variances[:, None, :], out=np.zeros_like(squares), where=squares > 0)
+    shares = quotient(scatter.weights, np.full(len(scatter.weights), scatter.weights.sum()))
+    bits = -0.5 * np.einsum("g,gij->ij", shares, np.log2(1 - np.minimum(rho, CLOSEST)))
+    np.fill_diagonal(bits, 0.0)
+    return np.asarray(bits)
+
+
+def _groups(block: Block, given: Family, cards: tuple[int, ...]) -> NDArray[np.intp]:
+    columns = [block.codes[v].astype(np.int64) for v in given]
+    return np.ravel_multi_index(columns, cards) if columns else np.zeros(len(block), np.int64)
+
+
+Mergeable = TypeVar("Mergeable", Moments, Scatter)
+
+
+def merged(one: list[Mergeable], two: list[Mergeable]) -> list[Mergeable]:
+    """What was found in two blocks, column by column or set by set."""
     return [a.merged(b) for a, b in zip(one, two, strict=True)]

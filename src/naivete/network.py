@@ -98,20 +98,22 @@ FAR = 1e150
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """A normal density of x in each configuration of its parents.
+    """A normal density of x in each configuration of its discrete parents, its mean linear in its numeric ones.
 
     Parameters
     ----------
-    means : the mean, with an axis for each parent in increasing order, the class last.
+    means : the mean where all numeric parents are 0, with an axis for each discrete parent in increasing order, the class last.
     variances : the variance likewise, above zero.
+    slopes : by how much the mean rises with each numeric parent, with one more axis for these, in increasing order.
     """
 
     means: NDArray[np.float64]
     variances: NDArray[np.float64]
+    slopes: NDArray[np.float64] | None = None
 
     def __post_init__(self) -> None:
-        self.means.setflags(write=False)
-        self.variances.setflags(write=False)
+        for array in (self.means, self.variances, *(() if self.slopes is None else (self.slopes,))):
+            array.setflags(write=False)
 
     @cached_property
     def _scale(self) -> NDArray[np.float64]:
@@ -161,7 +163,7 @@ class Network:
 
     def __post_init__(self, check: bool) -> None:
         object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
-        object.__setattr__(self, "densities", MappingProxyType(dict(self.densities)))
+        object.__setattr__(self, "densities", MappingProxyType(dict(sorted(self.densities.items()))))
         object.__setattr__(self, "parents", MappingProxyType({v: tuple(p) for v, p in self.parents.items()}))
         object.__setattr__(self, "cpts", MappingProxyType(dict(self.cpts)))
         check_unique([v.name for v in self.variables], "network")
@@ -346,17 +348,23 @@ def _check_cpt(network: Network, v: int) -> None:
 
 
 def _check_densities(network: Network) -> None:
+    for v, own in network.parents.items():
+        if (v == CLASS or not network.variables[v].density) and any(network.variables[p].density for p in own):
+            raise DataError(f"network: {shown(network.variables[v].name)} has states and a parent that is a number without cuts")
     numbers = {x for x in network.features if network.variables[x].density}
     if set(network.densities) != numbers:
         raise DataError(f"network: a density is needed for each number that is not cut, {shown(sorted(numbers))}, and no other")
-    for v, own in network.densities.items():
-        _check_normal(network, v, own, f"network: density of {shown(network.variables[v].name)}")
+    for v, density in network.densities.items():
+        _check_normal(network, v, density, f"network: density of {shown(network.variables[v].name)}")
 
 
 def _check_normal(network: Network, v: int, cpt: Normal, where: str) -> None:
-    shape = tuple(network.variables[m].card for m in network.family(v) if m != v)
-    if any(network.variables[p].density for p in network.parents[v]):
-        raise DataError(f"{where}: a parent has a density itself")
+    numbers = [p for p in network.parents[v] if network.variables[p].density]
+    shape = tuple(network.variables[m].card for m in network.family(v) if m != v and m not in numbers)
+    if (cpt.slopes is None) != (not numbers) or (cpt.slopes is not None and cpt.slopes.shape != (*shape, len(numbers))):
+        raise DataError(f"{where} needs a slope for each of {len(numbers)} numeric parents in each configuration of the others")
+    if cpt.slopes is not None and not np.all(np.isfinite(cpt.slopes)):
+        raise DataError(f"{where} has a slope that is no number")
     if cpt.means.shape != shape or cpt.variances.shape != shape:
         raise DataError(f"{where} has shapes {cpt.means.shape} and {cpt.variances.shape} where its parents have {shape}")
     if not np.all(np.isfinite(cpt.means)) or not np.all(np.isfinite(cpt.variances)) or not cpt.variances.min(initial=1) > 0:

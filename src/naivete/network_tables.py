@@ -105,6 +105,8 @@ def _summary_html(network: Network, word: str, summary: Summary, features: int, 
     rows = [_line(network, line, columns) for line in lines(network, summary, summary.ranked[:features], max_states=states)]
     left_out = [("features", min(features, len(summary.ranked)), len(summary.ranked)), ("classes", len(columns), len(occurring))]
     cuts = [f"{shown:,} of {full:,} {what} are shown" for what, shown, full in left_out if shown < full]
+    many = any(network.variables[x].card > states for x in summary.ranked[:features])
+    cuts += [f"of a feature the first {states:,} states are shown"] if many else []
     head = element("tr", element("th", word, scope="col", colspan=2), *heads)
     caption = element("caption", "; ".join(cuts)) if cuts else Safe("")
     return element("table", caption, element("thead", head), element("tbody", rates, *rows), class_="cpt")

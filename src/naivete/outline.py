@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from naivete.derived import Cells, Tree
 from naivete.errors import ParameterError, shown
-from naivete.graphs import d_separated, markov_blanket
+from naivete.graphs import ancestors, markov_blanket, moral
 from naivete.network import Network
 from naivete.summaries import Summary, summary_of
 from naivete.variables import CLASS, Variable
@@ -136,9 +136,9 @@ def heading(network: Network, found: Outline, node: Node) -> str:
     if node.parent < 0:
         return "all cases"
     x = found.nodes[node.parent].feature
-    return (
-        f"sorted to {node.branch}" if x < 0 else f"{network.name(x)} {'' if network.variables[x].numeric else '= '}{node.branch}"
-    )
+    if x < 0:
+        return f"sorted to {node.branch}"
+    return f"{network.name(x)} {'' if network.variables[x].numeric else '= '}{node.branch}"
 
 
 def parts(node: Node) -> list[tuple[str, Summary]]:
@@ -161,7 +161,19 @@ def mattering(network: Network) -> list[int]:
     if isinstance(derived[0], Cells):
         sent = {*np.unique(derived[0].features).tolist()}
         return [x for x in network.inputs if x in sent or network.parents[x]]
-    return [x for x in network.inputs if not d_separated(network.parents, [x], [CLASS], {*network.inputs} - {x})]
+    return _unseparated(network)
+
+
+def _unseparated(network: Network) -> list[int]:
+    """The columns of the table that hidden ones do not separate from the class: in the moral graph a way leads through these."""
+    kept = ancestors(network.parents, [*network.inputs, CLASS])
+    near = moral({v: network.parents[v] for v in sorted(kept)})
+    found, waiting = {CLASS}, [CLASS]
+    while waiting:
+        new = near[waiting.pop()] - found
+        found |= new
+        waiting += [v for v in new if v in network.derived]
+    return [x for x in network.inputs if x in found]
 
 
 def branch_label(variable: Variable, states: Iterable[int]) -> str:

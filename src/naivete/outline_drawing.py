@@ -175,7 +175,7 @@ def _pair(point: Point) -> str:
 def _notes(found: Outline) -> Iterator[str]:
     if any(node.sorting is not None for node in found.nodes):
         yield "cases go down by the cluster they are sorted into; those of a cluster without a branch are answered where they are"
-    elif not found.leaves and len(found.nodes) > 1:
+    elif any(found.nodes[node.parent].feature < 0 for node in found.nodes[1:]):
         yield "cases go down by the class they are given; those of a class without a branch are answered with it"
     if found.total > len(found.nodes):
         yield f"{len(found.nodes):,} of {found.total:,} nodes are shown"

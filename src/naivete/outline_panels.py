@@ -104,10 +104,8 @@ def _classifier(network: Network, found: Outline, node: Node) -> Panel:
     drawn: list[_Part] = []
     for word, own in summaries:
         drawn.append(_part(network, word, own, rows, drawn[-1].right + 10 if drawn else names + states))
-    top, foot = (
-        cut(heading(network, found, node), 260, _NAME),
-        [*_foot(network, node, first, len(features)), *_cut_off(node)],
-    )
+    top = cut(heading(network, found, node), 260, _NAME)
+    foot = [*_foot(network, node, first, features), *_cut_off(node)]
     width = max(drawn[-1].right + 6, text_width(top, _NAME) + 16, *(text_width(line, _SMALL) + 16 for line in ["", *foot]))
     bottom = _TOP + _ROW * (len(rows) + 1) + 6
     height = bottom + 13 * len(foot) + 4 * bool(foot)
@@ -165,15 +163,16 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _foot(network: Network, node: Node, summary: Summary, features: int) -> Iterator[str]:
-    """What else is to be said of a classifier."""
+def _foot(network: Network, node: Node, summary: Summary, features: Sequence[int]) -> Iterator[str]:
+    """What else is to be said of a classifier, and what is left out."""
     if node.feature >= 0:
         yield f"sends cases on by {isolated(cut(network.name(node.feature), 160, _SMALL))}"
-    more = len(summary.ranked) - features
-    if more > 0:
-        yield _more(more, "feature")
-    classes = len([rate for rate in summary.rates if rate > 0]) - len(summary.classes(_COLUMNS))
-    if classes > 0:
+    if any(network.variables[x].card > _STATES for x in features):
+        yield f"the first {_STATES} values of a feature"
+    if len(features) < len(summary.ranked):
+        yield _more(len(summary.ranked) - len(features), "feature")
+    classes = len(summary.classes(len(summary.rates))) - len(summary.classes(_COLUMNS))
+    if classes:
         yield _more(classes, "class")
 
 

@@ -265,6 +265,28 @@ class TestHierarchies:
         assert "<summary>sorted to " in page
         assert "<script" not in page
 
+    def test_of_many_states_the_first_unless_tables_are_asked_for(self, run: Run, tmp_path: Path) -> None:
+        file = tmp_path / "t.csv"
+        file.write_text("x,c\n" + "".join(f"s{i % 30},{'ny'[i % 2]}\n" for i in range(90)))
+        assert run("fit", file, "--target", "c", "--model", "recursive", "--out", tmp_path / "m.nvt").code == 0
+        short, whole = run("show", tmp_path / "m.nvt").out, run("show", tmp_path / "m.nvt", "--tables").out
+        assert "(of a feature the first 20 states)" in short
+        assert "the first 20" not in whole
+        assert whole.count("\n  x ") == short.count("\n  x ") + 10
+
+    def test_splits_by_a_feature_and_classifiers_that_are_left_out(
+        self, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        file = tmp_path / "exclusive.csv"
+        file.write_text("p,q,c\n" + "0,0,no\n0,1,yes\n1,0,yes\n1,1,no\n" * 2)
+        words = ("--target", "c", "--kinds", "p=nominal,q=nominal", "--model", "recursive:parity=split")
+        assert run("fit", file, *words, "--out", tmp_path / "m.nvt").code == 0
+        out = run("show", tmp_path / "m.nvt").out
+        assert "\n  sends cases on by p\n|   p = 0\n" in out
+        assert "left out" not in out
+        monkeypatch.setattr("naivete.cli.outlines._NODES", 2)
+        assert "\n  1 classifier below left out\n" in run("show", tmp_path / "m.nvt").out
+
 
 class TestHidden:
     @pytest.fixture

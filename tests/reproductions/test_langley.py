@@ -122,15 +122,14 @@ def test_other_readings_end_above_too() -> None:
 @pytest.mark.slow
 def test_with_thousands_of_pairs_naive_bayes_is_ahead_early_on_two_terms_only() -> None:
     """What the report says of 4000 pairs."""
-    two = curves(2, (5, 7, 9), 4000)
-    assert apart("", "below", two.between(5, 5)).verdict == apart("", "below", two.between(7, 7)).verdict == REPRODUCED
-    assert apart("", "above", two.between(9, 9)).verdict == REPRODUCED
-    assert abs(interval(two.between(5, 5))[0] + 0.2) < 0.1
+    two = curves(2, (5, 6, 7, 9), 4000)
+    assert apart("", "below", two.between(5, 7)).verdict == apart("", "above", two.between(9, 9)).verdict == REPRODUCED
+    assert interval(two.between(5, 7)) == pytest.approx((-0.12, 0.07), abs=0.01)
     three = curves(3, (3, 4), 4000)
-    assert apart("", "below", three.between(3, 3)).verdict != REPRODUCED
+    assert apart("", "below", three.between(3, 3)).verdict == UNDECIDED
     assert apart("", "above", three.between(4, 4)).verdict == REPRODUCED
     four = curves(4, (3, 4), 4000)
-    assert -0.1 < interval(four.between(3, 3))[0] < 0
+    assert interval(four.between(3, 3)) == pytest.approx((-0.03, 0.01), abs=0.005)
     assert apart("", "above", four.between(4, 4)).verdict == REPRODUCED
 
 

@@ -122,9 +122,9 @@ def _summary(model: NetworkClassifier, seconds: float) -> dict[str, Any]:
     return {
         "target": network.variables[-1].name,
         "rows": model.rows_,
-        "features": len(network.features),
+        "features": len(network.inputs),
         "classes": model.classes_.tolist(),
-        "arcs": len(network.arcs),
+        "arcs": sum(max(arc) in network.inputs for arc in network.arcs),
         "cells": network.cells,
         "passes": model.passes_,
         "seconds": round(seconds, 6),

@@ -17,7 +17,7 @@ __all__ = ["outline_about", "outline_described", "outline_section", "outline_tol
 
 LINES: Final = 2000
 """The most lines of a tree that are printed, and the most rules."""
-_NODES, _FEATURES, _CLASSES = 200, 6, 12  # of a hierarchy that is printed without all its tables
+_NODES, _FEATURES, _CLASSES, _STATES = 200, 6, 12, 20  # of a hierarchy; features and states unless all tables are printed
 
 
 def outline_described(network: Network, tables: bool) -> dict[str, Any]:
@@ -142,9 +142,11 @@ def _summary_told(network: Network, word: str, own: Summary, tables: bool) -> li
     labels = network.variables[CLASS].labels
     classes, features = own.classes(_CLASSES), own.ranked[: None if tables else _FEATURES]
     rows = [["base rate", "", *(f"{own.rates[c]:.4f}" for c in classes)]]
-    for line in lines(network, own, features):
+    for line in lines(network, own, features, max_states=None if tables else _STATES):
         numbers = [f"{line.values[c]:.4f}" if line.probable else f"{line.values[c]:.6g}" for c in classes]
         rows.append([named(network.name(line.feature)), line.label, *numbers])
     more = [(len(own.ranked) - len(features), "feature"), (len(own.classes(len(labels))) - len(classes), "class")]
     left_out = [f"... and {counted(count, what)} more" for count, what in more if count]
+    if not tables and any(network.variables[x].card > _STATES for x in features):
+        left_out.append(f"(of a feature the first {_STATES} states)")
     return [*text_table([word, "", *(labels[c] for c in classes)], rows, left=2), *left_out]

@@ -80,11 +80,12 @@ def kdb(
 
 def candidates(counts: Counts, dependent: Numbers, k: int) -> dict[int, list[int]]:
     """The k parents that each feature takes of those before it, the features entering in decreasing I(X; C)."""
-    telling = np.array([v.card > 1 for v in counts.variables[:CLASS]])
+    density = np.array([v.density for v in counts.variables[:CLASS]], bool)
+    telling = np.array([v.card > 1 for v in counts.variables[:CLASS]], bool) | density
     earlier = np.zeros(len(telling), bool)
     parents: dict[int, list[int]] = {}
     for x in np.argsort(-relevance(counts), kind="stable").tolist():
-        parents[x] = best(dependent[x], np.flatnonzero(earlier), k) if telling[x] else []
+        parents[x] = best(dependent[x], np.flatnonzero(earlier & (density == density[x])), k) if telling[x] else []
         earlier[x] = telling[x]
     return parents
 
@@ -148,6 +149,8 @@ def chosen(
     _check(k, k_max, theta, alpha)
     if k != "auto" and theta != "auto":
         return k, theta
+    if any(v.density for v in counts.variables):
+        raise ParameterError("k='auto' and theta='auto' judge tables by leave-one-out; with numbers='normal' give numbers")
     most = k_max if k == "auto" else k
     dependent = _dependence(counts, most)
     parents = candidates(counts, dependent, most)

@@ -16,12 +16,13 @@ from naivete.cases.views import viewed
 from naivete.counts import Counts
 from naivete.derived import Cells
 from naivete.errors import ParameterError, shown
-from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normal, normalised, smoothing_of
+from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
 from naivete.inference import Predictor, largest
 from naivete.information import information
 from naivete.learners.k2 import checked_truth
 from naivete.moments import Moments
 from naivete.network import Network, Normal
+from naivete.normals import normal
 from naivete.tallies import narrowest
 from naivete.variables import CLASS, Variable, Variables, unused
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts
+from naivete.counts import Counts, kinds
 from naivete.errors import ParameterError, shown
 from naivete.estimation import estimate
 from naivete.information import dependence, relevance
@@ -21,7 +21,8 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     """A tree augmented network: every feature but the root has the class and one other feature as parents.
 
     The tree is the maximum spanning tree over I(X; Y | C), which makes the network the most likely of its kind, directed away
-    from the root. A feature of a single state hangs on the root, where it changes nothing.
+    from the root. A feature of a single state hangs on the root, where it changes nothing. Numbers that are not cut have a tree
+    of their own.
 
     Parameters
     ----------
@@ -43,15 +44,16 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     ----------
     Jensen and Nielsen (2007), Bayesian networks and decision graphs, theorem 8.1; Friedman, Geiger and Goldszmidt (1997).
     """
-    telling = [x for x in counts.features if counts.variables[x].card > 1] or list(counts.features)
-    weights, relevant = dependence(counts), relevance(counts)
-    if root is None:
-        root = max(telling, key=lambda x: relevant[x])
-    elif not _is_feature(root, counts.features):
+    if root is not None and not _is_feature(root, counts.features):
         raise ParameterError(f"root={shown(root)}: there are {len(counts.features)} features, the first is 0")
-    parent = spanning_tree(weights, root, [x for x in telling if x != root])
-    structure = {x: (parent.get(x, root), CLASS) if x != root else (CLASS,) for x in counts.features}
-    return estimate(counts, {CLASS: (), **structure}, smoothing, prior=prior)
+    weights, relevant = dependence(counts), relevance(counts)
+    structure: dict[int, tuple[int, ...]] = {CLASS: ()}
+    for features in kinds(counts):
+        telling = [x for x in features if counts.variables[x].card > 1 or counts.variables[x].density] or features
+        top = root if root in features else max(telling, key=lambda x: relevant[x])
+        parent = spanning_tree(weights, top, [x for x in telling if x != top])
+        structure |= {x: (parent.get(x, top), CLASS) if x != top else (CLASS,) for x in features}
+    return estimate(counts, structure, smoothing, prior=prior)
 
 
 def _is_feature(root: object, features: range) -> bool:

@@ -135,15 +135,14 @@ def langley_1993(
         *(_natural_sheet(name, own, how) for name, own in natural.items()),
         *(_concept_sheet(name, own, how) for name, own in concepts.items()),
     ]
-    if alternatives:
-        sheets += [_read(told, reading, list(concepts), how) for told, reading in READINGS.items()]
+    read = [_read(told, reading, list(concepts), how) for told, reading in READINGS.items()] if alternatives else []
     curves = {**{name: own for name, own in natural.items() if own is not None}, **concepts}
     figures = [_figure(name, own) for name, own in curves.items()]
     return Reproduction(
         "langley-1993",
         _TITLE,
         tuple(told_about(seed, how.divisions, how.pairs, quick)),
-        tuple(sheets),
+        (*sheets, *read),
         (),
         tuple(remarks(alternatives=alternatives)),
         _summary(sheets),

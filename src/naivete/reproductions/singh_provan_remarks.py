@@ -58,8 +58,8 @@ def remarks(claims: Sequence[Claim], *, reasons: bool) -> Iterator[Remark]:
     yield Remark(
         "C4.5",
         "Tables 10 and 11 come from IND 2.1, whose settings are not told. Ours is C45 as it comes, missing a state as for all "
-        "other methods. With min_rows=1 it comes closer on Soybean (91.7 where 93.1 is printed; looked for with the table in view). "
-        "No reading gives the 92.2 of Voting, whose deviation of 5.0 is four times that of any method here.",
+        "other methods. With min_rows=1 it comes closer on Soybean (91.7 where 93.1 is printed; looked for with the table in "
+        "view). No reading gives the 92.2 of Voting, whose deviation of 5.0 is four times that of any method here.",
     )
     yield Remark(
         "figures 1 to 4",

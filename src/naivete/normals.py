@@ -1,0 +1,84 @@
+"""Normal densities from moments and scatter matrices: families, informations, and what is left when numbers are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.moments import SMALLEST, Moments, Scatter, quotient
+from naivete.network import Network, Normal
+from naivete.variables import CLASS
+
+__all__ = ["Joint", "joint_of", "linear", "normal"]
+
+Numbers = NDArray[np.float64]
+
+
+def normal(moments: Moments) -> Normal:
+    """The density of a number in each group."""
+    return Normal(*moments.settled())
+
+
+def linear(scatter: Scatter) -> Normal:
+    """The density of the last column given the others, in each group: the regression by least squares.
+
+    Parameters
+    ----------
+    scatter : of the numeric parents in increasing order, then the number itself.
+    """
+    alone = normal(Moments(scatter.weights, scatter.means[:, -1], scatter.products[:, -1, -1]))
+    if scatter.means.shape[1] == 1:
+        return alone
+    slopes = np.stack([_slopes(products) for products in scatter.products])
+    explained = np.einsum("gk,gk->g", slopes, scatter.products[:, :-1, -1])
+    left = quotient(np.maximum(scatter.products[:, -1, -1] - explained, 0.0), scatter.weights)
+    enough = scatter.weights > 1
+    slopes = np.where(enough[:, None], slopes, 0.0)
+    variances = np.where(enough, np.maximum(left, SMALLEST * alone.variances), alone.variances)
+    return Normal(alone.means - np.einsum("gk,gk->g", slopes, scatter.means[:, :-1]), variances, slopes)
+
+
+def _slopes(products: Numbers) -> Numbers:
+    """The coefficients of the last column on the others; of columns that say the same, the smallest ones."""
+    scale = np.sqrt(np.diagonal(products))
+    scale = np.where(scale > 0, scale, 1.0)
+    correlations = products / scale[:, None] / scale[None, :]
+    found = np.linalg.pinv(correlations[:-1, :-1], rcond=1e-12, hermitian=True) @ correlations[:-1, -1]
+    return np.asarray(found * scale[-1] / scale[:-1])
+
+
+class Joint(NamedTuple):
+    """The numbers of a network as one normal density in each class."""
+
+    numbers: tuple[int, ...]
+    means: Numbers  # (class, number)
+    covariances: Numbers  # (class, number, number)
+
+    def logs(self, values: Numbers, known: Sequence[int]) -> Numbers:
+        """The logarithms of the density of some of the numbers, the others left out.  # (row, class)"""
+        own = list(known)
+        found = np.empty((len(values), len(self.means)))
+        for c, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
+            lower = np.linalg.cholesky(covariance[np.ix_(own, own)])
+            away = np.linalg.solve(lower, (values - mean[own]).T)
+            found[:, c] = -0.5 * (len(own) * np.log(2 * np.pi) + (away * away).sum(axis=0)) - np.log(np.diagonal(lower)).sum()
+        return found
+
+
+def joint_of(network: Network) -> Joint:
+    """The numbers of a network whose only discrete parent is the class, as one density in each class."""
+    numbers = tuple(x for x in network.order if x in network.densities)
+    at, classes = {x: i for i, x in enumerate(numbers)}, network.variables[CLASS].card
+    means, covariances = np.zeros((classes, len(numbers))), np.zeros((classes, len(numbers), len(numbers)))
+    for x, i in at.items():
+        density = network.densities[x]
+        above = [at[p] for p in sorted(network.parents[x]) if p in at]
+        slopes = np.broadcast_to(0.0 if density.slopes is None else density.slopes, (classes, len(above)))
+        means[:, i] = density.means + np.einsum("ck,ck->c", slopes, means[:, above])
+        with_others = np.einsum("ck,ckj->cj", slopes, covariances[:, above, :])
+        covariances[:, i, :], covariances[:, :, i] = with_others, with_others
+        covariances[:, i, i] = density.variances + np.einsum("ck,ck->c", slopes, with_others[:, above])
+    return Joint(numbers, means, covariances)
