@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -21,11 +20,12 @@ Numbers = NDArray[np.float64]
 
 MOST_ON_A_LINE = 44
 MOST_IN_SPACE = 40
-FEW_SETS = 1 << 17
+FEW_CELLS = 1 << 20
 MEETINGS = 1 << 27
 PIECE = 1 << 19
 BITS = 44
 EQUAL = 1e-12
+LARGEST = 1e150
 
 
 @dataclass(frozen=True)
@@ -75,36 +75,43 @@ def balanced(weights: ArrayLike, size: int | None = None, *, starts: int = 32, r
     Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, definitions 2.2.3 and 2.2.4;
     Horowitz and Sahni (1974), Computing partitions with applications to the knapsack problem.
     """
-    numbers = _checked(weights, size, starts, random_state)
-    steps, shift = _whole(numbers)
+    steps, shift = _whole(_checked(weights))
+    _check_settings(len(steps), size, starts, random_state)
     chosen, exact = _chosen(steps, size if len(steps) else 0, starts, random_state)
     total = steps[list(chosen)].sum(axis=0).tolist()
     return Balanced(chosen, math.ldexp(math.hypot(*total), -shift), exact)
 
 
-def _checked(weights: ArrayLike, size: int | None, starts: int, random_state: int) -> Numbers:
-    """The weights as rows of numbers."""
+def _checked(weights: ArrayLike) -> Numbers:
+    """The weights as rows of finite numbers.  # (feature, coordinate)"""
     try:
         numbers = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
         raise ParameterError(f"weights={shown(weights)}: a number for each feature, or a row of numbers") from None
     if numbers.ndim not in (1, 2) or (numbers.ndim == 2 and not numbers.shape[1]):
-        raise ParameterError(f"weights have shape {numbers.shape}; (feature) or (feature, coordinate) is needed")
-    rows = numbers.reshape(len(numbers), -1) if numbers.size else np.zeros((len(numbers), 1))
-    with np.errstate(over="ignore"):
-        bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
-        large = not np.isfinite((rows**2 if rows.shape[1] > 1 else np.abs(rows)).sum()) and not len(bad)
-    if len(bad) or large:
-        what = f"the weight of feature {bad[0]} is {shown(rows[bad[0]].tolist())}" if len(bad) else "the weights add up to infinity"
-        raise ParameterError(f"{what}; finite weights are needed: smooth the tables they come from, or leave the feature out")
-    for name, value, least in (("size", size, 0), ("starts", starts, 1), ("random_state", random_state, 0)):
-        if name == "size" and value is None:
-            continue
+        raise ParameterError(f"weights of shape {numbers.shape}: a number for each feature, or a row of numbers")
+    rows = numbers[:, None] if numbers.ndim == 1 else numbers
+    bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
+    if len(bad):
+        raise ParameterError(
+            f"the weight of feature {bad[0]} is {shown(rows[bad[0]].tolist())}; "
+            "it has to be finite: smooth the tables it comes from, or leave the feature out"
+        )
+    if np.abs(rows).max(initial=0.0) > LARGEST:
+        raise ParameterError(f"a weight is {np.abs(rows).max():.3g}; at most {LARGEST:.0e} is allowed: divide all of them")
+    return rows
+
+
+def _check_settings(n: int, size: int | None, starts: int, random_state: int) -> None:
+    for name, value, least in (
+        ("size", 0 if size is None else size, 0),
+        ("starts", starts, 1),
+        ("random_state", random_state, 0),
+    ):
         if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
             raise ParameterError(f"{name}={shown(value)}: a whole number, at least {least}")
-    if size is not None and size > len(rows):
-        raise ParameterError(f"size={size}: there are only {len(rows)} features")
-    return rows
+    if size is not None and size > n:
+        raise ParameterError(f"size={size}: there are {n} features; give at most so many, or None for any number")
 
 
 def _whole(numbers: Numbers) -> tuple[Whole, int]:
@@ -117,21 +124,251 @@ def _whole(numbers: Numbers) -> tuple[Whole, int]:
 def _chosen(steps: Whole, size: int | None, starts: int, random_state: int) -> tuple[tuple[int, ...], bool]:
     """The set, and whether it is certain."""
     n, line = len(steps), steps.shape[1] == 1
-    if size is not None and math.comb(n, size) <= FEW_SETS:
+    if size is not None and math.comb(n, size) * max(1, size) <= FEW_CELLS:
         return _enumerated(steps, size), True
     if line and n <= MOST_ON_A_LINE:
         return _on_a_line(steps, size), True
     found = _searched(steps, size, starts, random_state)
-    if not line and n <= MOST_IN_SPACE:
-        met = _in_space(steps, size, _squares(steps[list(found)].sum(axis=0)))
-        return (found, False) if met is None else (met, True)
-    return found, False
+    met = None if line or n > MOST_IN_SPACE else _in_space(steps, size, float(_squares(steps[list(found)].sum(axis=0))))
+    return (found, False) if met is None else (met, True)
+
+
+def _squares(sums: Whole) -> Numbers:
+    """The squared norms; coordinate by coordinate, so that the same sums have the same norm wherever they stand."""
+    total = np.zeros(sums.shape[:-1])
+    for c in range(sums.shape[-1]):
+        own = sums[..., c].astype(np.float64)
+        total += own * own
+    return total
+
+
+def _tied(least: float) -> float:
+    """The largest squared norm that counts as equal to the least one."""
+    return least * (1 + 2 * EQUAL)
 
 
 def _enumerated(steps: Whole, size: int) -> tuple[int, ...]:
-    """The best of all sets of a size; they come in lexicographic order."""
-    squares = np.empty(math.comb(len(steps), size))
-    for at, own in enumerate(_batches(len(steps), size)):
-        squares[at * PIECE : at * PIECE + len(own)] = _squares(steps[own].sum(axis=1))
-    best = int(np.argmax(squares <= _tied(squares.min())))
-    return next(own for at, own in enumerate(combinations(range(len(steps)), size)) if at == best)
+    """The best of all sets of a size, which come in lexicographic order."""
+    sets = list(combinations(range(len(steps)), size))
+    squares = _squares(steps[np.array(sets, np.int64)].sum(axis=1))
+    return sets[int(np.argmax(squares <= _tied(squares.min())))]
+
+
+@dataclass(frozen=True, eq=False)
+class _Half:
+    """The sums of some subsets of one half of the features.
+
+    Parameters
+    ----------
+    masks : the subsets, increasing; the first feature is the highest bit, so that of two equal sets the larger number is wanted.
+    sums : the sums of their weights.  # (subset, coordinate)
+    """
+
+    masks: Whole
+    sums: Whole
+
+    def take(self, which: Any) -> _Half:
+        """Some of the subsets."""
+        return _Half(self.masks[which], self.sums[which])
+
+
+def _half(steps: Whole) -> _Half:
+    sums = np.zeros((1, steps.shape[1]), np.int64)
+    for own in steps[::-1]:
+        sums = np.concatenate([sums, sums + own])
+    return _Half(np.arange(len(sums)), sums)
+
+
+def _halves(steps: Whole, size: int | None) -> Iterator[tuple[_Half, _Half]]:
+    """Subsets of the two halves of the features, each of the first with each of the second: all sets that are asked for."""
+    middle = len(steps) // 2
+    one, two = _half(steps[:middle]), _half(steps[middle:])
+    if size is None:
+        yield one, two.take(slice(1, None))
+        yield one.take(slice(1, None)), two.take(slice(0, 1))
+        return
+    first, second = np.bitwise_count(one.masks), np.bitwise_count(two.masks)
+    for count in range(max(0, size - (len(steps) - middle)), min(middle, size) + 1):
+        yield one.take(np.flatnonzero(first == count)), two.take(np.flatnonzero(second == size - count))
+
+
+def _features(mask: int, n: int) -> tuple[int, ...]:
+    return tuple(x for x in range(n) if mask >> (n - 1 - x) & 1)
+
+
+def _on_a_line(steps: Whole, size: int | None) -> tuple[int, ...]:
+    """The best set where the weights are single numbers."""
+    bits = len(steps) - len(steps) // 2
+    least = min(_least_on_a_line(one, two) for one, two in _halves(steps, size) if len(one.masks))
+    limit = least + int(least * EQUAL)
+    return _features(max(_first_on_a_line(one, two, limit, bits) for one, two in _halves(steps, size)), len(steps))
+
+
+def _pieces(count: int) -> list[slice]:
+    return [slice(at, min(at + PIECE, count)) for at in range(0, count, PIECE)]
+
+
+def _least_on_a_line(one: _Half, two: _Half) -> int:
+    """The smallest weight of a set of two subsets."""
+    ahead, back = np.sort(one.sums[:, 0]), np.sort(two.sums[:, 0])
+    least = []
+    for piece in _pieces(len(ahead)):
+        own = ahead[piece]
+        at = np.searchsorted(back, -own)
+        least += [np.abs(own + back[np.maximum(at - 1, 0)]).min(), np.abs(own + back[np.minimum(at, len(back) - 1)]).min()]
+    return int(min(least))
+
+
+def _first_on_a_line(one: _Half, two: _Half, limit: int, bits: int) -> int:
+    """The largest number of a set of two subsets whose weight is within the limit, -1 where there is none."""
+    back = np.sort(two.sums[:, 0])
+    for piece in reversed(_pieces(len(one.masks))):
+        own = one.sums[piece, 0]
+        near = np.searchsorted(back, limit - own, side="right") > np.searchsorted(back, -limit - own)
+        if near.any():
+            i = piece.start + int(np.flatnonzero(near)[-1])
+            j = np.flatnonzero(np.abs(two.sums[:, 0] + one.sums[i, 0]) <= limit)[-1]
+            return int(one.masks[i]) << bits | int(two.masks[j])
+    return -1
+
+
+def _in_space(steps: Whole, size: int | None, known: float) -> tuple[int, ...] | None:
+    """The best set, given the squared norm of some set; None where too many pairs of subsets come close.
+
+    Where too many are as close as the known set, those that are closer find a better one first.
+    """
+    bits = len(steps) - len(steps) // 2
+    wide = steps[:, np.argsort(-np.abs(steps).sum(axis=0), kind="stable")]
+    pairs = [(_distinct(one), _distinct(two)) for one, two in _halves(wide, size) if len(one.masks)]
+
+    def within(reach: int) -> list[_Near]:
+        return [_Near(one, two, reach) for one, two in pairs]
+
+    reach = _reach(known)
+    near = within(reach)
+    while (count := sum(own.count for own in near)) > MEETINGS and reach > 1:
+        reach = max(1, int(reach * min(0.5, math.sqrt(MEETINGS / count))))
+        near = within(reach)
+    least = min(known, *(own.least() for own in near)) if count <= MEETINGS else known
+    if _reach(least) > reach:
+        near = within(_reach(least))
+        if sum(own.count for own in near) > MEETINGS:
+            return None
+        least = min(own.least() for own in near)
+    elif count > MEETINGS:
+        return None
+    limit = _tied(least)
+    return _features(max(own.first(limit, bits) for own in within(_reach(limit))), len(steps))
+
+
+def _reach(square: float) -> int:
+    """How far from zero a coordinate of a sum with such a squared norm can be."""
+    return int(math.sqrt(square) * (1 + 1e-9)) + 1
+
+
+def _distinct(half: _Half) -> _Half:
+    """Of the subsets with the same sums the last."""
+    order = np.lexsort((half.masks, *half.sums.T))
+    sums = half.sums[order]
+    last = np.append(np.any(sums[1:] != sums[:-1], axis=1), True)
+    return half.take(np.sort(order[last]))
+
+
+class _Near:
+    """The pairs of subsets, one of each half, whose sums nearly cancel in the first two coordinates.
+
+    The second half is sorted by cells of the first coordinate, so wide that two of them hold all that may cancel a sum, and
+    within a cell by the second coordinate.
+
+    Parameters
+    ----------
+    one, two : subsets of the first and of the second half.
+    reach : how far from zero either coordinate of both together may be.
+    """
+
+    def __init__(self, one: _Half, two: _Half, reach: int) -> None:
+        self.one, self.two = one, two
+        width = 2 * reach + 1
+        cells, cell = np.unique(two.sums[:, 0] // width, return_inverse=True)
+        heights, height = np.unique(two.sums[:, 1], return_inverse=True)
+        keys = cell * len(heights) + height
+        self._order = np.argsort(keys, kind="stable")
+        wanted = (-reach - one.sums[:, 0]) // width + np.arange(2)[:, None]  # (cell, subset)
+        at = np.searchsorted(cells, wanted)
+        there = cells[np.minimum(at, len(cells) - 1)] == wanted
+        low = np.searchsorted(heights, -reach - one.sums[:, 1])
+        high = np.searchsorted(heights, reach - one.sums[:, 1], side="right")
+        start, stop = (np.searchsorted(keys[self._order], at * len(heights) + height) for height in (low, high))
+        self._start, self._counts = start.ravel(), np.where(there, stop - start, 0).ravel()
+
+    @property
+    def count(self) -> int:
+        """How many pairs there are."""
+        return int(self._counts.sum())
+
+    def _pairs(self) -> Iterator[tuple[Whole, Whole, Numbers]]:
+        """The pairs, as positions in the halves, and their squared norms; some at a time."""
+        some = np.flatnonzero(self._counts)
+        ends = np.cumsum(self._counts[some])
+        for part in np.split(some, np.searchsorted(ends, np.arange(PIECE, ends[-1] if len(ends) else 0, PIECE))):
+            counts = self._counts[part]
+            ahead = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+            i = np.repeat(part, counts) % len(self.one.masks)
+            j = self._order[np.repeat(self._start[part], counts) + ahead]
+            yield i, j, _squares(self.one.sums[i] + self.two.sums[j])
+
+    def least(self) -> float:
+        """The smallest squared norm."""
+        return min((float(squares.min(initial=np.inf)) for _, _, squares in self._pairs()), default=np.inf)
+
+    def first(self, limit: float, bits: int) -> int:
+        """The largest number of a set whose squared norm is within the limit, -1 where there is none."""
+        found = -1
+        for i, j, squares in self._pairs():
+            fits = squares <= limit
+            found = max(found, int((self.one.masks[i[fits]] << bits | self.two.masks[j[fits]]).max(initial=-1)))
+        return found
+
+
+def _searched(steps: Whole, size: int | None, starts: int, random_state: int) -> tuple[int, ...]:
+    """The best set that descents from random sets end in."""
+    ends = []
+    for start in range(starts):
+        rng = np.random.default_rng([random_state, start])
+        count = int(rng.integers(1, len(steps) + 1)) if size is None else size
+        inside = np.zeros(len(steps), bool)
+        inside[rng.permutation(len(steps))[:count]] = True
+        _descend(steps, inside, size is None, rng)
+        ends.append((float(_squares(steps[inside].sum(axis=0))), inside.tobytes()))
+    limit = _tied(min(ends)[0])
+    best = max(inside for square, inside in ends if square <= limit)
+    return tuple(np.flatnonzero(np.frombuffer(best, bool)).tolist())
+
+
+def _descend(steps: Whole, inside: NDArray[np.bool_], free: bool, rng: np.random.Generator) -> None:
+    """Move features in or out, two at a time or one, as long as that makes the norm smaller; exchange them where not `free`."""
+    signed = np.where(inside, -1, 1)[:, None] * steps
+    total = steps[inside].sum(axis=0)
+    square, better = float(_squares(total)), True
+    while better:
+        better = False
+        for x in rng.permutation(len(steps)).tolist():
+            after = total + signed[x] + signed
+            after[x] = total + signed[x]
+            squares = np.where(_allowed(inside, x, free), _squares(after), np.inf)
+            y = int(np.argmin(squares))
+            if squares[y] < square:
+                square, total, better = float(squares[y]), after[y], True
+                for moved in {x, y}:
+                    inside[moved] = not inside[moved]
+                    signed[moved] = -signed[moved]
+
+
+def _allowed(inside: NDArray[np.bool_], x: int, free: bool) -> NDArray[np.bool_]:
+    """With which features x may change sides; with itself: alone. Something has to stay inside."""
+    if not free:
+        return np.asarray(inside != inside[x])
+    change = np.where(inside, -1, 1)
+    both = change + change[x]
+    both[x] = change[x]
+    return np.asarray(np.count_nonzero(inside) + both > 0)

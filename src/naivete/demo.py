@@ -14,12 +14,14 @@ from naivete.experiments import Labelled, Progress, Result, cross_validate, labe
 from naivete.models import classifier_of, parsed
 from naivete.table import Column, Table
 
-__all__ = ["FURTHER", "MODELS", "Domain", "domains", "models_of", "parted", "run_all", "steps"]
+__all__ = ["DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "parted", "run_all", "steps"]
 
 MODELS: Final = ("majority", "nb", "kdb:k=1", "kdb:k=2", "kdb:k=3", "tan", "kdb:k=2,theta=0.03", "kdb:k=auto")
 """From no features at all, over independent ones, to ever more dependences; the last lets the cases choose."""
 FURTHER: Final = ("k2:order=relevance", "hc", "naive-as", "info-as")
 """Networks in which the class is a variable like others, and those that select their features; on the narrow tables only."""
+DIVIDING: Final = ("bsej", "recursive:parity=split", "hidden", "c45")
+"""The other answers to features that depend on each other: join, divide, add a hidden variable, ask; on the narrow tables too."""
 _NARROW: Final = 20
 
 
@@ -80,15 +82,17 @@ def _short(name: str) -> str:
 
 
 def models_of(domain: Domain) -> tuple[str, ...]:
-    """The models that are compared on a domain: the further ones only where there are at most twenty features."""
-    return (*MODELS, *FURTHER) if len(domain.cases.features.columns) <= _NARROW else MODELS
+    """The models that are compared on a domain: most of them only where there are at most twenty features."""
+    return (*MODELS, *FURTHER, *DIVIDING) if len(domain.cases.features.columns) <= _NARROW else MODELS
 
 
 def parted(results: Mapping[str, Sequence[Result]]) -> list[dict[str, list[Result]]]:
-    """The results of the models that ran on all domains, and those of the further ones beside naive Bayes."""
-    usual = {name: [r for r in own if r.model in MODELS] for name, own in results.items()}
-    further = {name: [r for r in own if r.model in ("nb", *FURTHER)] for name, own in results.items() if len(own) > len(MODELS)}
-    return [usual, further] if further else [usual]
+    """The results of the models that ran on all domains, and those of the others, group by group, beside naive Bayes."""
+    found = [{name: [r for r in own if r.model in MODELS] for name, own in results.items()}]
+    narrow = {name: own for name, own in results.items() if len(own) > len(MODELS)}
+    groups = (FURTHER, DIVIDING) if narrow else ()
+    found += [{name: [r for r in own if r.model in ("nb", *group)] for name, own in narrow.items()} for group in groups]
+    return found
 
 
 def steps(chosen: Sequence[Domain], folds: int) -> int:
