@@ -1,4 +1,4 @@
-"""C4.5 against scikit-learn's tree and Weka's J48, on the same codes: `python -m benchmarks.trees [W2 W3 ...]`.
+"""C4.5 and the recursive classifier against scikit-learn's tree and Weka's J48: `python -m benchmarks.trees [W2 W3 ...]`.
 
 Each run is a process of its own. scikit-learn's `DecisionTreeClassifier` has its default settings: it takes the codes as numbers,
 divides them in two and does not prune. J48 and ours have the same settings, subtree raising and all. Printed are the seconds of
@@ -37,6 +37,17 @@ def ours(data: workloads.Workload, repeat: int, **parameters: Any) -> Answer:
     (tree,) = model.network_.derived.values()
     assert isinstance(tree, Tree)
     return {**found, "passes": model.passes_, "leaves": len(tree.leaves), "nodes": tree.nodes}
+
+
+def recursive(data: workloads.Workload, repeat: int) -> Answer:
+    """Our recursive classifier; its leaves are the classifiers that answer without going on."""
+    from naivete import Encoder, Recursive
+
+    found = learned(lambda: Recursive(encoder=Encoder(kinds="nominal")).fit(data.X, data.y), repeat, data)
+    model = found.pop("model")
+    (cells,) = model.network_.derived.values()
+    leaves = int((cells.children < 0).all(axis=1).sum())
+    return {**found, "passes": model.passes_, "leaves": leaves, "nodes": len(cells.children)}
 
 
 def scikit_learn(data: workloads.Workload, repeat: int) -> Answer:
@@ -96,6 +107,7 @@ RUNS: dict[str, Callable[[workloads.Workload, int, float], Answer]] = {
     "C45": lambda data, repeat, _: ours(data, repeat),
     "C45, raising=False": lambda data, repeat, _: ours(data, repeat, raising=False),
     "C45, prune=False": lambda data, repeat, _: ours(data, repeat, prune=False),
+    "Recursive": lambda data, repeat, _: recursive(data, repeat),
 }
 
 
