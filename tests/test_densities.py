@@ -13,19 +13,20 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from scipy.stats import multivariate_normal, norm
 from sklearn.base import clone
-from sklearn.covariance import EmpiricalCovariance
+from sklearn.covariance import EmpiricalCovariance, ledoit_wolf_shrinkage
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
-from naivete import K2, KDB, TAN, Encoder, NaiveBayes
+from naivete import K2, KDB, TAN, Encoder, Full, NaiveBayes
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.counts import Counts
 from naivete.errors import DataError, ParameterError
 from naivete.learners import naive
 from naivete.moments import Moments, MomentsIn
 from naivete.network import Network, Normal
+from naivete.normals import joint_of
 from naivete.recursive import Recursive
 from naivete.saving import load, save
 from naivete.variables import CLASS, Variable
@@ -181,6 +182,39 @@ def test_k_dependence_with_all_parents_is_the_quadratic_discriminant() -> None:
     assert np.allclose(model.predict_joint_log_proba(with_gaps), discriminant(X, y, known), rtol=1e-9)
 
 
+def test_full_is_k_dependence_with_all_parents_and_the_discriminants_of_scikit_learn() -> None:
+    X, y = load_iris(return_X_y=True)
+    quadratic = QuadraticDiscriminantAnalysis(solver="eigen", covariance_estimator=EmpiricalCovariance()).fit(X, y)
+    own = Full(encoder=NORMAL).fit(X, y)
+    assert np.allclose(own.predict_proba(X), quadratic.predict_proba(X), atol=1e-9)
+    assert np.allclose(own.predict_joint_log_proba(X), KDB(k=3, encoder=NORMAL).fit(X, y).predict_joint_log_proba(X), rtol=1e-9)
+    pooled = LinearDiscriminantAnalysis(solver="lsqr", covariance_estimator=EmpiricalCovariance()).fit(X, y)
+    assert np.allclose(Full(shared=True, encoder=NORMAL).fit(X, y).predict_proba(X), pooled.predict_proba(X), atol=1e-9)
+    states = np.digitize(X, [2, 4])
+    one, two = (model.fit(states, y).predict_proba(states) for model in (Full(), KDB(k=3)))
+    assert np.array_equal(one, two)
+
+
+def test_shrinkage_goes_from_full_to_naive_and_ledoit_wolf_is_that_of_scikit_learn() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :8]
+    naive_answers = NaiveBayes(encoder=NORMAL).fit(X, y).predict_proba(X)
+    assert np.allclose(Full(shrinkage=1.0, encoder=NORMAL).fit(X, y).predict_proba(X), naive_answers, atol=1e-9)
+    own = Full(shrinkage="ledoit-wolf", encoder=NORMAL).fit(X, y)
+    joint = joint_of(own.network_)
+    for c in (0, 1):
+        part = X[y == c]
+        standard = (part - part.mean(axis=0)) / part.std(axis=0)
+        share = ledoit_wolf_shrinkage(standard, assume_centered=True)
+        covariance = np.cov(part.T, bias=True)
+        wanted = np.where(np.eye(8, dtype=bool), covariance, (1 - share) * covariance)
+        order = np.argsort(joint.numbers)
+        assert np.allclose(joint.covariances[c][np.ix_(order, order)], wanted, rtol=1e-7)
+    for wrong in (-0.1, 1.1, "oas", True):
+        with pytest.raises(ParameterError, match="shrinkage="):
+            Full(shrinkage=wrong, encoder=NORMAL).fit(X, y)
+
+
 def test_trees_and_k_dependence_lie_between_naive_and_full(tmp_path: Path) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :10]
@@ -246,7 +280,7 @@ def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
 
 def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
-    with pytest.raises(ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB or Recursive"):
+    with pytest.raises(ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB, Full or Recursive"):
         K2(encoder=MIXED).fit(X, y)
     with pytest.raises(ParameterError, match="with numbers='normal' give numbers"):
         KDB(k="auto", encoder=MIXED).fit(X, y)
@@ -286,7 +320,7 @@ def test_moments_of_groups_add_up() -> None:
     assert [part.tolist() for part in found.summed()] == [[4.0], [4.25], [((values - 4.25) ** 2).sum()]]
 
 
-@pytest.mark.parametrize("classifier", [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Recursive)])
+@pytest.mark.parametrize("classifier", [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Full, Recursive)])
 def test_scikit_learn_finds_nothing(classifier: Any) -> None:
     results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
     assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []

@@ -31,6 +31,7 @@ _HOME = {
     "Recursive": "recursive",
     "KDB": "classifiers",
     "TAN": "classifiers",
+    "Full": "classifiers",
     "Lookup": "classifiers",
     "Majority": "classifiers",
     "NaiveBayes": "classifiers",
@@ -109,7 +110,7 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from naivete.cases import Block, MemoryCases
-    from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
+    from naivete.classifiers import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
     from naivete.counts import Counts
     from naivete.decisions import LossAware
     from naivete.discretization import EqualFrequency, EqualWidth, distinct, mdl

@@ -103,15 +103,17 @@ def _checked(weights: ArrayLike) -> Numbers:
 
 
 def _check_settings(n: int, size: int | None, starts: int, random_state: int) -> None:
-    for name, value, least in (
-        ("size", 0 if size is None else size, 0),
-        ("starts", starts, 1),
-        ("random_state", random_state, 0),
-    ):
-        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-            raise ParameterError(f"{name}={shown(value)}: a whole number, at least {least}")
-    if size is not None and size > n:
-        raise ParameterError(f"size={size}: there are {n} features; give at most so many, or None for any number")
+    _check_number("starts", starts, 1)
+    _check_number("random_state", random_state, 0)
+    if size is not None:
+        _check_number("size", size, 0)
+        if size > n:
+            raise ParameterError(f"size={size}: there are {n} features; give at most so many, or None for any number")
+
+
+def _check_number(name: str, value: object, least: int) -> None:
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{name}={shown(value)}: a whole number, at least {least}")
 
 
 def _whole(numbers: Numbers) -> tuple[Whole, int]:
@@ -235,30 +237,29 @@ def _first_on_a_line(one: _Half, two: _Half, limit: int, bits: int) -> int:
 def _in_space(steps: Whole, size: int | None, known: float) -> tuple[int, ...] | None:
     """The best set, given the squared norm of some set; None where too many pairs of subsets come close.
 
-    Where too many are as close as the known set, those that are closer find a better one first.
+    Where too many come as close as the known set, the closest of them give a better one first.
     """
     bits = len(steps) - len(steps) // 2
     wide = steps[:, np.argsort(-np.abs(steps).sum(axis=0), kind="stable")]
     pairs = [(_distinct(one), _distinct(two)) for one, two in _halves(wide, size) if len(one.masks)]
+    for _ in range(2):
+        reach, near = _affordable(pairs, _reach(known))
+        known = min([known, *(own.least() for own in near)])
+        if _reach(known) <= reach:
+            limit = _tied(known)
+            return _features(max(_Near(one, two, _reach(limit)).first(limit, bits) for one, two in pairs), len(steps))
+    return None
 
-    def within(reach: int) -> list[_Near]:
-        return [_Near(one, two, reach) for one, two in pairs]
 
-    reach = _reach(known)
-    near = within(reach)
-    while (count := sum(own.count for own in near)) > MEETINGS and reach > 1:
-        reach = max(1, int(reach * min(0.5, math.sqrt(MEETINGS / count))))
-        near = within(reach)
-    least = min(known, *(own.least() for own in near)) if count <= MEETINGS else known
-    if _reach(least) > reach:
-        near = within(_reach(least))
-        if sum(own.count for own in near) > MEETINGS:
-            return None
-        least = min(own.least() for own in near)
-    elif count > MEETINGS:
-        return None
-    limit = _tied(least)
-    return _features(max(own.first(limit, bits) for own in within(_reach(limit))), len(steps))
+def _affordable(pairs: list[tuple[_Half, _Half]], reach: int) -> tuple[int, list[_Near]]:
+    """The pairs of subsets within a reach, or within the largest that is tried and leaves few enough of them; 0 if none does."""
+    while reach:
+        near = [_Near(one, two, reach) for one, two in pairs]
+        count = sum(own.count for own in near)
+        if count <= MEETINGS:
+            return reach, near
+        reach = int(reach * min(0.5, math.sqrt(MEETINGS / count)))
+    return 0, []
 
 
 def _reach(square: float) -> int:

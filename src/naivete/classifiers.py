@@ -9,13 +9,13 @@ from typing import Any
 from naivete.counts import BUDGET, Counts
 from naivete.encoding import Encoder
 from naivete.errors import ParameterError, nearest, shown
-from naivete.learners import kdb, lookup, majority, naive, tan
+from naivete.learners import full, kdb, lookup, majority, naive, tan
 from naivete.learners.kdb import chosen
 from naivete.network import Network
 from naivete.network_classifier import Answers, NetworkClassifier, NotFittedError
 from naivete.variables import Name
 
-__all__ = ["KDB", "TAN", "Answers", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
+__all__ = ["KDB", "TAN", "Answers", "Full", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
 
 
 class Majority(NetworkClassifier):
@@ -140,3 +140,41 @@ class KDB(NetworkClassifier):
         common: dict[str, Any] = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
         k, theta = chosen(counts, k=self.k, theta=self.theta, k_max=self.k_max, **common)
         return kdb(counts, k=k, theta=theta, **common), {"k_": k, "theta_": theta}
+
+
+class Full(NetworkClassifier):
+    """Everything may depend on everything: the joint table of columns of states, the quadratic discriminant of numbers.
+
+    Numbers that rise together in one class, and against each other in the other:
+
+    >>> rows = [[0, 0.1], [1, 0.9], [2, 2.2], [3, 2.8], [0, 2.9], [1, 2.2], [2, 0.8], [3, 0.1]]
+    >>> normal = Encoder(numbers="normal", kinds="numeric")
+    >>> Full(encoder=normal).fit(rows, ["with"] * 4 + ["against"] * 4).predict([[0, 0], [0, 3]]).tolist()
+    ['with', 'against']
+
+    Parameters
+    ----------
+    shared : whether the classes share one covariance matrix of the numbers, which makes it the linear discriminant.
+    shrinkage : by which share covariances are made smaller, from 0 to 1, or "ledoit-wolf".
+    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    """
+
+    _dense = True
+
+    def __init__(
+        self,
+        *,
+        shared: bool = False,
+        shrinkage: Any = 0.0,
+        smoothing: Any = 1.0,
+        prior: Sequence[float] | None = None,
+        encoder: Encoder | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        self.shared = shared
+        self.shrinkage = shrinkage
+
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
+        return full(counts, shared=self.shared, shrinkage=self.shrinkage, **common), {}

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from naivete.counts import Counts, Table
 from naivete.errors import ParameterError, shown
+from naivete.moments import Scatter
 from naivete.network import Cpt, Network, Normal, SparseCpt, Structure
 from naivete.normals import linear, normal
 from naivete.occurring import SparseTable, grouped_rows
@@ -136,7 +137,18 @@ def _amount(number: Any, value: object) -> float:
     return amount
 
 
-def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, prior: Sequence[float] | None = None) -> Network:
+Changed = Callable[[Scatter], Scatter]
+"""What is done to the scatter of numbers before densities are made of it."""
+
+
+def estimate(
+    counts: Counts,
+    structure: Structure,
+    smoothing: object = 1.0,
+    *,
+    prior: Sequence[float] | None = None,
+    scatter: Changed | None = None,
+) -> Network:
     """The network of a structure, its tables estimated from the counts in one pass.
 
     Parameters
@@ -145,6 +157,7 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
     structure : the parents of every variable, the class included, the most informative first.
     smoothing : a pseudo-count, or one of the smoothings of this module.
     prior : P(c) for every class; by default the relative frequencies.
+    scatter : changes the scatter of numbers that are not cut, as sharing or shrinking their covariances does.
     """
     how = smoothing_of(smoothing)
     families = {v: family(v, *parents) for v, parents in structure.items()}
@@ -165,18 +178,19 @@ def estimate(counts: Counts, structure: Structure, smoothing: object = 1.0, *, p
             cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
         else:
             cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members), allow)
-    return Network(counts.variables, structure, cpts, densities=densities(counts, structure), check=False)
+    return Network(counts.variables, structure, cpts, densities=densities(counts, structure, scatter), check=False)
 
 
-def densities(counts: Counts, structure: Structure) -> dict[int, Normal]:
+def densities(counts: Counts, structure: Structure, scatter: Changed | None = None) -> dict[int, Normal]:
     """The normal density of every number that is not cut, given its parents; discrete ones are never missing."""
     numbers = [x for x in structure if x != CLASS and counts.variables[x].density]
     found: dict[int, Normal] = {}
     for given in sorted({_discrete(counts, structure[x]) for x in numbers}):
         own = [x for x in numbers if _discrete(counts, structure[x]) == given]
         members = {x: (*sorted(p for p in structure[x] if p != CLASS and counts.variables[p].density), x) for x in own}
-        found |= {x: normal(moments) for x, moments in counts.moments([x for x in own if len(members[x]) == 1], given).items()}
-        found |= _linear(counts, {x: m for x, m in members.items() if len(m) > 1}, given)
+        alone = [x for x in own if len(members[x]) == 1 and scatter is None]
+        found |= {x: normal(moments) for x, moments in counts.moments(alone, given).items()}
+        found |= _linear(counts, {x: m for x, m in members.items() if x not in alone}, given, scatter)
     return found
 
 
@@ -184,7 +198,7 @@ def _discrete(counts: Counts, parents: Sequence[int]) -> Family:
     return family(*(p for p in parents if not counts.variables[p].density))
 
 
-def _linear(counts: Counts, members: Mapping[int, tuple[int, ...]], given: Family) -> dict[int, Normal]:
+def _linear(counts: Counts, members: Mapping[int, tuple[int, ...]], given: Family, change: Changed | None) -> dict[int, Normal]:
     """Regressions: from one scatter of all columns where none has gaps, else each from the rows that know its own."""
     every = tuple(sorted({m for own in members.values() for m in own}))
     cards = counts.cards(given)
@@ -193,7 +207,7 @@ def _linear(counts: Counts, members: Mapping[int, tuple[int, ...]], given: Famil
         parts = {x: whole[0].only([every.index(m) for m in own]) for x, own in members.items()}
     else:
         parts = dict(zip(members, counts.scatters(list(members.values()), given), strict=True))
-    return {x: _reshaped(linear(own), cards) for x, own in parts.items()}
+    return {x: _reshaped(linear(own if change is None else change(own)), cards) for x, own in parts.items()}
 
 
 def _reshaped(density: Normal, cards: tuple[int, ...]) -> Normal:

@@ -24,6 +24,7 @@ PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
         "nb": ("smoothing", "prior"),
         "tan": ("root", "smoothing", "prior"),
         "kdb": ("k", "theta", "alpha", "k_max", "smoothing", "prior"),
+        "full": ("shared", "shrinkage", "smoothing", "prior"),
         "k2": ("order", "max_parents", "criterion", "smoothing", "prior"),
         "hc": ("criterion", "max_parents", "tabu", "max_steps", "class_root", "smoothing", "prior"),
         "cb": (

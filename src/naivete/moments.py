@@ -12,7 +12,18 @@ from numpy.typing import NDArray
 from naivete.cases.base import Block
 from naivete.variables import Family
 
-__all__ = ["Moments", "MomentsIn", "Scatter", "ScattersIn", "merged", "normal_dependence", "normal_relevance", "quotient"]
+__all__ = [
+    "LengthsIn",
+    "Moments",
+    "MomentsIn",
+    "Scatter",
+    "ScattersIn",
+    "ledoit_wolf",
+    "merged",
+    "normal_dependence",
+    "normal_relevance",
+    "quotient",
+]
 
 Numbers = NDArray[np.float64]
 
@@ -122,6 +133,16 @@ class Scatter(NamedTuple):
         between = apart[:, :, None] * apart[:, None, :] * (self.weights * share)[:, None, None]
         return Scatter(total, means, self.products + other.products + between)
 
+    def pooled(self) -> Scatter:
+        """With one covariance for all groups: that around their own means, in each in proportion to its weight."""
+        share = quotient(self.weights, np.full(len(self.weights), self.weights.sum()))
+        return Scatter(self.weights, self.means, share[:, None, None] * self.products.sum(axis=0))
+
+    def shrunk(self, share: float | Numbers) -> Scatter:
+        """With covariances made smaller by a share, one for all groups or one for each; with 1 the columns are independent."""
+        kept = 1.0 - np.broadcast_to(share, self.weights.shape)[:, None, None]
+        return Scatter(self.weights, self.means, np.where(np.eye(self.means.shape[1], dtype=bool), 1.0, kept) * self.products)
+
     def only(self, columns: Sequence[int]) -> Scatter:
         """That of some of the columns."""
         own = list(columns)
@@ -155,6 +176,49 @@ class ScattersIn:
             own = own - means[g]
             products[g] = own.T @ (own if heavy is None else own * heavy[:, None])
         return Scatter(weights, means, products)
+
+
+@dataclass(frozen=True, eq=False)
+class LengthsIn:
+    """In each group the sum over the cases of the fourth power of the length of their standardised numbers."""
+
+    columns: tuple[int, ...]
+    given: Family
+    cards: tuple[int, ...]
+    scatter: Scatter
+
+    def __call__(self, block: Block) -> Numbers:
+        """The sums."""
+        group = _groups(block, self.given, self.cards)
+        matrix = np.stack([block.codes[x] for x in self.columns], axis=1) - self.scatter.means[group]
+        sums = np.diagonal(self.scatter.products, axis1=1, axis2=2)
+        variances = quotient(sums, np.broadcast_to(self.scatter.weights[:, None], sums.shape))
+        lengths = quotient(matrix**2, variances[group]).sum(axis=1) ** 2
+        known = ~np.isnan(lengths)
+        heavy = lengths[known] if block.weight is None else lengths[known] * block.weight[known]
+        return np.bincount(group[known], heavy, len(self.scatter.weights))
+
+
+def ledoit_wolf(scatter: Scatter, lengths: Numbers) -> Numbers:
+    """By which share the correlations of each group are best made smaller; 1 where nothing is known of them.
+
+    Parameters
+    ----------
+    scatter : of the groups.
+    lengths : what `LengthsIn` finds.
+
+    References
+    ----------
+    Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices, section 3.2; of standardised
+    numbers, so that the target has the variances of the columns.
+    """
+    scale = np.sqrt(np.diagonal(scatter.products, axis1=1, axis2=2))
+    correlations = quotient(scatter.products, scale[:, :, None] * scale[:, None, :])
+    squares = (correlations**2).sum(axis=(1, 2))
+    apart = squares - (np.diagonal(correlations, axis1=1, axis2=2) ** 2).sum(axis=1)  # from the diagonal
+    n = np.maximum(scatter.weights, 1.0)
+    noise = np.maximum(lengths / n - squares, 0.0) / n
+    return np.asarray(np.where(apart > 0, np.minimum(noise / np.where(apart > 0, apart, 1.0), 1.0), 1.0))
 
 
 def normal_relevance(moments: Moments) -> float:

@@ -29,6 +29,7 @@ KINDS: dict[str, type[NetworkClassifier]] = {
     "nb": classifiers.NaiveBayes,
     "tan": classifiers.TAN,
     "kdb": classifiers.KDB,
+    "full": classifiers.Full,
     "k2": unrestricted.K2,
     "hc": unrestricted.HillClimb,
     "cb": unrestricted.CB,

@@ -28,6 +28,7 @@ _MODELS = """models:
   tan                        tree augmented naive Bayes
   kdb:k=2                    k-dependence, up to k feature parents; k=auto chooses
   kdb:k=2,theta=0.03         arcs only above so many bits; theta=auto, theta=chi2
+  full:shrinkage=0.1         no independence at all; with --numbers normal the quadratic discriminant; shared=true
   k2:order=relevance         K2: parents among the variables before; order=given, criterion=bdeu, max_parents=3
   hc:criterion=bic           hill climbing with a tabu list; criterion=bdeu, k2, bic, aic
   cb, pc                     networks by tests of independence: with K2 (CB), or alone (PC)

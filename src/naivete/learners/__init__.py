@@ -2,6 +2,7 @@
 
 from naivete.learners.baseline import lookup, majority
 from naivete.learners.cb import cb
+from naivete.learners.full import full
 from naivete.learners.hidden import hidden_naive
 from naivete.learners.hill_climb import hill_climb
 from naivete.learners.info_as import info_as
@@ -10,6 +11,7 @@ from naivete.learners.k2 import k2
 from naivete.learners.kdb import kdb
 from naivete.learners.naive import naive
 from naivete.learners.pc import pc
+from naivete.learners.recursive import recursive
 from naivete.learners.selection import k2_as, naive_as
 from naivete.learners.tan import tan
 from naivete.learners.tree import c45, id3
@@ -19,6 +21,7 @@ __all__ = [
     "c45",
     "cb",
     "fssj",
+    "full",
     "hidden_naive",
     "hill_climb",
     "id3",
@@ -31,5 +34,6 @@ __all__ = [
     "naive",
     "naive_as",
     "pc",
+    "recursive",
     "tan",
 ]
