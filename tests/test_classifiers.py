@@ -30,7 +30,7 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import _kernels
-from naivete.classifiers import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
+from naivete.classifiers import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
 from naivete.discretization import EqualFrequency, EqualWidth, mdl
 from naivete.encoding import Encoder
 from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
@@ -53,6 +53,7 @@ ALL: dict[str, NetworkClassifier] = {
     "NaiveBayes": NaiveBayes(),
     "TAN": TAN(),
     "KDB": KDB(),
+    "Full": Full(),
     "KDB-auto": KDB(k="auto", theta="auto"),
     "K2": K2(),
     "HillClimb": HillClimb(),
@@ -94,6 +95,8 @@ SETTINGS = [
     KDB(theta="chi2"),
     KDB(k=3, smoothing="backoff:5"),
     KDB(k=1, encoder=Encoder(missing="state", cut=EqualFrequency(8))),
+    Full(),
+    Full(smoothing="backoff"),
     K2(),
     K2(order="relevance", max_parents=2, criterion="bdeu:10"),
     K2(criterion=bic, smoothing="backoff", encoder=Encoder(missing="state")),

@@ -148,6 +148,14 @@ def test_networks_without_derived_columns_have_the_plain_predictor() -> None:
     assert not isinstance(predictor(coin), DerivingPredictor)
 
 
+def test_rows_without_the_derived_columns_are_refused_by_the_plain_predictor() -> None:
+    own = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
+    half = np.full((2, 2), 0.5)
+    network = Network(own, {0: (), 1: (), CLASS: (1,)}, {0: half[0], 1: half[0], CLASS: half}, {1: TREE})
+    with pytest.raises(DataError, match="1 columns of codes where the network has 2 features"):
+        Predictor(network).posterior([np.zeros(1, np.uint8)], np.zeros(1, bool))
+
+
 TREE = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.array([2.0, 1.0, 1.0]))
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete import KDB, TAN, EqualFrequency, EqualWidth, Lookup, Majority, NaiveBayes, write
+from naivete import KDB, TAN, EqualFrequency, EqualWidth, Full, Lookup, Majority, NaiveBayes, write
 from naivete.encoding import Encoder
 from naivete.frames import table_of
 from naivete.hidden import HiddenNaive
@@ -87,6 +87,7 @@ unrestricted = st.sampled_from(
         InfoAS,
         lambda: InfoAS(metric="cig", guided="stays", backward=True, learner=KDB(k=1)),
         lambda: InfoAS(metric="cdc", stop="chi2", learner="nb"),
+        Full,
         JoinedNaive,
         lambda: JoinedNaive(search="forward", equal=True, max_joined=2),
         Recursive,

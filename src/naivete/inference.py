@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.errors import ResourceError, shown
+from naivete.errors import DataError, ResourceError, shown
 from naivete.network import Cpt, Network, Normal, SparseCpt
 from naivete.normals import Joint, joint_of
 from naivete.variables import CLASS, Family
@@ -85,10 +85,19 @@ class Predictor:
 
     def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
         """log P(row, class), -inf where impossible; `gaps` says which features have missing values.  # (row, class)"""
+        self._check(codes)
         joint = self._weighed(codes, gaps)
         for v in self._apart:
             self._add_apart(joint, codes, v)
         return joint
+
+    def _check(self, codes: Codes) -> None:
+        """Refuse rows that lack columns of the network, before anything compiled looks for them."""
+        if len(codes) < len(self.network.features):
+            raise DataError(
+                f"{len(codes)} columns of codes where the network has {len(self.network.features)} features; where some are "
+                "derived, naivete.deriving.predictor adds them"
+            )
 
     def _weighed(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
         """log P(row, class) up to what is the same for all classes.  # (row, class)"""
@@ -169,6 +178,7 @@ class Predictor:
         Those are answered by the prior of the classes with the fewest impossible factors. A row without a single known value
         gets the prior itself; a feature of a single state tells nothing.
         """
+        self._check(codes)
         joint = self._weighed(codes, gaps)
         for v in self._forbidding:
             self._add_apart(joint, codes, v)

@@ -196,7 +196,7 @@ class LengthsIn:
         lengths = quotient(matrix**2, variances[group]).sum(axis=1) ** 2
         known = ~np.isnan(lengths)
         heavy = lengths[known] if block.weight is None else lengths[known] * block.weight[known]
-        return np.bincount(group[known], heavy, len(self.scatter.weights))
+        return np.bincount(group[known], heavy, len(self.scatter.weights)).astype(np.float64)
 
 
 def ledoit_wolf(scatter: Scatter, lengths: Numbers) -> Numbers:

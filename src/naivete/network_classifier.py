@@ -209,8 +209,8 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         smoothing_of(self.smoothing)
         if encoder.numbers == "normal" and not self._dense:
             raise ParameterError(
-                f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, Full or Recursive, "
-                "which know densities, or numbers='cut'"
+                f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, Full or "
+                "Recursive, which know densities, or numbers='cut'"
             )
         return encoder
 
