@@ -27,7 +27,7 @@ __all__ = [
 
 Numbers = NDArray[np.float64]
 
-SMALLEST = 1e-9
+SMALLEST = 1e-3
 """The least variance of a number, as a share of that of its column."""
 CLOSEST = 1 - 1e-12
 """The largest squared correlation; more is rounding."""
@@ -65,7 +65,7 @@ class Moments(NamedTuple):
     def settled(self) -> tuple[Numbers, Numbers]:
         """Means and variances; where a group has too few cases to tell, those of all along the last axis.
 
-        A variance is at least a billionth of that of all, or one where all have the same value.
+        A variance is at least a thousandth of that of all, or one where all have the same value.
         """
         n, mean, deviations = self.summed()
         whole = np.where(deviations > 0, quotient(deviations, n), 1.0)

@@ -8,13 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.moments import SMALLEST, Moments, Scatter, quotient
+from naivete.moments import Moments, Scatter, quotient
 from naivete.network import Network, Normal
 from naivete.variables import CLASS
 
 __all__ = ["Joint", "joint_of", "linear", "normal"]
 
 Numbers = NDArray[np.float64]
+
+LEFT = 1e-9
+"""The least share of its variance that a number keeps when others are known; less is rounding."""
 
 
 def normal(moments: Moments) -> Normal:
@@ -37,7 +40,7 @@ def linear(scatter: Scatter) -> Normal:
     left = quotient(np.maximum(scatter.products[:, -1, -1] - explained, 0.0), scatter.weights)
     enough = scatter.weights > 1
     slopes = np.where(enough[:, None], slopes, 0.0)
-    variances = np.where(enough, np.maximum(left, SMALLEST * alone.variances), alone.variances)
+    variances = np.where(enough, np.maximum(left, LEFT * alone.variances), alone.variances)
     return Normal(alone.means - np.einsum("gk,gk->g", slopes, scatter.means[:, :-1]), variances, slopes)
 
 

@@ -6,11 +6,12 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from naivete.classifiers import NaiveBayes
+from naivete.encoding import Encoder
 from naivete.errors import NaiveteWarning, ParameterError, shown
 from naivete.experiments import LearningCurve, Progress, run
 from naivete.labelled import Labelled
@@ -37,6 +38,7 @@ __all__ = ["CONCEPTS", "NATURAL", "langley_1993", "steps"]
 
 _TITLE: Final = "P. Langley (1993), Induction of recursive Bayesian classifiers, ECML-93: figures 1 to 6"
 METHODS: Final = ("naive Bayes", "recursive")
+NORMAL: Final = Encoder(numbers="normal")
 
 
 class Natural(NamedTuple):
@@ -168,7 +170,8 @@ def _natural(name: str, how: Settings) -> Curves | None:
     cases, sizes = _cases(name, how), NATURAL[name].sizes
     if cases is None:
         return None
-    models = {METHODS[0]: NaiveBayes(smoothing=SMOOTHING), METHODS[1]: Recursive(smoothing=SMOOTHING)}
+    common: dict[str, Any] = {"smoothing": SMOOTHING, "encoder": NORMAL}
+    models = {METHODS[0]: NaiveBayes(**common), METHODS[1]: Recursive(**common)}
     done = 0
 
     def told(now: int, _: int, what: str) -> None:
@@ -227,7 +230,9 @@ def _depth(name: str, how: Settings) -> Cell:
         warnings.simplefilter("ignore", NaiveteWarning)
         for split in LearningCurve((size,), count, random_state=how.seed).splits(cases):
             train = cases.take(split.train)
-            found.append(levels(Recursive(smoothing=SMOOTHING, refit=False).fit(train.features, train.y).network_))
+            found.append(
+                levels(Recursive(smoothing=SMOOTHING, encoder=NORMAL, refit=False).fit(train.features, train.y).network_)
+            )
     ours = f"{np.median(found):g} ({min(found)} to {max(found)})"
     note = f"median of {count} training sets of {size} cases; in many cases two levels, the paper says of all natural domains"
     return Cell("levels of the hierarchy", "2", ours, REPRODUCED if 2 * found.count(2) >= len(found) else NOT_REPRODUCED, note)
