@@ -37,6 +37,7 @@ from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, 
 from naivete.frames import table_of
 from naivete.hidden import HiddenNaive
 from naivete.joined import JoinedNaive
+from naivete.knaive import KNaive
 from naivete.recursive import Recursive
 from naivete.scores import BDeu, bic
 from naivete.selective import K2AS, InfoAS, SelectiveNaive
@@ -63,6 +64,7 @@ ALL: dict[str, NetworkClassifier] = {
     "K2AS": K2AS(),
     "InfoAS": InfoAS(),
     "JoinedNaive": JoinedNaive(),
+    "KNaive": KNaive(),
     "Recursive": Recursive(),
     "HiddenNaive": HiddenNaive(),
     "ID3": ID3(),
@@ -118,6 +120,8 @@ SETTINGS = [
     InfoAS(metric="cdc", guided="stays", backward=True, learner=TAN(), random_state=None),
     JoinedNaive(),
     JoinedNaive(search="forward", equal=True, max_joined=2, smoothing="m-estimate"),
+    KNaive(),
+    KNaive(k=1, strong=True, max_parents=2, conditional="all", average="ratios", random_state=None),
     Recursive(),
     Recursive(parity="split", refit=False, min_rows=5, prune=0.05, max_depth=3, smoothing="clark-niblett"),
     HiddenNaive(),

@@ -99,7 +99,12 @@ def by_hand(cases: MemoryCases, row: int) -> np.ndarray:
             if variable.density:
                 known = rows & ~np.isnan(column)
                 mean = np.average(column[known], weights=weight[known])
-                deviation = np.sqrt(np.average((column[known] - mean) ** 2, weights=weight[known]))
+                every = ~np.isnan(column)
+                spread = np.average(
+                    (column[every] - np.average(column[every], weights=weight[every])) ** 2, weights=weight[every]
+                )
+                variance = np.average((column[known] - mean) ** 2, weights=weight[known])
+                deviation = np.sqrt(max(variance, spread / 1000))
                 log += 0.0 if np.isnan(column[row]) else norm.logpdf(column[row], mean, deviation)
             else:
                 same = weight[rows & (column == column[row])].sum()
@@ -280,7 +285,9 @@ def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
 
 def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
-    with pytest.raises(ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB, Full or Recursive"):
+    with pytest.raises(
+        ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive or Recursive"
+    ):
         K2(encoder=MIXED).fit(X, y)
     with pytest.raises(ParameterError, match="with numbers='normal' give numbers"):
         KDB(k="auto", encoder=MIXED).fit(X, y)

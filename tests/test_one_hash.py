@@ -21,6 +21,7 @@ from naivete.encoding import Encoder
 from naivete.frames import table_of
 from naivete.hidden import HiddenNaive
 from naivete.joined import JoinedNaive
+from naivete.knaive import KNaive
 from naivete.network_classifier import NetworkClassifier
 from naivete.recursive import Recursive
 from naivete.saving import model_hash
@@ -90,6 +91,7 @@ unrestricted = st.sampled_from(
         Full,
         JoinedNaive,
         lambda: JoinedNaive(search="forward", equal=True, max_joined=2),
+        KNaive,
         Recursive,
         lambda: Recursive(parity="split", refit=False, smoothing="clark-niblett"),
         HiddenNaive,

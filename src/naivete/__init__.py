@@ -28,6 +28,7 @@ _HOME = {
     "ID3": "trees",
     "HiddenNaive": "hidden",
     "JoinedNaive": "joined",
+    "KNaive": "knaive",
     "Recursive": "recursive",
     "KDB": "classifiers",
     "TAN": "classifiers",
@@ -138,6 +139,7 @@ if TYPE_CHECKING:
     from naivete.information import conditional_information, dependence, entropy, relevance
     from naivete.joined import JoinedNaive
     from naivete.junction import JunctionTree
+    from naivete.knaive import KNaive
     from naivete.losses import Loss, zero_one
     from naivete.network import Network
     from naivete.partitions import predict_partitions

@@ -23,7 +23,7 @@ MOST_IN_SPACE = 40
 FEW_CELLS = 1 << 20
 MEETINGS = 1 << 27
 PIECE = 1 << 19
-BITS = 44
+BITS = 50
 EQUAL = 1e-12
 LARGEST = 1e150
 
@@ -54,7 +54,7 @@ def balanced(weights: ArrayLike, size: int | None = None, *, starts: int = 32, r
     enumerated whatever the number of features. Everything else is a local search from several random sets, which exchanges up
     to two features at a time as long as that helps, and says that it is one.
 
-    Weights count as whole multiples of 2**-44 of the largest, so that their sums do not depend on an order. Sets whose weights
+    Weights count as whole multiples of 2**-50 of the largest, so that their sums do not depend on an order. Sets whose weights
     agree to a relative 1e-12 are equal; of these it is the one with the lowest feature that is not in both: the lexicographically
     first of one size, and of any size rather one feature more, so that a feature that weighs nothing is always in.
 
@@ -65,8 +65,8 @@ def balanced(weights: ArrayLike, size: int | None = None, *, starts: int = 32, r
     starts : how many random sets the local search begins with.
     random_state : the seed of those.
 
-    >>> balanced([3.0, 1.0, -2.0, 5.0], 2)
-    Balanced(features=(1, 2), weight=1.0, exact=True)
+    >>> balanced([3.0, 1.5, -2.0, 5.0], 2)
+    Balanced(features=(1, 2), weight=0.5, exact=True)
     >>> balanced([3.0, 1.0, -2.0, -2.0]).features
     (0, 1, 2, 3)
 

@@ -40,7 +40,7 @@ class Encoder:
         the values: text, categories, booleans and whole numbers with at most `few` distinct values are nominal, other numbers
         numeric.
     numbers : what becomes of numeric columns: "cut" makes intervals of them; "normal" gives them a normal density in each class,
-        which NaiveBayes, TAN, KDB, Full and Recursive can use.
+        which NaiveBayes, TAN, KDB, Full, KNaive and Recursive can use.
     cut : where numeric columns are cut: `naivete.mdl`, `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`, or at every
         `naivete.distinct` value; by default by `mdl`, but for a classifier that finds its own thresholds, C45, at every value.
     missing : "omit" counts each family on the rows where all its members are known and marginalises missing values when

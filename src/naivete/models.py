@@ -39,6 +39,10 @@ PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
             *("smoothing", "prior"),
         ),
         "joined": ("search", "equal", "max_joined", "smoothing", "prior"),
+        "knaive": (
+            *("k", "strong", "conditional", "average", "max_parents", "shared", "shrinkage", "starts", "random_state"),
+            *("smoothing", "prior"),
+        ),
         "recursive": ("min_rows", "prune", "max_depth", "parity", "refit", "smoothing", "prior"),
         "hidden": (
             *("states", "max_states", "alpha", "starts", "random_state", "tolerance", "max_iterations"),
@@ -68,6 +72,7 @@ _ALIASES: Final = {
     "c4.5": "c45",
     "tree": "c45",
     "hiddennaive": "hidden",
+    "k-naive": "knaive",
     "joinednaive": "joined",
 }
 _NAMED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = MappingProxyType(

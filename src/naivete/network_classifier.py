@@ -43,7 +43,7 @@ from naivete.variables import CLASS, Name, Variable
 __all__ = ["LEARNED", "Answers", "EncodesRows", "NetworkClassifier", "NotFittedError"]
 
 
-LEARNED = ("k_", "theta_", "selected_", "groups_", "states_")
+LEARNED = ("k_", "theta_", "selected_", "groups_", "states_", "naive_")
 """What a classifier may have learned beside its network."""
 
 
@@ -209,8 +209,8 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         smoothing_of(self.smoothing)
         if encoder.numbers == "normal" and not self._dense:
             raise ParameterError(
-                f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, Full or "
-                "Recursive, which know densities, or numbers='cut'"
+                f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive "
+                "or Recursive, which know densities, or numbers='cut'"
             )
         return encoder
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from naivete import classifiers, hidden, joined, recursive, selective, trees, unrestricted
+from naivete import classifiers, hidden, joined, knaive, recursive, selective, trees, unrestricted
 from naivete.classifiers import NetworkClassifier, NotFittedError
 from naivete.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
 from naivete.encoding import Encoder
@@ -37,6 +37,7 @@ KINDS: dict[str, type[NetworkClassifier]] = {
     "naive-as": selective.SelectiveNaive,
     "k2-as": selective.K2AS,
     "info-as": selective.InfoAS,
+    "knaive": knaive.KNaive,
     "recursive": recursive.Recursive,
     "id3": trees.ID3,
     "c45": trees.C45,
@@ -121,7 +122,8 @@ def _classifier(model: Model) -> NetworkClassifier:
     learned = model.notes["learned"]
     if not isinstance(learned, dict) or not set(learned) <= set(LEARNED):
         raise ModelFileError(f"notes.learned: {shown(learned)} are not all known to this version")
-    _check_selected(learned.get("selected_", []), "selected_", len(features))
+    for name in ("selected_", "naive_"):
+        _check_selected(learned.get(name, []), name, len(features))
     for group in learned.get("groups_", []):
         _check_selected(group, "groups_", len(features))
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])

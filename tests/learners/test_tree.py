@@ -428,7 +428,7 @@ def test_smoothing_softens_the_leaves() -> None:
         (c45, {"raising": 1}, "raising=1"),
         (c45, {"prune": None}, "prune=None"),
     ],
-    ids=str,
+    ids=lambda value: getattr(value, "__name__", str(value)),
 )
 def test_parameters_out_of_range_are_refused_by_name(learner: Any, options: Any, named: str) -> None:
     with pytest.raises(ParameterError, match=named):

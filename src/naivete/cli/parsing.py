@@ -36,6 +36,7 @@ _MODELS = """models:
   k2-as:equal=true           features by the accuracy of K2, then CB or another learner: learner=kdb
   info-as:metric=cgr         features by what they tell beyond those before; metric=cig, cdc; stop=chi2
   fssj, bsej                 naive Bayes on attributes that are joined, added or taken away; max_joined=2
+  knaive:k=3,strong=true     k features held naive in which dependence cancels, the others modelled jointly
   recursive:parity=split     naive Bayes within naive Bayes; refit=false, prune=0.05, max_depth=2
   hidden:states=3            naive Bayes with hidden variables; their states by BIC where not given
   id3, c45:confidence=0.1    classification trees; prune=false, raising=false, min_rows=2

@@ -9,6 +9,7 @@ from naivete.learners.info_as import info_as
 from naivete.learners.joining import bsej, fssj
 from naivete.learners.k2 import k2
 from naivete.learners.kdb import kdb
+from naivete.learners.knaive import knaive
 from naivete.learners.naive import naive
 from naivete.learners.pc import pc
 from naivete.learners.recursive import recursive
@@ -29,6 +30,7 @@ __all__ = [
     "k2",
     "k2_as",
     "kdb",
+    "knaive",
     "lookup",
     "majority",
     "naive",

@@ -1,0 +1,143 @@
+"""k-naive classifiers: naive Bayes at one end, the full network at the other, and the balanced set between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.utils.estimator_checks import check_estimator
+
+from naivete import Encoder, Full, NaiveBayes
+from naivete.cases import Cases, MemoryCases
+from naivete.counts import Counts
+from naivete.derivatives import derivatives
+from naivete.errors import ParameterError
+from naivete.knaive import KNaive
+from naivete.learners import full, naive
+from naivete.learners.knaive import knaive, knaive_choice, knaive_structure
+from naivete.variables import CLASS
+from tests.oracles import identical
+from tests.strategies import some_cases
+from tests.test_densities import number_cases
+
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+NORMAL = Encoder(numbers="normal", kinds="numeric")
+HOW: dict[str, Any] = {"max_parents": None, "shared": False, "shrinkage": 0.0, "smoothing": 1.0, "prior": None}
+
+
+@given(some_cases(features=(1, 4)) | number_cases(), st.booleans())
+@quick
+def test_with_all_features_it_is_naive_and_with_none_full(cases: MemoryCases, strong: bool) -> None:
+    counts = Counts(cases)
+    assert identical(knaive(counts, k=len(counts.features), strong=strong), naive(counts))
+    none, every = knaive(counts, k=0, strong=strong), full(counts)
+    if not every.densities:
+        assert identical(none, every)
+    from naivete.inference import Predictor
+
+    one, two = (Predictor(network).joint(cases.block.codes, cases.gaps) for network in (none, every))
+    assert np.allclose(one, two, rtol=1e-6, atol=1e-6)
+
+
+@given(some_cases(features=(2, 4), gaps=False, weights=None), st.integers(1, 3))
+@quick
+def test_the_set_is_the_best_balanced_one(cases: MemoryCases, k: int) -> None:
+    counts = Counts(cases)
+    k = min(k, len(counts.features))
+    found, weights = knaive_choice(counts, k=k, **HOW)
+    own = derivatives(full(counts), naive(counts), cases.block.codes[:-1], cases.gaps)
+    assert np.allclose(weights, own.mean_weights(), atol=1e-9)
+    norms = {chosen: np.linalg.norm(weights[list(chosen)].sum(axis=0)) for chosen in combinations(counts.features, k)}
+    assert found.exact
+    assert np.isclose(found.weight, min(norms.values()), atol=1e-9)
+    assert np.isclose(norms[found.features], found.weight, atol=1e-9)
+
+
+@given(some_cases(features=(2, 5)), st.data())
+@quick
+def test_who_is_held_naive_has_no_parents_and_if_strongly_no_children(cases: MemoryCases, data: st.DataObject) -> None:
+    counts = Counts(cases)
+    held = data.draw(st.sets(st.sampled_from(list(counts.features))))
+    telling = [x for x in counts.features if cases.variables[x].card > 1]
+    weak, strong = (knaive_structure(counts, held, strong=own) for own in (False, True))
+    for x in held:
+        assert weak[x] == strong[x] == (CLASS,)
+    rest = [x for x in telling if x not in held]
+    assert all(not held & set(strong[x]) for x in rest)
+    assert all(held & set(telling) <= set(weak[x]) for x in rest)
+    for structure in (weak, strong):
+        among = sorted(len(set(structure[x]) & set(rest)) for x in rest)
+        assert among == list(range(len(rest)))
+
+
+@given(st.data())
+@quick
+def test_it_is_the_same_on_every_back_end(cases: Callable[[MemoryCases], Cases], data: st.DataObject) -> None:
+    own = data.draw(some_cases(features=(1, 4)))
+    assert identical(knaive(Counts(cases(own))), knaive(Counts(own)))
+
+
+@pytest.mark.parametrize("strong", [True, False])
+def test_numbers_lie_between_naive_and_full(strong: bool) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X[:, :6]
+    likelihoods = []
+    for k in range(7):
+        model = KNaive(k=k, strong=strong, encoder=NORMAL).fit(X, y)
+        assert len(model.naive_) == k
+        likelihoods.append(model.predict_joint_log_proba(X)[np.arange(len(y)), y].sum())
+    ends = [model.fit(X, y).predict_joint_log_proba(X) for model in (Full(encoder=NORMAL), NaiveBayes(encoder=NORMAL))]
+    assert np.isclose(likelihoods[0], ends[0][np.arange(len(y)), y].sum())
+    assert np.isclose(likelihoods[-1], ends[1][np.arange(len(y)), y].sum())
+    assert max(likelihoods) == likelihoods[0]
+    assert min(likelihoods) == likelihoods[-1]
+
+
+def test_more_than_two_classes_and_the_ways_of_the_thesis() -> None:
+    X, y = load_iris(return_X_y=True)
+    for how in ({}, {"conditional": "all"}, {"average": "ratios"}, {"conditional": "all", "average": "ratios"}):
+        model = KNaive(encoder=NORMAL, shrinkage=0.1, **how).fit(X, y)
+        assert model.weights_.shape == (4, 3)
+        assert model.exact_
+        assert model.score(X, y) > 0.93
+
+
+def test_a_bound_for_parents() -> None:
+    X, y = load_iris(return_X_y=True)
+    network = KNaive(k=0, max_parents=1).fit(X, y).network_
+    assert max(len(network.parents[x]) for x in network.features) == 2
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"k": 5}, "k=5: a whole number from 0 to the number of features, 4"),
+        ({"k": -1}, "k=-1"),
+        ({"k": 1.5}, "k=1.5"),
+        ({"k": True}, "k=True"),
+        ({"strong": "yes"}, "strong='yes'"),
+        ({"conditional": "none"}, "conditional='none'"),
+        ({"average": "median"}, "average='median'"),
+        ({"shrinkage": 2}, "shrinkage=2"),
+        ({"max_parents": -1}, "max_parents=-1"),
+        ({"starts": 0}, "starts=0"),
+        ({"random_state": -1}, "random_state=-1"),
+    ],
+)
+def test_parameters_out_of_range_are_refused(given: dict[str, Any], told: str) -> None:
+    X, y = load_iris(return_X_y=True)
+    with pytest.raises(ParameterError, match=told):
+        KNaive(**given).fit(X, y)
+
+
+@pytest.mark.parametrize("classifier", [KNaive(), KNaive(k=1, strong=True, encoder=NORMAL, shrinkage="ledoit-wolf")])
+def test_scikit_learn_finds_nothing(classifier: Any) -> None:
+    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
+    assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []
