@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from benchmarks import balance as benchmark
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -20,10 +23,10 @@ quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCh
 
 
 def rounded(weights: np.ndarray) -> list[list[Fraction]]:
-    """The weights as multiples of 2**-44 of the power of two above the largest."""
+    """The weights as multiples of 2**-50 of the power of two above the largest."""
     largest = max((abs(Fraction(float(w))) for w in weights.ravel()), default=Fraction(0))
-    unit = Fraction(2) ** (math.frexp(float(largest))[1] - 44)
-    return [[round(Fraction(float(w)) / unit) * unit for w in row] for row in weights.reshape(len(weights), -1)]
+    unit = Fraction(2) ** (math.frexp(float(largest))[1] - 50)
+    return [[round(Fraction(float(w)) / unit) * unit for w in row] for row in weights]
 
 
 def enumerated(weights: np.ndarray, size: int | None) -> tuple[tuple[int, ...], float]:
@@ -94,19 +97,16 @@ def test_it_is_what_enumeration_finds(problem: tuple[np.ndarray, int | None]) ->
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("kind", ["any", "small whole", "repeated"])
 def test_it_is_what_enumeration_finds_for_twenty_features(kind: str, columns: int, size: int | None) -> None:
-    """Enumeration in whole numbers, all sets at once."""
+    """All sets at once, in whole numbers small enough for their squares."""
     weights = scattered(kind, 20, columns, 5)
-    steps = np.array([[int(w * 2**40) for w in row] for row in rounded(np.rint(weights * 2**20) / 2**20)], np.int64) >> 20
-    masks = np.arange(1, 1 << 20)
-    inside = (masks[:, None] >> np.arange(19, -1, -1) & 1).astype(bool)
-    squares = (inside.astype(np.int64) @ steps).astype(object)
-    squares = (squares * squares).sum(axis=1)
-    squares = np.where(inside.sum(axis=1) == size, squares, 2**120) if size is not None else squares
-    limit = Fraction(int(squares.min())) * (1 + Fraction(2, 10**12))
-    best = inside[np.flatnonzero(squares <= limit)[-1]]
-    assert balanced(steps.astype(float) if columns > 1 else steps[:, 0].astype(float), size).features == tuple(
-        np.flatnonzero(best).tolist()
-    )
+    steps = np.rint(weights / np.abs(weights).max() * 2**24).astype(np.int64)
+    inside = (np.arange(1, 1 << 20)[:, None] >> np.arange(19, -1, -1) & 1).astype(np.int64)
+    squares = ((inside @ steps) ** 2).sum(axis=1)
+    squares[(inside.sum(axis=1) != size) & (size is not None)] = np.iinfo(np.int64).max
+    best = inside[np.flatnonzero(squares <= squares.min() * (1 + 2e-12))[-1]]
+    found = balanced(steps.astype(float), size)
+    assert found.features == tuple(np.flatnonzero(best).tolist())
+    assert found.weight == pytest.approx(math.sqrt(squares.min()), rel=1e-11)
 
 
 @given(problem=problems(most=12), seed=st.integers(0, 99))
@@ -204,6 +204,16 @@ def test_forty_features_in_the_middle() -> None:
     assert balanced(np.concatenate([numbers, -numbers])) == Balanced(tuple(range(40)), 0.0, True)
     pair = balanced(np.concatenate([numbers, -numbers]), 2)
     assert pair == Balanced((0, 20), 0.0, True)
+
+
+def test_the_benchmark_prints_its_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    out = tmp_path / "figures.json"
+    assert benchmark.main(["--features", "8", "--classes", "2", "3", "--json", str(out)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split("|")[1:4] for line in lines[2:]] == [[f" {c} ", " 8 ", f" {size} "] for c in (2, 3) for size in (4, "any")]
+    assert all(line.endswith("| yes |") for line in lines[2:])
+    first = json.loads(out.read_text())[0]
+    assert balanced(benchmark.weights_of(8, 2), 4) == Balanced(tuple(first["set"]), first["weight"], True)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,9 @@ Numbers = NDArray[np.float64]
 MOST_ON_A_LINE = 44
 MOST_IN_SPACE = 40
 FEW_CELLS = 1 << 20
+"""Sets of a size are enumerated where all of them together have no more members than this."""
 MEETINGS = 1 << 27
+"""How many pairs of subsets are looked at in space."""
 PIECE = 1 << 19
 BITS = 50
 EQUAL = 1e-12
