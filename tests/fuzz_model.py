@@ -7,18 +7,22 @@ import json
 import math
 import random
 import struct
+import warnings
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from naivete.classifiers import KDB
+from naivete.classifiers import KDB, Full
 from naivete.encoding import Encoder
 from naivete.errors import ModelFileError
+from naivete.hidden import HiddenNaive
 from naivete.model_file import Model, model_bytes, model_from_bytes, read_model
 from naivete.network import Network, SparseCpt
+from naivete.recursive import Recursive
 from naivete.saving import classifier_of, model_of
+from naivete.trees import C45
 from naivete.variables import Variable
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -81,7 +85,15 @@ def corpus() -> list[bytes]:
     rows = [[a, b, c] for a in "xyz" for b in (0, 1) for c in (0.5, 1.5, 2.5)]
     encoder = Encoder(kinds={"x1": "nominal"}, missing="state", unseen="error")
     fitted = KDB(k=1, encoder=encoder).fit(rows, [str(row[0] + "z" > "y" + "z") for row in rows])
-    return [model_bytes(sample()), model_bytes(model_of(fitted)), model_bytes(Model("majority", {}, coin, {})), *golden]
+    labels = [str(row[0] + "z" > "y" + "z") for row in rows]
+    more = [
+        C45(min_rows=1, prune=False).fit(rows, labels),
+        Recursive(parity="split", min_rows=0, encoder=Encoder(numbers="normal")).fit(rows, [str(row[1]) for row in rows]),
+        HiddenNaive(groups=[[0, 1]], states=2, starts=1).fit(rows, labels),
+        Full(encoder=Encoder(numbers="normal", kinds={"x1": "numeric", "x2": "numeric"})).fit(rows, labels),
+    ]
+    made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]
+    return [*map(model_bytes, made), *golden]
 
 
 def read(path: Path) -> Model:
@@ -93,8 +105,13 @@ def read(path: Path) -> Model:
 
 
 def load(path: Path) -> None:
-    """Read the file, down to the classifier that it describes."""
-    classifier_of(read(path), str(path))
+    """Read the file, down to the classifier that it describes and its answer to a row of which nothing is known."""
+    classifier = classifier_of(read(path), str(path))
+    nothing = [[None] * classifier.n_features_in_] if classifier.n_features_in_ else []
+    if nothing and classifier.network_.derived:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            classifier.predict_proba(np.array(nothing, object))
 
 
 def sealed(data: bytes) -> bytes:

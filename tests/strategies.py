@@ -140,8 +140,12 @@ def random_cells(rng: np.random.Generator, cards: list[int], classes: int, count
     """A hierarchy of classifiers, some of which send rows on by a feature."""
     features = np.where(rng.random(count) < 0.3, rng.integers(len(cards), size=count), -1)
     width = max([classes, *(cards[x] for x in features.tolist() if x >= 0)])
-    children = rng.integers(0, count, (count, width))
-    return Cells(np.where(children > np.arange(count)[:, None], children, -1), features)
+    children = np.full((count, width), -1)
+    for node in range(1, count):
+        if rng.random() < 0.8:
+            parent, branch = rng.integers(node), rng.integers(width)
+            children[parent, branch] = node if children[parent, branch] < 0 else children[parent, branch]
+    return Cells(children, features)
 
 
 def dense_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

@@ -341,7 +341,7 @@ PARTS_OF_FIT = [
     "Counts",
     "relevance",
     "arc_information",
-    "Predictor",
+    "predictor",
 ]
 
 

@@ -13,9 +13,9 @@ from naivete.derived import Cells, Hidden, Tree
 from naivete.deriving import DerivingPredictor, predictor
 from naivete.errors import DataError
 from naivete.inference import Predictor
-from naivete.network import Network
+from naivete.network import Network, Normal
 from naivete.variables import CLASS, Variable
-from tests.strategies import deriving_networks
+from tests.strategies import dense_table, deriving_networks, random_tree
 
 MISSING = 255
 
@@ -166,9 +166,11 @@ TREE = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.arr
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 0]), np.ones(3)), "does not come after it"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 3]), np.ones(3)), "none of the 3"),
         (Tree(np.array([1, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.ones(3)), "asks for feature 1"),
-        (Tree(np.array([0, -1, -1]), np.array([1, 0, 0]), np.array([1, 2]), np.ones(3)), "outside the list"),
+        (Tree(np.array([0, -1, -1]), np.array([1, 0, 0]), np.array([1, 2]), np.ones(3)), "not listed node by node"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.full(3, -1.0)), "at least 0"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.ones(2)), "is needed|are needed"),
+        (Tree(np.array([0, 0, -1, -1]), np.array([0, 2, 0, 0]), np.array([1, 2, 2, 3]), np.ones(4)), "the child of two others"),
+        (Tree(np.array([0, 0, -1, -1]), np.array([0, 1, 0, 0]), np.array([1, 2, 3]), np.ones(4)), "not listed node by node"),
         (Cells(np.full((2, 2), -1), np.full(3, -1)), "for each of 2 classifiers"),
         (Cells(np.full((2, 3), -1), np.full(2, -1)), "where \\(2, 2\\) is needed"),
         (Cells(np.array([[1, -1], [0, -1]]), np.full(2, -1)), "does not come after it"),
@@ -180,6 +182,37 @@ def test_derived_columns_that_do_not_fit_are_refused(derived: Tree | Cells, told
     parents = {0: (), 1: (), CLASS: (1,)}
     with pytest.raises(DataError, match=told):
         Network(own, parents, {0: half[0], 1: half[0], CLASS: half}, {1: derived})
+
+
+def test_a_classifier_cannot_send_rows_on_by_a_number_and_has_one_parent() -> None:
+    own = (Variable("x", origin=0.0), Variable("cell", (0, 1, 2)), Variable("class", ("no", "yes")))
+    tables = {0: np.ones((1, 3, 2)), 1: np.full(3, 1 / 3), CLASS: np.full((3, 2), 0.5)}
+    parents = {0: (1, CLASS), 1: (), CLASS: (1,)}
+    density = {0: Normal(np.zeros((3, 2)), np.ones((3, 2)))}
+    for children, features, told in (
+        ([[1, -1], [2, -1], [-1, -1]], [0, -1, -1], "by a number that is not cut"),
+        ([[1, 2], [2, -1], [-1, -1]], [-1, -1, -1], "the child of two others"),
+    ):
+        with pytest.raises(DataError, match=told):
+            Network(own, parents, tables, {1: Cells(np.array(children), np.array(features))}, density)
+
+
+def test_rows_that_lack_values_are_answered_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    tree = random_tree(rng, [3, 3, 3])
+    inputs = tuple(Variable(name, (0, 1, 2)) for name in "abc")
+    own = (*inputs, Variable("leaf", tuple(range(len(tree.leaves)))), Variable("class", ("no", "yes")))
+    parents = {**dict.fromkeys(range(4), ()), CLASS: (3,)}
+    cpts = {v: dense_table(own, v, p, rng) + 0.0 for v, p in parents.items()}
+    network = Network(own, parents, cpts, {3: tree})
+    codes = [np.where(rng.random(50) < 0.5, 255, rng.integers(0, 3, 50)).astype(np.uint8) for _ in range(3)]
+    gaps = np.ones(3, bool)
+    whole, joint = predictor(network).posterior(codes, gaps), predictor(network).joint(codes, gaps)
+    monkeypatch.setattr("naivete.deriving.FACTOR_CELLS", 8 * len(tree.leaves))
+    parts = predictor(network).posterior(codes, gaps)
+    assert np.array_equal(whole[0], parts[0])
+    assert np.array_equal(whole[1], parts[1])
+    assert np.array_equal(joint, predictor(network).joint(codes, gaps))
 
 
 def test_derived_columns_are_the_last_ones_and_computed_ones_alone() -> None:

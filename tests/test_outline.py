@@ -205,14 +205,6 @@ def test_where_every_cluster_goes_on_nothing_is_answered() -> None:
     assert other.nodes[0].sorting is None
 
 
-def test_classifiers_that_are_reached_on_many_ways_are_counted_and_not_followed() -> None:
-    count = 120
-    found = outline(hierarchy([[min(i + 1, count), min(i + 2, count)] for i in range(count)] + [[-1, -1]]), max_nodes=50)
-    assert len(found.nodes) == 50
-    assert found.total > 10**20
-    assert len(found.nodes) + sum(node.left_out for node in found.nodes) == found.total
-
-
 def chain(depth: int) -> Network:
     """A tree that asks again and again."""
     nodes = 2 * depth + 1

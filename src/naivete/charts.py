@@ -9,7 +9,7 @@ from typing import NamedTuple
 from naivete.layout import spread
 from naivete.markup import COLOURS, Number, Safe, cut, element, figure, text_width
 
-__all__ = ["line_chart"]
+__all__ = ["Axis", "line_chart"]
 
 
 def line_chart(
@@ -26,8 +26,8 @@ def line_chart(
     points = [p for own in lines.values() for p in own] or [(0.0, 0.0, 0.0)]
     names = {name: cut(name, 150, 12) for name in lines}
     right = 24 + max((text_width(n, 12) for n in names.values()), default=0.0)
-    across = _Axis.over([p[0] for p in points], 66.0, 700.0 - right)
-    up = _Axis.over([v for _, v, d in points for v in (v - d, v + d)], 306.0, 34.0)
+    across = Axis.over([p[0] for p in points], 66.0, 700.0 - right)
+    up = Axis.over([v for _, v, d in points for v in (v - d, v + d)], 306.0, 34.0)
     body = [*_axes(across, up, x, y), *_drawn(lines, across, up), *_end_names(names, lines, across, up)]
     told = "; ".join(f"{n}: " + ", ".join(f"{b:.4g} at {a:.4g}" for a, b, _ in lines[name][:20]) for name, n in names.items())
     described = [element("title", f"{y} against {x}"), element("desc", told)]
@@ -45,7 +45,7 @@ def _point(point: tuple[float, Number]) -> tuple[float, float, float]:
     return float(point[0]), float(value), float(deviation)
 
 
-class _Axis(NamedTuple):
+class Axis(NamedTuple):
     """A scale from round numbers to pixels."""
 
     low: float
@@ -55,7 +55,7 @@ class _Axis(NamedTuple):
     step: float
 
     @classmethod
-    def over(cls, values: Sequence[float], start: float, end: float) -> _Axis:
+    def over(cls, values: Sequence[float], start: float, end: float) -> Axis:
         """The axis over round numbers that holds the values."""
         low, high = min(values), max(values)
         if high - low <= 1e-12 * max(abs(low), abs(high), 1e-300):
@@ -66,6 +66,7 @@ class _Axis(NamedTuple):
         return cls(math.floor(low / step + 1e-9) * step, math.ceil(high / step - 1e-9) * step, start, end, step)
 
     def __call__(self, value: float) -> float:
+        """The place of a value."""
         return self.start + (self.end - self.start) * (value - self.low) / (self.high - self.low)
 
     def ticks(self) -> list[tuple[float, str]]:
@@ -75,7 +76,7 @@ class _Axis(NamedTuple):
         return [(self(v), f"{0.0 if abs(v) < self.step / 1e6 else v:.6g}") for v in values]
 
 
-def _axes(across: _Axis, up: _Axis, x: str, y: str) -> Iterator[Safe]:
+def _axes(across: Axis, up: Axis, x: str, y: str) -> Iterator[Safe]:
     for at, told in up.ticks():
         yield element("path", d=f"M{across.start:.1f} {at:.1f}H{across.end:.1f}", class_="axis")
         yield element("text", told, x=across.start - 8, y=at + 4, text_anchor="end", class_="tick")
@@ -85,7 +86,7 @@ def _axes(across: _Axis, up: _Axis, x: str, y: str) -> Iterator[Safe]:
     yield element("text", y, x=8.0, y=12.0, text_anchor="start")
 
 
-def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across: _Axis, up: _Axis) -> Iterator[Safe]:
+def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across: Axis, up: Axis) -> Iterator[Safe]:
     for i, points in enumerate(lines.values()):
         colour, dash = COLOURS[i % len(COLOURS)], "6 4" if i >= len(COLOURS) else None
         way = "L".join(f"{across(a):.1f} {up(b):.1f}" for a, b, _ in points)
@@ -97,7 +98,7 @@ def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across:
 
 
 def _end_names(
-    names: Mapping[object, str], lines: Mapping[object, Sequence[tuple[float, float, float]]], across: _Axis, up: _Axis
+    names: Mapping[object, str], lines: Mapping[object, Sequence[tuple[float, float, float]]], across: Axis, up: Axis
 ) -> Iterator[Safe]:
     """The name of every line beside its last point, moved apart where they would touch."""
     ends = sorted((up(points[-1][1]), i, name) for i, (name, points) in enumerate(lines.items()) if points)

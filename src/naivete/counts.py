@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete.cases.base import Block, Cases
 from naivete.cases.views import Column, chosen, with_column
-from naivete.errors import ResourceError, shown
+from naivete.errors import DataError, ResourceError, shown
 from naivete.exact import Parts, added, combined, limbs, summed
 from naivete.memory import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
 from naivete.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
@@ -174,6 +174,7 @@ class Counts:
         """The moments of numbers in each configuration of discrete variables that are never missing, in one pass."""
         new = tuple(x for x in columns if (x, given) not in self._moments)
         found: list[Moments] = self.fold(MomentsIn(new, given, self.cards(given)), merged) if new else []
+        self._check_squares(new, [own.deviations for own in found])
         self._moments |= {(x, given): own for x, own in zip(new, found, strict=True)}
         return {x: self._moments[x, given] for x in columns}
 
@@ -182,8 +183,18 @@ class Counts:
         wanted = [tuple(own) for own in sets]
         new = tuple(own for own in dict.fromkeys(wanted) if (own, given) not in self._scatters)
         found: list[Scatter] = self.fold(ScattersIn(new, given, self.cards(given)), merged) if new else []
+        for own, scatter in zip(new, found, strict=True):
+            self._check_squares(own, np.moveaxis(np.diagonal(scatter.products, axis1=1, axis2=2), 1, 0))
         self._scatters |= {(own, given): scatter for own, scatter in zip(new, found, strict=True)}
         return [self._scatters[own, given] for own in wanted]
+
+    def _check_squares(self, columns: Sequence[int], squares: Iterable[NDArray[np.float64]]) -> None:
+        for x, own in zip(columns, squares, strict=True):
+            if not np.isfinite(own).all():
+                raise DataError(
+                    f"column {shown(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; scale it, "
+                    "or cut it (numbers='cut')"
+                )
 
     def pairs(self) -> Iterator[Pairs | OccurringPair]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.

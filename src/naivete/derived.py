@@ -42,8 +42,8 @@ class Tree:
     Parameters
     ----------
     features : the feature that each node asks for, -1 at a leaf; node 0 is the root, and a child comes after its parent.
-    starts : where the children of each node begin in `children`; any number at a leaf.
-    children : for each inner node the child of every state of its feature; several states may share a child.
+    starts : where the children of each inner node begin in `children`; any number at a leaf.
+    children : for each inner node in turn the child of every state of its feature; several states may share a child.
     weights : the weight of the training cases at each node.
 
     >>> tree = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2, 2]), np.array([4.0, 3.0, 1.0]))
@@ -139,7 +139,8 @@ class Tree:
         Branches that no training case reached are left out, unless none was reached.
         """
         inner = np.flatnonzero(self.features >= 0)
-        pairs = np.unique(np.stack([np.repeat(inner, self._widths), self._listed]), axis=1)
+        widths = np.diff(np.append(self.starts[inner], len(self.children)))
+        pairs = np.unique(np.stack([np.repeat(inner, widths), self.children]), axis=1)
         parents, child = pairs
         weight = self.weights[child]
         total = np.bincount(parents, weight, self.nodes)
@@ -149,28 +150,11 @@ class Tree:
         count = np.bincount(parents[kept], minlength=self.nodes)
         return np.cumsum(count) - count, count, child[kept], part[kept]
 
-    @cached_property
-    def _widths(self) -> NDArray[np.int64]:
-        """How many states the feature of each inner node has."""
-        starts = self.starts[self.features >= 0]
-        return np.asarray(self._bounds[np.searchsorted(self._bounds, starts, side="right")] - starts)
-
-    @property
-    def _listed(self) -> NDArray[np.int64]:
-        """The children of all inner nodes, node by node."""
-        starts = self.starts[self.features >= 0]
-        at = np.repeat(starts - np.cumsum(self._widths) + self._widths, self._widths) + np.arange(self._widths.sum())
-        return np.asarray(self.children[at])
-
     def children_of(self, node: int) -> NDArray[np.int64]:
         """The child of every state of the feature that a node asks for."""
-        stop = np.searchsorted(self._bounds, self.starts[node], side="right")
-        return self.children[self.starts[node] : self._bounds[stop]]
-
-    @cached_property
-    def _bounds(self) -> NDArray[np.int64]:
-        """Where the children of some node begin, in order, and where those of the last end."""
-        return np.append(np.sort(self.starts[self.features >= 0]), len(self.children))
+        later = np.flatnonzero(self.features[node + 1 :] >= 0)
+        stop = self.starts[node + 1 + later[0]] if len(later) else len(self.children)
+        return self.children[self.starts[node] : stop]
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,7 +208,8 @@ def check_derived(derived: Derived, position: int, inputs: int, variables: Varia
     if isinstance(derived, Tree):
         _check_tree(derived, where, [v.card for v in variables[:inputs]], variables[position].card)
     elif isinstance(derived, Cells):
-        _check_cells(derived, where, [v.card for v in variables[:inputs]], variables[position].card, variables[-1].card)
+        cards = [0 if v.density else v.card for v in variables[:inputs]]
+        _check_cells(derived, where, cards, variables[position].card, variables[-1].card)
     elif not isinstance(derived, Hidden):
         raise DataError(f"{where}: {shown(derived)} is not a way to derive a column")
 
@@ -243,23 +228,34 @@ def _check_tree(tree: Tree, where: str, cards: Sequence[int], leaves: int) -> No
     if tree.features.max() >= len(cards):
         raise DataError(f"{where}: a node asks for feature {int(tree.features.max())} where there are {len(cards)}")
     width = np.array(cards)[tree.features[inner]]
-    starts = tree.starts[inner]
-    if starts.min() < 0 or np.any(starts + width > len(tree.children)):
-        raise DataError(f"{where}: the children of a node lie outside the list of children")
+    if len(tree.children) != width.sum() or np.any(tree.starts[inner] != np.cumsum(width) - width):
+        raise DataError(f"{where}: the children are not listed node by node, one for each state of the feature")
     parents = np.repeat(inner, width)
-    places = np.repeat(starts - np.concatenate([[0], np.cumsum(width)[:-1]]), width) + np.arange(width.sum())
-    if not _goes_down(tree.children[places], parents, nodes, absent=False):
+    if not _goes_down(tree.children, parents, nodes, absent=False):
         raise DataError(f"{where}: a node has a child that does not come after it or is none of the {nodes}")
+    _check_one_parent(parents, tree.children, where)
+
+
+def _check_one_parent(parents: NDArray[Any], children: NDArray[Any], where: str) -> None:
+    """Refuse what is no tree: then there could be more ways through it than anybody can go."""
+    pairs = np.unique(np.stack([children, parents]), axis=1)
+    if len(np.unique(pairs[0])) < pairs.shape[1]:
+        raise DataError(f"{where}: a node is the child of two others")
 
 
 def _check_cells(cells: Cells, where: str, cards: Sequence[int], count: int, classes: int) -> None:
     if cells.features.shape != (count,) or cells.features.min() < -1 or cells.features.max() >= len(cards):
         raise DataError(f"{where}: for each of {count} classifiers a feature is needed that exists, or -1")
-    width = max([classes, *(cards[x] for x in cells.features.tolist() if x >= 0)])
+    asked = [x for x in cells.features.tolist() if x >= 0]
+    if not all(cards[x] for x in asked):
+        raise DataError(f"{where}: a classifier sends rows on by a number that is not cut")
+    width = max([classes, *(cards[x] for x in asked)])
     if cells.children.shape != (count, width):
         raise DataError(f"{where}: children have the shape {cells.children.shape} where {(count, width)} is needed")
     if not _goes_down(cells.children, np.arange(count)[:, None], count, absent=True):
         raise DataError(f"{where}: a classifier has a child that does not come after it or is none of the {count}")
+    parents, branches = np.nonzero(cells.children >= 0)
+    _check_one_parent(parents, cells.children[parents, branches], where)
 
 
 def _goes_down(children: NDArray[np.int64], parents: NDArray[np.intp], count: int, *, absent: bool) -> bool:

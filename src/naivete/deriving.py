@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.derived import Cells, Tree
-from naivete.inference import Codes, Numbers, Predictor, largest, silent
+from naivete.inference import FACTOR_CELLS, Codes, Numbers, Predictor, decided, silent
 from naivete.network import Network
 from naivete.tallies import narrowest
 
@@ -48,6 +48,11 @@ class DerivingPredictor:
 
         A row without a single known value gets the prior.  # (row, class)
         """
+        parts = self._parts(codes)
+        if len(parts) > 1:
+            found = [self.posterior([column[part] for column in codes], gaps) for part in parts]
+            whole = np.concatenate([own for own, _ in found])
+            return whole, np.concatenate([part[own] for part, (_, own) in zip(parts, found, strict=True)])
         own, gaps, rows, shares = self._whole(codes, gaps)
         result, impossible = self._inner.posterior(own, gaps)
         if shares is not None:
@@ -60,6 +65,9 @@ class DerivingPredictor:
 
     def joint(self, codes: Codes, gaps: Gaps) -> Numbers:
         """log P(row, class), hidden columns summed out; of a computed column the row is sure.  # (row, class)"""
+        parts = self._parts(codes)
+        if len(parts) > 1:
+            return np.concatenate([self.joint([column[part] for column in codes], gaps) for part in parts])
         own, gaps, rows, shares = self._whole(codes, gaps)
         logs = self._inner.joint(own, gaps)
         if shares is None:
@@ -67,6 +75,16 @@ class DerivingPredictor:
         result = np.full((len(codes[0]), logs.shape[1]), -np.inf)
         np.logaddexp.at(result, rows, logs + np.log(shares)[:, None])
         return result
+
+    def _parts(self, codes: Codes) -> list[NDArray[np.intp]]:
+        """The rows in parts of which each stays small even if every row were divided among all leaves of a tree."""
+        rows = np.arange(len(codes[0]))
+        trees = [own for own in self.network.derived.values() if isinstance(own, Tree)]
+        asked = [x for x in np.unique(trees[0].features).tolist() if x >= 0] if trees else []
+        if not any((codes[x] == np.iinfo(codes[x].dtype).max).any() for x in asked):
+            return [rows]
+        most = max(1, FACTOR_CELLS // (len(trees[0].leaves) * self._inner.classes))
+        return [rows[at : at + most] for at in range(0, max(1, len(rows)), most)]
 
     def _whole(self, codes: Codes, gaps: Gaps) -> tuple[Codes, Gaps, NDArray[np.intp], Numbers | None]:
         """The rows with their derived columns; where some are divided, which row each part belongs to and its share."""
@@ -93,7 +111,7 @@ class DerivingPredictor:
         while len(going):
             own = [c[going] for c in codes]
             answers, _ = self._inner.posterior([*own, node[going]], np.append(gaps, False))
-            child = cells.below(node[going].astype(np.int64), own, largest(answers))
+            child = cells.below(node[going].astype(np.int64), own, decided(answers))
             going = going[child >= 0]
             node[going] = child[child >= 0]
         return node

@@ -17,7 +17,7 @@ from naivete.network import Cpt, Network, Normal, SparseCpt
 from naivete.normals import Joint, joint_of
 from naivete.variables import CLASS, Family
 
-__all__ = ["Predictor", "fallback", "largest", "silent"]
+__all__ = ["Predictor", "decided", "fallback", "largest", "silent"]
 
 Numbers = NDArray[np.float64]
 Codes = Sequence[NDArray[Any]]
@@ -362,6 +362,11 @@ def silent(codes: Codes, gaps: NDArray[np.bool_], telling: Sequence[int], rows: 
 def largest(posterior: Numbers) -> NDArray[np.intp]:
     """The most probable class of each row, the first of equals."""
     return np.asarray(posterior.argmax(axis=1))
+
+
+def decided(posterior: Numbers) -> NDArray[np.intp]:
+    """The most probable class of each row, the first of those that differ by no more than rounding."""
+    return largest(np.round(posterior, 12))
 
 
 def _has_zeros(cpt: Cpt) -> bool:

@@ -18,6 +18,7 @@ from naivete.cases.files import Progress
 from naivete.cases.rows import tallied_rows
 from naivete.cases.sources import opened_rows, plain_settings
 from naivete.counts import Counts
+from naivete.derived import Hidden
 from naivete.encoding import Encoder, Margins
 from naivete.errors import DataError, NaiveteError, NaiveteWarning, ParameterError, shown, warn
 from naivete.frames import is_frame
@@ -25,7 +26,7 @@ from naivete.labelled import Division, Labelled
 from naivete.labels import classes_of, label_values
 from naivete.network import Network, Structure
 from naivete.tallies import Tallies
-from naivete.variables import Name, State, Variable, Variables
+from naivete.variables import CLASS, Name, State, Variable, Variables
 
 __all__ = ["LearnsFromRows", "NotFittedError"]
 
@@ -53,6 +54,10 @@ class LearnsFromRows:
     @abstractmethod
     def _ready(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
+
+    @abstractmethod
+    def _check_densities(self, asked: bool) -> None:
+        """Refuse numbers that are not cut where the learner does not know what to do with them."""
 
     @abstractmethod
     def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> Labelled:
@@ -120,6 +125,7 @@ class LearnsFromRows:
         with opened_rows(cases, division, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
             tallies = tallied_rows(rows, encoder, allowed) if schema is None else None
             variables, gaps, known = _schema(tallies, schema, encoder, target)
+            self._check_densities(any(v.density for v in variables))
             counts = Counts(
                 EncodedCases(rows, variables, gaps, encoder.unseen), budget=allowed, known=known, passes=int(tallies is not None)
             )
@@ -250,7 +256,13 @@ class LearnsFromRows:
         cases = EncodedCases(KeptRows(kept.batches), variables, kept.tallies.gaps, encoder.unseen)
         counts = Counts(cases, budget=self.budget, known=Margins(kept.tallies, features), passes=1)
         classes = np.array(kept.tallies.classes, object if dtype.kind == "O" else None)
-        held = self.network_.parents if structure == "keep" and hasattr(self, "network_") else None
+        keep = structure == "keep" and hasattr(self, "network_")
+        if keep and any(not isinstance(own, Hidden) for own in self.network_.derived.values()):
+            raise ParameterError(
+                f"structure='keep': the {shown(self.network_.name(max(self.network_.derived)))} of a {type(self).__name__} "
+                "follows from its cases; learn it anew with structure='learn'"
+            )
+        held = self.network_.parents if keep else None
         return self._learned(counts, classes, kept.framed, kept.tallies.rows, kept, held)
 
 
@@ -259,7 +271,8 @@ def _schema(
 ) -> tuple[Variables, NDArray[np.bool_], Margins | None]:
     """The variables, which of the features may have missing values, and the tables that are known already."""
     if tallies is None:
-        found = given.network_.variables if hasattr(given, "network_") else given
+        fitted = getattr(given, "network_", None)
+        found = given if fitted is None else (*fitted.columns, fitted.variables[CLASS])
         variables = tuple(found) if isinstance(found, Iterable) else ()
         if not variables or not all(isinstance(v, Variable) for v in variables) or variables[-1].name != target:
             last = f"the last of them the class {shown(target)}"

@@ -59,7 +59,8 @@ class Moments(NamedTuple):
             return self
         total = self.weights.sum(axis=-1, keepdims=True)
         mean = quotient((self.weights * self.means).sum(axis=-1, keepdims=True), total)
-        within = self.deviations + self.weights * (self.means - mean) ** 2
+        with np.errstate(over="ignore"):
+            within = self.deviations + self.weights * (self.means - mean) ** 2
         return Moments(total, mean, within.sum(axis=-1, keepdims=True))
 
     def settled(self) -> tuple[Numbers, Numbers]:
@@ -90,7 +91,8 @@ class MomentsIn:
     def __call__(self, block: Block) -> list[Moments]:
         """The moments of each column."""
         group = _groups(block, self.given, self.cards)
-        return [_moments(block.codes[x], group, block.weight, self.cards) for x in self.columns]
+        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused as a density
+            return [_moments(block.codes[x], group, block.weight, self.cards) for x in self.columns]
 
 
 def _moments(column: NDArray[Any], group: NDArray[np.intp], weight: Numbers | None, cards: Sequence[int]) -> Moments:
@@ -160,7 +162,8 @@ class ScattersIn:
     def __call__(self, block: Block) -> list[Scatter]:
         """The scatter of each set."""
         group = _groups(block, self.given, self.cards)
-        return [self._scatter(block, own, group) for own in self.sets]
+        with np.errstate(over="ignore", invalid="ignore"):
+            return [self._scatter(block, own, group) for own in self.sets]
 
     def _scatter(self, block: Block, columns: tuple[int, ...], group: NDArray[np.intp]) -> Scatter:
         size, d = int(np.prod(self.cards)), len(columns)
@@ -222,7 +225,7 @@ def ledoit_wolf(scatter: Scatter, lengths: Numbers) -> Numbers:
 
 
 def normal_relevance(moments: Moments) -> float:
-    """I(X; C) in bits of a number that is normal in each class, taken as normal over all too.
+    """I(X; C) in bits of a number that is normal in each class, taken as normal over all too; at most H(C).
 
     >>> one = Moments(np.array([2.0, 2.0]), np.array([0.0, 2.0]), np.array([2.0, 2.0]))
     >>> normal_relevance(one)  # the variance falls from 2 to 1
@@ -232,14 +235,15 @@ def normal_relevance(moments: Moments) -> float:
     if not deviations[0] > 0:
         return 0.0
     within = float(np.average(np.log2(variances), weights=moments.weights))
-    return max(0.0, 0.5 * (float(np.log2(deviations[0] / n[0])) - within))
+    shares = moments.weights[moments.weights > 0] / n[0]
+    return min(max(0.0, 0.5 * (float(np.log2(deviations[0] / n[0])) - within)), float(-(shares * np.log2(shares)).sum()))
 
 
 def normal_dependence(scatter: Scatter) -> Numbers:
     """I(X; Y | C) = -1/2 sum over c of P(c) log2(1 - rho_c^2), in bits, of all pairs of columns."""
-    variances = np.diagonal(scatter.products, axis1=1, axis2=2)
-    squares = scatter.products**2
-    rho = np.divide(squares, variances[:, :, None] * variances[:, None, :], out=np.zeros_like(squares), where=squares > 0)
+    scale = np.sqrt(np.diagonal(scatter.products, axis1=1, axis2=2))
+    scale = np.where(scale > 0, scale, 1.0)
+    rho = (scatter.products / scale[:, :, None] / scale[:, None, :]) ** 2
     shares = quotient(scatter.weights, np.full(len(scatter.weights), scatter.weights.sum()))
     bits = -0.5 * np.einsum("g,gij->ij", shares, np.log2(1 - np.minimum(rho, CLOSEST)))
     np.fill_diagonal(bits, 0.0)

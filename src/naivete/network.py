@@ -92,8 +92,8 @@ def _keys(group: NDArray[np.int64], configurations: NDArray[Any], columns: range
     return key
 
 
-FAR = 1e150
-"""How many deviations from the mean are told apart."""
+FAR = 1e6
+"""How many deviations from the mean are told apart; what is further out tells nothing more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,6 +185,11 @@ class Network:
     def inputs(self) -> range:
         """The features that are columns of a table; the others are derived from them."""
         return range(len(self.variables) - 1 - len(self.derived))
+
+    @property
+    def columns(self) -> Variables:
+        """The variables of those."""
+        return self.variables[: len(self.inputs)]
 
     def family(self, v: int) -> Family:
         """The variable and its parents, as the axes of its table."""

@@ -207,12 +207,15 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         """The encoder, once the parameters have been looked at."""
         encoder = super()._ready()
         smoothing_of(self.smoothing)
-        if encoder.numbers == "normal" and not self._dense:
+        self._check_densities(encoder.numbers == "normal")
+        return encoder
+
+    def _check_densities(self, asked: bool) -> None:
+        if asked and not self._dense:
             raise ParameterError(
                 f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive "
                 "or Recursive, which know densities, or numbers='cut'"
             )
-        return encoder
 
     def _learned(
         self,
@@ -293,7 +296,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         """The codes of the rows, those of a sparse matrix some at a time."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
-        features = [self.network_.variables[x] for x in self.network_.inputs]
+        features = self.network_.columns
         table = self._matched(X, [v.name for v in features], self._framed)
         return encoded_parts(table, features, unseen=unseen or self._encoder().unseen)
 

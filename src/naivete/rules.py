@@ -9,7 +9,7 @@ import numpy as np
 from naivete.derived import Tree
 from naivete.errors import ParameterError
 from naivete.network import Network, SparseCpt
-from naivete.variables import CLASS, Variable
+from naivete.variables import CLASS, Variable, number_text
 
 __all__ = ["rules", "tree_text"]
 
@@ -122,5 +122,6 @@ def _interval(name: str, cuts: Sequence[float], low: int, high: int) -> str:
     if low == 0 and high == len(cuts):
         return f"{name} is known"
     if low == 0:
-        return f"{name} <= {cuts[high]:.10g}"
-    return f"{name} > {cuts[low - 1]:.10g}" if high == len(cuts) else f"{cuts[low - 1]:.10g} < {name} <= {cuts[high]:.10g}"
+        return f"{name} <= {number_text(cuts[high], 10)}"
+    over = number_text(cuts[low - 1], 10)
+    return f"{name} > {over}" if high == len(cuts) else f"{over} < {name} <= {number_text(cuts[high], 10)}"

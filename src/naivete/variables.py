@@ -9,7 +9,7 @@ from typing import Final
 
 from naivete.errors import DataError, shown
 
-__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family", "unused"]
+__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family", "number_text", "unused"]
 
 CLASS: Final = -1
 """The class is the last variable, the last column of the codes and the last axis of every table that contains it."""
@@ -76,10 +76,19 @@ class Variable:
 def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
     if not cuts:
         return ("any",)
-    shortest = [f"{c:.6g}" for c in cuts]
+    shortest = [number_text(c) for c in cuts]
     text = shortest if len(set(shortest)) == len(cuts) else [repr(c) for c in cuts]
     inner = (f"{a} .. {b}" for a, b in pairwise(text))
     return (f"<= {text[0]}", *inner, f"> {text[-1]}")
+
+
+def number_text(number: float, digits: int = 6) -> str:
+    """A number in so many digits, but from a million on in all of them: who counts so far means every one.
+
+    >>> number_text(5.4499999999999), number_text(1700000000263.0), number_text(1000000000.000012)
+    ('5.45', '1700000000263', '1000000000.000012')
+    """
+    return f"{number:.{digits}g}" if abs(number) < 1e6 else repr(number).removesuffix(".0")
 
 
 def family(*members: int) -> Family:

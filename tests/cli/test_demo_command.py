@@ -16,4 +16,4 @@ def test_the_table_and_the_path_of_the_page(run: Run, tmp_path: Path, monkeypatc
     assert (tmp_path / "naivete-demo.html").stat().st_size > 20_000
     again = run("demo", "--quick", "--json", "--progress")
     assert again.json["page"] == str(tmp_path / "naivete-demo.html")
-    assert "of 240" in again.err
+    assert "of 320" in again.err

@@ -278,7 +278,7 @@ def test_names_of_columns_and_other_hidden_variables_are_left_alone() -> None:
     names = ("hidden", "hidden 2", "b", "c", "class")
     own = MemoryCases(tuple(Variable(name, (0, 1)) for name in names), Block(tuple(columns)), np.zeros(4, bool))
     network = hidden_naive(Counts(own), groups=[["hidden", 2], ["hidden 2", "c"]], states=[2, 3])
-    assert [v.name for v in network.variables[4:6]] == ["hidden'", "hidden 2'"]
+    assert [v.name for v in network.variables[4:6]] == ["hidden 3", "hidden 4"]
     assert [v.card for v in network.variables[4:6]] == [2, 3]
     assert network.parents[0] == network.parents[2] == (4,)
 

@@ -41,7 +41,7 @@ _MODELS = """models:
   hidden:states=3            naive Bayes with hidden variables; their states by BIC where not given
   id3, c45:confidence=0.1    classification trees; prune=false, raising=false, min_rows=2
   nb:smoothing=0.5           any of them with another smoothing (m-estimate, friedman, backoff, ...)
-  nb:prior=1/1               any of them with other shares of the classes, in their order; equal ones here
+  nb:prior=1/1               most of them with other shares of the classes, in their order; equal ones here
 """
 _CODES = "exit codes: 0 success, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 when interrupted"
 

@@ -106,7 +106,7 @@ def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
     from naivete.answering import kinds_to_read, meeting
     from naivete.encoding import matched
 
-    features = classifier.network_.variables[:-1]
+    features = classifier.network_.columns
     own = {variable.name for variable in features}
     try:
         table = read_table(args.data[0], args, kinds_to_read(features), wanted=own)
@@ -216,7 +216,7 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
     from naivete.encoding import matched
     from naivete.table import Column, Table
 
-    features = classifier.network_.variables[:-1]
+    features = classifier.network_.columns
     own = {variable.name for variable in features}
     try:
         opened = opened_files(args, kinds_to_read(features), wanted=own)
@@ -254,7 +254,7 @@ class _Stream:
 
         def tables() -> Iterator[Table]:
             for table in self._tables(args, classifier):
-                yield meeting(self._floating(table), classifier.network_.variables[:-1])
+                yield meeting(self._floating(table), classifier.network_.columns)
                 self.went(told.rows)
 
         answers = answer_tables(classifier, tables(), unseen=args.unseen, append=args.append, told=told)

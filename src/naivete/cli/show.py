@@ -13,7 +13,6 @@ from naivete.cli.outlines import outline_about, outline_described, outline_secti
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_output
-from naivete.derived import Hidden
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
@@ -91,6 +90,8 @@ def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
 def _variable(network: Network, v: int) -> dict[str, Any]:
     variable = network.variables[v]
     own: dict[str, Any] = {"cuts": list(variable.cuts)} if variable.cuts is not None else {"states": list(variable.states)}
+    from naivete.derived import Hidden
+
     computed = {v for v, how in network.derived.items() if not isinstance(how, Hidden)}
     return {
         "name": variable.name,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from math import log
+from math import log, prod
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from naivete.learners.hidden_mixture import Fit, Search, Trial, check_whole, nai
 from naivete.learners.kdb import significant
 from naivete.network import Network
 from naivete.tallies import narrowest
-from naivete.variables import CLASS, Family, Name, Variable, family
+from naivete.variables import CLASS, Family, Name, Variable, family, unused
 
 __all__ = ["Mediation", "found_groups", "given_groups", "hidden_naive", "mediated"]
 
@@ -138,11 +138,18 @@ def mediated(
     search.check()
     how = smoothing_of(smoothing)
     pseudo_count = how.alpha if isinstance(how, Lidstone) else 1.0
-    wanted = found_groups(counts, alpha) if groups is None else given_groups(counts, groups)
+    level = checked_level(alpha)
+    wanted = found_groups(counts, level) if groups is None else given_groups(counts, groups)
     sizes = _sizes(states, len(wanted), groups is not None)
     chosen = {group: size for group, size in zip(wanted, sizes, strict=True) if sum(c > 1 for c in counts.cards(group)) > 1}
     kept = []
     for group, own in zip(chosen, observed(counts, list(chosen)) if chosen else (), strict=True):
+        if (chosen[group] or 0) > max(2, prod(counts.cards(group))):
+            names = ", ".join(shown(counts.variables[x].name) for x in group[:5])
+            raise ParameterError(
+                f"states={shown(chosen[group])}: {names} have {prod(counts.cards(group))} configurations together, and a hidden "
+                "variable of more states says no more; ask for fewer"
+            )
         counts.check_budget({family(*group, CLASS): CELLS * len(own.codes) * (len(group) + (chosen[group] or search.max_states))})
         fit, trials = searched(own, chosen[group], search, pseudo_count)
         told = Mediation(group, len(fit.tables.hidden), tuple(trials), naive_bic(own, pseudo_count), fit.convergence)
@@ -182,7 +189,7 @@ def found_groups(counts: Counts, alpha: float) -> list[Group]:
     depend significantly on all of the other: features that a hidden variable mediates do. The level holds for all pairs
     together (Bonferroni).
     """
-    dependent, joined = _significant(counts, checked_level(alpha)), dict[int, Group]()
+    dependent, joined = _significant(counts, alpha), dict[int, Group]()
     common = dict[Group, NDArray[np.bool_]]()  # what all features of a group depend on
     bits, first, second = dependence(counts), *np.nonzero(np.triu(dependent))
     for at in np.lexsort((second, first, -bits[first, second])).tolist():
@@ -261,7 +268,7 @@ def _network(counts: Counts, kept: list[tuple[Mediation, Fit]], how: Smoothing, 
     tables: dict[Family, Table] = {}
     whole, first = counts, len(counts.features)
     for h, (told, fit) in enumerate(kept, start=first):
-        variable = Variable(_name(whole, h - first), tuple(range(1, told.states + 1)))
+        variable = Variable(unused("hidden", whole.variables), tuple(range(1, told.states + 1)))
         whole = whole.with_column(variable, _Unknown(told.states), gaps=True)
         structure |= {h: (CLASS,), **dict.fromkeys(told.group, (h,))}
         parts = np.split(fit.expected.features, np.cumsum(counts.cards(told.group))[:-1])
@@ -269,11 +276,3 @@ def _network(counts: Counts, kept: list[tuple[Mediation, Fit]], how: Smoothing, 
     found = estimate(Completed(whole, tables), structure, how, prior=prior)
     hidden = {h: Hidden() for h in range(first, first + len(kept))}
     return Network(found.variables, found.parents, found.cpts, hidden, check=False)
-
-
-def _name(counts: Counts, number: int) -> str:
-    """A name that no column has yet."""
-    name = "hidden" if number == 0 else f"hidden {number + 1}"
-    while any(v.name == name for v in counts.variables):
-        name += "'"
-    return name

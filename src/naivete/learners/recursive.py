@@ -17,7 +17,7 @@ from naivete.counts import Counts
 from naivete.derived import Cells
 from naivete.errors import ParameterError, shown
 from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
-from naivete.inference import Predictor, largest
+from naivete.inference import Predictor, decided
 from naivete.information import information
 from naivete.learners.k2 import checked_truth
 from naivete.moments import Moments
@@ -241,7 +241,7 @@ class _Sent:
 
     def __call__(self, block: Block) -> Block:
         classes = self.network.variables[CLASS].card
-        given = largest(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
+        given = decided(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
         cluster = block.codes[-2].astype(np.int64) * classes + given
         column = cluster.astype(narrowest(self.network.variables[-2].card * classes))
         return Block((*block.codes[:-2], column, block.codes[-1]), block.weight)

@@ -1,0 +1,129 @@
+"""What Barrow (2011) sees in scatter plots, decided by tests: lines through them, differences, and their spread."""
+
+from __future__ import annotations
+
+import math
+from typing import Final, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import stdtr, stdtrit
+
+from naivete.experiments.statistics import corrected_t
+from naivete.reproductions.langley_claims import LEVEL, NOT_REPRODUCED, UNDECIDED
+from naivete.reproductions.verdicts import INSIDE, REPRODUCED, Cell, chance
+
+__all__ = ["Line", "beside", "correlated", "flat", "line", "over_folds", "sloped"]
+
+Numbers = NDArray[np.float64]
+
+FLAT: Final = 0.5
+"""A line is flat beside another where its slope surely is less than this share of the other one."""
+WEAK: Final = 0.3
+"""A rank correlation that surely is less than this is weak."""
+
+
+class Line(NamedTuple):
+    """A line through points by least squares: its slope, half the width of the 95 % interval, and the p of none.
+
+    Parameters
+    ----------
+    slope, half, p : with deviations that allow for points that scatter more in some places than in others (HC3).
+    """
+
+    slope: float
+    half: float
+    p: float
+
+
+def line(x: Numbers, y: Numbers) -> Line:
+    """The line through some points.
+
+    Parameters
+    ----------
+    x, y : the points, at least three, not all with the same x.
+
+    >>> own = line(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, 2.0, 4.0]))
+    >>> round(own.slope, 9), 0.01 < own.p < 0.1
+    (1.2, True)
+
+    References
+    ----------
+    MacKinnon and White (1985), Some heteroskedasticity-consistent covariance matrix estimators with improved finite sample
+    properties.
+    """
+    away = x - x.mean()
+    square = float(away @ away)
+    slope = float(away @ y) / square
+    left = (y - y.mean() - slope * away) / (1 - 1 / len(x) - away**2 / square)
+    deviation, freedom = math.sqrt(float(away**2 @ left**2)) / square, len(x) - 2
+    p = float(slope == 0) if deviation == 0 else 2 * float(stdtr(freedom, -abs(slope) / deviation))
+    return Line(slope, deviation * float(stdtrit(freedom, 1 - LEVEL / 2)), p)
+
+
+def sloped(name: str, printed: Literal["rises", "falls"], x: Numbers, y: Numbers, note: str = "") -> Cell:
+    """The claim that y rises or falls with x."""
+    own = line(x, y)
+    right = (own.slope > 0) == (printed == "rises")
+    verdict = UNDECIDED if own.p >= LEVEL else REPRODUCED if right else NOT_REPRODUCED
+    return Cell(name, printed, (own.slope, own.half), verdict, note, own.p)
+
+
+def flat(name: str, x: Numbers, y: Numbers, steep: Numbers, note: str = "") -> Cell:
+    """The claim that y does not change with x where something else does: less than half as much.
+
+    Parameters
+    ----------
+    name : the claim.
+    x, y : the points.
+    steep : the other y.
+    note : what else to know.
+    """
+    own, most = line(x, y), FLAT * abs(line(x, steep).slope)
+    surely, surely_not = abs(own.slope) + own.half <= most, abs(own.slope) - own.half > most
+    verdict = REPRODUCED if surely else NOT_REPRODUCED if surely_not else UNDECIDED
+    told = f"flat where the slope surely is within {most:.2f}, half of that of naive Bayes"
+    return Cell(name, "flat", (own.slope, own.half), verdict, "; ".join(filter(None, (told, note))), own.p)
+
+
+def correlated(name: str, x: Numbers, y: Numbers) -> Cell:
+    """The claim that x and y are related weakly, if at all, by Spearman's correlation and Fisher's interval."""
+    from scipy.stats import spearmanr  # type: ignore[import-untyped]
+
+    rho, p = map(float, spearmanr(x, y))
+    low, high = np.tanh(np.arctanh(rho) + np.array([-1.96, 1.96]) / math.sqrt(len(x) - 3)).tolist()
+    surely, surely_not = max(-low, high) <= WEAK, min(abs(low), abs(high)) > WEAK and low * high > 0
+    verdict = REPRODUCED if surely else NOT_REPRODUCED if surely_not else UNDECIDED
+    return Cell(name, "very weak", f"{rho:+.2f} ({low:+.2f} to {high:+.2f})", verdict, "", p)
+
+
+def over_folds(name: str, printed: Literal["above", "below"], differences: Numbers, folds: int) -> Cell:
+    """The claim that a classifier is above or below another, from the differences in points of every fold.
+
+    Parameters
+    ----------
+    name : the claim.
+    printed : what the thesis says.
+    differences : of all folds of all divisions; the test is corrected for training sets that overlap.
+    folds : of a division.
+    """
+    mean, count = float(differences.mean()), len(differences)
+    test = corrected_t(differences, 1 / folds)
+    deviation = math.sqrt(float(differences.var(ddof=1)) * (1 / count + 1 / (folds - 1)))
+    right = (mean > 0) == (printed == "above")
+    verdict = UNDECIDED if test.p >= LEVEL else REPRODUCED if right else NOT_REPRODUCED
+    return Cell(name, printed, (mean, deviation * float(stdtrit(count - 1, 1 - LEVEL / 2))), verdict, "", test.p)
+
+
+def beside(name: str, printed: float, ours: Numbers, note: str = "") -> Cell:
+    """A printed figure beside those of several divisions of the same cases: may one more division give it?
+
+    Parameters
+    ----------
+    name, printed, note : the figure.
+    ours : ours, one for each division.
+    """
+    mean, deviation = float(ours.mean()), float(ours.std(ddof=1))
+    away, scale = abs(printed - mean), deviation * math.sqrt(1 + 1 / len(ours))
+    p = float(away == 0) if scale == 0 else 2 * float(stdtr(len(ours) - 1, -away / scale))
+    return Cell(name, printed, (mean, deviation), INSIDE if p >= LEVEL else f"outside ({chance(p)})", note, p)

@@ -1,0 +1,225 @@
+"""Generated data whose dependence speaks for one class, as Barrow (2011) has it in section 3.2, and the classifiers on it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.balance import balanced
+from naivete.cases import Block, MemoryCases
+from naivete.counts import Counts
+from naivete.derivatives import derivatives, mean_weights
+from naivete.errors import ParameterError, shown
+from naivete.experiments import stratified_folds
+from naivete.inference import Predictor, largest
+from naivete.learners.full import full
+from naivete.learners.knaive import knaive_on
+from naivete.learners.naive import naive
+from naivete.network import Network
+from naivete.variables import Variable
+
+__all__ = [
+    "ATTRIBUTES",
+    "FORMS",
+    "MEASURES",
+    "SETS",
+    "Drawing",
+    "Study",
+    "balance_cases",
+    "f_score",
+    "given_classes",
+    "study",
+]
+
+Numbers = NDArray[np.float64]
+Classes = NDArray[np.int64]
+
+ATTRIBUTES: Final = 4
+SETS: Final = tuple(held for k in range(ATTRIBUTES + 1) for held in combinations(range(ATTRIBUTES), k))
+"""All sets of attributes that may be held naive, the smaller first."""
+FORMS: Final = ("network", "all others")
+"""An attribute that is not held depends on those before it, which is a network, or on all others, as in the thesis."""
+MEASURES: Final = ("F score", "accuracy")
+LOADINGS: Final = (0.6, 0.95)
+SEPARATIONS: Final = (1.0, 2.0)
+SHARES: Final = (0.5, 1.0)
+FOLDS: Final = 10
+_VARIABLES: Final = (
+    *(Variable(f"x{i + 1}", origin=0.0) for i in range(ATTRIBUTES)),
+    Variable("class", ("negative", "positive")),
+)
+_COMPLETE: Final = np.zeros(ATTRIBUTES, np.bool_)
+_HOW: Final[dict[str, Any]] = {"max_parents": None, "shared": False, "shrinkage": 0.0, "smoothing": 1.0, "prior": None}
+
+
+def balance_cases(rows: int, balance: float, *, random_state: int | Sequence[int] = 0) -> tuple[Numbers, Classes]:
+    """Cases of four normal attributes, and whether each is positive; the attributes depend on each other in one class only.
+
+    In the class that the balance points to, the positive one above zero, attribute i is l_i f + sqrt(1 - l_i**2) e_i: f is common
+    to all four, e_i its own, both standard normal. The loading l_i is the root of the balance times a random number between 0.6
+    and 0.95, so that two attributes correlate by 0.36 to 0.9 times the balance. In the other class the attributes are
+    independent. All have variance one in both classes; in the positive one their means are larger, by a random separation
+    between 1 and 2, common to the data set, times a random share between a half and one. All dependence speaks for one class,
+    and no set of attributes balances it, as the thesis wants it.
+
+    Parameters
+    ----------
+    rows : how many cases; every second one is positive.
+    balance : from -1, all dependence in the negative class, to 1, all of it in the positive one; 0 is none at all.
+    random_state : the seed.
+
+    >>> X, positive = balance_cases(1000, -1.0)
+    >>> np.corrcoef(X[positive == 0].T).min() > 0.3, abs(np.corrcoef(X[positive == 1].T)[0, 1]) < 0.1
+    (np.True_, np.True_)
+
+    References
+    ----------
+    Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, section 3.2, which describes
+    such data; the program that made them, Data, is not in the appendix.
+    """
+    if isinstance(rows, bool) or not isinstance(rows, (int, np.integer)) or rows < 0:
+        raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
+    if not -1 <= balance <= 1:
+        raise ParameterError(f"balance={shown(balance)}: a number between -1 and 1")
+    draw = np.random.default_rng(random_state)
+    loadings = math.sqrt(abs(balance)) * draw.uniform(*LOADINGS, ATTRIBUTES)
+    shift = draw.uniform(*SEPARATIONS) * draw.uniform(*SHARES, ATTRIBUTES)
+    common, own = draw.standard_normal((rows, 1)), draw.standard_normal((rows, ATTRIBUTES))
+    positive = np.arange(rows) % 2
+    dependent = positive == (balance > 0)
+    values = np.where(dependent[:, None], loadings * common + np.sqrt(1 - loadings**2) * own, own)
+    return values + shift * positive[:, None], positive
+
+
+class Drawing(NamedTuple):
+    """Some data sets: their balances, and for each between how many cases its number is drawn.
+
+    Parameters
+    ----------
+    balances : one for each data set.
+    rows : the least and the most cases of each.
+    places : which of them; each has random numbers of its own.
+    seed : the seed, of one or more numbers.
+    """
+
+    balances: tuple[float, ...]
+    rows: tuple[tuple[int, int], ...]
+    places: range
+    seed: tuple[int, ...]
+
+    def parts(self, count: int) -> Iterator[Drawing]:
+        """The same in parts of so many data sets."""
+        return (self._replace(places=self.places[at : at + count]) for at in range(0, len(self.places), count))
+
+
+class Study(NamedTuple):
+    """How all classifiers do on some data sets, cross-validated.
+
+    Parameters
+    ----------
+    balances, rows : of each data set.
+    scores : of each measure and form, with each of `SETS` held naive; the first is the full classifier, the last naive Bayes, then
+        follow the sets of 1, 2 and 3 that each fold chooses.  # (data set, measure, form, set or k)
+    weights : of each attribute in each form, in bits.  # (data set, form, attribute)
+    """
+
+    balances: Numbers
+    rows: Classes
+    scores: Numbers
+    weights: Numbers
+
+    def joined(self, others: Sequence[Study]) -> Study:
+        """This one and others as one."""
+        return Study(*(np.concatenate(parts) for parts in zip(self, *others, strict=True)))
+
+    def of(self, name: str, form: str = "network", measure: str = "F score") -> Numbers:
+        """The scores of "naive", "full", or "1", "2" or "3", the naivete with the set chosen by weight.  # (data set)"""
+        column = {"full": 0, "naive": len(SETS) - 1}.get(name)
+        return self.scores[:, MEASURES.index(measure), FORMS.index(form), len(SETS) - 1 + int(name) if column is None else column]
+
+    def ranked(self, k: int, form: str, measure: str = "F score") -> Numbers:
+        """The scores with all sets of so many, that of the least weight first.  # (data set, rank)"""
+        columns = [i for i, held in enumerate(SETS) if len(held) == k]
+        own = self.weights[:, FORMS.index(form)]
+        away = np.abs(np.stack([own[:, SETS[i]].sum(axis=1) for i in columns], axis=1))
+        scores = self.scores[:, MEASURES.index(measure), FORMS.index(form)][:, columns]
+        return np.take_along_axis(scores, np.argsort(away, axis=1, kind="stable"), axis=1)
+
+    def weight(self, k: int, form: str) -> Numbers:
+        """The weight of the best set of so many, regardless of its sign.  # (data set)"""
+        own = self.weights[:, FORMS.index(form)]
+        return np.asarray(np.min([np.abs(own[:, held].sum(axis=1)) for held in SETS if len(held) == k], axis=0))
+
+
+def study(drawing: Drawing) -> Study:
+    """How all classifiers do on the data sets of a drawing."""
+    balances, rows = [drawing.balances[i] for i in drawing.places], []
+    scores = np.empty((len(balances), len(MEASURES), len(FORMS), len(SETS) + ATTRIBUTES - 1))
+    weights = np.empty((len(balances), len(FORMS), ATTRIBUTES))
+    for at, i in enumerate(drawing.places):
+        seeds = (*drawing.seed, i)
+        rows.append(int(np.random.default_rng(seeds).integers(*drawing.rows[i], endpoint=True)))
+        X, positive = balance_cases(rows[-1], drawing.balances[i], random_state=(*seeds, 1))
+        given = given_classes(X, positive, seeds)
+        scores[at] = f_score(positive, given), (given == positive).mean(axis=-1)
+        weights[at] = _Learned(X, positive).weights
+    return Study(np.array(balances), np.array(rows), scores, weights)
+
+
+def f_score(positive: Classes, given: Classes) -> Numbers:
+    """The F score of the positive class, 2 TP / (2 TP + FP + FN).
+
+    >>> float(f_score(np.array([1, 1, 1, 0]), np.array([1, 1, 0, 1])))  # precision and recall are 2/3
+    0.6666666666666666
+    """
+    return np.asarray(2 * (positive & given).sum(axis=-1) / (positive.sum() + given.sum(axis=-1)))
+
+
+def given_classes(X: Numbers, positive: Classes, seed: Sequence[int]) -> Classes:
+    """What every classifier says of every case when it has not seen it; the columns as in `Study`.  # (form, set or k, row)"""
+    given = np.empty((len(FORMS), len(SETS) + ATTRIBUTES - 1, len(X)), np.int64)
+    fold = stratified_folds(positive, FOLDS, int(np.random.default_rng((*seed, 2)).integers(2**31)))
+    for i in range(FOLDS):
+        test = np.flatnonzero(fold == i)
+        learned = _Learned(X[fold != i], positive[fold != i])
+        codes = list(np.ascontiguousarray(X[test].T))
+        said = np.stack([learned.by_networks(codes), learned.by_all_others(codes)])
+        given[:, : len(SETS), test] = said
+        for form, own in enumerate(learned.weights):
+            for k in range(1, ATTRIBUTES):
+                given[form, len(SETS) - 1 + k, test] = said[form, SETS.index(balanced(own, k).features)]
+    return given
+
+
+class _Learned:
+    """What is learned from some cases: naive Bayes, the full network, and the weights."""
+
+    def __init__(self, X: Numbers, positive: Classes) -> None:
+        block = Block((*np.ascontiguousarray(X.T), positive.astype(np.uint8)))
+        self.counts = Counts(MemoryCases(_VARIABLES, block, _COMPLETE))
+        self.naive, self.full = naive(self.counts), full(self.counts)
+        whole = knaive_on(self.counts, (), strong=False, **_HOW)  # the same as `full`, but by relevance
+        both = [(whole, "dag"), (self.full, "all")]
+        self.weights = [mean_weights(self.counts, own, self.naive, conditional=given)[:, 0] for own, given in both]
+
+    def network(self, held: tuple[int, ...]) -> Network:
+        """The network with these attributes held naive."""
+        return self.naive if len(held) == ATTRIBUTES else knaive_on(self.counts, held, strong=False, **_HOW)
+
+    def by_networks(self, codes: Sequence[Numbers]) -> Classes:
+        """The classes by the networks: with one attribute held, which comes first then, it is the full one.  # (set, row)"""
+        complete = largest(Predictor(self.full).posterior(codes, _COMPLETE)[0])
+        others = [largest(Predictor(self.network(held)).posterior(codes, _COMPLETE)[0]) for held in SETS if len(held) > 1]
+        return np.stack([*[complete] * (1 + ATTRIBUTES), *others])
+
+    def by_all_others(self, codes: Sequence[Numbers]) -> Classes:
+        """The classes by naive Bayes times the derivatives given all others of what is not held.  # (set, row)"""
+        alone = Predictor(self.naive).joint(codes, _COMPLETE)
+        logs = derivatives(self.full, self.naive, codes, _COMPLETE, conditional="all").logs * math.log(2)
+        rest = [[x for x in range(ATTRIBUTES) if x not in held] for held in SETS]
+        return np.stack([largest(alone + logs[:, own].sum(axis=1)) for own in rest])

@@ -1,0 +1,166 @@
+"""The scatter plots of Barrow (2011), sections 3.2 to 3.4: the claims as sheets, the points as curves."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.reproductions.barrow_claims import correlated, flat, line, sloped
+from naivete.reproductions.barrow_domains import FORMS, SETS, Study
+from naivete.reproductions.langley_claims import apart, interval
+from naivete.reproductions.verdicts import REPRODUCED, Cell, Figure, Sheet, chance
+
+__all__ = ["NEAR", "SIZES", "SPARSE", "figures", "sheets"]
+
+Numbers = NDArray[np.float64]
+
+NEAR: Final = 0.1
+"""A balance nearer to zero is near zero."""
+SPARSE: Final = -0.5
+"""The balance of section 3.4."""
+SIZES: Final = tuple(range(10, 111, 10))
+"""The numbers of cases of section 3.4."""
+SAME: Final = "cannot differ"
+_BINS: Final = 20
+_TOLD: Final = {"network": "as networks", "all others": "given all others"}
+
+
+def sheets(sweep: Study, near: Study, sparse: Study) -> Iterator[Sheet]:
+    """The claims of sections 3.2 to 3.4.
+
+    Parameters
+    ----------
+    sweep : data sets of all balances.
+    near : data sets of balances near zero.
+    sparse : data sets of few cases.
+    """
+    count = f"{len(sweep.balances)} data sets"
+    yield Sheet(f"Section 3.2, first plot: naive and full Bayes against balance ({count})", tuple(_first_plot(sweep, near)), 2)
+    for form in FORMS:
+        title = f"Section 3.2, second plot: 1-, 2- and 3-weakly naive, {_TOLD[form]} ({count})"
+        yield Sheet(title, tuple(_second_plot(sweep, form)), 2)
+    yield Sheet(f"Section 3.3: sets by their weight ({count})", tuple(_weight_cells(sweep)), 2)
+    title = f"Section 3.4: {SIZES[0]} to {SIZES[-1]} cases at balance {SPARSE} ({len(sparse.rows)} data sets)"
+    yield Sheet(title, tuple(_sparse_cells(sparse)), 2)
+
+
+def _percent(own: Study, name: str, form: str = "network", measure: str = "F score") -> Numbers:
+    return 100 * own.of(name, form, measure)
+
+
+def _first_plot(sweep: Study, near: Study) -> Iterator[Cell]:
+    """Naive Bayes is an upside-down V, the full classifier is not."""
+    away, left = np.abs(sweep.balances), sweep.balances < 0
+    naive, complete = (_percent(sweep, name) for name in ("naive", "full"))
+    yield sloped("naive Bayes against |balance|", "falls", away, naive, _by_accuracy(sweep, "naive"))
+    yield sloped("naive Bayes, balance below zero", "rises", sweep.balances[left], naive[left])
+    yield sloped("naive Bayes, balance above zero", "falls", sweep.balances[~left], naive[~left])
+    yield flat("full against |balance|", away, complete, naive, _by_accuracy(sweep, "full"))
+    yield sloped("full less naive against |balance|", "rises", away, complete - naive)
+    gained = _percent(near, "naive") - _percent(near, "full")
+    accuracy = _percent(near, "naive", measure="accuracy") - _percent(near, "full", measure="accuracy")
+    told = f"{len(gained)} data sets, naive ahead in {(gained > 0).sum()}, behind in {(gained < 0).sum()}; accuracy"
+    mean, half = interval(accuracy)
+    yield _noted(apart(f"naive less full, |balance| up to {NEAR}", "above", gained), f"{told} {mean:+.2f} ± {half:.2f}")
+    ahead = int((naive > complete).sum())
+    told = "the thesis: only at one point of its first plot, which is less than it says of balances near zero"
+    yield Cell("data sets with naive ahead of full", "1", f"{ahead} of {len(naive)}", "see above", told)
+
+
+def _by_accuracy(own: Study, name: str) -> str:
+    """What the accuracy says in place of the F score."""
+    found = line(np.abs(own.balances), _percent(own, name, measure="accuracy"))
+    return f"accuracy {found.slope:+.2f} ± {found.half:.2f}, {chance(found.p)}"
+
+
+def _noted(cell: Cell, note: str) -> Cell:
+    return Cell(cell.name, cell.printed, cell.ours, cell.verdict, note, cell.p)
+
+
+def _second_plot(sweep: Study, form: str) -> Iterator[Cell]:
+    """The less naive, the flatter, and the better."""
+    away = np.abs(sweep.balances)
+    one, two, three = (_percent(sweep, k, form) for k in "123")
+    yield sloped("3-weakly naive against |balance|", "falls", away, three)
+    yield sloped("2-weakly less 3-weakly naive against |balance|", "rises", away, two - three)
+    yield sloped("1-weakly less 2-weakly naive against |balance|", "rises", away, one - two)
+    yield apart("2-weakly less 3-weakly naive", "above", two - three)
+    yield apart("1-weakly less 2-weakly naive", "above", one - two)
+    if form == "network":
+        differ = int((sweep.of("1") != sweep.of("full")).sum())
+        told = "one attribute without parents is what every network has: 1-weakly naive is the full classifier"
+        yield Cell("data sets in which 1-weakly naive differs from full", None, f"{differ}", SAME, told)
+
+
+def _weight_cells(sweep: Study) -> Iterator[Cell]:
+    """The set of the best weight is the best, on average; across data sets weight says little."""
+    told = "in a network all four are the full classifier, whichever attribute comes first"
+    yield Cell("1 of 4, as networks", "first is best", "the same", SAME, told)
+    ranked = 100 * sweep.ranked(1, "all others")
+    for i, (one, two) in enumerate(zip(("first", "second", "third"), ("second", "third", "fourth"), strict=True)):
+        yield apart(f"1 of 4, given all others: {one} less {two}", "above", ranked[:, i] - ranked[:, i + 1])
+    for form, k in [("all others", 1), *((form, k) for form in FORMS for k in (2, 3))]:
+        own = 100 * sweep.ranked(k, form)
+        name = f"{k} of 4, {_TOLD[form]}: first less the mean of the other {own.shape[1] - 1}"
+        yield apart(name, "above", own[:, 0] - own[:, 1:].mean(axis=1))
+    for form, k in [*((form, k) for form in FORMS for k in (2, 3)), ("all others", 1)]:
+        yield correlated(f"F and |weight| of the best {k}, {_TOLD[form]}: rank correlation", sweep.weight(k, form), sweep.of(str(k), form))
+
+
+def _sparse_cells(sparse: Study) -> Iterator[Cell]:
+    """Few cases: the scores vary more, and dependence is hard to learn."""
+    sizes = sparse.rows.astype(np.float64)
+    names = ("naive", "3", "2", "full")
+    for name in names:
+        scores = _percent(sparse, name)
+        spread = [float(scores[sparse.rows == size].std(ddof=1)) for size in (SIZES[0], SIZES[-1])]
+        told = f"deviation {spread[0]:.1f} with {SIZES[0]} cases, {spread[1]:.1f} with {SIZES[-1]}"
+        yield sloped(f"{_called(name)}: distance from the mean, for each case more", "falls", sizes, _away(scores, sparse.rows), told)
+    for name in names:
+        yield sloped(f"{_called(name)}: F against the logarithm of cases", "rises", np.log(sizes), _percent(sparse, name), "not said")
+    for name in names[1:]:
+        less = _percent(sparse, "naive") - _percent(sparse, name)
+        few = sparse.rows <= 30
+        yield _noted(
+            apart(f"naive less {_called(name)}, up to 30 cases", "above", less[few]), "the thesis expects it, and did not see it"
+        )
+        yield sloped(f"naive less {_called(name)} against the logarithm of cases", "falls", np.log(sizes), less, "as above")
+
+
+def _called(name: str) -> str:
+    return {"naive": "naive Bayes", "full": "full and 1-weakly naive"}.get(name, f"{name}-weakly naive")
+
+
+def _away(scores: Numbers, rows: NDArray[np.int64]) -> Numbers:
+    """How far each score is from the mean of those with as many cases."""
+    means = {size: scores[rows == size].mean() for size in np.unique(rows).tolist()}
+    return np.abs(scores - np.array([means[size] for size in rows.tolist()]))
+
+
+def figures(sweep: Study, sparse: Study) -> Iterator[Figure]:
+    """The scatter plots as curves of means."""
+    at = np.minimum(((sweep.balances + 1) / 2 * _BINS).astype(np.int64), _BINS - 1)
+    middles = (np.arange(_BINS) + 0.5) / _BINS * 2 - 1
+    width = f"means over {2 / _BINS:g} of balance"
+    axes: tuple[str, str] = ("balance", "F score in per cent")
+    plots: dict[str, Mapping[str, Numbers]] = {
+        "3.2, first plot": {"naive": _percent(sweep, "naive"), "full": _percent(sweep, "full")},
+        **{f"3.2, second plot, {_TOLD[form]}": {f"{k}-weak": _percent(sweep, k, form) for k in "123"} for form in FORMS},
+        "3.3, 1-weakly naive by weight, given all others": dict(
+            zip(("first", "second", "third", "fourth"), 100 * sweep.ranked(1, "all others").T, strict=True)
+        ),
+    }
+    for title, curves in plots.items():
+        yield Figure(f"Section {title}: {width}", *axes, {name: _curve(middles, at, own) for name, own in curves.items()})
+    places = np.searchsorted(SIZES, sparse.rows)
+    curves = {_called(name): _curve(np.array(SIZES, np.float64), places, _percent(sparse, name)) for name in ("naive", "3", "2", "full")}
+    yield Figure(f"Section 3.4: balance {SPARSE}", "cases", axes[1], curves)
+
+
+def _curve(x: Numbers, at: NDArray[np.int64], values: Numbers) -> tuple[tuple[float, float, float], ...]:
+    """The mean and its interval at each place that has two values."""
+    there = [i for i in range(len(x)) if (at == i).sum() > 1]
+    return tuple((round(float(x[i]), 6), *interval(values[at == i])) for i in there)
