@@ -22,7 +22,7 @@ from naivete.counts import Counts
 from naivete.derived import Cells, Hidden, Tree
 from naivete.estimation import estimate
 from naivete.inference import Predictor
-from naivete.network import Network, SparseCpt
+from naivete.network import Network, Normal, SparseCpt
 from naivete.variables import CLASS, Variable, Variables
 
 COMPILED = loaded() is not None
@@ -233,8 +233,10 @@ def identical(one: Any, two: Any) -> bool:
             and all(identical(one.cpts[v], two.cpts[v]) for v in one.cpts)
             and set(one.derived) == set(two.derived)
             and all(identical(one.derived[v], two.derived[v]) for v in one.derived)
+            and set(one.densities) == set(two.densities)
+            and all(identical(one.densities[v], two.densities[v]) for v in one.densities)
         )
-    if isinstance(one, (Hidden, Tree, Cells)):
+    if isinstance(one, (Hidden, Tree, Cells, Normal)):
         return type(one) is type(two) and all(identical(getattr(one, f.name), getattr(two, f.name)) for f in dataclasses.fields(one))
     if isinstance(one, SparseCpt):
         fields = ("configurations", "rows", "default")

@@ -192,8 +192,8 @@ class Counts:
         for x, own in zip(columns, squares, strict=True):
             if not np.isfinite(own).all():
                 raise DataError(
-                    f"column {shown(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; scale it, "
-                    "or cut it (numbers='cut')"
+                    f"column {shown(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; "
+                    "scale it, or cut it (numbers='cut')"
                 )
 
     def pairs(self) -> Iterator[Pairs | OccurringPair]:
