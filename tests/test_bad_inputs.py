@@ -73,7 +73,7 @@ REFUSED_X: dict[str, tuple[Any, type[Exception], str]] = {
     "F1-no-rows-frame": (pd.DataFrame({"a": []}), DataError, "0 sample"),
     "F1-no-columns": (np.empty((6, 0)), DataError, "0 feature"),
     "F1-no-columns-frame": (pd.DataFrame(index=range(6)), DataError, "0 feature"),
-    "F6-inf": (np.array([[1.0], [2.0], [np.inf], [1.0], [2.0], [3.0]]), DataError, "column 'x0', row 3: inf is infinity"),
+    "F6-inf": (np.array([[1.0], [2.0], [np.inf], [1.0], [2.0], [3.0]]), DataError, "row 3: column 'x0': inf is infinity"),
     "F6-inf-among-text": (cell(float("inf")), DataError, "column 'x1', row 2: inf is infinity"),
     "F6-complex": (np.ones((6, 1), complex), DataError, "Complex data not supported"),
     "F6-complex-cell": (cell(1j), DataTypeError, "column 'x1', row 2: 1j is of type complex"),

@@ -25,7 +25,7 @@ from naivete.network import Cpt, Network, SparseCpt, Structure
 from naivete.tallies import narrowest
 from naivete.variables import CLASS, family
 
-__all__ = ["Networks", "Terms", "answers", "asked", "crossed", "learned", "left_out", "levels", "own"]
+__all__ = ["Networks", "Terms", "answers", "asked", "crossed", "learned", "left_out", "levels", "told_by"]
 
 Numbers = NDArray[np.float64]
 Codes = Sequence[NDArray[Any]]
@@ -81,9 +81,11 @@ def levels(contrast: Numbers) -> Numbers:
     """The logarithms of the classes, up to what all have in common.  # (..., class)
 
     >>> levels(np.array([[2.0]])).tolist(), levels(np.array([[-2.0, 0.0, 2.0]])).tolist()
-    ([[0.0, 2.0]], [[-2.0, 0.0, 2.0]])
+    ([[-2.0, 0.0]], [[-2.0, 0.0, 2.0]])
     """
-    return np.concatenate([np.zeros_like(contrast), contrast], axis=-1) if contrast.shape[-1] == 1 else contrast
+    if contrast.shape[-1] > 1:
+        return contrast
+    return np.concatenate([np.minimum(-contrast, 0.0), np.minimum(contrast, 0.0)], axis=-1)  # also where it is infinite
 
 
 def answers(contrast: Numbers) -> NDArray[np.intp]:
@@ -123,7 +125,7 @@ def _rounds(arcs: Sequence[Arc], features: Sequence[int]) -> Iterator[Structure]
         yield {CLASS: (), **{x: (*above[x][r : r + 1], CLASS) for x in features}}
 
 
-def own(network: Network) -> Networks:
+def told_by(network: Network) -> Networks:
     """The networks to compare where there is but the network: naive Bayes and its arcs have what it says of their features.
 
     Parameters
@@ -194,7 +196,12 @@ def asked(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
 def _asked(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
     found = contributions(networks.network, networks.naive, codes, gaps)
     arcs = [_of_pair(networks, arc, codes, gaps).dependence for arc in networks.pairs]
-    return _terms(networks, found.prior + found.naive.sum(axis=1), found.dependence, arcs)
+    return _terms(networks, found.prior + _telling(found.naive).sum(axis=1), _telling(found.dependence), arcs)
+
+
+def _telling(logs: Numbers, otherwise: Numbers | float = 0.0) -> Numbers:
+    """The logarithms of all classes, something else where no class can have the value: it does not tell them apart."""
+    return np.where(np.isneginf(logs).all(axis=-1, keepdims=True), otherwise, logs)
 
 
 def _of_pair(networks: Networks, arc: Arc, codes: Codes, gaps: Gaps) -> Said:
@@ -202,7 +209,7 @@ def _of_pair(networks: Networks, arc: Arc, codes: Codes, gaps: Gaps) -> Said:
     members = sorted(arc)
     found = contributions(networks.pairs[arc], _only(networks.naive, members), [codes[v] for v in members], gaps[members])
     at = members.index(arc[1])
-    return Said(found.naive[:, at], found.dependence[:, at])
+    return Said(_telling(found.naive[:, at]), _telling(found.dependence[:, at]))
 
 
 def _terms(networks: Networks, said: Numbers, dependence: Numbers, arcs: Sequence[Numbers]) -> Terms:
@@ -212,7 +219,7 @@ def _terms(networks: Networks, said: Numbers, dependence: Numbers, arcs: Sequenc
         if not all(np.isfinite(d).all() for d in own):
             raise DataError(
                 f"column {shown(networks.network.name(x))}: a case has probability zero in some class, with or without the other "
-                "features, so that no sum of terms tells the odds; use a smoothing above 0"
+                "features, so that no sum of terms tells the odds; use a smoothing above 0, Full in place of Lookup"
             )
     with_arc = [answers(said + d) for d in arcs]
     return Terms(said, dependence, np.stack(with_arc, axis=1) if arcs else np.empty((len(said), 0), np.intp))
@@ -258,11 +265,12 @@ class _LeftOut:
         networks, codes = self.networks, piece.codes[:-1]
         left = left_of(piece, self.classes)
         prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
-        terms = {key: contrasts(own(piece, left) / np.log(2)) for key, own in self.terms.items()}
+        logs = {key: own(piece, left) / np.log(2) for key, own in self.terms.items()}
+        terms = {(x, p): contrasts(_telling(_telling(own, logs[x, ()]))) for (x, p), own in logs.items()}
         found = contributions(networks.network, networks.naive, codes, self.gaps)
         dependence = np.empty_like(found.dependence)
         for x, parents in self.parents.items():
-            whole = Said(found.naive[:, x], found.dependence[:, x])
+            whole = Said(_telling(found.naive[:, x]), _telling(found.dependence[:, x]))
             dependence[:, x] = _without(terms, x, parents, codes, whole)
         arcs = [_without(terms, x, (p,), codes, _of_pair(networks, (p, x), codes, self.gaps)) for p, x in networks.pairs]
         said = contrasts(_log2(prior)) + sum(terms[x, ()] for x in self.parents)
@@ -288,8 +296,6 @@ def crossed(counts: Counts, learn: Callable[[Counts], Networks], *, folds: int =
     folds : how many times; every class is divided evenly, in the order of the rows.
     """
     block = _block(counts)
-    if len(block) < 2:
-        raise DataError(f"{len(block)} case is too few to be answered by the others; pass at least 2")
     order = np.argsort(block.codes[-1], kind="stable")
     fold = np.empty(len(block), np.int64)
     fold[order] = np.arange(len(block)) % folds

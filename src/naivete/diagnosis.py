@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 from naivete.classifiers import KDB
 from naivete.counts import Counts
-from naivete.diagnosing import Networks, asked, crossed, learned, left_out, own
+from naivete.diagnosing import Networks, asked, crossed, learned, left_out, told_by
 from naivete.errors import DataError, ParameterError, shown
 from naivete.findings import UNKNOWN, Diagnosis
 from naivete.frames import is_frame
@@ -31,7 +31,7 @@ def diagnose(
     X: Any,
     y: Any = None,
     *,
-    train: tuple[Any, Any] | None = None,
+    train: tuple[Any, ...] | None = None,
     sample_weight: Any = None,
 ) -> Diagnosis:
     """Where naive Bayes errs in some cases, by how much, and which arc repairs it.
@@ -49,7 +49,7 @@ def diagnose(
     model : a classifier, such as `KDB`, `TAN`, `Full` or `K2`; by default `KDB(k=1)`.
     X : the cases.
     y : their classes; without them nobody knows which answers are right, and a classifier has to be fitted or `train` given.
-    train : the cases to learn from, and their classes.
+    train : the cases to learn from, their classes, and perhaps their weights.
     sample_weight : the weight of every case of X.
 
     >>> from naivete.domains import corral
@@ -69,7 +69,7 @@ def diagnose(
     if train is not None:
         return _on_others(clone(asking), train, X, y, sample_weight)
     if hasattr(asking, "network_"):
-        return _on_cases(asking, own, X, y, sample_weight, "answers of the model as it was fitted")
+        return _on_cases(asking, told_by, X, y, sample_weight, "answers of the model as it was fitted")
     if y is None:
         raise ParameterError(
             f"y is missing, and this {type(asking).__name__} is not fitted; pass y to learn from these cases, "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
@@ -74,13 +76,13 @@ def _crosses(across: Axis, up: Axis) -> Iterator[Safe]:
 
 
 def _marks(points: Points, across: Axis, up: Axis) -> Iterator[Safe]:
-    """Different places of each group, evenly thinned; those that did not turn lie below."""
+    """The places of each group, larger where there are many cases, evenly thinned; those that did not turn lie below."""
     for name in reversed(GROUPS):
         pairs = zip(*(own.tolist() for own in points[name]), strict=True)
-        places = list(dict.fromkeys((f"{across(a):.1f}", f"{up(b):.1f}") for a, b in pairs))
-        few = places[:: -(-len(places) // _MARKS) or 1]
-        circles = [element("circle", cx=a, cy=b, r=2.6 if name == "not turned" else 3.6) for a, b in few]
-        yield element("g", *circles, fill=_COLOURS[name], fill_opacity=0.35 if name == "not turned" else 0.85)
+        places = Counter((f"{across(a):.1f}", f"{up(b):.1f}") for a, b in pairs)
+        few = list(places.items())[:: max(1, -(-len(places) // _MARKS))]
+        circles = [element("circle", cx=a, cy=b, r=2.6 + 0.5 * math.log2(count)) for (a, b), count in few]
+        yield element("g", *circles, fill=_COLOURS[name], fill_opacity=0.4 if name == "not turned" else 0.85)
 
 
 def _key(points: Points) -> Iterator[Safe]:

@@ -21,6 +21,8 @@ from naivete.variables import CLASS, Family, Name, State, Variable
 __all__ = ["Encoded", "Encoder", "Margins", "encode"]
 
 IDENTIFIER_STATES = 1000
+NEAR = 1000.0
+"""How many times their range numbers may be away from zero without losing digits that matter."""
 
 
 class Encoded(NamedTuple):
@@ -96,11 +98,22 @@ class Encoder:
         return tuple(self._variable(tally, tallies.rows) for tally in tallies.columns)
 
     def tallied(
-        self, table: Table, labels: NDArray[Any], classes: Sequence[State], weight: NDArray[np.float64] | None
+        self,
+        table: Table,
+        labels: NDArray[Any],
+        classes: Sequence[State],
+        weight: NDArray[np.float64] | None,
+        *,
+        exact: bool = False,
     ) -> Tallies:
-        """The tallies of some rows, of which `schema` makes the variables; `labels` are positions among the classes."""
+        """The tallies of some rows, of which `schema` makes the variables; `labels` are positions among the classes.
+
+        Of numbers that get a density the tallies keep only the ends, unless they have to be `exact`, so that rows can be taken
+        out again.
+        """
         self.check()
-        return tallied(table, labels, classes, weight, self._kinds(table))
+        broad = self.numbers == "normal" and not exact
+        return tallied(table, labels, classes, weight, self._kinds(table), broad=broad)
 
     def _kinds(self, table: Table) -> Mapping[Name, Kind]:
         kinds = self.kinds
@@ -130,7 +143,7 @@ class Encoder:
         missing, other = self.missing == "state" and tally.gaps, self.unseen == "smooth"
         states = self._states(tally)
         if states is None and self.numbers == "normal":
-            return Variable(tally.name, origin=_middle(tally))
+            return Variable(tally.name, origin=_origin(tally))
         if states is None:
             return Variable(tally.name, cuts=(self.cut or mdl)(*tally.curve()), missing=missing)
         _warn_identifier(tally.name, states, rows)
@@ -147,9 +160,13 @@ class Encoder:
         return tally.states if tally.kind == "nominal" or few else None
 
 
-def _middle(tally: Tally) -> float:
-    """A number in the middle of those that occur."""
-    return float(tally.values[len(tally.values) // 2]) if len(tally.values) else 0.0
+def _origin(tally: Tally) -> float:
+    """Where the numbers of a column are measured from: zero, or the middle where that is far from zero."""
+    if not len(tally.values) or tally.tops is None:
+        return 0.0
+    low, high = float(np.min(tally.values)), float(np.max(tally.tops))
+    middle = low / 2 + high / 2
+    return 0.0 if abs(middle) <= NEAR * (high - low) else middle
 
 
 def _united(declared: tuple[State, ...], occurring: tuple[State, ...]) -> tuple[State, ...]:
@@ -225,8 +242,12 @@ def _warn_identifier(name: Name, states: Sequence[State], rows: int) -> None:
         )
 
 
-def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "marginalise") -> Encoded:
+def encode(
+    table: Table, variables: Sequence[Variable], *, unseen: str = "marginalise", gaps: NDArray[np.bool_] | None = None
+) -> Encoded:
     """The codes of the variables' columns, matched by name, in the variables' order; missing is the largest code of its type.
+
+    `gaps` says which columns have missing values, where the same table was looked at before; it is not looked at again.
 
     >>> from naivete.frames import table_of
     >>> [c.tolist() for c in encode(table_of([["b"], [None], ["a"]]), [Variable("x0", ("a", "b"))]).codes]
@@ -234,18 +255,23 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
     """
     columns = matched(table, variables)
     sparse = isinstance(table, SparseMatrix)  # looked at when it was taken, and made column by column
+    ends: Mapping[int, tuple[float, float]] = {}
     if not sparse:
         columns = [column.without_blank() for column in columns]
-        check_finite(table, columns)
+        ends = check_finite(table, columns) if gaps is None else {}
     limits = {} if sparse else byte_limits(columns)
     plain: dict[int, int] = {}
     found: dict[Name, int] = {}
     other_types: list[str] = []
-    codes, gaps = [], []
+    codes, missed = [], []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
         if i in limits and limits[i] <= _plain_states(variable, plain):
             codes.append(column.values)  # bytes that are their own codes
-            gaps.append(False)
+            missed.append(False)
+            continue
+        if variable.origin is not None and (i in ends or gaps is not None):
+            codes.append(_measured(column, variable.origin))
+            missed.append(bool(np.isnan(ends[i][0]) if gaps is None else gaps[i]))
             continue
         own, strange, missing = encoded_column(column, variable, smooth=unseen == "smooth")
         if len(strange) and unseen == "error":
@@ -254,9 +280,15 @@ def encode(table: Table, variables: Sequence[Variable], *, unseen: str = "margin
             found[variable.name] = len(strange)
             other_types += other_type(column, variable)
         codes.append(own)
-        gaps.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
+        missed.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
     warn_unseen(found, other_types)
-    return Encoded(tuple(codes), np.array(gaps, np.bool_))
+    return Encoded(tuple(codes), np.array(missed, np.bool_))
+
+
+def _measured(column: Column, origin: float) -> NDArray[np.float64]:
+    """The numbers of a column from where they are measured."""
+    values: NDArray[np.float64] = as_numbers(column).astype(np.float64, copy=False)
+    return values if origin == 0.0 else values - origin
 
 
 def warn_unseen(found: Mapping[Name, int], other_types: Sequence[str]) -> None:
@@ -317,7 +349,7 @@ def unseen_message(table: Table, column: Column, variable: Variable, row: int) -
 def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
     """The codes of one column, the rows whose values did not occur in training, and whether any value is missing."""
     if variable.origin is not None:
-        values = as_numbers(column).astype(np.float64) - variable.origin
+        values = _measured(column, variable.origin)
         return values, np.empty(0, np.int64), bool(np.isnan(values).any())
     dtype = narrowest(variable.card)
     absent = variable.known if variable.missing else np.iinfo(dtype).max

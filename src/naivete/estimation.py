@@ -160,8 +160,10 @@ def estimate(
     scatter : changes the scatter of numbers that are not cut, as sharing or shrinking their covariances does.
     """
     how = smoothing_of(smoothing)
+    numbers = {v for v in structure if v != CLASS and counts.variables[v].density}
     families = {v: family(v, *parents) for v, parents in structure.items()}
-    tables = counts.tables([*families.values(), *counts.margin_families])  # the margins are wanted sooner or later
+    wanted = [members for v, members in families.items() if v not in numbers]
+    tables = counts.tables([*wanted, *counts.margin_families])  # the margins are wanted sooner or later
     classes = tables[CLASS,]
     assert isinstance(classes, np.ndarray)
     total = float(classes.sum())
@@ -174,7 +176,9 @@ def estimate(
         counts.check_budget(sparse)
 
     for v, members in families.items():
-        if members == (CLASS,):
+        if v in numbers:
+            cpts[v] = np.ones(counts.cards(members))
+        elif members == (CLASS,):
             cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
         else:
             cpts[v] = _cpt(tables[members], v, structure[v], members, how, frequencies, total, counts.cards(members), allow)

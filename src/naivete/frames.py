@@ -34,7 +34,7 @@ def is_frame(X: object) -> bool:
         return True
 
 
-def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None) -> Table:
+def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None, finite: bool = True) -> Table:
     """The table, column by column; nothing is copied where the values are numbers already.
 
     Parameters
@@ -42,6 +42,7 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None)
     X : a data frame, array, list of rows, sparse matrix or `Table`.
     source : what messages call it.
     only : the names that matter; other columns of a data frame are not even looked at.
+    finite : whether infinities in an array are refused here; without it by whoever makes codes of them.
 
     >>> table_of([["sunny", 1.5], ["rain", None]]).names
     ('x0', 'x1')
@@ -59,6 +60,9 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None)
         raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
     names = _numbered_names(array.shape[1])
     columns = tuple(_from_array(name, array[:, j], source) for j, name in enumerate(names))
+    if finite and array.dtype.kind == "f" and array.size:
+        for name, column in zip(names, columns, strict=True):
+            _finite(name, column.values, source)
     return Table(columns, source=source, rows=len(array))
 
 
@@ -183,7 +187,7 @@ def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
     if kind in "biu":
         return Column(name, values)
     if kind == "f":
-        return Column(name, _finite(name, values.astype(np.float64, copy=False), source))
+        return Column(name, values.astype(np.float64, copy=False))
     if kind in "OUT":
         return _from_objects(name, values.tolist(), source)
     raise DataTypeError(f"{source}: column {shown(name)} holds {values.dtype}; {_advice(kind)}")

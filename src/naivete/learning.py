@@ -234,7 +234,7 @@ class LearnsFromRows:
         return self._relearned(left, self.classes_.dtype)
 
     def _kept_of(self, batch: Labelled, framed: bool, encoder: Encoder) -> Kept:
-        tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
+        tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
         return Kept(tallies, None if self._sums_suffice else (own_copy(batch),), batch.target, framed)
 
     def _kept_rows(self, method: str) -> Kept:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.cases.base import Block
+from naivete.strips import over_strips
 from naivete.variables import Family
 
 __all__ = [
@@ -92,20 +94,64 @@ class MomentsIn:
         """The moments of each column."""
         group = _groups(block, self.given, self.cards)
         with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused as a density
-            return [_moments(block.codes[x], group, block.weight, self.cards) for x in self.columns]
+            size = int(np.prod(self.cards))
+            found = _moments([block.codes[x] for x in self.columns], group, block.weight, size)
+        return [own.at(self.cards) for own in found]
 
 
-def _moments(column: NDArray[Any], group: NDArray[np.intp], weight: Numbers | None, cards: Sequence[int]) -> Moments:
-    known = ~np.isnan(column)
-    if not known.all():
-        column, group, weight = column[known], group[known], None if weight is None else weight[known]
-    size = int(np.prod(cards))
-    n = np.bincount(group, weight, size).astype(np.float64)
-    heavy = np.ones(1) if weight is None else weight
-    means = quotient(np.bincount(group, column * heavy, size), n)
-    apart = column - means[group]
-    found = np.bincount(group, apart * apart * heavy, size).astype(np.float64)
-    return Moments(n.reshape(cards), means.reshape(cards), found.reshape(cards))
+FEW_GROUPS = 8
+"""Up to this many groups are gone through one after the other, more by adding at places."""
+
+
+def _moments(columns: Sequence[NDArray[Any]], group: NDArray[np.intp], weight: Numbers | None, size: int) -> list[Moments]:
+    """The moments of columns, strip by strip, each merged to those before it."""
+    of = _by_group if size <= FEW_GROUPS else _by_place
+    found = over_strips(columns, lambda rows, strip: of(strip, group[rows], None if weight is None else weight[rows], size))
+    n, means, deviations = (np.stack([part[i] for part in found]) for i in range(3))  # (strip, group, column)
+    whole = Moments(n[0], means[0], deviations[0])
+    for at in range(1, len(found)):
+        whole = whole.merged(Moments(n[at], means[at], deviations[at]))
+    return [Moments(*(part[:, j] for part in whole)) for j in range(len(columns))]
+
+
+def _by_group(strip: Numbers, group: NDArray[np.intp], weight: Numbers | None, size: int) -> tuple[Numbers, Numbers, Numbers]:
+    """Weight, mean and squared deviations of each group and column of a strip."""
+    found = np.zeros((3, size, strip.shape[1]))
+    for g in range(size):
+        rows = np.flatnonzero(group == g)
+        if len(rows):
+            own = strip if len(rows) == len(strip) else strip[rows]
+            found[:, g] = _of_rows(own, None if weight is None else weight[rows])
+    return found[0], found[1], found[2]
+
+
+def _of_rows(own: Numbers, weight: Numbers | None) -> tuple[Numbers, Numbers, Numbers]:
+    """Weight, mean and squared deviations of each column."""
+    heavy = np.ones(len(own)) if weight is None else weight
+    n, sums = np.full(own.shape[1], heavy.sum()), heavy @ own
+    if np.isnan(sums).any():
+        known = ~np.isnan(own)
+        n, own = (heavy @ known).astype(np.float64), np.where(known, own, 0.0)
+        means = quotient(heavy @ own, n)
+        apart = np.where(known, own - means, 0.0)
+    else:
+        means = quotient(sums, n)
+        apart = own - means
+    return n, means, np.einsum("ij,ij,i->j", apart, apart, heavy)
+
+
+def _by_place(strip: Numbers, group: NDArray[np.intp], weight: Numbers | None, size: int) -> tuple[Numbers, Numbers, Numbers]:
+    """The same where there are many groups."""
+    found = np.zeros((3, size, strip.shape[1]))
+    for j in range(strip.shape[1]):
+        known = np.flatnonzero(~np.isnan(strip[:, j]))
+        own, at = strip[known, j], group[known]
+        heavy = np.ones(len(own)) if weight is None else weight[known]
+        n = np.bincount(at, heavy, size).astype(np.float64)
+        means = quotient(np.bincount(at, own * heavy, size), n)
+        apart = own - means[at]
+        found[:, :, j] = n, means, np.bincount(at, apart * apart * heavy, size)
+    return found[0], found[1], found[2]
 
 
 def quotient(sums: NDArray[Any], n: Numbers) -> Numbers:
@@ -166,18 +212,23 @@ class ScattersIn:
             return [self._scatter(block, own, group) for own in self.sets]
 
     def _scatter(self, block: Block, columns: tuple[int, ...], group: NDArray[np.intp]) -> Scatter:
-        size, d = int(np.prod(self.cards)), len(columns)
-        matrix = np.stack([block.codes[x] for x in columns], axis=1)  # (row, column)
-        known = ~np.isnan(matrix).any(axis=1)
+        found = over_strips(
+            [block.codes[x] for x in columns],
+            lambda rows, strip: self._of_strip(strip, group[rows], None if block.weight is None else block.weight[rows]),
+        )
+        return reduce(Scatter.merged, found)
+
+    def _of_strip(self, strip: Numbers, group: NDArray[np.intp], weight: Numbers | None) -> Scatter:
+        size, d = int(np.prod(self.cards)), strip.shape[1]
         weights, means, products = np.zeros(size), np.zeros((size, d)), np.zeros((size, d, d))
-        for g in np.unique(group[known]).tolist():
-            rows = np.flatnonzero(known & (group == g))
-            own = matrix[rows]
-            heavy = None if block.weight is None else block.weight[rows]
-            weights[g] = len(rows) if heavy is None else heavy.sum()
-            means[g] = np.average(own, axis=0, weights=heavy)
+        known = None if not np.isnan(strip.sum()) else ~np.isnan(strip).any(axis=1)
+        for g in np.unique(group).tolist():
+            rows = np.flatnonzero(group == g) if known is None else np.flatnonzero(known & (group == g))
+            own, heavy = strip[rows], np.ones(len(rows)) if weight is None else weight[rows]
+            weights[g] = heavy.sum()
+            means[g] = quotient(heavy @ own, np.full(d, weights[g]))
             own = own - means[g]
-            products[g] = own.T @ (own if heavy is None else own * heavy[:, None])
+            products[g] = own.T @ (own if weight is None else own * heavy[:, None])
         return Scatter(weights, means, products)
 
 

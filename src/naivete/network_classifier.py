@@ -80,13 +80,13 @@ class EncodesRows:
         tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
         features = encoder.schema(tallies)
         target = Variable(batch.target, tallies.classes)
-        cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen)
+        cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen, tallies.gaps)
         return batch, tallies, Counts(cases, budget=self.budget, known=Margins(tallies, features), passes=1)
 
     def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> Labelled:
         """The cases to learn from: those with a label and a weight above zero."""
         if names is None:
-            table = table_of(self._checked(X, rows=rows))
+            table = table_of(self._checked(X, rows=rows), finite=False)
         else:
             table = self._matched(X, names.names, names.framed)
             table = replace(table, columns=tuple(matched(table, [Variable(name) for name in names.names])))
@@ -124,7 +124,7 @@ class EncodesRows:
     def _matched(self, X: Any, names: Sequence[Name], named: bool) -> Table:
         """X as a table under the names seen in fit; where either side has no names, the columns are matched by position."""
         framed = is_frame(X)
-        table = table_of(self._checked(X, rows=0), only=set(names) if framed and named else None)
+        table = table_of(self._checked(X, rows=0), only=set(names) if framed and named else None, finite=False)
         if framed and named:
             return table
         if len(table.columns) != len(names):

@@ -16,6 +16,8 @@ __all__ = ["Joint", "joint_of", "linear", "normal"]
 
 Numbers = NDArray[np.float64]
 
+OPEN = 1e-6
+"""Columns of which less than this share of their deviation is their own are taken as a mixture of the others."""
 LEFT = 1e-9
 """The least share of its variance that a number keeps when others are known; less is rounding."""
 
@@ -49,8 +51,18 @@ def _slopes(products: Numbers) -> Numbers:
     scale = np.sqrt(np.diagonal(products))
     scale = np.where(scale > 0, scale, 1.0)
     correlations = products / scale[:, None] / scale[None, :]
-    found = np.linalg.pinv(correlations[:-1, :-1], rcond=1e-12, hermitian=True) @ correlations[:-1, -1]
-    return np.asarray(found * scale[-1] / scale[:-1])
+    return np.asarray(_solved(correlations[:-1, :-1], correlations[:-1, -1]) * scale[-1] / scale[:-1])
+
+
+def _solved(correlations: Numbers, right: Numbers) -> Numbers:
+    """The solution of a system of correlations; the smallest where they leave it open."""
+    try:
+        lower = np.linalg.cholesky(correlations)
+    except np.linalg.LinAlgError:
+        lower = np.zeros((1, 1))
+    if np.diagonal(lower).min() > OPEN:
+        return np.asarray(np.linalg.solve(correlations, right))
+    return np.asarray(np.linalg.pinv(correlations, rcond=OPEN**2, hermitian=True) @ right)
 
 
 class Joint(NamedTuple):

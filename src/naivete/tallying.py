@@ -15,11 +15,16 @@ from naivete.errors import DataError, shown
 from naivete.exact import Parts, limbs, nonzero
 from naivete.frames import SparseMatrix
 from naivete.sparse_tallies import tallied_matrix
+from naivete.strips import extremes
 from naivete.table import Column, Kind, Table
 from naivete.tallies import CELLS, Tallies, Tally, cells_of, in_cells, narrowest, ordered, state_key
 from naivete.variables import Name, State
 
 __all__ = ["as_numbers", "byte_limits", "check_finite", "tallied"]
+
+
+WHOLE = 64
+"""The level at which all numbers are one cell."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +43,8 @@ def tallied(
     classes: Sequence[State],
     weight: NDArray[np.float64] | None,
     kinds: Mapping[Name, Kind],
+    *,
+    broad: bool = False,
 ) -> Tallies:
     """The tallies of a table's columns, all counted in one pass.
 
@@ -48,13 +55,18 @@ def tallied(
     classes : the labels.
     weight : the weight of every row, above zero.
     kinds : the columns that the caller declares nominal or numeric.
+    broad : whether of numbers that cannot be states no more is needed than the smallest and the largest.
     """
     if isinstance(table, SparseMatrix):
         return tallied_matrix(table, labels, classes, weight, kinds)
     taken = [column.without_blank() for column in table.columns]
-    check_finite(table, taken)
+    ends = check_finite(table, taken)
     limits = byte_limits(taken)
-    coded = [_coded(table, c, kinds.get(c.name) or c.kind, limits.get(i)) for i, c in enumerate(taken)]
+    wide = {i for i, c in enumerate(taken) if broad and i in ends and _surely_numeric(c, kinds.get(c.name) or c.kind)}
+    coded = [
+        _ends(taken[i], *ends[i]) if i in wide else _coded(table, c, kinds.get(c.name) or c.kind, limits.get(i))
+        for i, c in enumerate(taken)
+    ]
     cards = (*(max(1, len(own.values)) for own in coded), max(1, len(classes)))
     families = (*((i, -1) for i in range(len(coded))), (-1,))
     layout = _kernels.Layout(families, cards)
@@ -71,6 +83,24 @@ def tallied(
             parts = {q: part[i] for q, part in weights.items()}, {q: part[i] for q, part in missing.items()}
             columns[j] = _tally(taken[j], own[i], *parts, kinds.get(taken[j].name), whole[i])
     return Tallies(tuple(classes), totals, tuple(columns), len(labels))
+
+
+def _surely_numeric(column: Column, kind: Kind | None) -> bool:
+    """Whether the numbers of a column cannot be states: they are declared numeric, or one of them has a fraction."""
+    if kind is not None or not len(column):
+        return kind == "numeric"
+    return any(bool((part != np.floor(part))[~np.isnan(part)].any()) for part in (column.values[:1000], column.values))
+
+
+def _ends(column: Column, low: float, high: float) -> _Coded:
+    """A column of which only the ends are kept: all its numbers are one cell."""
+    if not np.isnan(low):
+        return _Coded(np.array([low]), np.broadcast_to(np.uint8(0), len(column)), np.array([high]), WHOLE)
+    missing = np.isnan(column.values)
+    known = column.values[~missing]
+    if not len(known):
+        return _Coded(np.empty(0), np.full(len(missing), 255, np.uint8), np.empty(0))
+    return _Coded(known.min(keepdims=True), missing.view(np.uint8) * np.uint8(255), known.max(keepdims=True), WHOLE)
 
 
 def _alike(coded: Sequence[_Coded]) -> Iterable[list[int]]:
@@ -165,15 +195,19 @@ def as_numbers(column: Column, table: Table | None = None) -> NDArray[Any]:
     return np.append(np.array(column.states, np.float64), np.nan)[column.values]  # type: ignore[no-any-return]
 
 
-def check_finite(table: Table, columns: Sequence[Column]) -> None:
-    """Refuse infinities, whatever the table was made of."""
-    for column in columns:
-        if column.values.dtype.kind == "f" and np.isinf(column.values).any():
+def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[float, float]]:
+    """Refuse infinities, whatever the table was made of; the smallest and largest of each column of floats, nan with gaps."""
+    at = [i for i, column in enumerate(columns) if column.values.dtype.kind == "f" and len(column)]
+    lows, highs = extremes([columns[i].values for i in at]) if at else (np.empty(0), np.empty(0))
+    for i, low, high in zip(at, lows.tolist(), highs.tolist(), strict=True):
+        column = columns[i]
+        if not (-np.inf < low and high < np.inf) and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
             raise DataError(
                 f"{table.place(row)}: column {shown(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
                 "replace it by a finite value or by a missing one"
             )
+    return dict(zip(at, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))
 
 
 def byte_limits(columns: Sequence[Column]) -> dict[int, int]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from naivete.reproductions import langley, sahami, singh_provan
+from naivete.reproductions import barrow, langley, sahami, singh_provan
 from tests.cli.conftest import Run
 from tests.experiments import data
 
@@ -65,8 +65,8 @@ def test_json_markdown_and_page(run: Run, tmp_path: Path) -> None:
     ("words", "told"),
     [
         (["sahami"], "did you mean sahami-1996?"),
-        (["nonsense"], "choose sahami-1996 or langley-1993 or jensen-2007 or singh-provan-1995"),
-        (["barrow-2011"], "comes with its learners"),
+        (["nonsense"], "choose sahami-1996 or langley-1993 or jensen-2007 or barrow-2011 or singh-provan-1995"),
+        (["barrow"], "did you mean barrow-2011?"),
         (["singh-provan"], "did you mean singh-provan-1995?"),
         (["sahami-1996", "--alternatives"], "is for langley-1993 and singh-provan-1995, not for sahami-1996"),
         (["jensen-2007", "--resume", "folder"], "are for singh-provan-1995, not for jensen-2007"),
@@ -144,6 +144,27 @@ def test_langley_on_one_concept(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_p
     assert "claims reproduced" in out.splitlines()[-1]
     assert "naivete: reproduce: 4 of 4" in err
     assert page.read_text(encoding="utf-8").count("<svg") == 2
+
+
+def test_barrow_without_data(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(barrow, "QUICK", barrow.Settings(10, 4, 2, 2))
+    page = tmp_path / "report.html"
+    words = ("reproduce", "barrow-2011", "--quick", "--progress", "--data", tmp_path, "--html", page)
+    code, out, err = run(*words)
+    assert code == 0
+    assert out.isascii()
+    assert max(map(len, out.splitlines())) <= 150
+    for told in (
+        "Section 3.2, first plot",
+        "Section 3.4: 10 to 110 cases",
+        "wdbc-mean10.arff.gz is not in the folder",
+        "none fits",
+    ):
+        assert told in out
+    assert out.splitlines()[-1].endswith("breast cancer not run")
+    assert "naivete: reproduce: 5 of " in err
+    assert page.read_text(encoding="utf-8").count("<svg") == 5
+    assert run(*words, "--force", "--json").json["summary"] == out.splitlines()[-1]
 
 
 def test_singh_and_provan_without_data(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

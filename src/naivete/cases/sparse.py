@@ -120,13 +120,18 @@ class SparseCases:
 
 
 def encoded_cases(
-    table: Table, variables: Variables, labels: NDArray[Any], weight: NDArray[np.float64] | None, unseen: str
+    table: Table,
+    variables: Variables,
+    labels: NDArray[Any],
+    weight: NDArray[np.float64] | None,
+    unseen: str,
+    gaps: NDArray[np.bool_] | None = None,
 ) -> Cases:
     """The rows of a table as cases in memory, those of a sparse matrix by their stored cells."""
     if isinstance(table, SparseMatrix) and not any(v.density for v in variables):
         cells = sparse_codes(table, variables[:-1], unseen=unseen)
         return SparseCases(variables, SparseBlock.of(cells, labels, weight), cells.gaps)
-    encoded = encode(table, variables[:-1], unseen=unseen)
+    encoded = encode(table, variables[:-1], unseen=unseen, gaps=gaps)
     return MemoryCases(variables, Block((*encoded.codes, labels), weight), encoded.gaps)
 
 

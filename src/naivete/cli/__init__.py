@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from naivete.cli import compare, convert, demo, describe, doctor, evaluate, fit, predict, query, reproduce, show
+from naivete.cli import compare, convert, demo, describe, diagnose, doctor, evaluate, fit, predict, query, reproduce, show
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
 from naivete.cli.signals import Terminated, interruptible, reason
@@ -23,6 +23,7 @@ COMMANDS: Final[Sequence[Command]] = (
     show.COMMAND,
     evaluate.COMMAND,
     compare.COMMAND,
+    diagnose.COMMAND,
     convert.COMMAND,
     query.COMMAND,
     demo.COMMAND,

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND"]
 
-_NAMES: Final = ("sahami-1996", "langley-1993", "jensen-2007", "singh-provan-1995")
-_LATER: Final = ("barrow-2011",)
-"""Those whose learners do not exist yet."""
+_NAMES: Final = ("sahami-1996", "langley-1993", "jensen-2007", "barrow-2011", "singh-provan-1995")
 _LAST: Final = "singh-provan-1995"
 _READ: Final = ("langley-1993", _LAST)
 """Those that have other readings to run."""
@@ -67,8 +65,6 @@ def run(args: Namespace) -> int:
 
 
 def _check(args: Namespace) -> None:
-    if args.name in _LATER:
-        raise ParameterError(f"reproduce: {args.name} comes with its learners; now there are {' and '.join(_NAMES)}")
     if args.name not in _NAMES:
         close = nearest(args.name, _NAMES)
         hint = f"did you mean {close[0]}?" if close else f"choose {' or '.join(_NAMES)}"
@@ -84,7 +80,17 @@ def _check(args: Namespace) -> None:
 
 
 def _result(args: Namespace) -> Reproduction:
-    from naivete.reproductions import jensen_2007, langley, langley_1993, sahami, sahami_1996, singh_provan, singh_provan_1995
+    from naivete.reproductions import (
+        barrow,
+        barrow_2011,
+        jensen_2007,
+        langley,
+        langley_1993,
+        sahami,
+        sahami_1996,
+        singh_provan,
+        singh_provan_1995,
+    )
 
     common = {"seed": args.seed, "quick": args.quick, "data": args.data}
     if args.name == "jensen-2007":
@@ -92,6 +98,9 @@ def _result(args: Namespace) -> Reproduction:
     if args.name == "sahami-1996":
         with progress("reproduce", sahami.steps(quick=args.quick), wanted=args.progress) as step:
             return sahami_1996(**common, progress=step)
+    if args.name == "barrow-2011":
+        with progress("reproduce", barrow.steps(quick=args.quick), wanted=args.progress) as step:
+            return barrow_2011(**common, progress=step)
     if args.name == "langley-1993":
         own = {"quick": args.quick, "alternatives": args.alternatives}
         with progress("reproduce", langley.steps(**own), wanted=args.progress) as step:
@@ -149,6 +158,7 @@ COMMAND = Command(
         "NAIVETE_DATA=folder naivete reproduce sahami-1996 --html sahami.html",
         "naivete reproduce sahami-1996 --quick --markdown",
         "NAIVETE_DATA=folder naivete reproduce langley-1993 --html langley.html",
+        "NAIVETE_DATA=folder naivete reproduce barrow-2011 --html barrow.html",
         "naivete reproduce singh-provan-1995 --alternatives --resume folder --html singh-provan.html",
     ),
     arguments,

@@ -1,5 +1,6 @@
 """Published experiments run again: every printed figure beside ours, with a verdict, and misprints called so."""
 
+from naivete.reproductions.barrow import barrow_2011
 from naivete.reproductions.jensen import jensen_2007
 from naivete.reproductions.langley import langley_1993
 from naivete.reproductions.sahami import sahami_1996
@@ -13,6 +14,7 @@ __all__ = [
     "Remark",
     "Reproduction",
     "Sheet",
+    "barrow_2011",
     "jensen_2007",
     "langley_1993",
     "sahami_1996",

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtr, stdtrit
 
-from naivete.experiments.statistics import corrected_t
-from naivete.reproductions.langley_claims import LEVEL, NOT_REPRODUCED, UNDECIDED
+from naivete.experiments.statistics import corrected_t, paired_t
+from naivete.reproductions.langley_claims import LEVEL, NOT_REPRODUCED, SAME, UNDECIDED, interval
 from naivete.reproductions.verdicts import INSIDE, REPRODUCED, Cell, chance
 
-__all__ = ["Line", "beside", "correlated", "flat", "line", "over_folds", "sloped"]
+__all__ = ["Line", "beside", "clearly", "correlated", "flat", "line", "over_folds", "sloped"]
 
 Numbers = NDArray[np.float64]
 
@@ -36,12 +36,13 @@ class Line(NamedTuple):
     p: float
 
 
-def line(x: Numbers, y: Numbers) -> Line:
+def line(x: Numbers, y: Numbers, beside: Numbers | None = None) -> Line:
     """The line through some points.
 
     Parameters
     ----------
     x, y : the points, at least three, not all with the same x.
+    beside : something else that y depends on, which is allowed for.
 
     >>> own = line(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, 2.0, 4.0]))
     >>> round(own.slope, 9), 0.01 < own.p < 0.1
@@ -52,43 +53,54 @@ def line(x: Numbers, y: Numbers) -> Line:
     MacKinnon and White (1985), Some heteroskedasticity-consistent covariance matrix estimators with improved finite sample
     properties.
     """
-    away = x - x.mean()
-    square = float(away @ away)
-    slope = float(away @ y) / square
-    left = (y - y.mean() - slope * away) / (1 - 1 / len(x) - away**2 / square)
-    deviation, freedom = math.sqrt(float(away**2 @ left**2)) / square, len(x) - 2
+    design = np.column_stack([x, np.ones(len(x)), *([] if beside is None else [beside])])
+    solve = np.linalg.pinv(design)
+    found = solve @ y
+    left = (y - design @ found) / (1 - np.einsum("rk,kr->r", design, solve))
+    slope, deviation, freedom = float(found[0]), float(np.linalg.norm(solve[0] * left)), len(x) - design.shape[1]
     p = float(slope == 0) if deviation == 0 else 2 * float(stdtr(freedom, -abs(slope) / deviation))
     return Line(slope, deviation * float(stdtrit(freedom, 1 - LEVEL / 2)), p)
 
 
-def sloped(name: str, printed: Literal["rises", "falls"], x: Numbers, y: Numbers, note: str = "") -> Cell:
-    """The claim that y rises or falls with x."""
-    own = line(x, y)
+def sloped(name: str, printed: Literal["rises", "falls"], own: Line, note: str = "") -> Cell:
+    """The claim that a line rises or falls."""
     right = (own.slope > 0) == (printed == "rises")
     verdict = UNDECIDED if own.p >= LEVEL else REPRODUCED if right else NOT_REPRODUCED
     return Cell(name, printed, (own.slope, own.half), verdict, note, own.p)
 
 
-def flat(name: str, x: Numbers, y: Numbers, steep: Numbers, note: str = "") -> Cell:
-    """The claim that y does not change with x where something else does: less than half as much.
+def flat(name: str, own: Line, steep: Line, note: str = "") -> Cell:
+    """The claim that a line is flat where another is not: it rises or falls less than half as much.
 
-    Parameters
-    ----------
-    name : the claim.
-    x, y : the points.
-    steep : the other y.
-    note : what else to know.
+    >>> flat("", Line(1.0, 0.5, 0.01), Line(-4.0, 1.0, 0.01)).verdict, flat("", Line(3.0, 0.5, 0.0), Line(-4.0, 1.0, 0.0)).verdict
+    ('reproduced', 'not reproduced')
     """
-    own, most = line(x, y), FLAT * abs(line(x, steep).slope)
+    most = FLAT * abs(steep.slope)
     surely, surely_not = abs(own.slope) + own.half <= most, abs(own.slope) - own.half > most
     verdict = REPRODUCED if surely else NOT_REPRODUCED if surely_not else UNDECIDED
     told = f"flat where the slope surely is within {most:.2f}, half of that of naive Bayes"
     return Cell(name, "flat", (own.slope, own.half), verdict, "; ".join(filter(None, (told, note))), own.p)
 
 
+def clearly(name: str, differences: Numbers) -> Cell:
+    """The claim that one is clearly above another, which eyes would not see of less than a point.
+
+    Parameters
+    ----------
+    name : the claim.
+    differences : of every data set, in points.
+
+    >>> clearly("", np.array([0.1, 0.2, -0.1, 0.0])).verdict, clearly("", np.array([0.1, 0.2, 0.3, 0.2])).verdict
+    ('not reproduced', 'reproduced')
+    """
+    (mean, half), p = interval(differences), paired_t(differences).p
+    verdict = NOT_REPRODUCED if mean + half < SAME else UNDECIDED
+    return Cell(name, "above", (mean, half), REPRODUCED if p < LEVEL and mean > 0 else verdict, "", p)
+
+
 def correlated(name: str, x: Numbers, y: Numbers) -> Cell:
     """The claim that x and y are related weakly, if at all, by Spearman's correlation and Fisher's interval."""
-    from scipy.stats import spearmanr  # type: ignore[import-untyped]
+    from scipy.stats import spearmanr
 
     rho, p = map(float, spearmanr(x, y))
     low, high = np.tanh(np.arctanh(rho) + np.array([-1.96, 1.96]) / math.sqrt(len(x) - 3)).tolist()
@@ -97,22 +109,25 @@ def correlated(name: str, x: Numbers, y: Numbers) -> Cell:
     return Cell(name, "very weak", f"{rho:+.2f} ({low:+.2f} to {high:+.2f})", verdict, "", p)
 
 
-def over_folds(name: str, printed: Literal["above", "below"], differences: Numbers, folds: int) -> Cell:
-    """The claim that a classifier is above or below another, from the differences in points of every fold.
+def over_folds(name: str, printed: float, differences: Numbers, folds: int) -> Cell:
+    """The claim that a classifier is so much better than another, from the differences in points of every fold.
+
+    It is reproduced where the difference surely has the printed sign, and not where it surely has the other one, or where it
+    may have none and surely is not the printed one.
 
     Parameters
     ----------
     name : the claim.
-    printed : what the thesis says.
-    differences : of all folds of all divisions; the test is corrected for training sets that overlap.
+    printed : the difference that is printed.
+    differences : ours of all folds of all divisions; the test is corrected for training sets that overlap.
     folds : of a division.
     """
     mean, count = float(differences.mean()), len(differences)
-    test = corrected_t(differences, 1 / folds)
+    p = corrected_t(differences, 1 / folds).p
     deviation = math.sqrt(float(differences.var(ddof=1)) * (1 / count + 1 / (folds - 1)))
-    right = (mean > 0) == (printed == "above")
-    verdict = UNDECIDED if test.p >= LEVEL else REPRODUCED if right else NOT_REPRODUCED
-    return Cell(name, printed, (mean, deviation * float(stdtrit(count - 1, 1 - LEVEL / 2))), verdict, "", test.p)
+    half = deviation * float(stdtrit(count - 1, 1 - LEVEL / 2))
+    verdict = NOT_REPRODUCED if p < LEVEL or abs(printed - mean) > half else UNDECIDED
+    return Cell(name, printed, (mean, half), REPRODUCED if p < LEVEL and mean * printed > 0 else verdict, "", p)
 
 
 def beside(name: str, printed: float, ours: Numbers, note: str = "") -> Cell:

@@ -43,8 +43,8 @@ class Listing(NamedTuple):
         """From cases of two classes."""
         rows, first = np.sort(X, axis=0), int((labels == 0).sum())
         parts = rows[:first], rows[first:]
-        covariances = [np.cov(own.T) for own in parts]
-        return cls(rows, *(np.stack([f(own, axis=0) for own in parts]) for f in (np.mean, np.var)), np.stack(covariances))
+        means, variances = (np.stack([f(own, axis=0) for own in parts]) for f in (np.mean, np.var))
+        return cls(rows, means, variances, np.stack([np.cov(own.T) for own in parts]))
 
     def logs(self, values: Numbers) -> Numbers:
         """`logNormProb` of each attribute in each class.  # (row, class, attribute)"""
@@ -86,7 +86,7 @@ class Listing(NamedTuple):
         return self._nearest(logs)
 
     def _nearest(self, logs: Numbers) -> Classes:
-        return np.abs(logs.sum(axis=2)).argmin(axis=1)
+        return np.asarray(np.abs(logs.sum(axis=2)).argmin(axis=1))
 
     def chosen(self, size: int | None = None) -> tuple[int, ...]:
         """`optimalnaivete`: the set of so many attributes, or of any number, whose weights come nearest to cancelling out."""
