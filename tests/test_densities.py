@@ -283,6 +283,65 @@ def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
         assert np.allclose(density.variances, two.network_.densities[x].variances, rtol=1e-12)
 
 
+@pytest.mark.parametrize("where", ["parquet", "csv", "dask"])
+def test_moments_are_the_same_wherever_the_rows_are(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To a relative 1e-12, also of numbers around a thousand million with a deviation of one."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 3000)
+    table = pd.DataFrame({"far": 1e9 + rng.normal(y), "near": rng.normal(size=3000) * 1e-6, "wide": rng.normal(size=3000) ** 9})
+    table.loc[::13, "near"] = np.nan
+    table["y"] = np.array(["a", "b", "c"])[y]
+    here = Full(encoder=NORMAL).fit(table[["far", "near", "wide"]], table["y"])
+    plain = NaiveBayes(encoder=NORMAL).fit(table[["far", "near", "wide"]], table["y"])
+    monkeypatch.setattr("naivete.cases.sources.ROWS", 250)
+    source: Any = tmp_path / f"t.{where}"
+    if where == "parquet":
+        table.to_parquet(source, row_group_size=400)
+    elif where == "csv":
+        table.to_csv(source, index=False)
+    else:
+        source = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=5)
+    for kind, own in ((Full, here), (NaiveBayes, plain)):
+        there = kind(encoder=NORMAL).fit_cases(source if where == "dask" else str(source), "y")
+        assert [v.origin for v in there.network_.columns] == [v.origin for v in own.network_.columns]
+        for x, density in own.network_.densities.items():
+            assert np.allclose(there.network_.densities[x].variances, density.variances, rtol=1e-12)
+            assert np.allclose(there.network_.densities[x].means, density.means, rtol=1e-11, atol=1e-15)
+
+
+def left_out(X: np.ndarray, y: np.ndarray, encoder: Encoder) -> float:
+    """The sum of log P(class | number), each case left out, by fitting again and again; the cuts stay."""
+    cuts = NaiveBayes(encoder=encoder).fit(X, y).network_.variables[0].cuts
+    held = encoder if cuts is None else Encoder(kinds="numeric", cut=lambda *_: cuts)
+    total = 0.0
+    for i in range(len(y)):
+        rest = np.arange(len(y)) != i
+        model = NaiveBayes(encoder=held).fit(X[rest], y[rest])
+        total += float(np.log(model.predict_proba(X[i : i + 1])[0, model.classes_.tolist().index(y[i])]))
+    return total
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_is_left_open_is_decided_by_leaving_one_out(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, 40)
+    X = (rng.normal(y * 1.5) if seed % 2 else (rng.integers(0, 4, 40) // 1 * 2.0 + y + rng.normal(0, 0.05, 40)))[:, None]
+    auto = NaiveBayes(encoder=Encoder(kinds="numeric", numbers="auto")).fit(X, y)
+    cut, normal = (left_out(X, y, Encoder(kinds="numeric", numbers=how)) for how in ("cut", "normal"))
+    assert bool(auto.network_.densities) == (normal > cut)
+
+
+def test_auto_in_mixed_tables_and_where_densities_are_unknown() -> None:
+    X, y = frame()
+    auto = Encoder(numbers="auto")
+    model = NaiveBayes(encoder=auto).fit(X, y)
+    assert 0 < len(model.network_.densities) <= 4
+    assert model.score(X, y) > 0.92
+    assert not K2(encoder=auto).fit(X, y).network_.densities
+    parts = NaiveBayes(encoder=auto).partial_fit(X[:70], y[:70], classes=["a", "b", "c"]).partial_fit(X[70:], y[70:])
+    assert np.allclose(parts.predict_proba(X), model.predict_proba(X), atol=1e-9)
+
+
 def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
     with pytest.raises(
@@ -327,7 +386,10 @@ def test_moments_of_groups_add_up() -> None:
     assert [part.tolist() for part in found.summed()] == [[4.0], [4.25], [((values - 4.25) ** 2).sum()]]
 
 
-@pytest.mark.parametrize("classifier", [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Full, Recursive)])
+@pytest.mark.parametrize(
+    "classifier",
+    [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Full, Recursive)] + [NaiveBayes(encoder=Encoder(numbers="auto"))],
+)
 def test_scikit_learn_finds_nothing(classifier: Any) -> None:
     results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
     assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []

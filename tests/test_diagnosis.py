@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,11 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from scipy.sparse import csr_matrix
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import LeaveOneOut, cross_val_predict
+from sklearn.naive_bayes import CategoricalNB
 
 from naivete import C45, CB, KDB, TAN, Encoder, Full, HiddenNaive, KNaive, Lookup, NaiveBayes, NetworkClassifier
 from naivete.cases import Block, MemoryCases
@@ -27,7 +31,7 @@ from naivete.learners import kdb, naive
 from naivete.table import Table
 from naivete.variables import CLASS
 from tests.oracles import joint
-from tests.strategies import frames, some_cases
+from tests.strategies import frames, some_cases, structures
 
 quick = settings(deadline=None, max_examples=30)
 normal = Encoder(numbers="normal", kinds="numeric")
@@ -117,11 +121,11 @@ def test_densities_beside_tables(model: NetworkClassifier, gaps: float) -> None:
     check_identity(diagnose(mixed, X, y))
 
 
-@given(some_learned_from, st.integers(1, 3), smoothings)
+@given(some_learned_from, st.data(), smoothings)
 @quick
-def test_left_out_is_learning_without_the_case(cases: MemoryCases, k: int, smoothing: Any) -> None:
+def test_left_out_is_learning_without_the_case(cases: MemoryCases, data: st.DataObject, smoothing: Any) -> None:
     counts = Counts(cases)
-    network = kdb(counts, k=k, smoothing=smoothing)
+    network = estimate(counts, data.draw(structures(len(counts.features))), smoothing)
     arcs = network.arcs
     found = left_out(counts, learned(counts, network, smoothing, None, arcs), smoothing, None)
     for i in range(len(cases.block)):
@@ -224,6 +228,14 @@ def test_corral_needs_its_pairs() -> None:
     assert found.worst(1)[0].terms[0][0] in ("A1", "B1")
 
 
+def test_naive_bayes_is_left_out_as_by_scikit_learn() -> None:
+    table = corral(random_state=0)
+    X, y = np.asarray(table.without("class")).astype(int), np.asarray(table["class"])
+    slow = cross_val_predict(CategoricalNB(min_categories=2), X, y, cv=LeaveOneOut(), method="predict_proba")
+    found = diagnose(TAN(), table.without("class"), y)
+    assert np.allclose(columns(found.cases(), "naive_p"), slow, atol=1e-12)
+
+
 def test_the_worst_cases_are_the_surest_errors() -> None:
     table = led7(200, random_state=1)
     y = np.asarray(table["digit"])
@@ -285,6 +297,11 @@ def test_a_weight_of_two_is_the_row_twice_and_of_zero_its_absence() -> None:
     assert one.summary() == two.summary()
     assert_same(one.arcs(), two.arcs())
     assert_same(one.features(), two.features())
+    carried = diagnose(KDB(k=2), replace(X, weight=weight.astype(float)), y)
+    assert carried.rows.tolist() == one.rows.tolist()
+    assert carried.summary() == one.summary()
+    asked_twice = diagnose(KDB(k=1), X.take(rows), y[rows], train=(X, y))
+    assert diagnose(KDB(k=1), X, y, train=(X, y), sample_weight=weight).summary() == asked_twice.summary()
 
 
 def test_the_order_of_the_rows_changes_no_count() -> None:
@@ -339,8 +356,10 @@ def test_unlabelled_rows_are_left_out_and_the_others_keep_their_numbers() -> Non
     assert len(found) == 126
 
 
-@pytest.mark.parametrize("X", [np.eye(3)[np.arange(12) % 3], [[i % 3, i % 2] for i in range(12)]])
-def test_arrays_and_lists(X: Any) -> None:
+@pytest.mark.parametrize(
+    "X", [np.eye(3)[np.arange(12) % 3], [[i % 3, i % 2] for i in range(12)], csr_matrix(np.eye(3)[np.arange(12) % 3])]
+)
+def test_arrays_lists_and_sparse_matrices(X: Any) -> None:
     found = diagnose(None, X, ["no", "yes"] * 6)
     check_identity(found)
     assert found.rows.tolist() == list(range(1, 13))

@@ -47,6 +47,7 @@ _HOME = {
     "distinct": "discretization",
     "mdl": "discretization",
     "Encoder": "encoding",
+    "diagnose": "diagnosis",
     "DataError": "errors",
     "DataTypeError": "errors",
     "FileError": "errors",
@@ -114,6 +115,7 @@ if TYPE_CHECKING:
     from naivete.classifiers import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
     from naivete.counts import Counts
     from naivete.decisions import LossAware
+    from naivete.diagnosis import diagnose
     from naivete.discretization import EqualFrequency, EqualWidth, distinct, mdl
     from naivete.encoding import Encoder
     from naivete.errors import (

@@ -172,11 +172,22 @@ class Counts:
 
     def moments(self, columns: Sequence[int], given: Family) -> dict[int, Moments]:
         """The moments of numbers in each configuration of discrete variables that are never missing, in one pass."""
+        self._moments |= self._moments_of_scatters(given)
         new = tuple(x for x in columns if (x, given) not in self._moments)
         found: list[Moments] = self.fold(MomentsIn(new, given, self.cards(given)), merged) if new else []
         self._check_squares(new, [own.deviations for own in found])
         self._moments |= {(x, given): own for x, own in zip(new, found, strict=True)}
         return {x: self._moments[x, given] for x in columns}
+
+    def _moments_of_scatters(self, given: Family) -> dict[tuple[int, Family], Moments]:
+        """What is known already, of columns without gaps among columns without gaps."""
+        cards, found = self.cards(given), dict[tuple[int, Family], Moments]()
+        for (own, others), scatter in self._scatters.items():
+            if others == given and not self.cases.gaps[list(own)].any():
+                for j, x in enumerate(own):
+                    moments = Moments(scatter.weights, scatter.means[:, j], scatter.products[:, j, j])
+                    found[x, given] = self._moments.get((x, given), moments.at(cards))
+        return found
 
     def scatters(self, sets: Sequence[Sequence[int]], given: Family) -> list[Scatter]:
         """The scatter of sets of numbers in each configuration of discrete variables that are never missing, in one pass."""

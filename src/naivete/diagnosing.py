@@ -271,19 +271,23 @@ class _LeftOut:
         dependence = np.empty_like(found.dependence)
         for x, parents in self.parents.items():
             whole = Said(_telling(found.naive[:, x]), _telling(found.dependence[:, x]))
-            dependence[:, x] = _without(terms, x, parents, codes, whole)
-        arcs = [_without(terms, x, (p,), codes, _of_pair(networks, (p, x), codes, self.gaps)) for p, x in networks.pairs]
+            given = terms[x, parents] if CLASS in networks.network.parents[x] else np.zeros(1)
+            dependence[:, x] = _without(whole, given, _known(codes, (x, *parents))) - terms[x, ()]
+        arcs = [
+            _without(_of_pair(networks, (p, x), codes, self.gaps), terms[x, (p,)], _known(codes, (x, p))) - terms[x, ()]
+            for p, x in networks.pairs
+        ]
         said = contrasts(_log2(prior)) + sum(terms[x, ()] for x in self.parents)
         return _terms(networks, said, dependence, arcs)
 
 
-def _without(
-    terms: Mapping[tuple[int, tuple[int, ...]], Numbers], x: int, parents: tuple[int, ...], codes: Codes, whole: Said
-) -> Numbers:
-    """The dependence of a feature without each row, given what all rows together say.  # (row, contrast)"""
-    known = np.logical_and.reduce([codes[v] != np.iinfo(codes[v].dtype).max for v in (x, *parents)])
-    own = terms.get((x, parents), np.zeros(1))  # a feature on which the class has no influence tells nothing of it
-    return np.asarray(np.where(known[:, None], own, whole.naive + whole.dependence) - terms[x, ()])
+def _known(codes: Codes, members: Sequence[int]) -> NDArray[np.bool_]:
+    return np.asarray(np.logical_and.reduce([codes[v] != np.iinfo(codes[v].dtype).max for v in members]))
+
+
+def _without(whole: Said, left: Numbers, known: NDArray[np.bool_]) -> Numbers:
+    """What a feature says given others: without the row where that knows its family, else what all rows together say."""
+    return np.where(known[:, None], left, whole.naive + whole.dependence)
 
 
 def crossed(counts: Counts, learn: Callable[[Counts], Networks], *, folds: int = FOLDS) -> Terms:

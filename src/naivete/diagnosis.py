@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from naivete.classifiers import KDB
 from naivete.counts import Counts
@@ -40,9 +39,12 @@ def diagnose(
     added. Whoever answers a case has not learned from it, unless a classifier that has is passed fitted.
 
     - A classifier that is not fitted is fitted to the cases, each of which is then answered without itself: by exact
-      leave-one-out, the arcs as all cases gave them; where numbers have densities, or missing="em", by ten folds.
+      leave-one-out, with the arcs and cut points of all cases; where numbers have densities, or missing="em", by ten folds.
     - With `train` it is fitted to these cases, and asked about X.
     - A fitted classifier is asked about X as it is; naive Bayes and its arcs then have the probabilities of its network.
+
+    A value that no class can have, as a smoothing without pseudo-counts may find, tells nothing; one that some class can have and
+    another cannot is refused, since then no sum of finite terms gives the odds.
 
     Parameters
     ----------
@@ -56,7 +58,7 @@ def diagnose(
     >>> table = corral()
     >>> found = diagnose(None, table.without("class"), table["class"])
     >>> found
-    Diagnosis(128 cases, 20 turned, right: naive 108, network 128; leave-one-out, the arcs as all cases gave them)
+    Diagnosis(128 cases, 20 turned, right: naive 108, network 128; leave-one-out; arcs and cut points are those of all cases)
 
     References
     ----------
@@ -67,7 +69,7 @@ def diagnose(
     if not isinstance(asking, NetworkClassifier):
         raise ParameterError(f"model={shown(model)}: pass a classifier of naivete, such as KDB(k=1) or TAN(), or None")
     if train is not None:
-        return _on_others(clone(asking), train, X, y, sample_weight)
+        return _on_others(copy(asking), train, X, y, sample_weight)
     if hasattr(asking, "network_"):
         return _on_cases(asking, told_by, X, y, sample_weight, "answers of the model as it was fitted")
     if y is None:
@@ -75,7 +77,7 @@ def diagnose(
             f"y is missing, and this {type(asking).__name__} is not fitted; pass y to learn from these cases, "
             "train=(X, y) to learn from others, or a fitted classifier"
         )
-    return _on_themselves(clone(asking), X, y, sample_weight)
+    return _on_themselves(copy(asking), X, y, sample_weight)
 
 
 def _on_themselves(model: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> Diagnosis:
@@ -92,21 +94,23 @@ def _on_themselves(model: NetworkClassifier, X: Any, y: Any, sample_weight: Any)
         terms, told = crossed(counts, learn), "10 folds, each answered by what the others gave"
     else:
         terms = left_out(counts, learned(counts, network, arcs=arcs, **how), **how)
-        told = "leave-one-out, the arcs as all cases gave them"
-    rows = _used(y, sample_weight, batch.features, model)
+        told = "leave-one-out; arcs and cut points are those of all cases"
+    rows = _used(X, y, sample_weight, model)
     return Diagnosis(network, tuple(arcs), batch.classes, terms, rows, batch.column, batch.weight, told)
 
 
-def _used(y: Any, sample_weight: Any, table: Table, model: NetworkClassifier) -> NDArray[np.int64]:
+def _used(X: Any, y: Any, sample_weight: Any, model: NetworkClassifier) -> NDArray[np.int64]:
     """The numbers of the rows that were learned from: those with a label and a weight."""
-    values = label_values(y, np.shape(y)[0])
+    values = label_values(y, len(y))
     numbers = Table((Column("row", np.arange(1, len(values) + 1)),))
-    weight = weights(sample_weight, len(values))
-    if weight is None and len(table) == len(values):
-        return np.asarray(numbers["row"].values)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that rows were left out has been told
-        return np.asarray(usable(numbers, values, weight, model._encoder().unlabelled)[0]["row"].values)
+        kept, _, _ = usable(numbers, values, _weight(X, sample_weight, len(values)), model._encoder().unlabelled)
+    return np.asarray(kept["row"].values)
+
+
+def _weight(X: Any, sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
+    return weights(X.weight if sample_weight is None and isinstance(X, Table) else sample_weight, rows)
 
 
 def _on_others(model: NetworkClassifier, train: Any, X: Any, y: Any, sample_weight: Any) -> Diagnosis:
@@ -139,7 +143,7 @@ def _on_cases(
     codes = [np.concatenate(column) for column in zip(*(part.codes for part in parts), strict=True)]
     terms = asked(networks(network), codes, parts[0].gaps)
     rows = np.arange(1, len(codes[0]) + 1)
-    weight = weights(getattr(X, "weight", None) if sample_weight is None and isinstance(X, Table) else sample_weight, len(rows))
+    weight = _weight(X, sample_weight, len(rows))
     correct = None if y is None else _labels(y, len(rows), model.classes_, network.name(CLASS))
     return Diagnosis(network, tuple(network.arcs), model.classes_, terms, rows, correct, weight, how)
 

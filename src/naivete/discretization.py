@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import ParameterError, shown
 
-__all__ = ["Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl"]
+__all__ = ["FLOOR", "Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl", "normal_is_better"]
 
 Numbers = NDArray[np.float64]
+FLOOR = 1e-3
+"""The least variance of a number in a class, as a share of that of its column."""
 Cut = Callable[[Numbers, Numbers], tuple[float, ...]]
 """values (increasing, distinct) and the weight of each class at each of them (value, class) -> increasing cut points."""
 
@@ -136,3 +139,71 @@ def check_bins(bins: object) -> None:
     """Refuse a number of intervals below one."""
     if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or bins < 1:
         raise ParameterError(f"bins={shown(bins)}: the number of intervals is a whole number, at least 1")
+
+
+def normal_is_better(values: Numbers, table: Numbers, cuts: Sequence[float]) -> bool:
+    """Whether a number tells the class better by a normal density in each class than by its intervals.
+
+    What is compared is the sum of log P(class | number), each case left out of what is learned: of naive Bayes with this number
+    alone, its table with a pseudo-count of one.
+
+    Parameters
+    ----------
+    values : increasing numbers.
+    table : the weight of each class at each.  # (value, class)
+    cuts : where the intervals would end.
+
+    >>> bell = np.array([[1, 0], [4, 0], [6, 0], [4, 1], [1, 1], [1, 4], [0, 6], [0, 4], [0, 1]])
+    >>> normal_is_better(np.arange(9.0), bell, (3.5,))
+    True
+    >>> comb = np.array([[9, 0], [0, 9], [9, 0], [0, 9], [9, 0]])
+    >>> normal_is_better(np.arange(5.0), comb, (0.5, 1.5, 2.5, 3.5))
+    False
+    """
+    return _left_out(*_normal_logs(values, table), table) > _left_out(*_interval_logs(values, table, cuts), table)
+
+
+def _left_out(own: Numbers, others: Numbers, table: NDArray[Any]) -> float:
+    """The sum of log P(true class | value) over the cases: in the true class without the case, in the others as they are."""
+    prior = table.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        others = others + np.log(prior)
+        own = own + np.log(np.maximum(prior - 1, 0))
+    total = 0.0
+    for c in range(table.shape[1]):
+        here = np.flatnonzero(table[:, c])
+        logs = others[here]
+        logs[:, c] = own[here, c]
+        known = np.isfinite(logs[:, c])
+        logs, weight = logs[known], table[here[known], c]
+        total += float(weight @ (logs[:, c] - np.logaddexp.reduce(logs, axis=1)))
+    return total
+
+
+def _normal_logs(values: Numbers, table: NDArray[Any]) -> tuple[Numbers, Numbers]:
+    """log of the density of each value in each class, without one case of that value and with all.  # (value, class)"""
+    n = table.sum(axis=0).astype(np.float64)
+    mean = (values @ table) / np.maximum(n, 1)
+    apart = values[:, None] - mean
+    squares = (apart**2 * table).sum(axis=0)
+    centre = float(values @ table.sum(axis=1) / n.sum())
+    whole = float((values - centre) ** 2 @ table.sum(axis=1) / n.sum()) or 1.0
+    fewer = np.maximum(n - 1, 1)
+    less = np.where(n > 1, np.maximum((squares - apart**2 * n / fewer) / fewer, FLOOR * whole), whole)
+    every = np.where(n > 1, np.maximum(squares / np.maximum(n, 1), FLOOR * whole), whole)
+    return _log_normal(apart * n / fewer, less), _log_normal(apart, np.broadcast_to(every, apart.shape))
+
+
+def _log_normal(apart: Numbers, variance: Numbers) -> Numbers:
+    return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + apart**2 / variance))
+
+
+def _interval_logs(values: Numbers, table: NDArray[Any], cuts: Sequence[float]) -> tuple[Numbers, Numbers]:
+    """log of the probability of the interval of each value in each class, without one case of it and with all."""
+    at = np.searchsorted(np.asarray(cuts), values, side="left")
+    n = np.zeros((len(cuts) + 1, table.shape[1]))
+    np.add.at(n, at, table)
+    total = n.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(n[at], 0) / (total - 1 + len(n))), np.log((n[at] + 1) / (total + len(n)))
+

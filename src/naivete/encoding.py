@@ -9,7 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl
+from naivete.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl, normal_is_better
 from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, nearest, shown, warn
 from naivete.exact import combined
 from naivete.frames import SparseMatrix
@@ -42,7 +42,8 @@ class Encoder:
         the values: text, categories, booleans and whole numbers with at most `few` distinct values are nominal, other numbers
         numeric.
     numbers : what becomes of numeric columns: "cut" makes intervals of them; "normal" gives them a normal density in each class,
-        which NaiveBayes, TAN, KDB, Full, KNaive and Recursive can use.
+        which NaiveBayes, TAN, KDB, Full, KNaive and Recursive can use; "auto" does for each column what tells the class better,
+        each case left out (`naivete.discretization.normal_is_better`), and cuts all of them for other classifiers.
     cut : where numeric columns are cut: `naivete.mdl`, `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`, or at every
         `naivete.distinct` value; by default by `mdl`, but for a classifier that finds its own thresholds, C45, at every value.
     missing : "omit" counts each family on the rows where all its members are known and marginalises missing values when
@@ -60,7 +61,7 @@ class Encoder:
     unseen: Literal["marginalise", "smooth", "error"] = "marginalise"
     unlabelled: Literal["error", "drop"] = "error"
     few: int = 20
-    numbers: Literal["cut", "normal"] = "cut"
+    numbers: Literal["cut", "normal", "auto"] = "cut"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The settings by name, so that scikit-learn's searches reach them as `encoder__few` and so on."""
@@ -80,7 +81,7 @@ class Encoder:
             "missing": ("omit", "state", "em"),
             "unseen": ("marginalise", "smooth", "error"),
             "unlabelled": ("error", "drop"),
-            "numbers": ("cut", "normal"),
+            "numbers": ("cut", "normal", "auto"),
         }
         for field, allowed in choices.items():
             value = getattr(self, field)
@@ -145,9 +146,17 @@ class Encoder:
         if states is None and self.numbers == "normal":
             return Variable(tally.name, origin=_origin(tally))
         if states is None:
-            return Variable(tally.name, cuts=(self.cut or mdl)(*tally.curve()), missing=missing)
+            return self._numeric(tally, missing)
         _warn_identifier(tally.name, states, rows)
         return Variable(tally.name, states, missing=missing, other=other)
+
+    def _numeric(self, tally: Tally, missing: bool) -> Variable:
+        """A number that is cut, or has a density where that tells more and was left open."""
+        curve = tally.curve()
+        cuts = (self.cut or mdl)(*curve)
+        if self.numbers == "auto" and len(tally.values) and normal_is_better(*curve, cuts):
+            return Variable(tally.name, origin=_origin(tally))
+        return Variable(tally.name, cuts=cuts, missing=missing)
 
     def _states(self, tally: Tally) -> tuple[State, ...] | None:
         """The states of a nominal column, None for one that is to be cut."""

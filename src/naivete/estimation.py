@@ -193,8 +193,8 @@ def densities(counts: Counts, structure: Structure, scatter: Changed | None = No
         own = [x for x in numbers if _discrete(counts, structure[x]) == given]
         members = {x: (*sorted(p for p in structure[x] if p != CLASS and counts.variables[p].density), x) for x in own}
         alone = [x for x in own if len(members[x]) == 1 and scatter is None]
-        found |= {x: normal(moments) for x, moments in counts.moments(alone, given).items()}
         found |= _linear(counts, {x: m for x, m in members.items() if x not in alone}, given, scatter)
+        found |= {x: normal(moments) for x, moments in counts.moments(alone, given).items()}  # perhaps known by now
     return found
 
 

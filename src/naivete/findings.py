@@ -168,7 +168,7 @@ class Diagnosis:
         size in each case; `turned` how many answers of the network change when the dependence of this feature alone is
         ignored, `gained` and `lost` how many of these then become right and wrong.
         """
-        network, means, sizes = self.network_answers, self._means(), _length(self.terms.dependence)
+        network, means, sizes = self.network_answers, self._means, _length(self.terms.dependence)
         ignoring = [answers(self.terms.naive + self.gdf - self.terms.dependence[:, x]) for x in self.network.features]
         order = np.argsort(-np.abs(self._weights()), kind="stable")
         effects = np.array([self._effects(network, own) for own in ignoring]).reshape(-1, 2)
@@ -280,12 +280,13 @@ class Diagnosis:
         weight = np.ones(len(values)) if self.weight is None else self.weight
         return math.fsum(values * weight) / math.fsum(weight) if weight.any() else math.nan
 
+    @cached_property
     def _means(self) -> Numbers:
         """The mean of the dependence of every feature.  # (feature, contrast)"""
         return Derivatives(levels(self.terms.dependence)).mean_weights(self.weight)
 
     def _weights(self) -> Numbers:
-        means = self._means()
+        means = self._means
         return means[:, 0] if means.shape[1] == 1 else np.sqrt((means**2).sum(axis=1))
 
     def _posteriors(self, name: str, contrast: Numbers) -> Iterator[Column]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.cases.base import Block
+from naivete.discretization import FLOOR
 from naivete.strips import over_strips
 from naivete.variables import Family
 
@@ -29,8 +30,6 @@ __all__ = [
 
 Numbers = NDArray[np.float64]
 
-SMALLEST = 1e-3
-"""The least variance of a number, as a share of that of its column."""
 CLOSEST = 1 - 1e-12
 """The largest squared correlation; more is rounding."""
 
@@ -72,7 +71,7 @@ class Moments(NamedTuple):
         """
         n, mean, deviations = self.summed()
         whole = np.where(deviations > 0, quotient(deviations, n), 1.0)
-        least = np.where(deviations > 0, SMALLEST * whole, whole)
+        least = np.where(deviations > 0, FLOOR * whole, whole)
         own = np.maximum(quotient(self.deviations, self.weights), least)
         return np.where(self.weights > 0, self.means, mean), np.where(self.weights > 1, own, whole)
 

@@ -208,7 +208,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         encoder = super()._ready()
         smoothing_of(self.smoothing)
         self._check_densities(encoder.numbers == "normal")
-        return encoder
+        return replace(encoder, numbers="cut") if encoder.numbers == "auto" and not self._dense else encoder
 
     def _check_densities(self, asked: bool) -> None:
         if asked and not self._dense:

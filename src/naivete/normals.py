@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.moments import Moments, Scatter, quotient
-from naivete.network import Network, Normal
+from naivete.network import FAR, Network, Normal
 from naivete.variables import CLASS
 
 __all__ = ["Joint", "joint_of", "linear", "normal"]
@@ -77,10 +77,20 @@ class Joint(NamedTuple):
         own = list(known)
         found = np.empty((len(values), len(self.means)))
         for c, (mean, covariance) in enumerate(zip(self.means, self.covariances, strict=True)):
-            lower = np.linalg.cholesky(covariance[np.ix_(own, own)])
-            away = np.linalg.solve(lower, (values - mean[own]).T)
-            found[:, c] = -0.5 * (len(own) * np.log(2 * np.pi) + (away * away).sum(axis=0)) - np.log(np.diagonal(lower)).sum()
+            lower = _root(covariance[np.ix_(own, own)])
+            away = np.clip(np.linalg.solve(lower, (values - mean[own]).T), -FAR, FAR)
+            _, spread = np.linalg.slogdet(lower)
+            found[:, c] = -0.5 * (len(own) * np.log(2 * np.pi) + (away * away).sum(axis=0)) - spread
         return found
+
+
+def _root(covariance: Numbers) -> Numbers:
+    """A square root of a covariance matrix; what rounding has made singular keeps a little of its variance."""
+    try:
+        return np.asarray(np.linalg.cholesky(covariance))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, LEFT * values.max())))
 
 
 def joint_of(network: Network) -> Joint:

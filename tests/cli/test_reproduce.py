@@ -142,12 +142,12 @@ def test_langley_on_one_concept(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_p
     ):
         assert told in out
     assert "claims reproduced" in out.splitlines()[-1]
-    assert "naivete: reproduce: 4 of 4" in err
+    assert "naivete: reproduce: 8 of 8" in err
     assert page.read_text(encoding="utf-8").count("<svg") == 2
 
 
 def test_barrow_without_data(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(barrow, "QUICK", barrow.Settings(10, 4, 2, 2))
+    monkeypatch.setattr(barrow, "QUICK", barrow.Settings(10, 4, 2, 4, 2))
     page = tmp_path / "report.html"
     words = ("reproduce", "barrow-2011", "--quick", "--progress", "--data", tmp_path, "--html", page)
     code, out, err = run(*words)
@@ -162,7 +162,7 @@ def test_barrow_without_data(run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path
     ):
         assert told in out
     assert out.splitlines()[-1].endswith("breast cancer not run")
-    assert "naivete: reproduce: 5 of " in err
+    assert "naivete: reproduce: 8 of 8" in err
     assert page.read_text(encoding="utf-8").count("<svg") == 5
     assert run(*words, "--force", "--json").json["summary"] == out.splitlines()[-1]
 

@@ -99,7 +99,7 @@ def _result(args: Namespace) -> Reproduction:
         with progress("reproduce", sahami.steps(quick=args.quick), wanted=args.progress) as step:
             return sahami_1996(**common, progress=step)
     if args.name == "barrow-2011":
-        with progress("reproduce", barrow.steps(quick=args.quick), wanted=args.progress) as step:
+        with progress("reproduce", barrow.steps(quick=args.quick, data=args.data), wanted=args.progress) as step:
             return barrow_2011(**common, progress=step)
     if args.name == "langley-1993":
         own = {"quick": args.quick, "alternatives": args.alternatives}

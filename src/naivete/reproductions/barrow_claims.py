@@ -41,7 +41,7 @@ def line(x: Numbers, y: Numbers, beside: Numbers | None = None) -> Line:
 
     Parameters
     ----------
-    x, y : the points, at least three, not all with the same x.
+    x, y : the points, at least four, not all with the same x.
     beside : something else that y depends on, which is allowed for.
 
     >>> own = line(np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 2.0, 2.0, 4.0]))
@@ -79,7 +79,7 @@ def flat(name: str, own: Line, steep: Line, note: str = "") -> Cell:
     surely, surely_not = abs(own.slope) + own.half <= most, abs(own.slope) - own.half > most
     verdict = REPRODUCED if surely else NOT_REPRODUCED if surely_not else UNDECIDED
     told = f"flat where the slope surely is within {most:.2f}, half of that of naive Bayes"
-    return Cell(name, "flat", (own.slope, own.half), verdict, "; ".join(filter(None, (told, note))), own.p)
+    return Cell(name, "relatively flat", (own.slope, own.half), verdict, "; ".join(filter(None, (told, note))), own.p)
 
 
 def clearly(name: str, differences: Numbers) -> Cell:

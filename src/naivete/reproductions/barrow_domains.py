@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,22 +13,22 @@ from numpy.typing import NDArray
 from naivete.balance import balanced
 from naivete.cases import Block, MemoryCases
 from naivete.counts import Counts
-from naivete.derivatives import derivatives, mean_weights
 from naivete.errors import ParameterError, shown
 from naivete.experiments import stratified_folds
-from naivete.inference import Predictor, largest
+from naivete.inference import largest
+from naivete.information import relevance
 from naivete.learners.full import full
-from naivete.learners.knaive import knaive_on
-from naivete.learners.naive import naive
-from naivete.network import Network
-from naivete.variables import Variable
+from naivete.normals import joint_of
+from naivete.variables import CLASS, Variable
 
 __all__ = [
     "ATTRIBUTES",
     "FORMS",
     "MEASURES",
+    "MODERATE",
     "SETS",
     "Drawing",
+    "Strength",
     "Study",
     "balance_cases",
     "f_score",
@@ -45,31 +45,40 @@ SETS: Final = tuple(held for k in range(ATTRIBUTES + 1) for held in combinations
 FORMS: Final = ("network", "all others")
 """An attribute that is not held depends on those before it, which is a network, or on all others, as in the thesis."""
 MEASURES: Final = ("F score", "accuracy")
-LOADINGS: Final = (0.7, 0.95)
-SEPARATIONS: Final = (1.2, 1.8)
 SHARES: Final = (0.6, 1.0)
 FOLDS: Final = 10
 _VARIABLES: Final = (
     *(Variable(f"x{i + 1}", origin=0.0) for i in range(ATTRIBUTES)),
     Variable("class", ("negative", "positive")),
 )
-_COMPLETE: Final = np.zeros(ATTRIBUTES, np.bool_)
-_HOW: Final[dict[str, Any]] = {"max_parents": None, "shared": False, "shrinkage": 0.0, "smoothing": 1.0, "prior": None}
 
 
-def balance_cases(rows: int, balance: float, *, random_state: int | Sequence[int] = 0) -> tuple[Numbers, Classes]:
+class Strength(NamedTuple):
+    """How data are generated where the thesis does not say: between which numbers loadings and separations are drawn."""
+
+    loadings: tuple[float, float] = (0.7, 0.95)
+    separations: tuple[float, float] = (1.2, 1.8)
+
+
+MODERATE: Final = Strength()
+
+
+def balance_cases(
+    rows: int, balance: float, *, strength: Strength = MODERATE, random_state: int | Sequence[int] = 0
+) -> tuple[Numbers, Classes]:
     """Cases of four normal attributes, and whether each is positive; the attributes depend on each other in one class only.
 
     In the class that the balance points to, the positive one above zero, attribute i is l_i f + sqrt(1 - l_i**2) e_i: f is common
-    to all four, e_i its own, both standard normal. The loading l_i is the root of the balance times a random number between 0.7
-    and 0.95, so that two attributes correlate by 0.49 to 0.9 times the balance. In the other class the attributes are
-    independent. All have variance one in both classes; in the positive one their means are larger, by a random separation
-    between 1.2 and 1.8, common to the data set, times a random share between 0.6 and one: some data sets are easier than others.
+    to all four, e_i its own, both standard normal. The loading l_i is the root of the balance times a random number, by default
+    between 0.7 and 0.95, so that two attributes correlate by 0.49 to 0.9 times the balance. In the other class the attributes are
+    independent. All have variance one in both classes; in the positive one their means are larger, by a random separation, by
+    default between 1.2 and 1.8 and common to the data set, times a random share between 0.6 and one.
 
     Parameters
     ----------
     rows : how many cases; every second one is positive.
     balance : from -1, all dependence in the negative class, to 1, all of it in the positive one; 0 is none at all.
+    strength : between which numbers loadings, at most one, and separations are drawn.
     random_state : the seed.
 
     >>> X, positive = balance_cases(1000, -1.0)
@@ -85,8 +94,11 @@ def balance_cases(rows: int, balance: float, *, random_state: int | Sequence[int
         raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
     if not -1 <= balance <= 1:
         raise ParameterError(f"balance={shown(balance)}: a number between -1 and 1")
+    if not all(0 <= own <= 1 for own in strength.loadings):
+        raise ParameterError(f"strength={shown(strength)}: loadings are numbers between 0 and 1")
     draw = np.random.default_rng(random_state)
-    shift, loadings = _shift(draw), math.sqrt(abs(balance)) * draw.uniform(*LOADINGS, ATTRIBUTES)
+    shift = _shift(draw, strength)
+    loadings = math.sqrt(abs(balance)) * draw.uniform(*strength.loadings, ATTRIBUTES)
     common, own = draw.standard_normal((rows, 1)), draw.standard_normal((rows, ATTRIBUTES))
     positive = np.arange(rows) % 2
     dependent = positive == (balance > 0)
@@ -94,9 +106,9 @@ def balance_cases(rows: int, balance: float, *, random_state: int | Sequence[int
     return values + shift * positive[:, None], positive
 
 
-def _shift(draw: np.random.Generator) -> Numbers:
+def _shift(draw: np.random.Generator, strength: Strength) -> Numbers:
     """By how much each mean is larger in the positive class, the first thing that is drawn."""
-    return np.asarray(draw.uniform(*SEPARATIONS) * draw.uniform(*SHARES, ATTRIBUTES))
+    return np.asarray(draw.uniform(*strength.separations) * draw.uniform(*SHARES, ATTRIBUTES))
 
 
 class Drawing(NamedTuple):
@@ -108,12 +120,14 @@ class Drawing(NamedTuple):
     rows : the least and the most cases of each.
     places : which of them; each has random numbers of its own.
     seed : the seed, of one or more numbers.
+    strength : how they are generated.
     """
 
     balances: tuple[float, ...]
     rows: tuple[tuple[int, int], ...]
     places: range
     seed: tuple[int, ...]
+    strength: Strength = MODERATE
 
     def parts(self, count: int) -> Iterator[Drawing]:
         """The same in parts of so many data sets."""
@@ -169,8 +183,8 @@ def study(drawing: Drawing) -> Study:
     for at, i in enumerate(drawing.places):
         seeds = (*drawing.seed, i)
         rows.append(int(np.random.default_rng(seeds).integers(*drawing.rows[i], endpoint=True)))
-        X, positive = balance_cases(rows[-1], drawing.balances[i], random_state=(*seeds, 1))
-        apart.append(float(np.linalg.norm(_shift(np.random.default_rng((*seeds, 1))))))
+        X, positive = balance_cases(rows[-1], drawing.balances[i], strength=drawing.strength, random_state=(*seeds, 1))
+        apart.append(float(np.linalg.norm(_shift(np.random.default_rng((*seeds, 1)), drawing.strength))))
         given = given_classes(X, positive, seeds)
         scores[at] = f_score(positive, given), (given == positive).mean(axis=-1)
         weights[at] = _Learned(X, positive).weights
@@ -193,8 +207,7 @@ def given_classes(X: Numbers, positive: Classes, seed: Sequence[int]) -> Classes
     for i in range(FOLDS):
         test = np.flatnonzero(fold == i)
         learned = _Learned(X[fold != i], positive[fold != i])
-        codes = list(np.ascontiguousarray(X[test].T))
-        said = np.stack([learned.by_networks(codes), learned.by_all_others(codes)])
+        said = learned.said(X[test])
         given[:, : len(SETS), test] = said
         for form, own in enumerate(learned.weights):
             for k in range(1, ATTRIBUTES):
@@ -203,29 +216,41 @@ def given_classes(X: Numbers, positive: Classes, seed: Sequence[int]) -> Classes
 
 
 class _Learned:
-    """What is learned from some cases: naive Bayes, the full network, and the weights."""
+    """The full normal densities of some cases, and the weights of the attributes in each form.
+
+    All classifiers follow from the densities of sets of attributes. With S held naive, a network has the density
+    p(all) / p(S) times the product of p(x) over S: `KNaive` learns the same, which takes longer.
+    """
 
     def __init__(self, X: Numbers, positive: Classes) -> None:
         block = Block((*np.ascontiguousarray(X.T), positive.astype(np.uint8)))
-        self.counts = Counts(MemoryCases(_VARIABLES, block, _COMPLETE))
-        self.naive, self.full = naive(self.counts), full(self.counts)
-        whole = knaive_on(self.counts, (), strong=False, **_HOW)  # the same as `full`, but by relevance
-        both = [(whole, "dag"), (self.full, "all")]
-        self.weights = [mean_weights(self.counts, own, self.naive, conditional=given)[:, 0] for own, given in both]
+        counts = Counts(MemoryCases(_VARIABLES, block, np.zeros(ATTRIBUTES, np.bool_)))
+        network = full(counts)
+        self.prior, self.joint = np.log(np.asarray(network.cpts[CLASS])), joint_of(network)
+        logs = self.logs(X)
+        order = np.argsort(-relevance(counts), kind="stable").tolist()
+        before = [tuple(sorted(order[: order.index(x)])) for x in range(ATTRIBUTES)]
+        others = [SETS[-1][:x] + SETS[-1][x + 1 :] for x in range(ATTRIBUTES)]
+        self.weights = np.array([[_weight(logs, x, own) for x, own in enumerate(form)] for form in (before, others)])
 
-    def network(self, held: tuple[int, ...]) -> Network:
-        """The network with these attributes held naive."""
-        return self.naive if len(held) == ATTRIBUTES else knaive_on(self.counts, held, strong=False, **_HOW)
+    def logs(self, X: Numbers) -> dict[tuple[int, ...], Numbers]:
+        """The logarithms of the density of every set of attributes.  # (row, class)"""
+        place = self.joint.numbers.index
+        return {held: self.joint.logs(X[:, held], [place(x) for x in held]) for held in SETS}
 
-    def by_networks(self, codes: Sequence[Numbers]) -> Classes:
-        """The classes by the networks: with one attribute held, which comes first then, it is the full one.  # (set, row)"""
-        complete = largest(Predictor(self.full).posterior(codes, _COMPLETE)[0])
-        others = [largest(Predictor(self.network(held)).posterior(codes, _COMPLETE)[0]) for held in SETS if len(held) > 1]
-        return np.stack([*[complete] * (1 + ATTRIBUTES), *others])
+    def said(self, X: Numbers) -> Classes:
+        """The class of each case with each set held naive.  # (form, set, row)"""
+        logs, whole = self.logs(X), SETS[-1]
+        given_others = [logs[whole] - logs[whole[:x] + whole[x + 1 :]] for x in whole]
+        said = np.empty((len(FORMS), len(SETS), len(X)), np.int64)
+        for i, held in enumerate(SETS):
+            alone = sum((logs[x,] for x in held), np.zeros((len(X), len(self.prior))))
+            said[0, i] = largest(self.prior + logs[whole] + (alone - logs[held]))
+            said[1, i] = largest(self.prior + alone + sum(given_others[x] for x in whole if x not in held))
+        return said
 
-    def by_all_others(self, codes: Sequence[Numbers]) -> Classes:
-        """The classes by naive Bayes times the derivatives given all others of what is not held.  # (set, row)"""
-        alone = Predictor(self.naive).joint(codes, _COMPLETE)
-        logs = derivatives(self.full, self.naive, codes, _COMPLETE, conditional="all").logs * math.log(2)
-        rest = [[x for x in range(ATTRIBUTES) if x not in held] for held in SETS]
-        return np.stack([largest(alone + logs[:, own].sum(axis=1)) for own in rest])
+
+def _weight(logs: Mapping[tuple[int, ...], Numbers], x: int, given: tuple[int, ...]) -> float:
+    """The mean logarithm of the ratio of dependence derivatives of an attribute given others, in bits."""
+    derivatives = logs[tuple(sorted((*given, x)))] - logs[given] - logs[x,]
+    return float((derivatives[:, 1] - derivatives[:, 0]).mean()) / math.log(2)

@@ -14,7 +14,7 @@ from naivete.reproductions.barrow_domains import FORMS, Study
 from naivete.reproductions.langley_claims import apart, interval
 from naivete.reproductions.verdicts import NOT_PRINTED, Cell, Figure, Sheet, chance
 
-__all__ = ["NEAR", "SIZES", "SPARSE", "figures", "sheets"]
+__all__ = ["NEAR", "SIZES", "SPARSE", "figures", "sheets", "strength_cells"]
 
 Numbers = NDArray[np.float64]
 
@@ -49,6 +49,25 @@ def sheets(sweep: Study, near: Study, sparse: Study) -> Iterator[Sheet]:
     yield Sheet(f"Section 3.3: sets by their weight ({count})", tuple(_weight_cells(sweep)), 2)
     title = f"Section 3.4: {SIZES[0]} to {SIZES[-1]} cases at balance {SPARSE} ({len(sparse.rows)} data sets)"
     yield Sheet(title, tuple(_sparse_cells(sparse)), 2)
+
+
+def strength_cells(name: str, sweep: Study) -> Iterator[Cell]:
+    """The main claims with data that are generated in another way.
+
+    Parameters
+    ----------
+    name : how they are generated.
+    sweep : data sets of all balances.
+    """
+    naive, complete = (_percent(sweep, own) for own in ("naive", "full"))
+    fall = _against(sweep, naive)
+    yield sloped(f"{name}: naive Bayes against |balance|", "falls", fall)
+    yield flat(f"{name}: full against |balance|", _against(sweep, complete), fall)
+    yield sloped(f"{name}: full less naive against |balance|", "rises", _against(sweep, complete - naive))
+    less = _percent(sweep, "1") - _percent(sweep, "3")
+    yield sloped(f"{name}: 1-weakly less 3-weakly naive, as networks", "rises", _against(sweep, less))
+    ranked = 100 * sweep.ranked(1, "all others")
+    yield clearly(f"{name}: 1 of 4, given all others: first less the others", ranked[:, 0] - ranked[:, 1:].mean(axis=1))
 
 
 def _percent(own: Study, name: str, form: str = "network", measure: str = "F score") -> Numbers:
