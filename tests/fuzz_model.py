@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from naivete.classifiers import KDB, Full
+from naivete.classifiers import KDB, Full, NaiveBayes
 from naivete.encoding import Encoder
 from naivete.errors import ModelFileError
 from naivete.hidden import HiddenNaive
@@ -91,6 +91,7 @@ def corpus() -> list[bytes]:
         Recursive(parity="split", min_rows=0, encoder=Encoder(numbers="normal")).fit(rows, [str(row[1]) for row in rows]),
         HiddenNaive(groups=[[0, 1]], states=2, starts=1).fit(rows, labels),
         Full(encoder=Encoder(numbers="normal", kinds={"x1": "numeric", "x2": "numeric"})).fit(rows, labels),
+        NaiveBayes(encoder=Encoder(numbers="kernel")).fit(rows, labels),
     ]
     made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]
     return [*map(model_bytes, made), *golden]

@@ -25,7 +25,7 @@ from naivete.counts import Counts
 from naivete.errors import DataError, ParameterError
 from naivete.learners import naive
 from naivete.moments import Moments, MomentsIn
-from naivete.network import Network, Normal
+from naivete.network import Kernel, Network, Normal
 from naivete.normals import joint_of
 from naivete.recursive import Recursive
 from naivete.saving import load, save
@@ -34,6 +34,7 @@ from naivete.variables import CLASS, Variable
 quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NORMAL = Encoder(numbers="normal", kinds="numeric")
 MIXED = Encoder(numbers="normal")
+BELLS = Encoder(numbers="kernel", kinds="numeric")
 
 
 @st.composite
@@ -309,6 +310,43 @@ def test_moments_are_the_same_wherever_the_rows_are(where: str, tmp_path: Path, 
             assert np.allclose(there.network_.densities[x].means, density.means, rtol=1e-11, atol=1e-15)
 
 
+def test_kernel_densities_are_those_of_scipy(tmp_path: Path) -> None:
+    X, y = load_iris(return_X_y=True)
+    model = NaiveBayes(encoder=BELLS).fit(X, y)
+    joint = np.log(np.bincount(y) / len(y)) + np.zeros((len(y), 3))
+    for x in range(4):
+        density = model.network_.densities[x]
+        assert isinstance(density, Kernel)
+        for c in range(3):
+            own = X[y == c, x]
+            low, high = np.quantile(own, [0.25, 0.75], method="inverted_cdf")
+            width = 0.9 * min(own.std(), (high - low) / 1.34 or np.inf) * len(own) ** -0.2
+            assert np.isclose(density.widths[c], width, rtol=1e-9)
+            joint[:, c] += np.logaddexp.reduce(norm.logpdf(X[:, x][:, None], own, width), axis=1) - np.log(len(own))
+    assert np.allclose(model.predict_joint_log_proba(X), joint, rtol=1e-9)
+    assert model.score(X, y) > 0.94
+    save(model, tmp_path / "m.nvt")
+    assert np.array_equal(load(tmp_path / "m.nvt").predict_proba(X), model.predict_proba(X))
+    gapped = X.copy()
+    gapped[::3, 1] = np.nan
+    parts = NaiveBayes(encoder=BELLS).partial_fit(gapped[:80], y[:80], classes=[0, 1, 2]).partial_fit(gapped[80:], y[80:])
+    assert np.allclose(parts.predict_proba(X), NaiveBayes(encoder=BELLS).fit(gapped, y).predict_proba(X), atol=1e-12)
+    assert np.all(np.isfinite(model.predict_joint_log_proba([[1e300, 0, 0, 0]])))
+
+
+def test_many_points_are_put_together_and_other_classifiers_have_none() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 9000)
+    X = (rng.normal(size=9000) * 0.5 + np.where(y, rng.choice([-3, 3], 9000), rng.choice([-6, 0, 6], 9000)))[:, None]
+    model = NaiveBayes(encoder=BELLS).fit(X, y)
+    assert len(model.network_.densities[0].points) == 2048
+    assert model.score(X, y) > NaiveBayes(encoder=NORMAL).fit(X, y).score(X, y) + 0.15
+    with pytest.raises(ParameterError, match="TAN has no such densities; choose NaiveBayes"):
+        TAN(encoder=BELLS).fit(X, y)
+    with pytest.raises(ParameterError, match="K2 learns from tables alone"):
+        K2(encoder=BELLS).fit(X, y)
+
+
 def left_out(X: np.ndarray, y: np.ndarray, encoder: Encoder) -> float:
     """The sum of log P(class | number), each case left out, by fitting again and again; the cuts stay."""
     cuts = NaiveBayes(encoder=encoder).fit(X, y).network_.variables[0].cuts
@@ -388,7 +426,8 @@ def test_moments_of_groups_add_up() -> None:
 
 @pytest.mark.parametrize(
     "classifier",
-    [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Full, Recursive)] + [NaiveBayes(encoder=Encoder(numbers="auto"))],
+    [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Full, Recursive)]
+    + [NaiveBayes(encoder=Encoder(numbers="auto")), NaiveBayes(encoder=BELLS)],
 )
 def test_scikit_learn_finds_nothing(classifier: Any) -> None:
     results = check_estimator(clone(classifier), on_fail=None, on_skip=None)

@@ -162,7 +162,7 @@ def test_loaded_tables_cannot_be_written_to() -> None:
 
 def test_every_field_is_stored() -> None:
     """A field that is added to one of these has to be added to the format too."""
-    assert [f.name for f in dataclasses.fields(Variable)] == ["name", "states", "cuts", "missing", "other", "origin"]
+    assert [f.name for f in dataclasses.fields(Variable)] == ["name", "states", "cuts", "missing", "other", "origin", "kernel"]
     assert [f.name for f in dataclasses.fields(Network)] == ["variables", "parents", "cpts", "derived", "densities"]
     assert [f.name for f in dataclasses.fields(Tree)] == ["features", "starts", "children", "weights"]
     assert [f.name for f in dataclasses.fields(Cells)] == ["children", "features"]

@@ -63,6 +63,7 @@ class NaiveBayes(NetworkClassifier):
 
     _of_tallies = True
     _dense = True
+    _bells = True
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         return naive(counts, smoothing=self.smoothing, prior=self.prior), {}

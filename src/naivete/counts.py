@@ -17,7 +17,7 @@ from naivete.cases.views import Column, chosen, with_column
 from naivete.errors import DataError, ResourceError, shown
 from naivete.exact import Parts, added, combined, limbs, summed
 from naivete.memory import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
-from naivete.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
+from naivete.moments import Moments, MomentsIn, Points, PointsIn, Scatter, ScattersIn, merged
 from naivete.occurring import Occurring, SparseTable, occurring_in, united
 from naivete.pairs import (
     PANEL_CELLS,
@@ -188,6 +188,12 @@ class Counts:
                     moments = Moments(scatter.weights, scatter.means[:, j], scatter.products[:, j, j])
                     found[x, given] = self._moments.get((x, given), moments.at(cards))
         return found
+
+    def points(self, columns: Sequence[int]) -> dict[int, Points]:
+        """The different values of numbers, and their weight in each class, in one pass."""
+        own = tuple(columns)
+        found: list[Points] = self.fold(PointsIn(own, self._cards[CLASS]), merged) if own else []
+        return dict(zip(own, found, strict=True))
 
     def scatters(self, sets: Sequence[Sequence[int]], given: Family) -> list[Scatter]:
         """The scatter of sets of numbers in each configuration of discrete variables that are never missing, in one pass."""

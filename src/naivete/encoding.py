@@ -21,6 +21,7 @@ from naivete.variables import CLASS, Family, Name, State, Variable
 __all__ = ["Encoded", "Encoder", "Margins", "encode"]
 
 IDENTIFIER_STATES = 1000
+DENSITIES = ("normal", "kernel")
 NEAR = 1000.0
 """How many times their range numbers may be away from zero without losing digits that matter."""
 
@@ -42,7 +43,8 @@ class Encoder:
         the values: text, categories, booleans and whole numbers with at most `few` distinct values are nominal, other numbers
         numeric.
     numbers : what becomes of numeric columns: "cut" makes intervals of them; "normal" gives them a normal density in each class,
-        which NaiveBayes, TAN, KDB, Full, KNaive and Recursive can use; "auto" does for each column what tells the class better,
+        which NaiveBayes, TAN, KDB, Full, KNaive and Recursive can use; "kernel", in NaiveBayes, a sum of bells
+        around the training values (Silverman's widths); "auto" does for each column what tells the class better,
         each case left out (`naivete.discretization.normal_is_better`), and cuts all of them for other classifiers.
     cut : where numeric columns are cut: `naivete.mdl`, `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`, or at every
         `naivete.distinct` value; by default by `mdl`, but for a classifier that finds its own thresholds, C45, at every value.
@@ -61,7 +63,7 @@ class Encoder:
     unseen: Literal["marginalise", "smooth", "error"] = "marginalise"
     unlabelled: Literal["error", "drop"] = "error"
     few: int = 20
-    numbers: Literal["cut", "normal", "auto"] = "cut"
+    numbers: Literal["cut", "normal", "kernel", "auto"] = "cut"
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
         """The settings by name, so that scikit-learn's searches reach them as `encoder__few` and so on."""
@@ -81,7 +83,7 @@ class Encoder:
             "missing": ("omit", "state", "em"),
             "unseen": ("marginalise", "smooth", "error"),
             "unlabelled": ("error", "drop"),
-            "numbers": ("cut", "normal", "auto"),
+            "numbers": ("cut", "normal", "kernel", "auto"),
         }
         for field, allowed in choices.items():
             value = getattr(self, field)
@@ -113,7 +115,7 @@ class Encoder:
         out again.
         """
         self.check()
-        broad = self.numbers == "normal" and not exact
+        broad = self.numbers in DENSITIES and not exact
         return tallied(table, labels, classes, weight, self._kinds(table), broad=broad)
 
     def _kinds(self, table: Table) -> Mapping[Name, Kind]:
@@ -143,8 +145,8 @@ class Encoder:
             )
         missing, other = self.missing == "state" and tally.gaps, self.unseen == "smooth"
         states = self._states(tally)
-        if states is None and self.numbers == "normal":
-            return Variable(tally.name, origin=_origin(tally))
+        if states is None and self.numbers in DENSITIES:
+            return Variable(tally.name, origin=_origin(tally), kernel=self.numbers == "kernel")
         if states is None:
             return self._numeric(tally, missing)
         _warn_identifier(tally.name, states, rows)

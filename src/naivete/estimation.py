@@ -14,7 +14,7 @@ from naivete.counts import Counts, Table
 from naivete.errors import ParameterError, shown
 from naivete.moments import Scatter
 from naivete.network import Cpt, Network, Normal, SparseCpt, Structure
-from naivete.normals import linear, normal
+from naivete.normals import kernel, linear, normal
 from naivete.occurring import SparseTable, grouped_rows
 from naivete.variables import CLASS, Family, family
 
@@ -195,7 +195,8 @@ def densities(counts: Counts, structure: Structure, scatter: Changed | None = No
         alone = [x for x in own if len(members[x]) == 1 and scatter is None]
         found |= _linear(counts, {x: m for x, m in members.items() if x not in alone}, given, scatter)
         found |= {x: normal(moments) for x, moments in counts.moments(alone, given).items()}  # perhaps known by now
-    return found
+    bells = [x for x in numbers if counts.variables[x].kernel]
+    return found | {x: kernel(points, counts.moments([x], (CLASS,))[x]) for x, points in counts.points(bells).items()}
 
 
 def _discrete(counts: Counts, parents: Sequence[int]) -> Family:

@@ -24,8 +24,8 @@ from naivete.canonical_json import FieldError, Limits, canonical, parsed
 from naivete.container import Container, check_zeros, padded, up
 from naivete.derived import Derived
 from naivete.errors import DataError, ModelFileError, shown
-from naivete.model_header import Block, Header, derived_arrays, described, levels, understood
-from naivete.network import Cpt, Network, Normal, SparseCpt
+from naivete.model_header import Block, Header, density_arrays, derived_arrays, described, levels, understood
+from naivete.network import Cpt, Kernel, Network, Normal, SparseCpt
 from naivete.variables import CLASS
 
 __all__ = ["Limits", "Model", "fingerprint", "model_bytes", "model_from_bytes", "read_model", "write_model"]
@@ -203,9 +203,10 @@ def _densities(header: Header, data: bytes, start: int) -> Iterator[tuple[int, N
     for x, blocks in header.densities:
         arrays = []
         for block in blocks:
-            arrays.append(_array(block, data, start, least=0.0 if block.field.endswith("variances") else -np.inf, most=np.inf))
+            arrays.append(_array(block, data, start, least=-np.inf, most=np.inf))
             start += up(block.bytes)
-        yield x, Normal(*arrays)
+        names = [block.field.rpartition(".")[2] for block in blocks]
+        yield x, (Kernel if "points" in names else Normal)(**dict(zip(names, arrays, strict=True)))
 
 
 def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cpt:
@@ -239,6 +240,4 @@ def _arrays(network: Network) -> Iterator[bytes]:
         for _, array in derived_arrays(network.derived[v])[1]:
             yield array.tobytes()
     for x in sorted(network.densities):
-        density = network.densities[x]
-        for array in (density.means, density.variances, *(() if density.slopes is None else (density.slopes,))):
-            yield np.asarray(array, dtype="<f8").tobytes()
+        yield from (np.asarray(array, dtype="<f8").tobytes() for array in density_arrays(network.densities[x]))

@@ -31,10 +31,10 @@ from naivete.canonical_json import (
 )
 from naivete.derived import Cells, Derived, Hidden, Tree
 from naivete.errors import DataError, shown
-from naivete.network import Cpt, Network, SparseCpt, topological
+from naivete.network import Cpt, Kernel, Network, Normal, SparseCpt, topological
 from naivete.variables import CLASS, Name, State, Variable, Variables, check_unique, family
 
-__all__ = ["Block", "Column", "Header", "Table", "derived_arrays", "described", "levels", "understood"]
+__all__ = ["Block", "Column", "Header", "Table", "density_arrays", "derived_arrays", "described", "levels", "understood"]
 
 _AXES: Final = 64
 """What numpy can hold; also the most levels of a sparse table."""
@@ -110,7 +110,7 @@ def described(kind: object, parameters: object, notes: object, network: Network)
     numbers = sorted(network.densities)
     return {
         **({"derived": own} if own else {}),
-        **({"densities": [list(network.densities[x].means.shape) for x in numbers]} if numbers else {}),
+        **({"densities": [_density_shape(network.densities[x]) for x in numbers]} if numbers else {}),
         "kind": coded(kind, "kind"),
         "notes": coded_dict(notes, "notes", 1),
         "optional": {},
@@ -119,6 +119,18 @@ def described(kind: object, parameters: object, notes: object, network: Network)
         "tables": [_shapes(network.cpts[v]) for v in order],
         "variables": [_coded_variable(v, f"variables[{i}]") for i, v in enumerate(network.variables)],
     }
+
+
+def _density_shape(density: Normal) -> list[int]:
+    """The shape of the means; of a sum of bells the number of points comes first."""
+    own = list(density.means.shape)
+    return [len(density.points), *own] if isinstance(density, Kernel) else own
+
+
+def density_arrays(density: Normal) -> list[NDArray[np.float64]]:
+    """The arrays of a density as the file holds them."""
+    more = [density.points, density.weights, density.widths] if isinstance(density, Kernel) else []
+    return [density.means, density.variances, *([] if density.slopes is None else [density.slopes]), *more]
 
 
 def _coded_derived(derived: Derived) -> dict[str, Any]:
@@ -151,6 +163,7 @@ def _coded_variable(variable: Variable, field: str) -> dict[str, Any]:
     cuts = variable.cuts
     return {
         **({} if variable.origin is None else {"origin": coded_float(variable.origin, f"{field}.origin")}),
+        **({"kernel": True} if variable.kernel else {}),
         "cuts": None if cuts is None else [coded_float(float(c), f"{field}.cuts[{i}]") for i, c in enumerate(cuts)],
         "missing": coded(variable.missing, f"{field}.missing"),
         "name": coded(variable.name, f"{field}.name"),
@@ -195,9 +208,12 @@ def _densities(
         numeric = sum(variables[p].density for p in parents[x])
         needed = tuple(variables[p].card for p in family(x, *parents[x]) if p != x and not variables[p].density)
         shape = tuple(whole(n, field, 0, 2**63) for n in items(shapes[i], field))
+        count, shape = (shape[0] if shape else 0, shape[1:]) if variables[x].kernel else (0, shape)
         if shape != needed:
             raise FieldError(field, f"the shape {shown(shape)} is not that of the parents, {shown(needed)}")
         shapes_of = {"means": shape, "variances": shape, **({"slopes": (*shape, numeric)} if numeric else {})}
+        if variables[x].kernel:
+            shapes_of |= {"points": (count,), "weights": (count, variables[-1].card), "widths": (variables[-1].card,)}
         found.append((x, tuple(Block(f"{field}.{name}", "<f8", own) for name, own in shapes_of.items())))
     return tuple(found)
 
@@ -242,7 +258,11 @@ def _variables(values: list[Any]) -> Variables:
 
 def _variable(value: Any, field: str) -> Variable:
     density = type(value) is dict and "origin" in value
-    expect_keys(value, field, ("cuts", "missing", "name", "other", "states", *(("origin",) if density else ())))
+    bells = density and "kernel" in value
+    more = (*(("origin",) if density else ()), *(("kernel",) if bells else ()))
+    expect_keys(value, field, ("cuts", "missing", "name", "other", "states", *more))
+    if bells and value["kernel"] is not True:
+        raise FieldError(f"{field}.kernel", "true was expected where it is said at all")
     origin: float | None = scalar(value["origin"], f"{field}.origin", _CUT) if density else None
     if origin is not None and not math.isfinite(origin):
         raise FieldError(f"{field}.origin", f"{seen(origin)} is not a number to measure from")
@@ -254,7 +274,7 @@ def _variable(value: Any, field: str) -> Variable:
         raise FieldError(field, "a variable has states or cuts, not both")
     if density and (states or cuts is not None or missing or other):
         raise FieldError(field, "a variable with a density has neither states nor cuts")
-    return Variable(name, states, cuts, missing, other, origin)
+    return Variable(name, states, cuts, missing, other, origin, bells)
 
 
 def _states(values: list[Any], field: str) -> tuple[State, ...]:

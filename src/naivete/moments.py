@@ -19,6 +19,8 @@ __all__ = [
     "LengthsIn",
     "Moments",
     "MomentsIn",
+    "Points",
+    "PointsIn",
     "Scatter",
     "ScattersIn",
     "ledoit_wolf",
@@ -305,7 +307,50 @@ def _groups(block: Block, given: Family, cards: tuple[int, ...]) -> NDArray[np.i
     return np.ravel_multi_index(columns, cards) if columns else np.zeros(len(block), np.int64)
 
 
-Mergeable = TypeVar("Mergeable", Moments, Scatter)
+class Points(NamedTuple):
+    """The different values of a column, increasing, and their weight in each group.  # (value), (value, group)"""
+
+    values: Numbers
+    weights: Numbers
+
+    def merged(self, other: Points) -> Points:
+        """The values of both."""
+        return _points(np.concatenate([self.values, other.values]), np.concatenate([self.weights, other.weights]))
+
+    def fewer(self, most: int) -> Points:
+        """At most so many, neighbours put together at their mean."""
+        if len(self.values) <= most:
+            return self
+        starts = np.linspace(0, len(self.values), most, endpoint=False).astype(np.int64)
+        weights = np.add.reduceat(self.weights, starts, axis=0)
+        total = self.weights.sum(axis=1)
+        return Points(np.add.reduceat(self.values * total, starts) / np.add.reduceat(total, starts), weights)
+
+
+def _points(values: Numbers, weights: Numbers) -> Points:
+    distinct, place = np.unique(values, return_inverse=True)
+    found = np.zeros((len(distinct), weights.shape[1]))
+    np.add.at(found, place, weights)
+    return Points(distinct, found)
+
+
+@dataclass(frozen=True)
+class PointsIn:
+    """The different values of some columns of a block, and their weight in each class."""
+
+    columns: tuple[int, ...]
+    classes: int
+
+    def __call__(self, block: Block) -> list[Points]:
+        """The values of each column."""
+        heavy = np.ones(len(block)) if block.weight is None else block.weight
+        every = np.zeros((len(block), self.classes))
+        every[np.arange(len(block)), block.codes[-1].astype(np.int64)] = heavy
+        known = [~np.isnan(block.codes[x]) for x in self.columns]
+        return [_points(block.codes[x][own], every[own]) for x, own in zip(self.columns, known, strict=True)]
+
+
+Mergeable = TypeVar("Mergeable", Moments, Scatter, Points)
 
 
 def merged(one: list[Mergeable], two: list[Mergeable]) -> list[Mergeable]:

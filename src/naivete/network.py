@@ -15,7 +15,10 @@ from naivete.derived import Derived, Hidden, check_derived
 from naivete.errors import DataError, shown
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
-__all__ = ["Cpt", "Network", "Normal", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed", "topological"]
+__all__ = [
+    *("Cpt", "Kernel", "Network", "Normal", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed"),
+    "topological",
+]
 
 Structure = Mapping[int, tuple[int, ...]]
 """parents[v] for every variable v, the most informative parent first; the class, where it is a parent, last."""
@@ -135,6 +138,38 @@ class Normal:
             away = np.clip((values - self.means[at]) / self._scale[at], -FAR, FAR)
         return np.asarray(self._top[at] - 0.5 * away * away)
 
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Kernel(Normal):
+    """A density that is a sum of normal ones around points, in each class; its means and variances are those of the whole.
+
+    Parameters
+    ----------
+    points : the points, increasing.
+    weights : what share each has in each class.  # (point, class)
+    widths : the deviation of the bells of each class.
+    """
+
+    points: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    widths: NDArray[np.float64]
+
+    def logs(self, values: NDArray[np.float64], at: Any) -> NDArray[np.float64]:  # noqa: ARG002
+        """The logarithms of the density of some values in every class.  # (row, class)"""
+        flat, found = np.ravel(values), np.empty((np.size(values), len(self.widths)))
+        step = max(1, KERNEL_CELLS // max(1, len(self.points)))
+        with np.errstate(divide="ignore", over="ignore"):
+            shares = np.log(self.weights)
+            for lo in range(0, len(flat), step):
+                apart = flat[lo : lo + step, None] - self.points  # (row, point)
+                for c, width in enumerate(self.widths.tolist()):
+                    own = np.flatnonzero(self.weights[:, c])
+                    away = np.clip(apart[:, own] / width, -FAR, FAR)
+                    found[lo : lo + step, c] = np.logaddexp.reduce(shares[own, c] - 0.5 * away * away, axis=1)
+        return np.asarray(found - np.log(self.widths) - 0.5 * np.log(2 * np.pi))
+
+
+KERNEL_CELLS = 1 << 20
 
 Cpt = NDArray[np.float64] | SparseCpt
 """A conditional table: dense with one axis for each member of the family in increasing order (class last), or sparse."""
@@ -370,10 +405,25 @@ def _check_normal(network: Network, v: int, cpt: Normal, where: str) -> None:
         raise DataError(f"{where} needs a slope for each of {len(numbers)} numeric parents in each configuration of the others")
     if cpt.slopes is not None and not np.all(np.isfinite(cpt.slopes)):
         raise DataError(f"{where} has a slope that is no number")
+    if isinstance(cpt, Kernel) != network.variables[v].kernel or (isinstance(cpt, Kernel) and network.parents[v] != (CLASS,)):
+        raise DataError(f"{where}: a sum of bells is for a number that asks for it, and whose only parent is the class")
+    if isinstance(cpt, Kernel):
+        _check_kernel(cpt, len(network.variables[CLASS].labels), where)
     if cpt.means.shape != shape or cpt.variances.shape != shape:
         raise DataError(f"{where} has shapes {cpt.means.shape} and {cpt.variances.shape} where its parents have {shape}")
     if not np.all(np.isfinite(cpt.means)) or not np.all(np.isfinite(cpt.variances)) or not cpt.variances.min(initial=1) > 0:
         raise DataError(f"{where} has a mean that is no number, or a variance that is not above zero")
+
+
+def _check_kernel(cpt: Kernel, classes: int, where: str) -> None:
+    count = len(cpt.points)
+    if not count or cpt.points.shape != (count,) or cpt.weights.shape != (count, classes) or cpt.widths.shape != (classes,):
+        raise DataError(f"{where} needs points, and for each class a share of each point and a width")
+    if not np.all(np.isfinite(cpt.points)) or not np.all(np.diff(cpt.points) > 0):
+        raise DataError(f"{where} has points that are no numbers, or do not increase")
+    if not np.all(np.isfinite(cpt.widths)) or not cpt.widths.min() > 0:
+        raise DataError(f"{where} has a width that is not above zero")
+    _check_sums(cpt.weights, 0, where)
 
 
 def _check_sums(table: NDArray[np.float64], axis: int, where: str) -> None:

@@ -17,7 +17,7 @@ from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.counts import BUDGET, Counts
 from naivete.deriving import DerivingPredictor, predictor
 from naivete.discretization import mdl
-from naivete.encoding import Encoded, Encoder, Margins, matched
+from naivete.encoding import DENSITIES, Encoded, Encoder, Margins, matched
 from naivete.errors import (
     DataError,
     DataTypeError,
@@ -177,6 +177,8 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     _warns = True
     _dense = False
     """Whether it learns the densities of numbers that are not cut."""
+    _bells = False
+    """Whether these may be sums of bells."""
 
     def __init__(
         self, *, smoothing: Any = 1.0, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET
@@ -207,14 +209,18 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         """The encoder, once the parameters have been looked at."""
         encoder = super()._ready()
         smoothing_of(self.smoothing)
-        self._check_densities(encoder.numbers == "normal")
+        self._check_densities(encoder.numbers in DENSITIES)
+        if encoder.numbers == "kernel" and not self._bells:
+            raise ParameterError(
+                f"numbers='kernel': {type(self).__name__} has no such densities; choose NaiveBayes, or numbers='normal'"
+            )
         return replace(encoder, numbers="cut") if encoder.numbers == "auto" and not self._dense else encoder
 
     def _check_densities(self, asked: bool) -> None:
         if asked and not self._dense:
             raise ParameterError(
-                f"numbers='normal': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive "
-                "or Recursive, which know densities, or numbers='cut'"
+                f"numbers='normal' or 'kernel': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, "
+                "Full, KNaive or Recursive, which know densities, or numbers='cut'"
             )
 
     def _learned(

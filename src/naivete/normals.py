@@ -8,14 +8,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.moments import Moments, Scatter, quotient
-from naivete.network import FAR, Network, Normal
+from naivete.moments import Moments, Points, Scatter, quotient
+from naivete.network import FAR, Kernel, Network, Normal
 from naivete.variables import CLASS
 
-__all__ = ["Joint", "joint_of", "linear", "normal"]
+__all__ = ["Joint", "joint_of", "kernel", "linear", "normal"]
 
 Numbers = NDArray[np.float64]
 
+MOST = 2048
+"""How many points a sum of bells may have."""
 OPEN = 1e-6
 """Columns of which less than this share of their deviation is their own are taken as a mixture of the others."""
 LEFT = 1e-9
@@ -25,6 +27,28 @@ LEFT = 1e-9
 def normal(moments: Moments) -> Normal:
     """The density of a number in each group."""
     return Normal(*moments.settled())
+
+
+def kernel(points: Points, moments: Moments) -> Kernel:
+    """The sum of bells around the training values of each class, as wide as Silverman's rule has it.
+
+    A class without cases has the values of all. At most `MOST` points are kept, neighbours together.
+
+    References
+    ----------
+    John and Langley (1995), Estimating continuous distributions in Bayesian classifiers; Silverman (1986), Density estimation,
+    section 3.4.2.
+    """
+    means, variances = moments.settled()
+    some = points.fewer(MOST) if len(points.values) else Points(np.zeros(1), np.ones((1, len(means))))
+    n = some.weights.sum(axis=0)
+    shares = np.where(n > 0, some.weights, some.weights.sum(axis=1, keepdims=True))
+    below = np.cumsum(shares / shares.sum(axis=0), axis=0)
+    quarters = [some.values[np.minimum((below < q - 1e-12).sum(axis=0), len(below) - 1)] for q in (0.25, 0.75)]
+    deviation = np.sqrt(variances)
+    spread = np.where(quarters[1] > quarters[0], np.minimum(deviation, (quarters[1] - quarters[0]) / 1.34), deviation)
+    widths = 0.9 * spread * np.maximum(n, 1.0) ** -0.2
+    return Kernel(means=means, variances=variances, points=some.values, weights=shares / shares.sum(axis=0), widths=widths)
 
 
 def linear(scatter: Scatter) -> Normal:

@@ -33,6 +33,7 @@ class Variable:
     other : whether "never seen" is a state of its own, after all others, so that smoothing leaves it some probability.
     origin : where a number that is not cut but has a density is measured from, None for all others; its codes are the
         differences, nan where missing, so that numbers far from zero lose no digits.
+    kernel : whether that density is a sum of bells around the training values instead of one bell.
 
     >>> Variable("petal", cuts=(2.45, 4.9)).labels
     ('<= 2.45', '2.45 .. 4.9', '> 4.9')
@@ -44,6 +45,7 @@ class Variable:
     missing: bool = False
     other: bool = False
     origin: float | None = None
+    kernel: bool = False
 
     @property
     def density(self) -> bool:

@@ -110,8 +110,8 @@ def encoding_options(parser: ArgumentParser) -> None:
     group = parser.add_argument_group("states")
     cuts = "cut numbers by mdl, frequency:BINS, width:BINS or distinct (mdl; for c45 distinct)"
     group.add_argument("--cut", metavar="HOW", help=cuts)
-    numbers = "numbers: cut, with normal densities, or what is better for each (cut)"
-    group.add_argument("--numbers", choices=("cut", "normal", "auto"), default="cut", help=numbers)
+    numbers = "numbers: cut, with normal or kernel densities, or cut or normal as is better for each (cut)"
+    group.add_argument("--numbers", choices=("cut", "normal", "kernel", "auto"), default="cut", help=numbers)
     how = ("omit", "state", "em")
     group.add_argument("--missing", choices=how, default="omit", help="missing: summed out, a state, or by EM (omit)")
     group.add_argument(

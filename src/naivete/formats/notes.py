@@ -68,7 +68,7 @@ def understood(text: str) -> Note:
     """The note of a text; refuse all but what `noted` writes.
 
     >>> understood("place:2 name:i:7 states:b:1,s:~C3~A9").variable
-    Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None)
+    Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None, kernel=False)
     """
     fields = dict(_field(word) for word in text.split())
     try:

@@ -127,7 +127,7 @@ def _summary(generated: Sequence[Sheet], cancer: Sequence[Sheet]) -> str:
     told = f"sections 3.2 to 3.4: {_counted(generated)}"
     if len(cancer) == 1:
         return f"{told}; section 3.5: breast cancer not run"
-    return f"{told}; section 3.5, which is better: {_counted(cancer[1:2])}"
+    return f"{told}; section 3.5: {_counted(cancer[1:2])}"
 
 
 def _counted(some: Sequence[Sheet]) -> str:
