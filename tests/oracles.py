@@ -237,7 +237,9 @@ def identical(one: Any, two: Any) -> bool:
             and all(identical(one.densities[v], two.densities[v]) for v in one.densities)
         )
     if isinstance(one, (Hidden, Tree, Cells, Normal)):
-        return type(one) is type(two) and all(identical(getattr(one, f.name), getattr(two, f.name)) for f in dataclasses.fields(one))
+        return type(one) is type(two) and all(
+            identical(getattr(one, f.name), getattr(two, f.name)) for f in dataclasses.fields(one)
+        )
     if isinstance(one, SparseCpt):
         fields = ("configurations", "rows", "default")
         return (

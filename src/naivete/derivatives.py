@@ -372,7 +372,7 @@ def _sums(logs: Numbers, weight: Numbers | None, average: str) -> list[Fraction]
     if len(infinite):
         raise DataError(
             f"feature {infinite[0]}: a case has probability zero, or nearly so, with or without the other features, "
-            "so that there is no mean of the derivatives; use a smoothing above 0"
+            "so that there is no mean of the derivatives; use a smoothing above 0, or of densities some shrinkage"
         )
     flat = np.column_stack([values.reshape(len(values), math.prod(values.shape[1:])), np.ones(len(values))])
     totals = [Fraction(0)] * flat.shape[1]

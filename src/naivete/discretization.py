@@ -206,4 +206,3 @@ def _interval_logs(values: Numbers, table: NDArray[Any], cuts: Sequence[float]) 
     total = n.sum(axis=0)
     with np.errstate(divide="ignore"):
         return np.log(np.maximum(n[at], 0) / (total - 1 + len(n))), np.log((n[at] + 1) / (total + len(n)))
-

@@ -80,6 +80,8 @@ def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
         "parents": [] if outlined else [network.name(p) for p in network.parents[CLASS]],
         "blanket": [network.name(x) for x in blanket],
         **({"selected": [network.name(x) for x in model.selected_]} if hasattr(model, "selected_") else {}),
+        **({"naive": [network.name(x) for x in model.naive_]} if hasattr(model, "naive_") else {}),
+        **({"groups": [[network.name(x) for x in own] for own in model.groups_]} if hasattr(model, "groups_") else {}),
         "cells": network.cells,
         "arcs": [{"from": network.name(p), "to": network.name(x), "information": known.get((p, x))} for p, x in arcs],
         "variables": records,
@@ -181,6 +183,11 @@ def _about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
         yield "hidden", "; ".join(_mediated(record, described) for record in hidden[:20])
     if "selected" in described:
         yield "selected", f"in the order of selection: {_listed(described['selected'])}"
+    if "naive" in described:
+        yield "naive", f"held naive, because their dependence cancels: {_listed(described['naive']) or 'none'}"
+    if "groups" in described and not any(record["kind"] == "hidden" for record in described["variables"]):
+        joined = "; ".join(" with ".join(map(str, own)) for own in described["groups"][:10] if len(own) > 1)
+        yield "together", f"features modelled together: {joined or 'none'}"
     if _kind(described):
         yield from outline_about(described)
     count, blanket = len(features), described["blanket"]

@@ -310,9 +310,7 @@ def encoder_of(args: Namespace, target: Name = None) -> Encoder:
         kinds = {column: kind for column, kind in kinds.items() if column != target} or None
     unlabelled: Any = "drop" if args.drop_unlabelled else "error"
     cut = None if args.cut is None else cut_of(args.cut)
-    return Encoder(
-        kinds=kinds, cut=cut, missing=args.missing, unseen=args.unseen, unlabelled=unlabelled, numbers=args.numbers
-    )
+    return Encoder(kinds=kinds, cut=cut, missing=args.missing, unseen=args.unseen, unlabelled=unlabelled, numbers=args.numbers)
 
 
 def check_output(path: str | None, inputs: Sequence[str], force: bool) -> None:

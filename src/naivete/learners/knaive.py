@@ -76,9 +76,7 @@ def knaive(
     Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, section 2.2.
     """
     how = {"max_parents": max_parents, "shared": shared, "shrinkage": shrinkage, "smoothing": smoothing, "prior": prior}
-    choice = knaive_choice(
-        counts, k=k, conditional=conditional, average=average, starts=starts, random_state=random_state, **how
-    )
+    choice = knaive_choice(counts, k=k, conditional=conditional, average=average, starts=starts, random_state=random_state, **how)
     return knaive_on(counts, choice.balanced.features, strong=strong, **how)
 
 
