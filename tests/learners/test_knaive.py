@@ -61,6 +61,18 @@ def test_the_set_is_the_best_balanced_one(cases: MemoryCases, k: int) -> None:
     assert np.isclose(norms[found.features], found.weight, atol=1e-9)
 
 
+@given(some_cases(features=(2, 4), gaps=False, weights=None))
+@quick
+def test_where_the_size_is_left_open_what_weighs_nothing_is_held_beside_the_best_set_of_the_others(cases: MemoryCases) -> None:
+    found, weights = knaive_choice(Counts(cases), **HOW)
+    heavy = [x for x in range(len(weights)) if weights[x].any()]
+    assert {x for x in range(len(weights)) if x not in heavy} <= set(found.features)
+    sets = [chosen for size in range(1, len(heavy) + 1) for chosen in combinations(heavy, size)]
+    least = min((np.linalg.norm(weights[list(chosen)].sum(axis=0)) for chosen in sets), default=0.0)
+    assert np.isclose(np.linalg.norm(weights[list(found.features)].sum(axis=0)), least, atol=1e-9)
+    assert np.isclose(found.weight, least, atol=1e-9)
+
+
 @given(some_cases(features=(2, 5)), st.data())
 @quick
 def test_who_is_held_naive_has_no_parents_and_if_strongly_no_children(cases: MemoryCases, data: st.DataObject) -> None:

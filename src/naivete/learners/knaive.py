@@ -61,7 +61,7 @@ def knaive(
     Parameters
     ----------
     counts : the training cases.
-    k : how many features are held naive; by default as many as are best balanced.
+    k : how many features are held naive; by default as many as are best balanced, beside those that depend on nothing anyway.
     strong : whether naive features influence nothing.
     conditional : whether a derivative is conditional on the features before it, or on "all" others, as the thesis has it.
     average : the mean over the cases of the logarithms of the ratios, or the logarithm of the mean of the "ratios", as the thesis
@@ -96,7 +96,16 @@ def knaive_choice(
     whole = knaive_on(counts, (), strong=False, **how)
     plain = naive(counts, smoothing=how["smoothing"], prior=how["prior"])
     weights = mean_weights(counts, whole, plain, conditional=conditional, average=average)
-    return Choice(balanced(weights, None if k is None else int(k), starts=starts, random_state=random_state), weights)
+    search = {"starts": starts, "random_state": random_state}
+    return Choice(_any_size(weights, search) if k is None else balanced(weights, int(k), **search), weights)
+
+
+def _any_size(weights: NDArray[np.float64], search: dict[str, int]) -> Balanced:
+    """The best balanced set of those that weigh something, and all that weigh nothing, which depend on nothing anyway."""
+    heavy = np.flatnonzero(weights.any(axis=1))
+    found = balanced(weights[heavy], None, **search)
+    features = sorted({*np.flatnonzero(~weights.any(axis=1)).tolist(), *heavy[list(found.features)].tolist()})
+    return Balanced(tuple(features), found.weight, found.exact)
 
 
 def knaive_on(

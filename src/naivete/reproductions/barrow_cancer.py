@@ -180,7 +180,7 @@ def _sets(cases: Labelled) -> Iterator[Cell]:
 
 
 def _root(told: str) -> str:
-    return "" if "all" in told else ": the first of a network has no parents and weighs nothing; holding it changes nothing"
+    return "" if "all" in told else "; beside the first of the network, which has no parents and weighs nothing"
 
 
 def _place(weights: Numbers) -> str:

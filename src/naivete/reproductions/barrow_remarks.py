@@ -53,7 +53,7 @@ def remarks() -> Iterator[Remark]:
     yield Remark(
         "definition",
         "The attribute that comes first in a network has weight 0 by definition, so that the maximally balanced set of any size "
-        "is this attribute alone, and the classifier again the full one.",
+        "would be this attribute alone, and the classifier the full one. Ours holds it beside the best set of the others.",
     )
     yield Remark(
         "weight",
