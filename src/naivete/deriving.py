@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
@@ -51,8 +52,8 @@ class DerivingPredictor:
         parts = self._parts(codes)
         if len(parts) > 1:
             found = [self.posterior([column[part] for column in codes], gaps) for part in parts]
-            whole = np.concatenate([own for own, _ in found])
-            return whole, np.concatenate([part[own] for part, (_, own) in zip(parts, found, strict=True)])
+            impossible = np.concatenate([part[own] for part, (_, own) in zip(parts, found, strict=True)])
+            return _in_place(parts, [own for own, _ in found]), np.sort(impossible)
         own, gaps, rows, shares = self._whole(codes, gaps)
         result, impossible = self._inner.posterior(own, gaps)
         if shares is not None:
@@ -67,7 +68,7 @@ class DerivingPredictor:
         """log P(row, class), hidden columns summed out; of a computed column the row is sure.  # (row, class)"""
         parts = self._parts(codes)
         if len(parts) > 1:
-            return np.concatenate([self.joint([column[part] for column in codes], gaps) for part in parts])
+            return _in_place(parts, [self.joint([column[part] for column in codes], gaps) for part in parts])
         own, gaps, rows, shares = self._whole(codes, gaps)
         logs = self._inner.joint(own, gaps)
         if shares is None:
@@ -77,14 +78,17 @@ class DerivingPredictor:
         return result
 
     def _parts(self, codes: Codes) -> list[NDArray[np.intp]]:
-        """The rows in parts of which each stays small even if every row were divided among all leaves of a tree."""
+        """The rows that a tree does not divide; then those it may, in parts that stay small even if all leaves have a share."""
         rows = np.arange(len(codes[0]))
         trees = [own for own in self.network.derived.values() if isinstance(own, Tree)]
         asked = [x for x in np.unique(trees[0].features).tolist() if x >= 0] if trees else []
-        if not any((codes[x] == np.iinfo(codes[x].dtype).max).any() for x in asked):
+        lacking = np.logical_or.reduce([np.zeros(len(rows), bool), *(codes[x] == np.iinfo(codes[x].dtype).max for x in asked)])
+        if not lacking.any():
             return [rows]
         most = max(1, FACTOR_CELLS // (len(trees[0].leaves) * self._inner.classes))
-        return [rows[at : at + most] for at in range(0, max(1, len(rows)), most)]
+        some = np.flatnonzero(lacking)
+        parts = [np.flatnonzero(~lacking), *(some[at : at + most] for at in range(0, len(some), most))]
+        return [part for part in parts if len(part)]
 
     def _whole(self, codes: Codes, gaps: Gaps) -> tuple[Codes, Gaps, NDArray[np.intp], Numbers | None]:
         """The rows with their derived columns; where some are divided, which row each part belongs to and its share."""
@@ -115,3 +119,11 @@ class DerivingPredictor:
             going = going[child >= 0]
             node[going] = child[child >= 0]
         return node
+
+
+def _in_place(parts: Sequence[NDArray[np.intp]], found: Sequence[Numbers]) -> Numbers:
+    """What was found for some rows each, all together in the order of the rows."""
+    whole = np.empty((sum(map(len, parts)), found[0].shape[1]))
+    for part, own in zip(parts, found, strict=True):
+        whole[part] = own
+    return whole
