@@ -87,6 +87,18 @@ def test_a_threshold_that_is_told_is_true() -> None:
     assert rng is not None
 
 
+@pytest.mark.filterwarnings("default::naivete.errors.NaiveteWarning")
+def test_weights_that_make_a_tree_of_one_leaf_are_told() -> None:
+    frame = table()
+    X, y = frame.drop(columns="y"), frame["y"]
+    with pytest.warns(NaiveteWarning, match="the cases weigh 1 together, less than two branches of min_rows=2 need"):
+        C45().fit(X, y, sample_weight=np.full(len(y), 1 / len(y)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", NaiveteWarning)
+        C45().fit(X[:1], y[:1])
+        C45().fit(X, y)
+
+
 def test_ties_do_not_depend_on_the_order_of_columns() -> None:
     X = [["2", "1", "1"], ["1", "0", "0"], ["0", "2", "1"], ["1", "1", "1"], ["1", "0", "1"], ["1", "1", "1"]]
     y, order = [1, 0, 1, 1, 0, 0], [2, 0, 1]

@@ -8,6 +8,7 @@ from typing import Any
 from naivete.counts import BUDGET, Counts
 from naivete.discretization import distinct
 from naivete.encoding import Encoder
+from naivete.errors import NaiveteWarning, shown, warn
 from naivete.learners.tree import c45, id3
 from naivete.network import Network
 from naivete.network_classifier import NetworkClassifier
@@ -97,7 +98,14 @@ class C45(NetworkClassifier):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         own = {name: getattr(self, name) for name in C45_PARAMETERS}
-        return c45(counts, **own, smoothing=self.smoothing), {}
+        network = c45(counts, **own, smoothing=self.smoothing)
+        if (counts.rows or 0) >= 2 * self.min_rows > counts.total:
+            warn(
+                f"the cases weigh {counts.total:.6g} together, less than two branches of min_rows={shown(self.min_rows)} need, "
+                "so that nothing is asked; weights are cases: scale them to sum to the number of rows",
+                NaiveteWarning,
+            )
+        return network, {}
 
 
 C45_PARAMETERS = ("min_rows", "confidence", "raising", "prune", "max_depth")
