@@ -22,10 +22,11 @@ from sklearn.utils.estimator_checks import check_estimator
 from naivete import K2, KDB, TAN, Encoder, Full, NaiveBayes
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.counts import Counts
+from naivete.density import Kernel, Normal
 from naivete.errors import DataError, ParameterError
 from naivete.learners import naive
 from naivete.moments import Moments, MomentsIn
-from naivete.network import Kernel, Network, Normal
+from naivete.network import Network
 from naivete.normals import joint_of
 from naivete.recursive import Recursive
 from naivete.saving import load, save
@@ -363,7 +364,7 @@ def left_out(X: np.ndarray, y: np.ndarray, encoder: Encoder) -> float:
 def test_what_is_left_open_is_decided_by_leaving_one_out(seed: int) -> None:
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 40)
-    X = (rng.normal(y * 1.5) if seed % 2 else (rng.integers(0, 4, 40) // 1 * 2.0 + y + rng.normal(0, 0.05, 40)))[:, None]
+    X = (rng.normal(y * 1.5) if seed % 2 else (rng.integers(0, 4, 40) * 2.0 + y + rng.normal(0, 0.05, 40)))[:, None]
     auto = NaiveBayes(encoder=Encoder(kinds="numeric", numbers="auto")).fit(X, y)
     cut, normal = (left_out(X, y, Encoder(kinds="numeric", numbers=how)) for how in ("cut", "normal"))
     assert bool(auto.network_.densities) == (normal > cut)

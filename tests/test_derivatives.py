@@ -17,12 +17,13 @@ from hypothesis import strategies as st
 from naivete import derivatives as module
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.counts import Counts
+from naivete.density import Normal
 from naivete.derivatives import Derivatives, contrasts, contributions, derivatives, mean_weights, naive_part
 from naivete.errors import DataError, ParameterError
 from naivete.estimation import estimate
 from naivete.inference import Predictor
 from naivete.learners import kdb, naive
-from naivete.network import Network, Normal
+from naivete.network import Network
 from naivete.variables import CLASS, Variable
 from tests.oracles import cases_of, chunked, identical, joint, missing
 from tests.strategies import deriving_networks, networks, some_cases

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from naivete.density import Normal
 from naivete.derived import Cells, Hidden, Tree
 from naivete.deriving import DerivingPredictor, predictor
 from naivete.errors import DataError
 from naivete.inference import Predictor
-from naivete.network import Network, Normal
+from naivete.network import Network
 from naivete.variables import CLASS, Variable
 from tests.strategies import dense_table, deriving_networks, random_tree
 

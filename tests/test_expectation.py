@@ -275,7 +275,7 @@ def test_what_did_not_settle_is_said() -> None:
     own = cases_of([2, 2, 1], [[0, 1, 0, 0, 1], [0, 1, -1, -1, -1], [0] * 5])
     with pytest.warns(NaiveteWarning, match="not settled after 1 iterations"):
         _, told = expected_network(Counts(own), {CLASS: (), 1: (), 0: (1,)}, 0.1, max_iterations=1)
-    assert repr(told).startswith("<not converged after 1 iterations: log likelihood -")
+    assert repr(told).startswith("<not converged after 1 iterations: objective -")
     assert repr(Convergence(0, (), (), True, 1e-8)) == "<nothing to complete>"
 
 

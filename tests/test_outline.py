@@ -10,12 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naivete.density import Normal
 from naivete.derived import Cells, Hidden, Tree
 from naivete.deriving import predictor
 from naivete.encoding import Encoder
 from naivete.errors import ParameterError
 from naivete.graphs import d_separated, markov_blanket
-from naivete.network import Network, Normal
+from naivete.network import Network
 from naivete.outline import Node, Outline, branch_label, has_outline, heading, mattering, outline, parts
 from naivete.recursive import Recursive
 from naivete.summaries import Summary, lines

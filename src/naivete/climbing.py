@@ -32,7 +32,7 @@ class Convergence:
     tolerance : the relative change that is small enough.
 
     >>> Convergence(2, (-9.0, -8.1, -8.1), (-9.0, -8.1, -8.1), True, 1e-8)
-    <converged after 2 iterations: log likelihood -9 to -8.1>
+    <converged after 2 iterations: objective -9 to -8.1, log likelihood -8.1>
     """
 
     iterations: int
@@ -50,8 +50,8 @@ class Convergence:
         if not self.log_likelihoods:
             return "<nothing to complete>"
         how = "converged" if self.converged else "not converged"
-        first, last = self.log_likelihoods[0], self.log_likelihoods[-1]
-        return f"<{how} after {self.iterations} iterations: log likelihood {first:.6g} to {last:.6g}>"
+        climbed = f"objective {self.objectives[0]:.6g} to {self.objectives[-1]:.6g}"
+        return f"<{how} after {self.iterations} iterations: {climbed}, log likelihood {self.log_likelihoods[-1]:.6g}>"
 
 
 class Step(NamedTuple, Generic[E]):

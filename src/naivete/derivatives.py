@@ -23,7 +23,7 @@ from naivete.cases.base import Block
 from naivete.counts import Counts
 from naivete.errors import DataError, ParameterError, shown
 from naivete.exact import LIMB, limbs
-from naivete.inference import Predictor
+from naivete.inference import Predictor, missing
 from naivete.network import Network, SparseCpt, check_tabular
 from naivete.tallies import narrowest
 from naivete.variables import CLASS
@@ -254,7 +254,7 @@ def _derivatives(network: Network, alone: Numbers, codes: Codes, gaps: Gaps, con
     result, predictor = np.zeros_like(alone), Predictor(_flat(network))
     given = _given_all if conditional == "all" else _given_before
     for x in network.features:
-        known = np.flatnonzero(~_missing(codes[x]))
+        known = np.flatnonzero(~missing(codes[x]))
         own = given(predictor, x, codes, gaps, known)
         result[known, x] = _less(np.where(np.isnan(own), alone[known, x], own), alone[known, x])
     return result
@@ -264,7 +264,7 @@ def _alone(naive: Network, codes: Codes) -> Numbers:
     """log2 P(x | c) of every row, feature and class, 0 where x is missing."""
     result = np.zeros((len(codes[0]) if len(codes) else 0, len(naive.features), naive.variables[CLASS].card))
     for x in naive.features:
-        known = np.flatnonzero(~_missing(codes[x]))
+        known = np.flatnonzero(~missing(codes[x]))
         result[known, x] = _own(naive, x, codes, known)
     return result
 
@@ -273,7 +273,7 @@ def _given_before(predictor: Predictor, x: int, codes: Codes, gaps: Gaps, rows: 
     """log2 P(x | the known features before it, c) of rows that know x, nan where those are impossible.  # (row, class)"""
     network = predictor.network
     above = [p for p in network.parents[x] if p != CLASS and gaps[p]]
-    lacking = np.logical_or.reduce([np.zeros(len(rows), bool), *(_missing(codes[p][rows]) for p in above)])
+    lacking = np.logical_or.reduce([np.zeros(len(rows), bool), *(missing(codes[p][rows]) for p in above)])
     result = np.empty((len(rows), predictor.classes))
     result[~lacking] = _own(network, x, codes, rows[~lacking])
     if lacking.any():
@@ -311,15 +311,9 @@ def _density(network: Network, x: int, codes: Mapping[int, NDArray[Any]]) -> Num
     density, above = network.densities[x], [p for p in codes if p != x]
     classes = (np.arange(network.variables[CLASS].card),) if CLASS in network.parents[x] else ()
     at = (*(codes[p].astype(np.int64)[:, None] for p in above if p not in network.densities), *classes)
-    values = codes[x][:, None]
-    if density.slopes is not None:
-        numbers = np.stack([codes[p] for p in above if p in network.densities], axis=1)[:, None]
-        values = values - (numbers * density.slopes[at]).sum(axis=-1)
-    return np.asarray(density.logs(values, at) / np.log(2))
-
-
-def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
-    return np.asarray(np.isnan(column) if column.dtype.kind == "f" else column == np.iinfo(column.dtype).max)
+    linked = [codes[p] for p in above if p in network.densities]
+    numbers = np.stack(linked, axis=1)[:, None] if linked else None
+    return np.asarray(density.logs(codes[x][:, None], at, numbers) / np.log(2))
 
 
 def _hidden(column: NDArray[Any]) -> NDArray[Any]:

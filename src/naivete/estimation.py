@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.counts import Counts, Table
+from naivete.density import Normal
 from naivete.errors import ParameterError, shown
 from naivete.moments import Scatter
-from naivete.network import Cpt, Network, Normal, SparseCpt, Structure
+from naivete.network import Cpt, Network, SparseCpt, Structure
 from naivete.normals import kernel, linear, normal
 from naivete.occurring import SparseTable, grouped_rows
 from naivete.variables import CLASS, Family, family

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete.density import Normal
 from naivete.errors import DataError, ResourceError, shown
-from naivete.network import Cpt, Network, Normal, SparseCpt
+from naivete.network import Cpt, Network, SparseCpt
 from naivete.normals import Joint, joint_of
 from naivete.variables import CLASS, Family
 
-__all__ = ["Predictor", "decided", "fallback", "largest", "silent"]
+__all__ = ["Predictor", "decided", "fallback", "largest", "missing", "silent"]
 
 Numbers = NDArray[np.float64]
 Codes = Sequence[NDArray[Any]]
@@ -133,14 +134,13 @@ class Predictor:
         """Add the logarithms of the density of a number in those of some rows that know it and all its parents."""
         above = [p for p in self.network.family(x) if p not in (x, CLASS)]
         some = np.arange(len(joint))[rows]
-        some = some[~np.logical_or.reduce([_missing(codes[m][some]) for m in (x, *above)])]
+        some = some[~np.logical_or.reduce([missing(codes[m][some]) for m in (x, *above)])]
         at = tuple(codes[p][some].astype(np.int64) for p in above if p not in self.network.densities)
         given = CLASS in self.network.parents[x]
         values = codes[x][some][:, None] if given else codes[x][some]
-        if density.slopes is not None:
-            numbers = np.stack([codes[p][some] for p in above if p in self.network.densities], axis=1)  # (row, number)
-            values = values - ((numbers[:, None] if given else numbers) * density.slopes[at]).sum(axis=-1)
-        logs = density.logs(values, at)
+        linked = [codes[p][some] for p in above if p in self.network.densities]
+        numbers = np.stack(linked, axis=1) if linked else None  # (row, number)
+        logs = density.logs(values, at, numbers[:, None] if given and numbers is not None else numbers)
         joint[some] += logs if given else logs[:, None]
 
     def add_marginalised(
@@ -165,7 +165,7 @@ class Predictor:
         inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
         if not inner:
             return {}
-        rows = np.flatnonzero(np.logical_or.reduce([_missing(codes[x]) for x in inner]))
+        rows = np.flatnonzero(np.logical_or.reduce([missing(codes[x]) for x in inner]))
         places: dict[Component, list[NDArray[np.int64]]] = {}
         for pattern, own in _patterns([c[rows] for c in codes], np.flatnonzero(gaps).tolist()):
             for component in self._components(pattern):
@@ -211,7 +211,7 @@ class Predictor:
     def _known(self, codes: Codes, v: int) -> NDArray[np.intp]:
         """The rows in which no feature of the family is missing."""
         members = [m for m in self.network.family(v) if m != CLASS]
-        return np.flatnonzero(~np.logical_or.reduce([_missing(codes[m]) for m in members]))
+        return np.flatnonzero(~np.logical_or.reduce([missing(codes[m]) for m in members]))
 
     def _fallback(self, codes: Codes) -> Numbers:
         """The logarithms that answer impossible rows, by the documented rule."""
@@ -356,7 +356,7 @@ def silent(codes: Codes, gaps: NDArray[np.bool_], telling: Sequence[int], rows: 
     """The rows in which none of these features is known, so that the answer is the prior itself."""
     if not gaps[list(telling)].all():
         return np.empty(0, np.intp)
-    return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([_missing(codes[x]) for x in telling], axis=0), rows))
+    return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([missing(codes[x]) for x in telling], axis=0), rows))
 
 
 def largest(posterior: Numbers) -> NDArray[np.intp]:
@@ -391,13 +391,14 @@ def _logs(cpt: Numbers, members: Family, classes: int) -> Numbers:
     return logs if members[-1] == CLASS else np.repeat(logs[..., None], classes, axis=-1)
 
 
-def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+def missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    """Where a column of codes or numbers has no value."""
     return np.isnan(column) if column.dtype.kind == "f" else column == np.iinfo(column.dtype).max  # type: ignore[no-any-return]
 
 
 def _patterns(codes: Codes, gaps: list[int]) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:
     """The rows that miss exactly the same values, for each set of missing values."""
-    packed = np.packbits(np.stack([_missing(codes[x]) for x in gaps], axis=1), axis=1)
+    packed = np.packbits(np.stack([missing(codes[x]) for x in gaps], axis=1), axis=1)
     kinds, kind_of = np.unique(packed, axis=0, return_inverse=True)
     order = np.argsort(kind_of.ravel(), kind="stable")
     bounds = np.searchsorted(kind_of.ravel()[order], np.arange(len(kinds) + 1))

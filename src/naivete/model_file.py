@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 from naivete.atomic import atomic_write
 from naivete.canonical_json import FieldError, Limits, canonical, parsed
 from naivete.container import Container, check_zeros, padded, up
+from naivete.density import Kernel, Normal
 from naivete.derived import Derived
 from naivete.errors import DataError, ModelFileError, shown
 from naivete.model_header import Block, Header, density_arrays, derived_arrays, described, levels, understood
-from naivete.network import Cpt, Kernel, Network, Normal, SparseCpt
+from naivete.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS
 
 __all__ = ["Limits", "Model", "fingerprint", "model_bytes", "model_from_bytes", "read_model", "write_model"]

@@ -29,9 +29,10 @@ from naivete.canonical_json import (
     seen,
     whole,
 )
+from naivete.density import Kernel, Normal
 from naivete.derived import Cells, Derived, Hidden, Tree
 from naivete.errors import DataError, shown
-from naivete.network import Cpt, Kernel, Network, Normal, SparseCpt, topological
+from naivete.network import Cpt, Network, SparseCpt, topological
 from naivete.variables import CLASS, Name, State, Variable, Variables, check_unique, family
 
 __all__ = ["Block", "Column", "Header", "Table", "density_arrays", "derived_arrays", "described", "levels", "understood"]

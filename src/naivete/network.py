@@ -11,12 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.density import Kernel, Normal
 from naivete.derived import Derived, Hidden, check_derived
 from naivete.errors import DataError, shown
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
 __all__ = [
-    *("Cpt", "Kernel", "Network", "Normal", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed"),
+    *("Cpt", "Network", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed"),
     "topological",
 ]
 
@@ -94,82 +95,6 @@ def _keys(group: NDArray[np.int64], configurations: NDArray[Any], columns: range
         key = key * cards[column] + configurations[:, column]
     return key
 
-
-FAR = 1e6
-"""How many deviations from the mean are told apart; what is further out tells nothing more."""
-
-
-@dataclass(frozen=True, eq=False)
-class Normal:
-    """A normal density of x in each configuration of its discrete parents, its mean linear in its numeric ones.
-
-    Parameters
-    ----------
-    means : the mean where all numeric parents are 0, with an axis for each discrete parent in increasing order, the class last.
-    variances : the variance likewise, above zero.
-    slopes : by how much the mean rises with each numeric parent, with one more axis for these, in increasing order.
-    """
-
-    means: NDArray[np.float64]
-    variances: NDArray[np.float64]
-    slopes: NDArray[np.float64] | None = None
-
-    def __post_init__(self) -> None:
-        for array in (self.means, self.variances, *(() if self.slopes is None else (self.slopes,))):
-            array.setflags(write=False)
-
-    @cached_property
-    def _scale(self) -> NDArray[np.float64]:
-        """The deviations."""
-        return np.sqrt(self.variances)
-
-    @cached_property
-    def _top(self) -> NDArray[np.float64]:
-        """The logarithms of the densities at the mean."""
-        return np.asarray(-0.5 * np.log(2 * np.pi * self.variances))
-
-    def logs(self, values: NDArray[np.float64], at: Any) -> NDArray[np.float64]:
-        """The logarithms of the density of some values in some configurations; finite also where a value is far out.
-
-        >>> Normal(np.zeros(1), np.ones(1)).logs(np.array([0.0, 1e300]), (np.array([0, 0]),)).round(3).tolist()[0]
-        -0.919
-        """
-        with np.errstate(over="ignore"):
-            away = np.clip((values - self.means[at]) / self._scale[at], -FAR, FAR)
-        return np.asarray(self._top[at] - 0.5 * away * away)
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Kernel(Normal):
-    """A density that is a sum of normal ones around points, in each class; its means and variances are those of the whole.
-
-    Parameters
-    ----------
-    points : the points, increasing.
-    weights : what share each has in each class.  # (point, class)
-    widths : the deviation of the bells of each class.
-    """
-
-    points: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    widths: NDArray[np.float64]
-
-    def logs(self, values: NDArray[np.float64], at: Any) -> NDArray[np.float64]:  # noqa: ARG002
-        """The logarithms of the density of some values in every class.  # (row, class)"""
-        flat, found = np.ravel(values), np.empty((np.size(values), len(self.widths)))
-        step = max(1, KERNEL_CELLS // max(1, len(self.points)))
-        with np.errstate(divide="ignore", over="ignore"):
-            shares = np.log(self.weights)
-            for lo in range(0, len(flat), step):
-                apart = flat[lo : lo + step, None] - self.points  # (row, point)
-                for c, width in enumerate(self.widths.tolist()):
-                    own = np.flatnonzero(self.weights[:, c])
-                    away = np.clip(apart[:, own] / width, -FAR, FAR)
-                    found[lo : lo + step, c] = np.logaddexp.reduce(shares[own, c] - 0.5 * away * away, axis=1)
-        return np.asarray(found - np.log(self.widths) - 0.5 * np.log(2 * np.pi))
-
-
-KERNEL_CELLS = 1 << 20
 
 Cpt = NDArray[np.float64] | SparseCpt
 """A conditional table: dense with one axis for each member of the family in increasing order (class last), or sparse."""
@@ -408,22 +333,11 @@ def _check_normal(network: Network, v: int, cpt: Normal, where: str) -> None:
     if isinstance(cpt, Kernel) != network.variables[v].kernel or (isinstance(cpt, Kernel) and network.parents[v] != (CLASS,)):
         raise DataError(f"{where}: a sum of bells is for a number that asks for it, and whose only parent is the class")
     if isinstance(cpt, Kernel):
-        _check_kernel(cpt, len(network.variables[CLASS].labels), where)
+        cpt.check(network.variables[CLASS].card, where)
     if cpt.means.shape != shape or cpt.variances.shape != shape:
         raise DataError(f"{where} has shapes {cpt.means.shape} and {cpt.variances.shape} where its parents have {shape}")
     if not np.all(np.isfinite(cpt.means)) or not np.all(np.isfinite(cpt.variances)) or not cpt.variances.min(initial=1) > 0:
         raise DataError(f"{where} has a mean that is no number, or a variance that is not above zero")
-
-
-def _check_kernel(cpt: Kernel, classes: int, where: str) -> None:
-    count = len(cpt.points)
-    if not count or cpt.points.shape != (count,) or cpt.weights.shape != (count, classes) or cpt.widths.shape != (classes,):
-        raise DataError(f"{where} needs points, and for each class a share of each point and a width")
-    if not np.all(np.isfinite(cpt.points)) or not np.all(np.diff(cpt.points) > 0):
-        raise DataError(f"{where} has points that are no numbers, or do not increase")
-    if not np.all(np.isfinite(cpt.widths)) or not cpt.widths.min() > 0:
-        raise DataError(f"{where} has a width that is not above zero")
-    _check_sums(cpt.weights, 0, where)
 
 
 def _check_sums(table: NDArray[np.float64], axis: int, where: str) -> None:

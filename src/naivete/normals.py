@@ -8,8 +8,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.density import FAR, Kernel, Normal
 from naivete.moments import Moments, Points, Scatter, quotient
-from naivete.network import FAR, Kernel, Network, Normal
+from naivete.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["Joint", "joint_of", "kernel", "linear", "normal"]

@@ -196,7 +196,7 @@ def test_the_prior_weighs_the_classes() -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"min_rows": -1}, "min_rows=-1: a weight"),
+        ({"min_rows": -1}, "min_rows=-1: a number at least 0"),
         ({"min_rows": "many"}, "min_rows='many'"),
         ({"prune": 1.5}, "between 0 and 1"),
         ({"max_depth": -1}, "max_depth=-1"),

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -14,14 +13,16 @@ from numpy.typing import NDArray
 from naivete.cases.base import Block
 from naivete.cases.views import viewed
 from naivete.counts import Counts
+from naivete.density import Normal
 from naivete.derived import Cells
 from naivete.errors import ParameterError, shown
 from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
 from naivete.inference import Predictor, decided
 from naivete.information import information
 from naivete.learners.k2 import checked_truth
+from naivete.learners.tree import checked_depth, checked_rows
 from naivete.moments import Moments
-from naivete.network import Network, Normal
+from naivete.network import Network
 from naivete.normals import normal
 from naivete.tallies import narrowest
 from naivete.variables import CLASS, Variable, Variables, unused
@@ -73,12 +74,10 @@ def recursive(
 
 
 def _check(min_rows: Any, prune: Any, max_depth: Any, parity: Any, refit: Any) -> None:
-    if not isinstance(min_rows, (int, float, np.number)) or isinstance(min_rows, bool) or not 0 <= min_rows < inf:
-        raise ParameterError(f"min_rows={shown(min_rows)}: a weight of cases, at least 0")
+    checked_rows(min_rows, zero=True)
+    checked_depth(max_depth)
     if not isinstance(prune, (int, float, np.number)) or isinstance(prune, bool) or not 0 <= prune <= 1:
         raise ParameterError(f"prune={shown(prune)}: a share of errors between 0 and 1")
-    if max_depth is not None and (not isinstance(max_depth, (int, np.integer)) or isinstance(max_depth, bool) or max_depth < 0):
-        raise ParameterError(f"max_depth={shown(max_depth)}: a whole number of levels, at least 0, or None")
     if parity not in ("stop", "split"):
         raise ParameterError(f"parity={shown(parity)}: choose 'stop' or 'split'")
     checked_truth(refit, "refit")
