@@ -45,6 +45,7 @@ COMMANDS = {
     "chaos": ("the slow tests: faults and kills at every file operation", [["-m", "pytest", "-q", "-m", "slow"]]),
     "fuzz": ("50,000 mutated inputs for every reader and the loader", [["-m", "tests.fuzz"]]),
     "bench": ("the benchmarks against the peers", [["-m", "benchmarks"]]),
+    "reproduce": ("a published experiment, its figures beside ours: dev.py reproduce sahami-1996", [["-m", "studies"]]),
     "run": ("naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),
 }
 

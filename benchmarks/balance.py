@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks import measuring
-from naivete.balance import balanced
+from naivete.learners.balance import balanced
 
 FEATURES = (20, 30, 40, 44)
 CLASSES = (2, 3, 5)

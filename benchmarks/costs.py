@@ -109,13 +109,13 @@ def measured(folder: Path) -> Constants:
     """The constants of this machine, in this process, whose threads should be one."""
     from functools import partial, reduce
 
+    from naivete._kernels.exact_sums import added
     from naivete.cases.rows import EncodedCases, KeptRows, tallied_rows
-    from naivete.counts import Counts
-    from naivete.encoding import Encoder, encode
-    from naivete.exact import added
-    from naivete.files import pieces
-    from naivete.information import dependence
-    from naivete.labelled import Division
+    from naivete.counts.counts import Counts
+    from naivete.counts.information import dependence
+    from naivete.data.files import pieces
+    from naivete.data.labelled import Division
+    from naivete.encoding.encoder import Encoder, encode
     from naivete.variables import Variable
 
     piece = pieces(folder).pieces[0]

@@ -1,7 +1,7 @@
 """Cross-validation by subtraction against scikit-learn's, which fits every classifier to every training set.
 
 `python -m benchmarks.folds` evaluates naive Bayes, TAN and KDB with k = 1, 2, 3 by 10 x 10 folds on `kr-vs-kp` (or, where the
-published data are not at hand, on a generated table of the same size), once with `naivete.experiments.cross_validate` and once
+published data are not at hand, on a generated table of the same size), once with `naivete.evaluation.cross_validate` and once
 with `sklearn.model_selection.cross_validate` on the same folds, checks that every accuracy is the same, and prints both times.
 scikit-learn gets the rows in two forms: as the library's own table, the quickest to index, and as a frame of pandas, which is
 what most people have.
@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 import naivete
-from naivete.experiments import Labelled, cross_validate, labelled
-from naivete.experiments.protocols import KFold
-from naivete.models import classifier_of
-from naivete.table import Column, Table
+from naivete.classifiers.specification import classifier_of
+from naivete.data.table import Column, Table
+from naivete.evaluation import Labelled, cross_validate, labelled
+from naivete.evaluation.protocols import KFold
 
 MODELS = ("nb", "tan", "kdb:k=1", "kdb:k=2", "kdb:k=3")
 ROWS, FEATURES = 3196, 36
@@ -89,7 +89,7 @@ def main() -> None:
     seconds, accuracies = ours(data, args.folds, args.repeat)
     count = args.folds * args.repeat * len(MODELS)
     print(f"{len(data):,} rows, {args.repeat} x {args.folds} folds, {len(MODELS)} models: {count:,} models fitted and tested")
-    print(f"naivete.experiments.cross_validate  {seconds:8.2f} s")
+    print(f"naivete.evaluation.cross_validate  {seconds:8.2f} s")
     ratios = []
     for form, X in forms(data.features):
         other, found = theirs(X, data, args.folds, args.repeat)

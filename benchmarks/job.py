@@ -112,7 +112,7 @@ def predicted_seconds(said: str, tests: int) -> float:
 def pairs(job: dict[str, Any]) -> Answer:
     """The counts of all pairs of features with the class, from the rows: the bare kernels, and up to complete tables."""
     from naivete import Encoder, _kernels
-    from naivete.pairs import PLANE_STATES
+    from naivete.counts.pairs import PLANE_STATES
 
     data = workloads.load(job["workload"], Path(job["folder"]))
     columns = list(data.X.T)
@@ -132,9 +132,9 @@ def pairs(job: dict[str, Any]) -> Answer:
 def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
     """Makes the counts of an encoded table, nothing counted yet."""
     from naivete.cases import Block, MemoryCases
-    from naivete.counts import Counts
-    from naivete.encoding import encode
-    from naivete.frames import table_of
+    from naivete.counts.counts import Counts
+    from naivete.data.frames import table_of
+    from naivete.encoding.encoder import encode
     from naivete.variables import Variable
 
     table, classes = table_of(X), int(y.max()) + 1

@@ -73,7 +73,7 @@ def decode(folder: Path) -> dict[str, Any]:
 
 def stream(folder: Path) -> dict[str, Any]:
     """Only read the files as tables, as learning does it."""
-    from naivete.files import pieces
+    from naivete.data.files import pieces
 
     began, rows = time.perf_counter(), 0
     for piece in pieces(folder).pieces:
@@ -85,7 +85,7 @@ def stream(folder: Path) -> dict[str, Any]:
 def learn(folder: Path, memory: int) -> dict[str, Any]:
     """Learn KDB(k=2) within the memory."""
     from naivete import KDB
-    from naivete.saving import model_hash
+    from naivete.classifiers.saving import model_hash
 
     marks: dict[int, float] = {}
     began = time.perf_counter()

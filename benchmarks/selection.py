@@ -19,20 +19,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from studies.singh_provan_tables import SETS
 
 from benchmarks import measuring
 from naivete import K2AS, Encoder, InfoAS, NaiveBayes
 from naivete.cases import Block, MemoryCases
-from naivete.counts import Counts
-from naivete.experiments import Labelled, Splits, run
-from naivete.inference import Predictor
+from naivete.counts.counts import Counts
+from naivete.evaluation import Labelled, Splits, run
+from naivete.inference.predictor import Predictor
+from naivete.inference.queries import posteriors
 from naivete.learners import k2
 from naivete.learners.halves import halves
 from naivete.learners.info_as import info_selection
 from naivete.learners.selection import k2_selection
-from naivete.network import Network
-from naivete.queries import posteriors
-from naivete.reproductions.singh_provan_tables import SETS
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 
 METRICS = ("cig", "cgr", "cdc")

@@ -79,9 +79,9 @@ def judged(data: workloads.Workload, parents: dict[int, list[int]], score: str) 
     """The score of a structure and the accuracy of its network, both by this library."""
     from benchmarks.job import counted
     from naivete import Encoder, estimate
-    from naivete.inference import Predictor
+    from naivete.counts.scores import FamilyScores, score_of
+    from naivete.inference.predictor import Predictor
     from naivete.learners.k2 import class_last
-    from naivete.scores import FamilyScores, score_of
 
     counts = counted(data.X, data.y, Encoder(kinds="nominal"))()
     structure = {v: class_last(own) for v, own in parents.items()}

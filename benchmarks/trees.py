@@ -29,8 +29,8 @@ TESTED = 20_000
 def ours(data: workloads.Workload, repeat: int, **parameters: Any) -> Answer:
     """Our C4.5, from the array of codes."""
     from naivete import Encoder
-    from naivete.derived import Tree
-    from naivete.trees import C45
+    from naivete.classifiers.trees import C45
+    from naivete.network.derived_columns import Tree
 
     found = learned(lambda: C45(encoder=Encoder(kinds="nominal"), **parameters).fit(data.X, data.y), repeat, data)
     model = found.pop("model")

@@ -34,9 +34,9 @@ def passes(client: Any, folder: Path) -> tuple[float, float]:
     """Seconds of the pass over all pairs and of that over the families."""
     from naivete.cases import EncodedCases
     from naivete.cases.dask import DaskRows
-    from naivete.counts import Counts
-    from naivete.files import pieces
-    from naivete.labelled import Division
+    from naivete.counts.counts import Counts
+    from naivete.data.files import pieces
+    from naivete.data.labelled import Division
     from naivete.variables import Variable
 
     variables = (*(Variable(f"x{x}", tuple(range(STATES))) for x in range(COLUMNS)), Variable("y", (0, 1)))

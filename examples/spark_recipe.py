@@ -23,9 +23,9 @@ import pyarrow as pa
 
 from naivete import errors
 from naivete.cases.files import ROWS
-from naivete.files import arrow_tables
-from naivete.labelled import Division, Labelled
-from naivete.plain import packed, unpacked
+from naivete.data.files import arrow_tables
+from naivete.data.labelled import Division, Labelled
+from naivete.storage.plain import packed, unpacked
 
 T = TypeVar("T")
 
@@ -105,7 +105,7 @@ if __name__ == "__main__":
     from pyspark.sql import SparkSession
 
     from naivete import TAN
-    from naivete.saving import model_hash
+    from naivete.classifiers.saving import model_hash
 
     settings = {"spark.ui.enabled": "false", "spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
     spark = SparkSession.builder.master("local[2]").config(map=settings).getOrCreate()

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from naivete.errors import NaiveteWarning
-from naivete.formats import read_network
-from naivete.network import Network
+from naivete.network.formats import read_network
+from naivete.network.network import Network
 
 VARIABLE = "NAIVETE_NETWORKS"
 SIZES = {  # variables and arcs

@@ -19,8 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from naivete.data.files import read_arff, read_csv, read_parquet
 from naivete.errors import NaiveteError, NaiveteWarning
-from naivete.files import read_arff, read_csv, read_parquet
 from tests import fuzz_formats, fuzz_model
 
 SECONDS = 2.0

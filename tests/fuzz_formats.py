@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from naivete.formats import dumps, loads, read_network
+from naivete.network.formats import dumps, loads, read_network
 from tests.oracles import identical
 
 ENDINGS = {"bif": ".bif", "xmlbif": ".xml", "hugin": ".net", "xdsl": ".xdsl", "string": ".bnl", "dot": ".dot"}
@@ -84,7 +84,7 @@ def corpus(format: str) -> Callable[[], Sequence[bytes]]:
     """Good files to begin with: ours, with plain and awkward names, and one as others write it."""
 
     def files() -> Sequence[bytes]:
-        from tests.formats import NAMES, awkward, plain_network, test_bif, test_hugin, test_xdsl, test_xmlbif
+        from tests.network.formats import NAMES, awkward, plain_network, test_bif, test_hugin, test_xdsl, test_xmlbif
 
         others = {
             "bif": test_bif.FOREIGN,

@@ -14,15 +14,15 @@ from typing import Any
 
 import numpy as np
 
-from naivete.classifiers import KDB, Full, NaiveBayes
-from naivete.encoding import Encoder
+from naivete.classifiers.dependence import KDB, Full, NaiveBayes
+from naivete.classifiers.hidden import HiddenNaive
+from naivete.classifiers.model_file import Model, model_bytes, model_from_bytes, read_model
+from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.saving import classifier_of, model_of
+from naivete.classifiers.trees import C45
+from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError
-from naivete.hidden import HiddenNaive
-from naivete.model_file import Model, model_bytes, model_from_bytes, read_model
-from naivete.network import Network, SparseCpt
-from naivete.recursive import Recursive
-from naivete.saving import classifier_of, model_of
-from naivete.trees import C45
+from naivete.network.network import Network, SparseCpt
 from naivete.variables import Variable
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -18,12 +18,12 @@ import pytest
 
 from naivete._kernels.door import loaded
 from naivete.cases import Block, MemoryCases
-from naivete.counts import Counts
-from naivete.density import Normal
-from naivete.derived import Cells, Hidden, Tree
-from naivete.estimation import estimate
-from naivete.inference import Predictor
-from naivete.network import Network, SparseCpt
+from naivete.counts.counts import Counts
+from naivete.inference.predictor import Predictor
+from naivete.network.densities import Normal
+from naivete.network.derived_columns import Cells, Hidden, Tree
+from naivete.network.estimation import estimate
+from naivete.network.network import Network, SparseCpt
 from naivete.variables import CLASS, Variable, Variables
 
 COMPILED = loaded() is not None

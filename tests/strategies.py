@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
-from naivete.derived import Cells, Derived, Hidden, Tree
-from naivete.network import Cpt, Network, SparseCpt
+from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
+from naivete.network.network import Cpt, Network, SparseCpt
 from naivete.variables import CLASS, Variable, family
 
 names = st.one_of(

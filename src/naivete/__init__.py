@@ -11,88 +11,58 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from naivete._version import __version__
+__version__ = "0.1.0"
 
-_HOME = {
-    "CB": "unrestricted",
-    "K2": "unrestricted",
-    "PC": "unrestricted",
-    "HillClimb": "unrestricted",
-    "InfoAS": "selective",
-    "K2AS": "selective",
-    "SelectiveNaive": "selective",
-    "InfoSelector": "selectors",
-    "K2Selector": "selectors",
-    "NaiveSelector": "selectors",
-    "C45": "trees",
-    "ID3": "trees",
-    "HiddenNaive": "hidden",
-    "JoinedNaive": "joined",
-    "KNaive": "knaive",
-    "Recursive": "recursive",
-    "KDB": "classifiers",
-    "TAN": "classifiers",
-    "Full": "classifiers",
-    "Lookup": "classifiers",
-    "Majority": "classifiers",
-    "NaiveBayes": "classifiers",
-    "NotFittedError": "classifiers",
-    "NetworkClassifier": "classifiers",
-    "Block": "cases",
-    "MemoryCases": "cases",
-    "Counts": "counts",
-    "LossAware": "decisions",
-    "EqualFrequency": "discretization",
-    "EqualWidth": "discretization",
-    "distinct": "discretization",
-    "mdl": "discretization",
-    "Encoder": "encoding",
-    "diagnose": "diagnosis",
-    "DataError": "errors",
-    "DataTypeError": "errors",
-    "FileError": "errors",
-    "ImpossibleEvidenceWarning": "errors",
-    "MixedColumnWarning": "errors",
-    "ModelFileError": "errors",
-    "NaiveteError": "errors",
-    "NaiveteWarning": "errors",
-    "ParameterError": "errors",
-    "ResourceError": "errors",
-    "UnseenValueWarning": "errors",
-    "Backoff": "estimation",
-    "ClarkNiblett": "estimation",
-    "Lidstone": "estimation",
-    "MEstimate": "estimation",
-    "estimate": "estimation",
-    "expected_network": "expectation",
-    "read_network": "formats",
-    "write_network": "formats",
-    "read": "files",
-    "write": "files",
-    "table_of": "frames",
-    "Predictor": "inference",
-    "conditional_information": "information",
-    "dependence": "information",
-    "entropy": "information",
-    "relevance": "information",
-    "Loss": "losses",
-    "zero_one": "losses",
-    "Network": "network",
-    "JunctionTree": "junction",
-    "log_probability": "queries",
-    "marginals": "queries",
-    "most_probable": "queries",
-    "posterior": "queries",
-    "tree_text": "rules",
-    "sample": "sampling",
-    "predict_partitions": "partitions",
-    "load": "saving",
-    "model_hash": "saving",
-    "save": "saving",
-    "Column": "table",
-    "Table": "table",
-    "Variable": "variables",
+_PUBLIC = {
+    "errors": [
+        "DataError",
+        "DataTypeError",
+        "FileError",
+        "ImpossibleEvidenceWarning",
+        "MixedColumnWarning",
+        "ModelFileError",
+        "NaiveteError",
+        "NaiveteWarning",
+        "ParameterError",
+        "ResourceError",
+        "UnseenValueWarning",
+    ],
+    "variables": ["Variable"],
+    "data.table": ["Column", "Table"],
+    "data.frames": ["table_of"],
+    "data.files": ["read", "write"],
+    "encoding.encoder": ["Encoder"],
+    "encoding.discretization": ["EqualFrequency", "EqualWidth", "distinct", "mdl"],
+    "cases": ["Block", "MemoryCases"],
+    "counts.counts": ["Counts"],
+    "counts.information": ["conditional_information", "dependence", "entropy", "relevance"],
+    "network.network": ["Network"],
+    "network.estimation": ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "estimate"],
+    "network.formats": ["read_network", "write_network"],
+    "inference.predictor": ["Predictor"],
+    "inference.em": ["expected_network"],
+    "inference.junction": ["JunctionTree"],
+    "inference.queries": ["log_probability", "marginals", "most_probable", "posterior"],
+    "inference.sampling": ["sample"],
+    "display.rules": ["tree_text"],
+    "classifiers.dependence": ["Full", "KDB", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError", "TAN"],
+    "classifiers.unrestricted": ["CB", "HillClimb", "K2", "PC"],
+    "classifiers.selective": ["InfoAS", "K2AS", "SelectiveNaive"],
+    "classifiers.selectors": ["InfoSelector", "K2Selector", "NaiveSelector"],
+    "classifiers.trees": ["C45", "ID3"],
+    "classifiers.hidden": ["HiddenNaive"],
+    "classifiers.joined": ["JoinedNaive"],
+    "classifiers.knaive": ["KNaive"],
+    "classifiers.recursive": ["Recursive"],
+    "classifiers.decisions": ["LossAware"],
+    "classifiers.losses": ["Loss", "zero_one"],
+    "classifiers.partitions": ["predict_partitions"],
+    "classifiers.saving": ["load", "model_hash", "save"],
+    "evaluation.diagnosis.diagnose": ["diagnose"],
 }
+"""The public names of each module."""
+
+_HOME = {name: module for module, names in _PUBLIC.items() for name in names}
 
 __all__ = sorted([*_HOME, "__version__"])
 
@@ -112,12 +82,27 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from naivete.cases import Block, MemoryCases
-    from naivete.classifiers import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
-    from naivete.counts import Counts
-    from naivete.decisions import LossAware
-    from naivete.diagnosis import diagnose
-    from naivete.discretization import EqualFrequency, EqualWidth, distinct, mdl
-    from naivete.encoding import Encoder
+    from naivete.classifiers.decisions import LossAware
+    from naivete.classifiers.dependence import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
+    from naivete.classifiers.hidden import HiddenNaive
+    from naivete.classifiers.joined import JoinedNaive
+    from naivete.classifiers.knaive import KNaive
+    from naivete.classifiers.losses import Loss, zero_one
+    from naivete.classifiers.partitions import predict_partitions
+    from naivete.classifiers.recursive import Recursive
+    from naivete.classifiers.saving import load, model_hash, save
+    from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
+    from naivete.classifiers.selectors import InfoSelector, K2Selector, NaiveSelector
+    from naivete.classifiers.trees import C45, ID3
+    from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
+    from naivete.counts.counts import Counts
+    from naivete.counts.information import conditional_information, dependence, entropy, relevance
+    from naivete.data.files import read, write
+    from naivete.data.frames import table_of
+    from naivete.data.table import Column, Table
+    from naivete.display.rules import tree_text
+    from naivete.encoding.discretization import EqualFrequency, EqualWidth, distinct, mdl
+    from naivete.encoding.encoder import Encoder
     from naivete.errors import (
         DataError,
         DataTypeError,
@@ -131,28 +116,13 @@ if TYPE_CHECKING:
         ResourceError,
         UnseenValueWarning,
     )
-    from naivete.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate
-    from naivete.expectation import expected_network
-    from naivete.files import read, write
-    from naivete.formats import read_network, write_network
-    from naivete.frames import table_of
-    from naivete.hidden import HiddenNaive
-    from naivete.inference import Predictor
-    from naivete.information import conditional_information, dependence, entropy, relevance
-    from naivete.joined import JoinedNaive
-    from naivete.junction import JunctionTree
-    from naivete.knaive import KNaive
-    from naivete.losses import Loss, zero_one
-    from naivete.network import Network
-    from naivete.partitions import predict_partitions
-    from naivete.queries import log_probability, marginals, most_probable, posterior
-    from naivete.recursive import Recursive
-    from naivete.rules import tree_text
-    from naivete.sampling import sample
-    from naivete.saving import load, model_hash, save
-    from naivete.selective import K2AS, InfoAS, SelectiveNaive
-    from naivete.selectors import InfoSelector, K2Selector, NaiveSelector
-    from naivete.table import Column, Table
-    from naivete.trees import C45, ID3
-    from naivete.unrestricted import CB, K2, PC, HillClimb
+    from naivete.evaluation.diagnosis.diagnose import diagnose
+    from naivete.inference.em import expected_network
+    from naivete.inference.junction import JunctionTree
+    from naivete.inference.predictor import Predictor
+    from naivete.inference.queries import log_probability, marginals, most_probable, posterior
+    from naivete.inference.sampling import sample
+    from naivete.network.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate
+    from naivete.network.formats import read_network, write_network
+    from naivete.network.network import Network
     from naivete.variables import Variable

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from naivete.domains import led7
-from naivete.files import write
+from naivete.data.files import write
+from naivete.data.generated import led7
 from tests.cli.conftest import WEATHER, Run, command
 
 
@@ -87,7 +87,7 @@ def test_c2_an_interrupted_save_leaves_no_file(run: Run, weather: Path, monkeypa
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("naivete.atomic._rename", interrupted)
+    monkeypatch.setattr("naivete.storage.atomic._rename", interrupted)
     ran = run("fit", weather, "--target", "play", "--out", weather.with_name("m.nvt"))
     assert ran == (130, "", "naivete: interrupted\n")
     assert [p.name for p in weather.parent.iterdir()] == ["weather.csv"]

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from naivete.domains import corral, led7
-from naivete.experiments import labelled
-from naivete.experiments import run as run_all
-from naivete.experiments.report import MEASURES
-from naivete.files import write
+from naivete.data.files import write
+from naivete.data.generated import corral, led7
+from naivete.evaluation import labelled
+from naivete.evaluation import run as run_all
+from naivete.evaluation.report import MEASURES
 from tests.cli.conftest import Run
 
 HOSTILE = "<script>alert(1)</script>\"'&"
@@ -244,7 +244,7 @@ def test_the_work_is_divided_as_asked(run: Run, files: list[Path], monkeypatch: 
         asked.update(options)
         return run_all(*args, **{**options, "jobs": 1})
 
-    monkeypatch.setattr("naivete.experiments.run", spy)
+    monkeypatch.setattr("naivete.evaluation.run", spy)
     assert run("compare", files[0], "--models", "nb,tan", "--protocol", "3-fold", "--jobs", 2).code == 0
     assert asked["jobs"] == 2
 

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from naivete.domains import corral
-from naivete.files import read, write
-from naivete.formats import read_network, write_network
-from naivete.saving import load
+from naivete.classifiers.saving import load
+from naivete.data.files import read, write
+from naivete.data.generated import corral
+from naivete.network.formats import read_network, write_network
 from tests.cli.conftest import Run
-from tests.formats import awkward, plain_network, same
+from tests.network.formats import awkward, plain_network, same
 
 
 @pytest.mark.parametrize("one", ["arff", "csv", "tsv.gz", "parquet"])

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from naivete.domains import corral
-from naivete.files import write
-from naivete.information import information
+from naivete.counts.information import information
+from naivete.data.files import write
+from naivete.data.generated import corral
 from tests.cli.conftest import Run
 
 

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from naivete.diagnosis import diagnose
-from naivete.domains import corral, led7
-from naivete.files import read, write
+from naivete.data.files import read, write
+from naivete.data.generated import corral, led7
+from naivete.evaluation.diagnosis.diagnose import diagnose
 from tests.cli.conftest import Run
-from tests.test_demo import Balanced
+from tests.evaluation.test_demo import Balanced
 
 
 @pytest.fixture

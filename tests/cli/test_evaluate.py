@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from naivete.domains import corral, led7
-from naivete.files import write
+from naivete.data.files import write
+from naivete.data.generated import corral, led7
 from tests.cli.conftest import Run
 
 

@@ -5,10 +5,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from naivete.domains import corral
-from naivete.files import read, write
-from naivete.models import spec_of
-from naivete.saving import load
+from naivete.classifiers.saving import load
+from naivete.classifiers.specification import spec_of
+from naivete.data.files import read, write
+from naivete.data.generated import corral
 from tests.cli.conftest import Run
 
 
@@ -33,7 +33,7 @@ def test_the_summary_as_json(run: Run, weather: Path) -> None:
 
 
 def test_the_model_is_that_of_the_library(run: Run, model: Path, weather: Path) -> None:
-    from naivete.classifiers import KDB
+    from naivete.classifiers.dependence import KDB
 
     table = read(weather)
     own = KDB(k=1).fit(table.without("play"), list(table["play"]))

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from naivete import files
+from naivete.classifiers.saving import load
 from naivete.cli.tables import ENDINGS
-from naivete.domains import corral
-from naivete.files import read, write
-from naivete.saving import load
-from naivete.table import Column, Table
+from naivete.data import files
+from naivete.data.files import read, write
+from naivete.data.generated import corral
+from naivete.data.table import Column, Table
 from tests.cli.conftest import Run
 
 

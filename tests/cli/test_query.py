@@ -6,14 +6,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from naivete.classifiers.saving import load
 from naivete.cli import main
-from naivete.formats import write_network
-from naivete.network import Network
-from naivete.queries import log_probability, most_probable, posterior
-from naivete.saving import load
+from naivete.inference.queries import log_probability, most_probable, posterior
+from naivete.network.formats import write_network
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.cli.conftest import Run
-from tests.formats import plain_network
+from tests.network.formats import plain_network
 
 NAMES = ("a=b", 7, "x\x1b[31m", "rain")
 

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from naivete.domains import corral
-from naivete.files import write
-from naivete.rules import rules, tree_text
-from naivete.saving import load
+from naivete.classifiers.saving import load
+from naivete.data.files import write
+from naivete.data.generated import corral
+from naivete.display.rules import rules, tree_text
 from tests.cli.conftest import Run
 
 
@@ -217,7 +217,7 @@ class TestTrees:
 
     def test_the_end_of_a_huge_tree_is_counted(self, run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = fitted(run, weather, "id3")
-        monkeypatch.setattr("naivete.cli.outlines.LINES", 3)
+        monkeypatch.setattr("naivete.cli.tree_text.LINES", 3)
         network = load(file).network_
         lines, leaves = len(tree_text(network).splitlines()), len(network.derived[5].leaves)
         out = run("show", file, "--tables").out
@@ -284,7 +284,7 @@ class TestHierarchies:
         out = run("show", tmp_path / "m.nvt").out
         assert "\n  sends cases on by p\n|   p = 0\n" in out
         assert "left out" not in out
-        monkeypatch.setattr("naivete.cli.outlines._NODES", 2)
+        monkeypatch.setattr("naivete.cli.tree_text._NODES", 2)
         assert "\n  1 classifier below left out\n" in run("show", tmp_path / "m.nvt").out
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from naivete.cli import streams
-from naivete.files import read, read_csv, write
+from naivete.data.files import read, read_csv, write
 from tests.cli.conftest import Run
 
 HEADER = "id,outlook,temperature,code,w,play\n"
@@ -199,7 +199,7 @@ def test_too_little_memory_tells_the_least_that_works(run: Run, weather: Path) -
 
 HOLD = """
 import sys
-from naivete.checkpoints import Checkpoint
+from naivete.storage.checkpoints import Checkpoint
 with Checkpoint(sys.argv[1], {}):
     print("held", flush=True)
     sys.stdin.read()
@@ -282,7 +282,7 @@ def test_the_model_is_saved_before_the_checkpoint_goes(run: Run, weather: Path, 
         assert work.exists()
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("naivete.saving.save", kept)
+    monkeypatch.setattr("naivete.classifiers.saving.save", kept)
     words = ["fit", weather, "--target", "play", "--checkpoint", work, "--every", "0", "--out", out]
     ran = run(*words)
     assert (ran.code, ran.err) == (130, "naivete: interrupted; run the same command again to go on\n")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from naivete.cli import streams
-from naivete.files import read, write
+from naivete.data.files import read, write
 from tests.cli.conftest import WEATHER, Run
 
 LINES = WEATHER.splitlines(keepends=True)

@@ -8,7 +8,7 @@ import pytest
 
 from naivete.cli import streams
 from naivete.cli.streams import Meter, is_many, is_streamed
-from naivete.files import pieces
+from naivete.data.files import pieces
 
 
 def options(*data: object, **more: object) -> Namespace:

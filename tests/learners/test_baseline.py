@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 
-from naivete import counts
 from naivete.cases import MemoryCases
-from naivete.counts import Counts
-from naivete.inference import Predictor
+from naivete.counts import counts
+from naivete.counts.counts import Counts
+from naivete.inference.predictor import Predictor
 from naivete.learners import lookup, majority
 from naivete.variables import CLASS
 from tests.oracles import identical, rows_of

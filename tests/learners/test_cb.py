@@ -16,12 +16,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
+from naivete.counts.scores import FamilyScores, score_of
 from naivete.errors import ParameterError
 from naivete.learners import cb, k2
 from naivete.learners.accuracy import correct
-from naivete.network import Network
-from naivete.scores import FamilyScores, score_of
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.learners.test_k2 import sampled
 from tests.oracles import cases_of, chunked, identical
@@ -47,7 +47,7 @@ def alarm_file(folder: Path) -> Path | None:
 
 @pytest.fixture(scope="module")
 def alarm(tmp_path_factory: pytest.TempPathFactory) -> Network:
-    from naivete.formats import read_network
+    from naivete.network.formats import read_network
 
     path = alarm_file(tmp_path_factory.mktemp("networks"))
     if path is None:
@@ -64,7 +64,7 @@ def arcs_of(network: Network) -> set[frozenset[int]]:
 @pytest.mark.parametrize(("test", "seed"), [("chi2", 0), ("chi2", 1), ("g", 0), ("g", 1), ("g", 2), ("g", 3)])
 def test_alarm_is_recovered_from_ten_thousand_cases(alarm: Network, test: str, seed: int) -> None:
     """Two arcs of its 46 leave hardly a trace in so many cases; the tests remove the others' rivals."""
-    from naivete.sampling import sample
+    from naivete.inference.sampling import sample
 
     block = Block(sample(alarm, 10_000, seed))
     counts = Counts(MemoryCases(alarm.variables, block, np.zeros(len(alarm.variables) - 1, bool)))

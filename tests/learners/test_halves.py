@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, Cases, MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.learners.halves import halves
 from naivete.variables import Variable
 from tests.oracles import cases_of, chunked, rows_of

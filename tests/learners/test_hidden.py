@@ -10,19 +10,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete import _kernels, counts
+from naivete import _kernels
 from naivete.cases import Block, MemoryCases
 from naivete.cases.views import gaps_as_states
-from naivete.counts import Counts
-from naivete.derived import Hidden
+from naivete.counts import counts
+from naivete.counts.counts import Counts
 from naivete.errors import NaiveteWarning, ParameterError, ResourceError
 from naivete.learners import hidden_mixture, hidden_naive, naive
 from naivete.learners.hidden import found_groups, mediated
 from naivete.learners.hidden_mixture import Search, Tables, fitted, naive_bic, observed, searched
+from naivete.network.derived_columns import Hidden
 from naivete.variables import CLASS, Variable
+from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, identical, many_threads, rows_of
 from tests.strategies import some_cases
-from tests.test_estimation import smoothings
 
 quick = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 groupable = some_cases(features=(2, 4), rows=(2, 30), max_card=3)

@@ -11,12 +11,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
+from naivete.counts.scores import FamilyScores, score_of
 from naivete.errors import ParameterError
 from naivete.learners import hill_climb
 from naivete.learners.hill_climb import _Search, climbed
-from naivete.network import topological
-from naivete.scores import FamilyScores, score_of
+from naivete.network.network import topological
 from naivete.variables import CLASS
 from tests.learners.test_k2 import gum, gum_data, sampled
 from tests.oracles import cases_of, identical

@@ -14,7 +14,7 @@ from scipy.stats import chi2
 
 from naivete.cases import Block, MemoryCases
 from naivete.cases.views import chosen
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.learners import cb, info_as, k2, naive
 from naivete.learners.info_as import info_selection
@@ -124,8 +124,8 @@ def test_the_selection_is_the_definition(
         options |= {"stop": "chi2", "alpha": alpha}
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:  # tables of what occurs instead of full ones
-            patch.setattr("naivete.counts.FEW_CELLS", 1)
-            patch.setattr("naivete.counts.DENSE_ROWS", 0)
+            patch.setattr("naivete.counts.counts.FEW_CELLS", 1)
+            patch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
         assert info_selection(Counts(cases(own)), **options) == expected
     network = info_as(Counts(cases(own)), **options)
     assert {v for v, ps in network.parents.items() for v in (v, *ps) if ps} <= {*expected, CLASS}
@@ -155,7 +155,7 @@ def test_nothing_that_tells_is_nothing_selected() -> None:
 
 
 def test_a_feature_called_selected_is_a_feature_like_others() -> None:
-    from naivete.selective import InfoAS
+    from naivete.classifiers.selective import InfoAS
 
     rng = np.random.default_rng(0)
     import pandas as pd

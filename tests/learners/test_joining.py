@@ -17,9 +17,9 @@ from sklearn.naive_bayes import CategoricalNB
 
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import chosen
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.inference import Predictor
+from naivete.inference.predictor import Predictor
 from naivete.learners import bsej, fssj, naive
 from naivete.learners import joining as module
 from naivete.learners import joining_moves as moves_module
@@ -27,9 +27,9 @@ from naivete.learners.joining import bsej_groups, fssj_groups, joined_on
 from naivete.learners.joining_moves import Judge
 from naivete.learners.joining_terms import STAY, Group, Move, chain, delta_of, group_terms
 from naivete.variables import CLASS
+from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
 from tests.strategies import some_cases
-from tests.test_estimation import smoothings
 
 quick = settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]

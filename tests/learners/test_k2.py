@@ -17,10 +17,10 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
+from naivete.counts.scores import dirichlet
 from naivete.errors import ParameterError
 from naivete.learners import k2
-from naivete.scores import dirichlet
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, identical
 from tests.strategies import some_cases

@@ -10,19 +10,20 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from naivete import _kernels, counts
+from naivete import _kernels
 from naivete.cases import Block, MemoryCases
-from naivete.classifiers import KDB
-from naivete.counts import Counts
-from naivete.encoding import Encoder
+from naivete.classifiers.dependence import KDB
+from naivete.counts import counts
+from naivete.counts.counts import Counts
+from naivete.counts.information import dependence, relevance
+from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
-from naivete.information import dependence, relevance
 from naivete.learners import kdb
 from naivete.learners.kdb import THETAS, best
 from naivete.variables import CLASS
+from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, honest_leave_one_out, identical, many_threads, slow_kdb
 from tests.strategies import some_cases
-from tests.test_estimation import smoothings
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 thetas = st.sampled_from([-inf, 0.0, 0.03, 0.2, inf])

@@ -16,16 +16,16 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import Encoder, Full, NaiveBayes
 from naivete.cases import Cases, MemoryCases
-from naivete.counts import Counts
-from naivete.derivatives import derivatives
+from naivete.classifiers.knaive import KNaive
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.knaive import KNaive
 from naivete.learners import full, naive
+from naivete.learners.derivatives import derivatives
 from naivete.learners.knaive import knaive, knaive_choice, knaive_structure
 from naivete.variables import CLASS
+from tests.classifiers.test_densities import number_cases
 from tests.oracles import identical
 from tests.strategies import some_cases
-from tests.test_densities import number_cases
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 NORMAL = Encoder(numbers="normal", kinds="numeric")

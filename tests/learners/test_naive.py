@@ -8,12 +8,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from naivete.cases import MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.learners import kdb, naive
 from naivete.variables import CLASS
+from tests.network.test_estimation import smoothings
 from tests.oracles import identical
 from tests.strategies import some_cases
-from tests.test_estimation import smoothings
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 

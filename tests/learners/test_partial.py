@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.independence import Question
+from naivete.counts.independence import Question
 from naivete.learners import partial as module
 from naivete.learners.partial import PartialGraph, Separators, extended, ordered, sparser
 

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.graphs import cpdag, equivalent
 from naivete.learners import pc
 from naivete.learners.partial import PartialGraph, extended
 from naivete.learners.pc import oracle, pc_graph
+from naivete.network.graphs import cpdag, equivalent
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of
 from tests.strategies import structures

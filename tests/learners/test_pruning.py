@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom, norm
 
 from naivete.cases import MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.learners.pruning import added_errors
 from naivete.learners.tree import c45
 from tests.learners.test_tree import EPS, Node, Row, Slow, check, drawn, numbered, rows_of, tree_of

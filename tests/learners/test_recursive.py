@@ -12,14 +12,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, Cases, MemoryCases
-from naivete.counts import Counts
-from naivete.derived import Cells
-from naivete.deriving import predictor
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.inference import Predictor, largest
+from naivete.inference.derived_predictor import predictor
+from naivete.inference.predictor import Predictor, largest
 from naivete.learners import naive
 from naivete.learners.recursive import recursive
-from naivete.network import Network
+from naivete.network.derived_columns import Cells
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.oracles import identical
 from tests.strategies import some_cases

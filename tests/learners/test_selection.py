@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import chosen
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.inference import Predictor
+from naivete.inference.predictor import Predictor
 from naivete.learners import cb, k2, k2_as, naive, naive_as
 from naivete.learners.halves import halves
 from naivete.learners.selection import k2_selection, naive_selection, on_selected
-from naivete.network import Network
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.oracles import cases_of, chunked, identical, missing
 from tests.strategies import some_cases

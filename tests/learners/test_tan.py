@@ -10,12 +10,12 @@ from hypothesis import HealthCheck, given, settings
 
 from naivete import _kernels
 from naivete.cases import MemoryCases
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
+from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError
-from naivete.information import dependence, relevance
 from naivete.learners import kdb, tan
 from naivete.learners.tan import spanning_tree
-from naivete.network import Network
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.oracles import cases_of, identical, labelled_trees
 from tests.strategies import some_cases

@@ -10,16 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from studies.jensen import TABLE_8_1
 
 from naivete import _kernels
 from naivete.cases import Block, MemoryCases
-from naivete.counts import Counts
-from naivete.derived import Tree
+from naivete.counts.counts import Counts
+from naivete.display.rules import tree_text
 from naivete.errors import ParameterError, ResourceError
 from naivete.learners.tree import c45, id3
-from naivete.network import Network
-from naivete.reproductions.jensen import TABLE_8_1
-from naivete.rules import tree_text
+from naivete.network.derived_columns import Tree
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.oracles import cases_of, chunked, identical
 from tests.strategies import some_cases
@@ -292,8 +292,8 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
     own = numbered(own, which)
     network = learner(Counts(own))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("naivete.counts.FEW_CELLS", 1)
-        patch.setattr("naivete.counts.DENSE_ROWS", 0)
+        patch.setattr("naivete.counts.counts.FEW_CELLS", 1)
+        patch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
         assert identical(network, learner(Counts(own)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("naivete.learners.tree.MANY_NODES", 1)

@@ -9,11 +9,11 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
-from naivete.checkpoints import Checkpoint
+from naivete.data.files import Files, KindError
+from naivete.data.labelled import Division, Labelled
+from naivete.data.table import Table
 from naivete.errors import FileError, NaiveteWarning, warn
-from naivete.files import Files, KindError
-from naivete.labelled import Division, Labelled
-from naivete.table import Table
+from naivete.storage.checkpoints import Checkpoint
 
 __all__ = ["ROWS", "FileRows", "Progress", "Source", "ahead"]
 

@@ -10,11 +10,12 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block
-from naivete.encoding import Encoder, encode
+from naivete.data.labelled import Labelled
+from naivete.encoding.encoder import Encoder, encode
+from naivete.encoding.value_counts import Tallies
 from naivete.errors import DataError, ResourceError, nearest, shown
-from naivete.labelled import Labelled
-from naivete.tallies import Tallies, narrowest
 from naivete.variables import CLASS, Variables
 
 __all__ = ["EncodedCases", "KeptRows", "Rows", "tallied_rows"]

@@ -13,14 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from naivete._version import __version__
+from naivete import __version__
 from naivete.cases.files import ROWS, FileRows, Progress, Source
-from naivete.checkpoints import Checkpoint
+from naivete.data.files import Files, arrow_tables, pieces
+from naivete.data.frames import is_frame, table_of
+from naivete.data.labelled import Division, no_column
+from naivete.data.table import Table
 from naivete.errors import FileError, ParameterError, ResourceError, shown
-from naivete.files import Files, arrow_tables, pieces
-from naivete.frames import is_frame, table_of
-from naivete.labelled import Division, no_column
-from naivete.table import Table
+from naivete.storage.checkpoints import Checkpoint
 
 __all__ = ["Plan", "StreamSource", "checked_division", "opened_rows", "plain_settings", "planned", "resident", "source_of"]
 

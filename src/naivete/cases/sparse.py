@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete._kernels.codes import narrowest
 from naivete.cases import stored
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
 from naivete.cases.stored import Places, SparseCodes
-from naivete.encoding import Encoded, encode, encoded_column, matched, other_type, unseen_message, warn_unseen
+from naivete.data.frames import SparseMatrix
+from naivete.data.table import Column, Table
+from naivete.encoding.encoder import Encoded, encode, encoded_column, matched, other_type, unseen_message, warn_unseen
 from naivete.errors import DataError
-from naivete.frames import SparseMatrix
-from naivete.table import Column, Table
-from naivete.tallies import narrowest
 from naivete.variables import Name, Variable, Variables
 
 __all__ = ["SparseBlock", "SparseCases", "encoded_cases", "encoded_parts", "sparse_codes"]

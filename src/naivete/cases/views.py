@@ -9,9 +9,9 @@ from typing import Any, Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
-from naivete.tallies import narrowest
 from naivete.variables import CLASS, Variable, Variables
 
 __all__ = ["Column", "Configuration", "chosen", "gaps_as_states", "hash_half", "row_hashes", "viewed", "with_column"]

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from naivete.cli import compare, convert, demo, describe, diagnose, doctor, evaluate, fit, predict, query, reproduce, show
+from naivete.cli import compare, convert, demo, describe, diagnose, doctor, evaluate, fit, predict, query, show
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
 from naivete.cli.signals import Terminated, interruptible, reason
@@ -27,14 +27,13 @@ COMMANDS: Final[Sequence[Command]] = (
     convert.COMMAND,
     query.COMMAND,
     demo.COMMAND,
-    reproduce.COMMAND,
     doctor.COMMAND,
 )
 
 BROKEN, USAGE, DATA, MODEL, RESOURCE, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 5, 130, 143
 
 
-def main(argv: Sequence[str] | None = None) -> int:
+def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command] = COMMANDS) -> int:
     """Run a command and return its exit code.
 
     0 success, 1 a defect of this program, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 on signals.
@@ -42,20 +41,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     Parameters
     ----------
     argv : the words after the name of the program; by default those it was started with.
+    commands : the commands to choose from; by default those of naivete.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with notes(), interruptible():
-            return _run(words)
+            return _run(words, commands)
     except (Exception, KeyboardInterrupt, Terminated) as error:  # noqa: BLE001 - no traceback without --debug
         if "--debug" in words:
             traceback.print_exc()
         return _failed(error)
 
 
-def _run(words: Sequence[str]) -> int:
+def _run(words: Sequence[str], commands: Sequence[Command]) -> int:
     try:
-        command, arguments = parse(COMMANDS, words)
+        command, arguments = parse(commands, words)
         code = command.run(arguments)
     except Finished as finished:
         code = finished.code

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.cli.contests import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
+from naivete.cli.model_arguments import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
 from naivete.cli.output import escaped, json_text, note, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
@@ -19,8 +19,8 @@ from naivete.cli.tables import check_output, labelled_cases
 from naivete.errors import ParameterError, nearest, shown
 
 if TYPE_CHECKING:
-    from naivete.experiments import Labelled, Protocol, Report, Results
-    from naivete.experiments.comparison import Terms
+    from naivete.evaluation import Labelled, Protocol, Report, Results
+    from naivete.evaluation.comparison import Terms
 
 __all__ = ["COMMAND"]
 
@@ -78,9 +78,9 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Run the experiment, compare the models, and print and write what was asked for."""
     _complete(args)
-    from naivete.experiments import report
-    from naivete.experiments import run as run_all
-    from naivete.models import split
+    from naivete.classifiers.specification import split
+    from naivete.evaluation import report
+    from naivete.evaluation import run as run_all
 
     specs = split(args.models)
     baseline = _baseline(args, [str(spec) for spec in specs])
@@ -123,7 +123,7 @@ def _complete(args: Namespace) -> None:
     args.shape = "json" if args.json else args.shape or "text"
     given: dict[str, Any] = {}
     if args.experiment is not None:
-        from naivete.experiments import read_description
+        from naivete.evaluation import read_description
 
         given = vars(read_description(args.experiment))
     for key in {**given, **_USUAL}:
@@ -136,7 +136,7 @@ def _complete(args: Namespace) -> None:
 
 def _check(args: Namespace) -> None:
     """Refuse before any work what could only fail after it."""
-    from naivete.experiments.report import SHARES, check_measure
+    from naivete.evaluation.report import SHARES, check_measure
 
     if not 0 < args.alpha < 1:
         raise ParameterError(f"--alpha {args.alpha:g}: a level is a number between 0 and 1")
@@ -161,7 +161,7 @@ def _check(args: Namespace) -> None:
 
 
 def _baseline(args: Namespace, models: Sequence[str]) -> str:
-    from naivete.models import parsed
+    from naivete.classifiers.specification import parsed
 
     if len(models) < 2:
         raise ParameterError(f"--models: {models[0]} alone cannot be compared; give two or more different models")
@@ -175,8 +175,8 @@ def _baseline(args: Namespace, models: Sequence[str]) -> str:
 
 
 def _protocol(args: Namespace) -> Protocol:
-    from naivete.experiments import protocol_of
-    from naivete.experiments.report import check_protocol
+    from naivete.evaluation import protocol_of
+    from naivete.evaluation.report import check_protocol
 
     protocol: Any = protocol_of(args.protocol)
     check_protocol(protocol)
@@ -191,7 +191,7 @@ def _protocol(args: Namespace) -> Protocol:
 
 def _rounds(protocol: Any) -> int:
     """How many splits there are on each data set."""
-    from naivete.experiments import KFold, LearningCurve
+    from naivete.evaluation import KFold, LearningCurve
 
     if isinstance(protocol, KFold):
         return protocol.folds * protocol.repeat
@@ -202,7 +202,7 @@ def _loss(args: Namespace, data: dict[str, Labelled]) -> Any:
     """The costs of wrong decisions, refused where a data set has other classes."""
     if args.loss is None:
         return None
-    from naivete.losses import Loss
+    from naivete.classifiers.losses import Loss
 
     first = next(iter(data.values()))
     loss = Loss.read(args.loss, first.declared or first.classes.tolist())  # Weka writes costs in the order of the header
@@ -212,7 +212,7 @@ def _loss(args: Namespace, data: dict[str, Labelled]) -> Any:
 
 
 def _write(args: Namespace, found: Report) -> None:
-    from naivete.atomic import atomic_write
+    from naivete.storage.atomic import atomic_write
 
     if args.html is not None:
         atomic_write(Path(args.html), str(found.html()).encode(), overwrite=args.force)
@@ -238,7 +238,7 @@ def _cell(value: Any) -> Any:
 
 
 def _print(args: Namespace, found: Report) -> None:
-    from naivete.experiments import diagram
+    from naivete.evaluation import diagram
 
     if args.shape == "json":
         rows = {name: len(cases) for name, cases in found.data.items()}

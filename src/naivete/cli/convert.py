@@ -39,7 +39,7 @@ def run(args: Namespace) -> int:
 
 
 def _convert_table(args: Namespace) -> dict[str, int]:
-    from naivete.files import write
+    from naivete.data.files import write
 
     check_ending(args.out)
     table = read_table(args.data, args)
@@ -54,7 +54,7 @@ def _convert_table(args: Namespace) -> dict[str, int]:
 
 
 def _convert_network(args: Namespace) -> dict[str, int]:
-    from naivete.formats import named_network_format, write_network
+    from naivete.network.formats import named_network_format, write_network
 
     format = named_network_format(args.out)
     if format is None:

@@ -13,7 +13,7 @@ from naivete.cli.progress import progress
 from naivete.cli.tables import check_output
 
 if TYPE_CHECKING:
-    from naivete.experiments import Result
+    from naivete.evaluation import Result
 
 __all__ = ["COMMAND"]
 
@@ -33,9 +33,9 @@ def run(args: Namespace) -> int:
     force = args.force or args.out == _PAGE
     check_output(args.out, [], force)
 
-    from naivete.atomic import atomic_write
-    from naivete.demo import domains, parted, run_all, steps
-    from naivete.demo_page import report
+    from naivete.evaluation.demo.models import domains, parted, run_all, steps
+    from naivete.evaluation.demo.page import report
+    from naivete.storage.atomic import atomic_write
 
     chosen = domains(quick=args.quick)
     folds = 5 if args.quick else 10

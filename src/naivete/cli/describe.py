@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from naivete.experiments import Labelled
-    from naivete.table import Column, Table
+    from naivete.data.table import Column, Table
+    from naivete.evaluation import Labelled
     from naivete.variables import Variable
 
 __all__ = ["COMMAND"]
@@ -32,7 +32,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Describe the columns, the class and whether the cases are consistent."""
-    from naivete.labelled import labelled
+    from naivete.data.labelled import labelled
 
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
@@ -51,7 +51,7 @@ def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
     """One record for each column."""
     import numpy as np
 
-    from naivete.encoding import Encoder
+    from naivete.encoding.encoder import Encoder
 
     kinds: Any = kept_kinds(args) or None
     encoder = Encoder(kinds=kinds, cut=_uncut)
@@ -102,11 +102,11 @@ def _add_class(described: dict[str, Any], cases: Labelled, args: Namespace) -> N
 
 def _informations(cases: Labelled, args: Namespace) -> NDArray[np.float64]:
     """I(X; C) of every feature, numbers cut by the minimum description length."""
+    from naivete._kernels.codes import narrowest
     from naivete.cases import Block, MemoryCases
-    from naivete.counts import Counts
-    from naivete.encoding import Encoder, Margins, encode
-    from naivete.information import relevance
-    from naivete.tallies import narrowest
+    from naivete.counts.counts import Counts
+    from naivete.counts.information import relevance
+    from naivete.encoding.encoder import Encoder, Margins, encode
     from naivete.variables import Variable
 
     kinds: Any = kept_kinds(args)

@@ -26,9 +26,9 @@ from naivete.cli.tables import (
 from naivete.errors import ParameterError
 
 if TYPE_CHECKING:
-    from naivete.findings import Case, Diagnosis
-    from naivete.network_classifier import NetworkClassifier
-    from naivete.table import Column, Table
+    from naivete.classifiers.base import NetworkClassifier
+    from naivete.data.table import Column, Table
+    from naivete.evaluation.diagnosis.report import Case, Diagnosis
 
 __all__ = ["COMMAND"]
 
@@ -71,13 +71,13 @@ def run(args: Namespace) -> int:
 
 def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
     """The network as text, and what was found."""
-    from naivete.diagnosis import diagnose
-    from naivete.models import classifier_of, parsed, spec_of
+    from naivete.classifiers.specification import classifier_of, parsed, spec_of
+    from naivete.evaluation.diagnosis.diagnose import diagnose
 
     if args.model.lower().endswith(_MODEL):
         if args.test is not None:
             raise ParameterError("--test: a saved model has learned already; give its cases as DATA alone")
-        from naivete.saving import load
+        from naivete.classifiers.saving import load
 
         model = load(args.model)
         table, labels = _asked(args.data, args, model)
@@ -94,8 +94,8 @@ def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
 
 def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table, Column | None]:
     """The cases that a fitted model answers, read so that their texts meet its states, and their classes if they have them."""
-    from naivete.answering import kinds_to_read, meeting
-    from naivete.labelled import labelled
+    from naivete.classifiers.answers import kinds_to_read, meeting
+    from naivete.data.labelled import labelled
 
     *features, target = model.network_.variables
     table = read_table(path, args, kinds_to_read(features), wanted=[v.name for v in features])
@@ -109,7 +109,7 @@ def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table,
 
 
 def _write(found: Diagnosis, args: Namespace) -> None:
-    from naivete.files import write
+    from naivete.data.files import write
 
     typed = args.out.lower().removesuffix(".gz").endswith((".parquet", ".pq"))
     options: dict[str, Any] = {} if typed else {"as_text": True}
@@ -117,7 +117,7 @@ def _write(found: Diagnosis, args: Namespace) -> None:
 
 
 def _save(path: str, text: str, force: bool) -> None:
-    from naivete.atomic import atomic_write
+    from naivete.storage.atomic import atomic_write
 
     atomic_write(Path(path), text.encode(), overwrite=force)
 
@@ -254,7 +254,7 @@ def _units(told: dict[str, Any]) -> list[str]:
 
 
 def _page(told: dict[str, Any], found: Diagnosis) -> Any:
-    from naivete import page
+    from naivete.display import page
 
     headers, rows = _worst_rows(told)
     caption = "Each case by its log odds; on the dashed line the dependence changes nothing, across the axes it turns the answer."

@@ -9,7 +9,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from typing import Any
 
-from naivete._version import __version__
+from naivete import __version__
 from naivete.cli.output import escaped, json_text, say
 from naivete.cli.parsing import Command
 
@@ -110,9 +110,9 @@ def _counts_agree() -> bool:
 
 
 def _corral() -> tuple[Any, Any]:
-    from naivete.domains import corral
-    from naivete.labelled import labelled
-    from naivete.models import classifier_of
+    from naivete.classifiers.specification import classifier_of
+    from naivete.data.generated import corral
+    from naivete.data.labelled import labelled
 
     cases = labelled(corral(), "class")
     return classifier_of("kdb:k=1").fit(cases.features, cases.y), cases
@@ -123,7 +123,7 @@ def _round_trip() -> bool:
 
     import numpy as np
 
-    from naivete.saving import load, save
+    from naivete.classifiers.saving import load, save
 
     model, cases = _corral()
     with tempfile.TemporaryDirectory(prefix="naivete-") as folder:

@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.contests import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
+from naivete.cli.model_arguments import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
 from naivete.cli.output import counted, escaped, json_text, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
@@ -14,7 +14,7 @@ from naivete.cli.tables import labelled_cases
 from naivete.errors import ParameterError
 
 if TYPE_CHECKING:
-    from naivete.experiments import Result
+    from naivete.evaluation import Result
 
 __all__ = ["COMMAND", "comparison", "summary"]
 
@@ -32,8 +32,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Cross-validate every model on every file."""
-    from naivete.experiments import cross_validate
-    from naivete.models import split
+    from naivete.classifiers.specification import split
+    from naivete.evaluation import cross_validate
 
     specs = split(args.models or list(MODELS))
     if args.folds < 2 or args.repeat < 1 or args.seed < 0:

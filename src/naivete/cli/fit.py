@@ -34,8 +34,8 @@ from naivete.cli.tables import (
 )
 
 if TYPE_CHECKING:
-    from naivete.models import Spec
-    from naivete.network_classifier import NetworkClassifier
+    from naivete.classifiers.base import NetworkClassifier
+    from naivete.classifiers.specification import Spec
 
 __all__ = ["COMMAND"]
 
@@ -54,7 +54,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Learn, save, and say what came out."""
-    from naivete.models import parsed
+    from naivete.classifiers.specification import parsed
 
     spec = parsed(args.model)
     check_output(args.out, args.data, args.force)
@@ -72,8 +72,8 @@ def _read_at_once(spec: Spec, args: Namespace) -> dict[str, Any]:
     if cases.dropped:
         note(f"left out, without a class: {counted(cases.dropped, 'row')}")
 
-    from naivete.models import classifier_of
-    from naivete.saving import save
+    from naivete.classifiers.saving import save
+    from naivete.classifiers.specification import classifier_of
 
     started = time.perf_counter()
     model = classifier_of(spec, encoder=encoder_of(args, cases.target), budget=args.budget)
@@ -90,8 +90,8 @@ def _streamed(spec: Spec, args: Namespace) -> dict[str, Any]:
     check_output(args.out, [file.path for file in files.files], args.force)
     target = target_of(opened.header, opened.path, args)
 
-    from naivete.models import classifier_of
-    from naivete.saving import save
+    from naivete.classifiers.saving import save
+    from naivete.classifiers.specification import classifier_of
 
     model = classifier_of(spec, encoder=encoder_of(args, target), budget=args.budget)
     meter = Meter(files) if files.rows is None and args.cluster is None else None

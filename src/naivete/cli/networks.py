@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from naivete.errors import shown
 
 if TYPE_CHECKING:
-    from naivete.network import Network
+    from naivete.network.network import Network
 
 __all__ = ["LISTED", "encoding_option", "is_network", "network_options", "read_network_of"]
 
@@ -49,19 +49,19 @@ def _tolerance(text: str) -> float:
 
 def is_network(path: str) -> bool:
     """Whether the name of a file is that of a network or a model."""
-    from naivete.formats import named_network_format
+    from naivete.network.formats import named_network_format
 
     return path.lower().endswith(_MODEL) or named_network_format(path) is not None
 
 
 def read_network_of(path: str, args: Namespace) -> Network:
     """The network of a model or of a file in another format; what is neither has to be told apart by its name."""
-    from naivete.formats import dumps, loads, read_network
+    from naivete.network.formats import dumps, loads, read_network
 
     if not path.lower().endswith(_MODEL):
         return read_network(path, target=args.target, encoding=args.encoding, tolerance=args.tolerance)
 
-    from naivete.saving import load
+    from naivete.classifiers.saving import load
 
     network = load(path).network_
     return network if args.target is None else loads(dumps(network, "bif"), "bif", target=args.target, where=path)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
-from naivete._version import __version__
+from naivete import __version__
 from naivete.errors import ParameterError, nearest, shown
 
 __all__ = ["Command", "Finished", "UsageError", "parse"]

@@ -27,9 +27,9 @@ from naivete.cli.tables import check_ending, check_output, is_delimited, output_
 from naivete.errors import ParameterError, shown
 
 if TYPE_CHECKING:
-    from naivete.answering import Answered, Told
-    from naivete.network_classifier import NetworkClassifier
-    from naivete.table import Table
+    from naivete.classifiers.answers import Answered, Told
+    from naivete.classifiers.base import NetworkClassifier
+    from naivete.data.table import Table
     from naivete.variables import Name
 
 __all__ = ["COMMAND"]
@@ -56,7 +56,7 @@ def run(args: Namespace) -> int:
     _check_form(args)
     streamed = is_streamed(args) and _is_streamable(args)
 
-    from naivete.saving import load
+    from naivete.classifiers.saving import load
 
     classifier = load(args.model)
     if streamed:
@@ -103,8 +103,8 @@ def _is_json(path: str) -> bool:
 
 def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
     """The table, its texts read so that they meet the states of the model."""
-    from naivete.answering import kinds_to_read, meeting
-    from naivete.encoding import matched
+    from naivete.classifiers.answers import kinds_to_read, meeting
+    from naivete.encoding.encoder import matched
 
     features = classifier.network_.columns
     own = {variable.name for variable in features}
@@ -143,7 +143,7 @@ def _tell(told: Told, classifier: NetworkClassifier) -> None:
 
 def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
     """Read one file, answer it and write the answers."""
-    from naivete.answering import Told, answer_tables
+    from naivete.classifiers.answers import Told, answer_tables
 
     told = Told()
     (table,) = answer_tables(classifier, [_read(args, classifier)], unseen=args.unseen, append=args.append, told=told)
@@ -153,8 +153,8 @@ def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
 
 def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
     """Read one file, answer it and write the answers as JSON."""
-    from naivete.answering import Told, answered
-    from naivete.atomic import atomic_write
+    from naivete.classifiers.answers import Told, answered
+    from naivete.storage.atomic import atomic_write
 
     table, told = _read(args, classifier), Told()
     answers = answered(classifier, table, args.unseen)
@@ -168,7 +168,7 @@ def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
 
 
 def _records(answers: Answered) -> dict[str, Any]:
-    from naivete.inference import largest
+    from naivete.inference.predictor import largest
 
     impossible = set(answers.impossible.tolist())
     labels = answers.labels
@@ -182,7 +182,7 @@ def _records(answers: Answered) -> dict[str, Any]:
 def _stream(args: Namespace, classifier: NetworkClassifier) -> Told:
     """Read some rows, answer them and write the answers, until all are done."""
     from naivete.cases.sources import planned
-    from naivete.files import KindError
+    from naivete.data.files import KindError
 
     opened = _opened(args, classifier)
     check_output(args.out, [file.path for file in opened.files.files], args.force)
@@ -212,9 +212,9 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
     """The files, their texts to be read so that they meet the states of the model."""
     import numpy as np
 
-    from naivete.answering import kinds_to_read
-    from naivete.encoding import matched
-    from naivete.table import Column, Table
+    from naivete.classifiers.answers import kinds_to_read
+    from naivete.data.table import Column, Table
+    from naivete.encoding.encoder import matched
 
     features = classifier.network_.columns
     own = {variable.name for variable in features}
@@ -247,8 +247,8 @@ class _Stream:
 
     def answered(self, args: Namespace, classifier: NetworkClassifier) -> Told:
         """Write the answers to all rows."""
-        from naivete.answering import Told, answer_tables, meeting
-        from naivete.files import write_stream
+        from naivete.classifiers.answers import Told, answer_tables, meeting
+        from naivete.data.files import write_stream
 
         told = Told()
 
@@ -282,7 +282,7 @@ class _Stream:
 
 
 def _write(table: Table, path: Path, options: dict[str, Any]) -> None:
-    from naivete.files import write
+    from naivete.data.files import write
 
     write(table, path, **options)
 

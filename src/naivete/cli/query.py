@@ -14,7 +14,7 @@ from naivete.cli.tables import bytes_of
 from naivete.errors import DataError, ParameterError, nearest, shown
 
 if TYPE_CHECKING:
-    from naivete.network import Network
+    from naivete.network.network import Network
     from naivete.variables import Name, State, Variable
 
 __all__ = ["COMMAND"]
@@ -94,8 +94,8 @@ def _value(variable: Variable, text: str) -> State:
 
 
 def _answers(network: Network, args: Namespace, of: list[Name] | None, given: dict[Name, State]) -> dict[str, Any]:
-    from naivete import queries
-    from naivete.junction import JunctionTree
+    from naivete.inference import queries
+    from naivete.inference.junction import JunctionTree
 
     tree = JunctionTree(network) if args.budget is None else JunctionTree(network, budget=args.budget)
     found: dict[str, Any] = {"given": [{"variable": name, "value": value} for name, value in given.items()]}

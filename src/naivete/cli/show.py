@@ -9,15 +9,15 @@ from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.outlines import outline_about, outline_described, outline_section, outline_told
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import check_output
+from naivete.cli.tree_text import outline_about, outline_described, outline_section, outline_told
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
-    from naivete.classifiers import NetworkClassifier
-    from naivete.network import Network
+    from naivete.classifiers.dependence import NetworkClassifier
+    from naivete.network.network import Network
 
 __all__ = ["COMMAND"]
 
@@ -36,8 +36,8 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Print the arcs, tables and sizes; draw them if asked to."""
-    from naivete.models import spec_of
-    from naivete.saving import load
+    from naivete.classifiers.saving import load
+    from naivete.classifiers.specification import spec_of
 
     for file in (args.svg, args.html):
         check_output(file, [args.model], args.force)
@@ -52,14 +52,14 @@ def run(args: Namespace) -> int:
 
 
 def _save(path: str, text: str, force: bool) -> None:
-    from naivete.atomic import atomic_write
+    from naivete.storage.atomic import atomic_write
 
     atomic_write(Path(path), text.encode(), overwrite=force)
 
 
 def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
-    from naivete.drawing import lone_features
-    from naivete.outline import has_outline, mattering
+    from naivete.display.network_drawing import lone_features
+    from naivete.display.outline import has_outline, mattering
 
     network = model.network_
     outlined = has_outline(network)
@@ -92,7 +92,7 @@ def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
 def _variable(network: Network, v: int) -> dict[str, Any]:
     variable = network.variables[v]
     own: dict[str, Any] = {"cuts": list(variable.cuts)} if variable.cuts is not None else {"states": list(variable.states)}
-    from naivete.derived import Hidden
+    from naivete.network.derived_columns import Hidden
 
     computed = {v for v, how in network.derived.items() if not isinstance(how, Hidden)}
     return {
@@ -106,7 +106,7 @@ def _variable(network: Network, v: int) -> dict[str, Any]:
 
 def _table(network: Network, v: int) -> dict[str, Any]:
     """P(v | parents), parents by parents; of a number with a density its means and deviations."""
-    from naivete.summaries import normals
+    from naivete.display.summaries import normals
 
     names = [str(network.name(m)) for m in network.family(v) if m != v]
     if v in network.densities:
@@ -253,13 +253,13 @@ def _table_told(record: dict[str, Any]) -> list[str]:
 
 
 def _drawing(model: NetworkClassifier) -> Any:
-    from naivete.drawing import svg
+    from naivete.display.network_drawing import svg
 
     return svg(model.network_, information=model.information_)
 
 
 def _page(described: dict[str, Any], model: NetworkClassifier) -> Any:
-    from naivete import page
+    from naivete.display import page
 
     network = model.network_
     records = described["variables"]

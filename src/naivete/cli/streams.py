@@ -15,8 +15,8 @@ from naivete.cli.tables import Header, bytes_of, heard, is_delimited, kinds_of, 
 from naivete.errors import ParameterError, shown
 
 if TYPE_CHECKING:
-    from naivete.files import Files
-    from naivete.table import Kind, Table
+    from naivete.data.files import Files
+    from naivete.data.table import Kind, Table
     from naivete.variables import Name
 
 __all__ = [
@@ -153,7 +153,7 @@ def opened_files(args: Namespace, kinds: Mapping[str, Kind] | None = None, *, wa
 
 
 def _opened(args: Namespace, kinds: Mapping[str, Kind]) -> Opened:
-    from naivete.files import pieces
+    from naivete.data.files import pieces
 
     how = reading(args, kinds)
     files = pieces(args.data, **how)
@@ -182,7 +182,7 @@ def settled(files: Files, rows: int, only: Collection[str], went: Callable[[int]
     only : the columns to look at.
     went : told how many rows were looked at, after each table.
     """
-    from naivete.files import KindError
+    from naivete.data.files import KindError
 
     while only:
         types: dict[Name, set[str]] = {}
@@ -216,7 +216,7 @@ class Meter:
 
     def watched(self, files: Files) -> Files:
         """The same files, but this meter sees how far they are read."""
-        from naivete.cli.watching import watched
+        from naivete.cli.opened_files import watched
 
         return replace(files, pieces=tuple(replace(piece, file=watched(piece.file, self.reading)) for piece in files.pieces))
 

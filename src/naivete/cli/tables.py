@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from naivete.errors import FileError, ParameterError, nearest, shown
 
 if TYPE_CHECKING:
-    from naivete.encoding import Encoder
-    from naivete.labelled import Labelled
-    from naivete.table import Kind, Table
+    from naivete.data.labelled import Labelled
+    from naivete.data.table import Kind, Table
+    from naivete.encoding.encoder import Encoder
     from naivete.variables import Name
 
 __all__ = [
@@ -209,7 +209,7 @@ def heard() -> Iterator[Heard]:
 
 
 def _read(path: str, args: Namespace, kinds: Mapping[str, Kind]) -> Table:
-    from naivete.files import read
+    from naivete.data.files import read
 
     return read(path, **reading(args, kinds))
 
@@ -276,7 +276,7 @@ def _named(path: str, *endings: str) -> bool:
 
 def labelled_cases(path: str, args: Namespace) -> Labelled:
     """The cases of a file, divided into features and class."""
-    from naivete.labelled import labelled
+    from naivete.data.labelled import labelled
 
     table = read_table(path, args)
     target = target_of(table, path, args)
@@ -302,8 +302,8 @@ def usual_target(path: str, args: Namespace, table: Table | Header) -> Name:
 
 def encoder_of(args: Namespace, target: Name = None) -> Encoder:
     """How the options say that columns become states; what they say of the class does not concern the features."""
-    from naivete.encoding import Encoder
-    from naivete.saving import cut_of
+    from naivete.classifiers.saving import cut_of
+    from naivete.encoding.encoder import Encoder
 
     kinds: Any = kept_kinds(args)
     if not isinstance(kinds, str):

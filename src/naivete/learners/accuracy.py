@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete._kernels.exact_sums import Parts, added, limbs
 from naivete.cases import Block
-from naivete.counts import Counts
-from naivete.estimation import checked_prior
-from naivete.exact import Parts, added, limbs
-from naivete.inference import Predictor, largest
-from naivete.network import Network
+from naivete.counts.counts import Counts
+from naivete.inference.predictor import Predictor, largest
+from naivete.network.estimation import checked_prior
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variables
 
 __all__ = ["correct", "majority_correct", "trial"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from naivete.counts import Counts
-from naivete.estimation import estimate
-from naivete.network import Network
+from naivete.counts.counts import Counts
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["lookup", "majority"]

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from naivete.counts import Counts, telling
-from naivete.estimation import estimate
-from naivete.independence import Statistic, data_independence, enough_cases, statistic_of
+from naivete.counts.counts import Counts, telling
+from naivete.counts.independence import Statistic, data_independence, enough_cases, statistic_of
+from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.k2 import best_parents, checked_most, checked_truth, checked_word
 from naivete.learners.partial import PartialGraph, Separators, sparser
-from naivete.network import Network
-from naivete.scores import FamilyScores, Score, score_of
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["cb"]

@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts, kinds
+from naivete.counts.counts import Counts, kinds
+from naivete.counts.information import dependence
+from naivete.counts.moments import LengthsIn, Scatter, ledoit_wolf
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
-from naivete.information import dependence
 from naivete.learners.k2 import checked_truth
 from naivete.learners.kdb import candidates
-from naivete.moments import LengthsIn, Scatter, ledoit_wolf
-from naivete.network import Network
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["covariances", "full", "full_structure"]

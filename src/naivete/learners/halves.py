@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import narrowest
+from naivete._kernels.exact_sums import combined, limbs
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import hash_half, row_hashes
-from naivete.counts import Counts, telling
-from naivete.exact import combined, limbs
-from naivete.occurring import Occurring, grouped_rows, united
-from naivete.tallies import narrowest
+from naivete.counts.counts import Counts, telling
+from naivete.counts.sparse_tables import Occurring, grouped_rows, united
 from naivete.variables import CLASS
 
 __all__ = ["halves"]

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block
-from naivete.climbing import Convergence
-from naivete.counts import Counts, Table, telling
-from naivete.derived import Hidden
+from naivete.counts.counts import Counts, Table, telling
+from naivete.counts.independence import checked_level
+from naivete.counts.information import dependence
 from naivete.errors import NaiveteWarning, ParameterError, nearest, shown, warn
-from naivete.estimation import Lidstone, Smoothing, estimate, smoothing_of
-from naivete.expectation import Completed
-from naivete.independence import checked_level
-from naivete.information import dependence
+from naivete.inference.em import Completed
+from naivete.inference.em_steps import Convergence
 from naivete.learners.hidden_mixture import Fit, Search, Trial, check_whole, naive_bic, observed, searched
 from naivete.learners.kdb import significant
-from naivete.network import Network
-from naivete.tallies import narrowest
+from naivete.network.derived_columns import Hidden
+from naivete.network.estimation import Lidstone, Smoothing, estimate, smoothing_of
+from naivete.network.network import Network
 from naivete.variables import CLASS, Family, Name, Variable, family, unused
 
 __all__ = ["Mediation", "found_groups", "given_groups", "hidden_naive", "mediated"]
@@ -95,8 +95,7 @@ def hidden_naive(
     tolerance : a climb ends when the objective changes by less than this share of it.
     max_iterations : a climb ends after so many iterations, with a warning where its tables are those chosen.
     smoothing : pseudo-count added to every cell, with which the log likelihood plus the log prior never decreases (with 0 the
-        log likelihood itself). Another smoothing of `naivete.estimation` makes the tables of the counts that a pseudo-count
-        of 1 lets expect.
+        log likelihood itself). Another smoothing makes the tables of the counts that a pseudo-count of 1 lets expect.
     prior : P(c) for every class; by default the relative frequencies.
 
     Two features that agree three times out of four, whatever the class:

@@ -11,16 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import Numbers
 from naivete.cases.views import chosen, gaps_as_states
-from naivete.climbing import Convergence, Step, check_climb, climbed
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
+from naivete.counts.sparse_tables import SparseTable
 from naivete.errors import ParameterError, shown
-from naivete.occurring import SparseTable
+from naivete.inference.em_steps import Convergence, Step, check_climb, climbed
 from naivete.variables import CLASS, family
 
 __all__ = ["Fit", "Observed", "Search", "Tables", "Trial", "check_whole", "fitted", "naive_bic", "observed", "searched"]
 
-Numbers = NDArray[np.float64]
 
 SHORT = 15
 """How many iterations every start gets before the best of them goes on."""

@@ -9,17 +9,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts, telling
+from naivete._kernels.codes import Numbers
+from naivete.counts.counts import Counts, telling
+from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
 from naivete.learners.k2 import checked_most, checked_truth, class_last
-from naivete.network import Network
-from naivete.scores import FamilyScores, Score, score_of
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["climbed", "hill_climb"]
 
-Numbers = NDArray[np.float64]
 Truths = NDArray[np.bool_]
 _WORD = (1 << 64) - 1
 

@@ -9,22 +9,22 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import Numbers
 from naivete.cases.views import Configuration
-from naivete.counts import Counts, Table, telling
-from naivete.independence import checked_level
-from naivete.information import selection_information
+from naivete.counts.counts import Counts, Table, telling
+from naivete.counts.independence import checked_level
+from naivete.counts.information import selection_information
+from naivete.counts.sparse_tables import SparseTable
 from naivete.learners.cb import cb
 from naivete.learners.k2 import checked_truth, checked_word
 from naivete.learners.selection import Learner, Trials, k2_families, on_selected
-from naivete.network import Network
-from naivete.occurring import SparseTable
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 
 __all__ = ["METRICS", "info_as", "info_selection"]
 
 POSITIVE = 1e-12
 
-Numbers = NDArray[np.float64]
 
 Metric = Callable[[Numbers, Numbers, Numbers], Numbers]
 

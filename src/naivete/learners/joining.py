@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from naivete.counts import Counts, telling
+from naivete.counts.counts import Counts, telling
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
 from naivete.learners.joining_moves import Judge
 from naivete.learners.joining_terms import STAY, Group, Move, chain
 from naivete.learners.k2 import checked_truth
-from naivete.network import Network
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["JOINT_CELLS", "bsej", "bsej_groups", "fssj", "fssj_groups", "joined_on"]

@@ -13,11 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete._kernels.codes import Numbers
+from naivete._kernels.exact_sums import Parts, added, combined, limbs, summed
 from naivete.cases.base import Block
-from naivete.counts import Counts
-from naivete.estimation import checked_prior, smoothing_of
-from naivete.exact import Parts, added, combined, limbs, summed
-from naivete.inference import fallback, largest
+from naivete.counts.counts import Counts
+from naivete.inference.leave_one_out import Left, left_of, parted
+from naivete.inference.predictor import fallback, largest
 from naivete.learners.joining_terms import (
     FACTOR,
     STEPS,
@@ -33,12 +34,11 @@ from naivete.learners.joining_terms import (
     shape_of,
     term_of,
 )
-from naivete.leave_one_out import Left, left_of, parted
+from naivete.network.estimation import checked_prior, smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["Judge"]
 
-Numbers = NDArray[np.float64]
 
 PIECE_CELLS = 1 << 20
 """How many terms of the groups that are there are held for the rows that are looked at together."""

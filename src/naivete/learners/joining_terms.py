@@ -14,13 +14,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
-from naivete.counts import Counts
-from naivete.estimation import Smoothing, estimate
-from naivete.inference import Predictor
-from naivete.leave_one_out import FamilyTerms, Left, left_of, parted
-from naivete.network import Network, Structure
-from naivete.tallies import narrowest
+from naivete.counts.counts import Counts
+from naivete.inference.leave_one_out import FamilyTerms, Left, left_of, parted
+from naivete.inference.predictor import Predictor
+from naivete.network.estimation import Smoothing, estimate
+from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, family
 
 __all__ = [
@@ -41,7 +41,6 @@ __all__ = [
     "term_of",
 ]
 
-Numbers = NDArray[np.float64]
 Group = tuple[int, ...]
 """Attributes that are one feature, increasing."""
 

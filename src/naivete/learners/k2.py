@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
+from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
-from naivete.network import Network
-from naivete.scores import FamilyScores, Score, score_of
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["best_parents", "checked_most", "checked_truth", "checked_word", "class_last", "greedy_parents", "k2"]
@@ -36,8 +36,8 @@ def k2(
     counts : the training cases.
     order : all variables, parents before children, the class as -1; by default the class, then the features as they come.
     max_parents : how many parents a variable may have, the class included; by default any number.
-    score : "k2", "bdeu" (perhaps with a weight, "bdeu:10"), "bic", "aic", or a function like those of `naivete.scores`.
-    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
+    score : "k2", "bdeu" (perhaps with a weight, "bdeu:10"), "bic", "aic", or a function like those of `naivete.counts.scores`.
+    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class where the class has no parents; by default the relative frequencies.
 
     The class is a or b; put last, it takes both as parents:

@@ -10,18 +10,18 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts
+from naivete._kernels.codes import Numbers
+from naivete.counts.counts import Counts
+from naivete.counts.information import dependence, relevance
+from naivete.counts.sparse_tables import SparseTable
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
-from naivete.information import dependence, relevance
-from naivete.leave_one_out import leave_one_out_losses
-from naivete.network import Network
-from naivete.occurring import SparseTable
+from naivete.inference.leave_one_out import leave_one_out_losses
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS, family
 
 __all__ = ["chosen", "kdb"]
 
-Numbers = NDArray[np.float64]
 THETAS = 64
 
 
@@ -51,7 +51,7 @@ def kdb(
         significant at the level `alpha`.
     alpha : the level of theta="chi2".
     k_max : the largest k that k="auto" tries.
-    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
+    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
     The class is the exclusive or of a and b, of which neither tells anything alone:

@@ -8,17 +8,17 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.balance import Balanced, balanced
-from naivete.counts import Counts, kinds, telling
-from naivete.derivatives import mean_weights
+from naivete.counts.counts import Counts, kinds, telling
+from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
-from naivete.information import dependence, relevance
+from naivete.learners.balance import Balanced, balanced
+from naivete.learners.derivatives import mean_weights
 from naivete.learners.full import covariances
 from naivete.learners.k2 import checked_most, checked_truth
 from naivete.learners.kdb import best
 from naivete.learners.naive import naive
-from naivete.network import Network
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["Choice", "knaive", "knaive_choice", "knaive_structure"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from naivete.counts import Counts
-from naivete.estimation import estimate
-from naivete.network import Network
+from naivete.counts.counts import Counts
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["naive"]
@@ -18,7 +18,7 @@ def naive(counts: Counts, *, smoothing: object = 1.0, prior: Sequence[float] | N
     Parameters
     ----------
     counts : the training cases.
-    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
+    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
     >>> import numpy as np

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 
-from naivete.independence import Independence, Question, Testable
+from naivete.counts.independence import Independence, Question, Testable
 
 __all__ = ["PartialGraph", "Separators", "sparser"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from naivete.counts import Counts, telling
-from naivete.estimation import estimate
-from naivete.graphs import d_separated
-from naivete.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
+from naivete.counts.counts import Counts, telling
+from naivete.counts.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
 from naivete.learners.k2 import checked_most, class_last
 from naivete.learners.partial import PartialGraph, Separators, extended, sparser
-from naivete.network import Network, Structure
+from naivete.network.estimation import estimate
+from naivete.network.graphs import d_separated
+from naivete.network.network import Network, Structure
 from naivete.variables import CLASS
 
 __all__ = ["oracle", "pc", "pc_graph"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts
+from naivete.counts.counts import Counts
 from naivete.errors import ParameterError, shown
 from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, at_nodes
 from naivete.variables import CLASS

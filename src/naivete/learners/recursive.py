@@ -10,26 +10,25 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
 from naivete.cases.views import viewed
-from naivete.counts import Counts
-from naivete.density import Normal
-from naivete.derived import Cells
+from naivete.counts.counts import Counts
+from naivete.counts.information import information
+from naivete.counts.moments import Moments
 from naivete.errors import ParameterError, shown
-from naivete.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
-from naivete.inference import Predictor, decided
-from naivete.information import information
+from naivete.inference.predictor import Predictor, decided
 from naivete.learners.k2 import checked_truth
 from naivete.learners.tree import checked_depth, checked_rows
-from naivete.moments import Moments
-from naivete.network import Network
-from naivete.normals import normal
-from naivete.tallies import narrowest
+from naivete.network.densities import Normal
+from naivete.network.derived_columns import Cells
+from naivete.network.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
+from naivete.network.network import Network
+from naivete.network.normal_densities import normal
 from naivete.variables import CLASS, Variable, Variables, unused
 
 __all__ = ["recursive"]
 
-Numbers = NDArray[np.float64]
 BY_CLASS = -1
 
 

@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from naivete.counts import Counts, telling
-from naivete.estimation import estimate, isolated
+from naivete.counts.counts import Counts, telling
+from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import majority_correct, trial
 from naivete.learners.cb import cb
 from naivete.learners.halves import halves
 from naivete.learners.k2 import checked_most, checked_truth, greedy_parents
-from naivete.network import Network, SparseCpt
-from naivete.scores import FamilyScores, Score, score_of
+from naivete.network.estimation import estimate, isolated
+from naivete.network.network import Network, SparseCpt
 from naivete.variables import CLASS
 
 __all__ = ["Learner", "Trials", "k2_as", "k2_selection", "naive_as", "naive_on", "naive_selection", "on_selected"]

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts import Counts, kinds
+from naivete.counts.counts import Counts, kinds
+from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError, shown
-from naivete.estimation import estimate
-from naivete.information import dependence, relevance
-from naivete.network import Network
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["tan"]
@@ -28,7 +28,7 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     ----------
     counts : the training cases.
     root : the feature at the root of the tree; by default the one with the largest I(X; C).
-    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.estimation`.
+    smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
     The class is the exclusive or of a and b, of which neither tells anything alone:

@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.counts import Counts, Table, telling
+from naivete.counts.counts import Counts, Table, telling
 from naivete.errors import ParameterError, ResourceError, shown
-from naivete.estimation import smoothing_of
 from naivete.learners.k2 import checked_truth
 from naivete.learners.pruning import checked_confidence, collapsed, pruned
 from naivete.learners.tree_network import tree_network
 from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, at_nodes, grouped, ragged
-from naivete.learners.tree_tests import Choice, Logs, Open, Test, cut_test, greatest_gain, greatest_ratio, state_test
-from naivete.network import Network
+from naivete.learners.tree_splits import Choice, Logs, Open, Test, cut_test, greatest_gain, greatest_ratio, state_test
+from naivete.network.estimation import smoothing_of
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["c45", "id3"]

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from naivete.counts import Counts
-from naivete.derived import Tree
-from naivete.estimation import Backoff, Context, backed_off, normalised, smoothing_of
+from naivete.counts.counts import Counts
 from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, ragged
-from naivete.network import Network
+from naivete.network.derived_columns import Tree
+from naivete.network.estimation import Backoff, Context, backed_off, normalised, smoothing_of
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, unused
 
 __all__ = ["tree_network"]

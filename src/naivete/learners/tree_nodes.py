@@ -10,16 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases
 from naivete.cases.views import viewed
-from naivete.counts import Counts
-from naivete.tallies import narrowest
+from naivete.counts.counts import Counts
 from naivete.variables import CLASS, Variable
 
 __all__ = ["EPSILON", "Nodes", "Numbers", "Positions", "at_nodes", "grouped", "ragged"]
 
-Numbers = NDArray[np.float64]
 Positions = NDArray[np.int64]
 
 EPSILON = 1e-6

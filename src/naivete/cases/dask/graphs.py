@@ -9,7 +9,7 @@ from typing import Any, Final, Protocol
 import dask
 
 from naivete.cases.dask.tasks import Job, counted, given, merged
-from naivete.files import Files
+from naivete.data.files import Files
 
 __all__ = ["FileParts", "FrameSource", "Graph", "Parts", "fold_graph", "shared", "tree"]
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from naivete.data.files import KindError
 from naivete.errors import (
     DataError,
     DataTypeError,
@@ -16,7 +17,6 @@ from naivete.errors import (
     ParameterError,
     ResourceError,
 )
-from naivete.files import KindError
 
 __all__ = ["ClusterError", "Failure", "Outcome", "first_failure"]
 

@@ -12,15 +12,15 @@ from typing import Any, Final, TypeVar
 import dask
 from distributed import Client, Future
 
+from naivete.cases.dask.events import Watch, Watches
 from naivete.cases.dask.graphs import FileParts, FrameSource, Parts, fold_graph, tree
 from naivete.cases.dask.tasks import Job
 from naivete.cases.dask.waiting import Wait, abandon, cores_of, submitted
-from naivete.cases.dask.watching import Watch, Watches
 from naivete.cases.files import ROWS, Progress
-from naivete.checkpoints import Checkpoint
+from naivete.data.files import Files, KindError
+from naivete.data.labelled import Division, Labelled
 from naivete.errors import DataError, ParameterError, shown
-from naivete.files import Files, KindError
-from naivete.labelled import Division, Labelled
+from naivete.storage.checkpoints import Checkpoint
 
 __all__ = ["DEADLINE", "DaskRows"]
 

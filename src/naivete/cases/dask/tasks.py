@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from naivete.cases.dask.outcomes import Failure, Outcome, first_failure
-from naivete.cases.dask.telling import TOLD, Teller, collected
-from naivete.encoding import matched
+from naivete.cases.dask.progress import TOLD, Teller, collected
+from naivete.data.files import Piece
+from naivete.data.frames import table_of
+from naivete.data.labelled import Division, Labelled
+from naivete.data.table import Table
+from naivete.encoding.encoder import matched
 from naivete.errors import NaiveteError
-from naivete.files import Piece
-from naivete.frames import table_of
-from naivete.labelled import Division, Labelled
-from naivete.table import Table
 from naivete.variables import Variable
 
 __all__ = ["Job", "counted", "given", "merged"]

@@ -12,9 +12,9 @@ import dask
 import distributed
 from distributed import Client, Future
 
+from naivete.cases.dask.events import Watch
 from naivete.cases.dask.graphs import Graph
 from naivete.cases.dask.outcomes import ClusterError, Outcome
-from naivete.cases.dask.watching import Watch
 from naivete.cases.files import Progress
 from naivete.errors import warn
 

@@ -1,0 +1,273 @@
+"""Decisions: a layer around any classifier that weighs what a wrong answer costs, may refuse to answer, or leans to a class."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.utils import get_tags
+from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+
+from naivete._kernels.codes import Numbers
+from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.losses import Loss, finite, zero_one
+from naivete.data.labels import label_values, weights
+from naivete.errors import DataError, ParameterError, nearest, shown
+
+__all__ = ["LossAware", "above_thresholds", "biased"]
+
+PerClass = Mapping[Any, float] | Sequence[float] | NDArray[Any] | float
+
+
+class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Decides by what an answer is expected to cost; or with biases, or with thresholds. The posteriors stay as they are.
+
+    At most one of `loss`, `biases` and `thresholds` is given; without any, every wrong answer costs one.
+
+    - loss: the decision d with the smallest sum over c of P(c | row) loss[d, c], the lower class on a tie.
+    - reject: a row is rejected where that costs no more than the best class is expected to. With wrong answers that cost one,
+      these are the rows whose most probable class has P <= 1 - reject (Chow's rule).
+    - biases: the class with the largest P(c | row) + b_c.
+    - thresholds: the most probable of the classes with P(c | row) > t_c; where there is none, the most probable of the classes
+      without a threshold, and of all where every class has one.
+
+    Parameters
+    ----------
+    classifier : any classifier with `predict_proba`. `fit` fits a copy of it; one that is fitted already can be used without
+        `fit`, or kept from being fitted again in scikit-learn's `FrozenEstimator`.
+    loss : a `Loss`, an array (decided, true) in the order of the sorted labels, costs by (decided, true), or a function from
+        labels to a `Loss`, such as `zero_one`. Labels of a `Loss` that did not occur in training are left out of it.
+    reject : what deciding for no class costs; replaces the row for it that the loss may have.
+    reject_label : what `predict` answers for a rejected row; no label of a class, which `fit` checks.
+    biases : b_c by label (others 0), or one for each class in the order of the sorted labels.
+    thresholds : t_c by label, or one for each class in the order of the sorted labels, or one number for all.
+
+    Attributes
+    ----------
+    classifier_ : the fitted classifier.
+    classes_ : its labels.
+
+    >>> from naivete.classifiers.dependence import NaiveBayes
+    >>> X, y = [["a"], ["a"], ["b"], ["b"]], ["no", "yes", "yes", "yes"]
+    >>> careful = LossAware(NaiveBayes(smoothing=0), loss=[[0, 1], [5, 0]]).fit(X, y)  # a wrong "yes" costs 5
+    >>> careful.predict_proba([["a"]]).round(2).tolist(), careful.expected_loss([["a"]]).round(2).tolist()
+    ([[0.5, 0.5]], [[0.5, 2.5]])
+    >>> careful.predict([["a"], ["b"]]).tolist()
+    ['no', 'yes']
+    >>> LossAware(NaiveBayes(smoothing=0), reject=0.25).fit(X, y).predict([["a"], ["b"]]).tolist()
+    [None, 'yes']
+
+    References
+    ----------
+    Jensen & Nielsen (2007), section 8.1 (losses); Chow (1970), On optimum recognition error and reject tradeoff; Elkan (2001),
+    The foundations of cost-sensitive learning; Barrow (2011), section 2.1 (biases).
+    """
+
+    classifier_: Any
+
+    def __init__(
+        self,
+        classifier: Any,
+        *,
+        loss: Loss | ArrayLike | Callable[[Any], Loss] | None = None,
+        reject: float | None = None,
+        reject_label: Any = None,
+        biases: PerClass | None = None,
+        thresholds: PerClass | None = None,
+    ) -> None:
+        self.classifier = classifier
+        self.loss = loss
+        self.reject = reject
+        self.reject_label = reject_label
+        self.biases = biases
+        self.thresholds = thresholds
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit a copy of the classifier; the weights go to it."""
+        self._check_parameters()
+        if not hasattr(self.classifier, "fit") or not hasattr(self.classifier, "predict_proba"):
+            raise ParameterError(f"classifier={shown(self.classifier)}: pass a classifier with fit and predict_proba")
+        if sample_weight is not None and not has_fit_parameter(self.classifier, "sample_weight"):
+            raise ParameterError(
+                f"{type(self.classifier).__name__} takes no sample_weight; leave it out or take another classifier"
+            )
+        given = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted = clone(self.classifier).fit(X, y, **given)
+        self._rule(fitted.classes_)
+        self.classifier_ = fitted
+        return self
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The decision for every row: a class, or `reject_label`; of objects, unless that is of the labels' type."""
+        labels = np.asarray(self._fitted().classes_)
+        rule, rejects = self._rule(labels)
+        decided = rule(self.predict_proba(X))
+        if not rejects:
+            return np.asarray(labels[decided])
+        return _with(labels, self.reject_label)[decided]
+
+    def predict_proba(self, X: Any) -> Numbers:
+        """P(class | row), as the classifier has it.  # (row, class)"""
+        posterior = self._fitted().predict_proba(X)
+        return np.asarray(posterior, np.float64)
+
+    def predict_log_proba(self, X: Any) -> Numbers:
+        """log P(class | row).  # (row, class)"""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
+
+    def expected_loss(self, X: Any) -> Numbers:
+        """The expected loss of every decision; a last column is that of rejecting.  # (row, decision)"""
+        loss = self._loss(self._fitted().classes_)
+        if loss is None:
+            raise ParameterError("biases and thresholds weigh no losses; give loss= to know what a decision is expected to cost")
+        return loss.expected(self.predict_proba(X))
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of the rows that are decided correctly; a rejected row is not."""
+        decided = self.predict(X)
+        if not len(decided):
+            raise DataError("no rows; at least one is needed to measure anything")
+        right = decided.astype(object) == label_values(y, len(decided)).astype(object)
+        return float(np.average(right, weights=weights(sample_weight, len(right))))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The class labels."""
+        return np.asarray(self._attribute("classes_"))
+
+    @property
+    def n_features_in_(self) -> int:
+        """How many features the classifier has seen in `fit`."""
+        return int(self._attribute("n_features_in_"))
+
+    @property
+    def feature_names_in_(self) -> NDArray[Any]:
+        """The names of the features, where the classifier has seen names in `fit`."""
+        return np.asarray(self._attribute("feature_names_in_"))
+
+    def _attribute(self, name: str) -> Any:
+        return getattr(getattr(self, "classifier_", self.classifier), name)
+
+    def _fitted(self) -> Any:
+        """The classifier that answers: the copy fitted here, or the one given, if that is fitted."""
+        if not self.__sklearn_is_fitted__():
+            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
+        return getattr(self, "classifier_", self.classifier)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        if hasattr(self, "classifier_"):
+            return True
+        try:
+            check_is_fitted(self.classifier)
+        except (ValueError, TypeError):  # scikit-learn's NotFittedError is a ValueError
+            return False
+        return True
+
+    def _check_parameters(self) -> None:
+        given = [name for name in ("loss", "biases", "thresholds") if getattr(self, name) is not None]
+        if len(given) > 1:
+            raise ParameterError(f"{' and '.join(given)} are different ways to decide; give one of them")
+        if self.reject is not None and given not in ([], ["loss"]):
+            raise ParameterError(f"reject is a cost and {given[0]} weigh none; give reject with a loss, or alone")
+
+    def _loss(self, classes: NDArray[Any]) -> Loss | None:
+        """The losses of these classes; None where something else decides."""
+        if self.biases is not None or self.thresholds is not None:
+            return None
+        given = zero_one if self.loss is None else self.loss
+        made = given(classes) if callable(given) else given
+        loss = made.aligned(classes) if isinstance(made, Loss) else Loss.of(made, classes)
+        return loss if self.reject is None else loss.with_reject(self.reject)
+
+    def _rule(self, classes: NDArray[Any]) -> tuple[Callable[[Numbers], NDArray[np.int64]], bool]:
+        """From posteriors to the numbers of the decisions, and whether one of these is to reject."""
+        self._check_parameters()
+        if (loss := self._loss(classes)) is not None:
+            if loss.rejects:
+                _check_reject_label(classes, self.reject_label)
+            return loss.decide, loss.rejects
+        if self.biases is not None:
+            return partial(biased, biases=_per_class(self.biases, classes, "biases", others=0.0)), False
+        thresholds = _per_class(self.thresholds, classes, "thresholds", others=np.nan)
+        return partial(above_thresholds, thresholds=thresholds), False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        if hasattr(self.classifier, "fit"):
+            inner = get_tags(self.classifier)
+            tags.input_tags = inner.input_tags
+            tags.classifier_tags = inner.classifier_tags
+            tags.non_deterministic = inner.non_deterministic
+        return tags
+
+
+def biased(posterior: ArrayLike, biases: ArrayLike) -> NDArray[np.int64]:
+    """The class with the largest P(c | row) + b_c, the first of equals.
+
+    >>> biased([[0.625, 0.375], [0.75, 0.25]], [0, 0.25 + 0.125]).tolist()
+    [1, 0]
+    """
+    return np.asarray((finite(np.asarray(posterior, np.float64)) + np.asarray(biases)).argmax(axis=1), np.int64)
+
+
+def above_thresholds(posterior: ArrayLike, thresholds: ArrayLike) -> NDArray[np.int64]:
+    """The most probable of the classes above their thresholds, else of those without one, else of all; nan is no threshold.
+
+    >>> above_thresholds([[0.75, 0.25], [0.875, 0.125]], [np.nan, 0.2]).tolist()
+    [1, 0]
+    """
+    found, limits = finite(np.asarray(posterior, np.float64)), np.asarray(thresholds, np.float64)
+    free = np.isnan(limits)
+    above = np.asarray(found > limits)  # False where there is no threshold
+    fallback = free if free.any() else np.ones(len(limits), bool)
+    allowed = np.where(above.any(axis=1, keepdims=True), above, fallback)
+    return np.asarray(np.where(allowed, found, -1.0).argmax(axis=1), np.int64)
+
+
+def _check_reject_label(labels: NDArray[Any], reject_label: Any) -> None:
+    if not isinstance(reject_label, Hashable):
+        raise ParameterError(f"reject_label={shown(reject_label)}: it stands in place of a label, and so is one value")
+    if reject_label in labels.tolist():
+        raise ParameterError(f"reject_label={shown(reject_label)} is a class; take something that is none")
+
+
+def _with(labels: NDArray[Any], reject_label: Any) -> NDArray[Any]:
+    """The labels and the one that stands for none of them, in the labels' type where that holds both."""
+    last = np.asarray(reject_label)
+    if last.ndim == 0 and last.dtype.kind == labels.dtype.kind:
+        return np.append(labels, last)
+    answers = np.empty(len(labels) + 1, object)
+    answers[:-1], answers[-1] = labels, reject_label
+    return answers
+
+
+def _per_class(given: PerClass | None, classes: NDArray[Any], name: str, others: float) -> Numbers:
+    """One number for each class."""
+    labels = classes.tolist()
+    if not isinstance(given, Mapping):
+        numbers = _finite(given, name)
+        if numbers.shape != (len(labels),) and (numbers.ndim or name == "biases"):
+            raise ParameterError(f"{name}={shown(given)}: {len(labels)} classes need as many numbers, or give them by label")
+        return np.broadcast_to(numbers, len(labels))
+    unknown = [label for label in given if label not in labels]
+    if unknown:
+        close = nearest(unknown[0], labels) or [str(label) for label in labels[:5]]
+        raise ParameterError(f"{name}: there is no class {shown(unknown[0])}; did you mean {' or '.join(map(shown, close))}?")
+    found = np.full(len(labels), others)
+    found[[labels.index(label) for label in given]] = _finite(list(given.values()), name)
+    return found
+
+
+def _finite(given: Any, name: str) -> Numbers:
+    try:
+        numbers = np.array(given, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if not np.isfinite(numbers).all():
+        raise ParameterError(f"{name}={shown(given)}: finite numbers are needed, one for each class")
+    return numbers

@@ -1,0 +1,398 @@
+"""What a decision costs when another class is true: loss matrices, read from files or given, and decisions that cost least."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from naivete.data.files.delimited import Delimited, read_csv
+from naivete.data.files.opening import Limits, PathLike, blocks, opened, title
+from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.variables import State
+
+__all__ = ["REJECT", "Loss", "finite", "zero_one"]
+
+REJECT: Final = "reject"
+"""The decision for no class, as files and mappings name it; `?` is read as well."""
+
+_REJECTS: Final = (REJECT, "?")
+_LARGEST: Final = 1e300
+_NUMBER: Final = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_LIMITS: Final = Limits(line=1 << 22, columns=10_000, cells=1 << 24, decompressed=1 << 28)
+
+
+@dataclass(frozen=True, eq=False)
+class Loss:
+    """A cost for every decision and every true class; less is better, and a gain is a negative cost.
+
+    The expected loss of a decision d for a row is sum over c of P(c | row) loss[d, c]. The decision with the smallest is taken,
+    the lower class on a tie, and where rejecting costs as little as the best class, the row is rejected.
+
+    Parameters
+    ----------
+    labels : the classes.
+    matrix : the costs; a row more than there are labels is that of deciding for no class.  # (decided, true)
+
+    >>> loss = Loss.of([[0, 5], [1, 0]], ["healthy", "ill"])
+    >>> loss.expected([[0.75, 0.25]]).tolist()
+    [[1.25, 0.75]]
+    >>> loss.decide([[0.75, 0.25], [0.875, 0.125]]).tolist()
+    [1, 0]
+
+    References
+    ----------
+    Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1; the reject option: Chow (1970), On optimum
+    recognition error and reject tradeoff.
+    """
+
+    labels: tuple[State, ...]
+    matrix: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        labels, matrix = _plain(self.labels), _numbers(self.matrix)
+        _check_labels(labels)
+        if matrix.ndim != 2 or matrix.shape[1] != len(labels) or matrix.shape[0] - len(labels) not in (0, 1):
+            raise ParameterError(
+                f"a loss matrix of shape {matrix.shape} for {len(labels)} labels: it has a column for every true class and a row "
+                f"for every decision, so {len(labels)} x {len(labels)}, or one row more for rejecting"
+            )
+        for d, c in np.argwhere(~(np.abs(matrix) <= _LARGEST)).tolist():
+            pair = labels[d] if d < len(labels) else REJECT, labels[c]
+            raise ParameterError(f"loss: {shown(pair)}, decided and true: {matrix[d, c]} is not a loss; {_FINITE}")
+        matrix.flags.writeable = False
+        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "matrix", matrix)
+
+    @classmethod
+    def of(cls, costs: ArrayLike | Mapping[tuple[Any, Any], float], labels: Iterable[Any], *, utility: bool = False) -> Self:
+        """The loss of an array or a mapping.
+
+        Parameters
+        ----------
+        costs : an array (decided, true) with perhaps a last row for rejecting, or costs by (decided, true), in which a right
+            decision that is left out costs nothing and "reject" decides for no class.
+        labels : the classes, in the order of the array.
+        utility : whether the numbers are gains, as in Jensen & Nielsen's tables, and the costs their negatives.
+
+        >>> Loss.of({("no", "yes"): 5, ("yes", "no"): 1}, ["no", "yes"]).matrix.tolist()
+        [[0.0, 5.0], [1.0, 0.0]]
+        """
+        known = _plain(labels)
+        _check_labels(known)
+        matrix = _of_mapping(costs, known) if isinstance(costs, Mapping) else _numbers(costs)
+        return cls(known, 0.0 - matrix if utility else matrix)
+
+    @classmethod
+    def read(cls, path: PathLike, labels: Iterable[Any] | None = None, *, utility: bool = False, encoding: str = "utf-8") -> Self:
+        """The loss of a file: delimited text, or a cost file of Weka.
+
+        Delimited text has a header with the true classes and a row for every decision, its name first; a row named `reject` or
+        `?` is that of deciding for no class. A file named .cost, or one that begins with `%` or `[`, is Weka's: its size
+        (`2 2`) and rows, or `[0 1; 5 0]`. Weka's rows are the true classes and its columns the decisions, so it is transposed.
+
+        Parameters
+        ----------
+        path : the file.
+        labels : the classes that the texts of the file stand for, in the order wanted; by default the texts as the header has
+            them. Weka's files have no labels: pass those of the ARFF header, in its order.
+        utility : whether the numbers are gains and the costs their negatives.
+        encoding : how the characters of the file are written.
+        """
+        known = None if labels is None else _plain(labels)
+        if known is not None:
+            _check_labels(known)
+        lines = _weka_lines(path, encoding)
+        if lines is not None and known is None:
+            raise ParameterError(
+                f"{title(path)}: a cost file of Weka names no classes; pass labels=, in the order of the ARFF header"
+            )
+        found, matrix = (
+            _of_table(path, known, encoding) if lines is None or known is None else _of_weka(lines, known, title(path))
+        )
+        return cls(found, 0.0 - matrix if utility else matrix)
+
+    @property
+    def rejects(self) -> bool:
+        """Whether there is a decision for no class; its number is that of the labels."""
+        return len(self.matrix) > len(self.labels)
+
+    def with_reject(self, cost: float) -> Loss:
+        """The same with the cost of deciding for no class, whatever is true.
+
+        >>> zero_one(["no", "yes"]).with_reject(0.25).decide([[0.5, 0.5], [0.9, 0.1]]).tolist()
+        [2, 0]
+        """
+        number = _numbers(cost)
+        if number.ndim or not abs(number) <= _LARGEST:
+            raise ParameterError(f"reject={shown(cost)}: the cost of rejecting is one finite number")
+        costs = np.full((1, len(self.labels)), number)
+        return Loss(self.labels, np.vstack([self.matrix[: len(self.labels)], costs]))
+
+    def aligned(self, classes: Iterable[Any]) -> Loss:
+        """The same for these classes, in their order; labels that are no class of these are left out.
+
+        A label is a class if it equals it, or else if it is the text of it, since files have nothing but texts.
+        """
+        wanted = _plain(classes)
+        place = {label: at for at, label in enumerate(self.labels)}
+        missing = [c for c in wanted if c not in place and str(c) not in place]
+        if missing:
+            listed = ", ".join(map(shown, self.labels[:5]))
+            raise ParameterError(f"the loss matrix has no class {shown(missing[0])}, only {listed}; add its row and its column")
+        at = [place[c] if c in place else place[str(c)] for c in wanted]
+        rows = [*at, len(self.labels)] if self.rejects else at
+        return Loss(wanted, self.matrix[np.ix_(rows, at)])
+
+    def expected(self, posterior: ArrayLike) -> NDArray[np.float64]:
+        """The expected loss of every decision, sum over c of P(c | row) loss[d, c].  # (row, decision)"""
+        return _mixed(self._checked(posterior), self.matrix)
+
+    def decide(self, posterior: ArrayLike) -> NDArray[np.int64]:
+        """The number of the decision that is expected to cost least; that of the labels is to reject.
+
+        From every true class its largest loss is subtracted first, which changes no decision and makes that of `zero_one` the
+        most probable class to the last bit.
+        """
+        known = len(self.labels)
+        expected = _mixed(self._checked(posterior), self.matrix - self.matrix[:known].max(axis=0))
+        best = expected[:, :known].argmin(axis=1)
+        if self.rejects:
+            best[expected[:, known] <= expected[np.arange(len(best)), best]] = known
+        return np.asarray(best, np.int64)
+
+    def of_classifier(self, confusion: ArrayLike, *, utility: bool = False) -> float:
+        """The expected loss of a classifier, sum of P#(classified, correct) loss[classified, correct].
+
+        Parameters
+        ----------
+        confusion : counts or shares; a last row is that of rejected cases.  # (classified, correct)
+        utility : whether to give the gain, the negative of the loss.
+
+        >>> Loss.of([[0, 5], [1, 0]], ["healthy", "ill"]).of_classifier([[5, 1], [2, 2]])
+        0.7
+        """
+        counts = _numbers(confusion)
+        rows = len(counts) if counts.ndim else 0
+        if counts.shape[1:] != (len(self.labels),) or rows not in (len(self.labels), len(self.matrix)):
+            raise DataError(
+                f"a confusion matrix of shape {counts.shape} for a loss of shape {self.matrix.shape}; the two have to agree"
+            )
+        if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.any()):
+            raise DataError("a confusion matrix holds numbers of cases or shares: finite, at least 0, and not all 0")
+        mean = float((counts * self.matrix[:rows]).sum() / counts.sum())
+        return -mean if utility else mean
+
+    def _checked(self, posterior: ArrayLike) -> NDArray[np.float64]:
+        found = _numbers(posterior)
+        if found.ndim != 2 or found.shape[1] != len(self.labels):
+            raise DataError(f"posteriors of shape {found.shape}; one row for each case and {len(self.labels)} classes are needed")
+        return finite(found)
+
+
+def zero_one(labels: Iterable[Any]) -> Loss:
+    """Every wrong decision costs one, so that the most probable class costs least.
+
+    >>> zero_one("ab").matrix.tolist()
+    [[0.0, 1.0], [1.0, 0.0]]
+    """
+    known = _plain(labels)
+    return Loss(known, 1.0 - np.eye(len(known)))
+
+
+def finite(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The posteriors, refused where one is no number: no decision could be told from another.  # (row, class)"""
+    wrong = np.flatnonzero(~np.isfinite(posterior).all(axis=1))
+    if len(wrong):
+        listed = shown(posterior[wrong[0]].tolist())
+        raise DataError(f"posterior, row {wrong[0] + 1}: {listed}: probabilities are finite numbers; look at the classifier")
+    return posterior
+
+
+_FINITE: Final = f"losses are finite numbers of at most {_LARGEST:g}"
+
+
+def _mixed(posterior: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+    """posterior @ matrix.T, summed class by class, so that a row alone gives the same bits as among others."""
+    total = np.zeros((len(posterior), len(matrix)))
+    for c in range(matrix.shape[1]):
+        total += posterior[:, c, None] * matrix[:, c]
+    return total
+
+
+def _numbers(values: Any) -> NDArray[np.float64]:
+    try:
+        if np.iscomplexobj(values):
+            raise TypeError  # numpy would drop half of it
+        return np.array(values, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(
+            f"{shown(values)} is not an array of numbers; give one row for each decision, all of one length"
+        ) from None
+
+
+def _plain(labels: Iterable[Any]) -> tuple[State, ...]:
+    if not isinstance(labels, Iterable):
+        raise ParameterError(f"labels={shown(labels)}: give the classes in a list")
+    return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
+
+
+def _check_labels(labels: Sequence[State]) -> None:
+    for label in labels:
+        if not isinstance(label, Hashable):
+            raise ParameterError(f"labels={shown(list(labels))}: {shown(label)} is no label; give texts, numbers or truth values")
+    twice = [label for at, label in enumerate(labels) if label in labels[:at]]
+    if twice or not labels:
+        problem = f"the label {shown(twice[0])} is there twice" if twice else "there are no labels"
+        raise ParameterError(f"labels={shown(list(labels))}: {problem}; give every class once")
+
+
+def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArray[np.float64]:
+    true: dict[Any, int] = {label: at for at, label in enumerate(labels)}
+    decided = {**dict.fromkeys(_REJECTS, len(labels)), **true}
+    matrix = np.full((len(labels) + 1, len(labels)), np.nan)
+    np.fill_diagonal(matrix, 0.0)
+    for pair, cost in costs.items():
+        if not isinstance(pair, tuple) or len(pair) != 2:
+            raise ParameterError(f"loss: {shown(pair)} is not a pair; give costs by (decided, true)")
+        for label, known in zip(pair, (decided, true), strict=True):
+            if label not in known:
+                raise ParameterError(f"loss: {shown(pair)}: {_unknown(label, labels)}")
+        value = _numbers(cost)
+        if value.ndim or not np.isfinite(value):
+            raise ParameterError(f"loss: {shown(pair)}: {shown(cost)} is not a loss; {_FINITE}")
+        matrix[decided[pair[0]], true[pair[1]]] = value
+    used = matrix if np.isfinite(matrix[-1]).any() else matrix[:-1]
+    for d, c in np.argwhere(np.isnan(used)).tolist():
+        left_out = (labels[d] if d < len(labels) else REJECT, labels[c])
+        raise ParameterError(f"loss: {shown(left_out)}, decided and true, has no cost; give one for every pair that differs")
+    return used
+
+
+def _unknown(label: object, labels: Sequence[State]) -> str:
+    close = nearest(label, labels) or [str(known) for known in labels[:5]]
+    return f"there is no class {shown(label)}; did you mean {' or '.join(map(shown, close))}?"
+
+
+def _of_table(path: PathLike, labels: tuple[State, ...] | None, encoding: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
+    """The labels and the matrix of a delimited file."""
+    name = title(path)
+    with opened(path) as file:
+        corner, *header = Delimited(encoding=encoding, limits=_LIMITS).names(file, name)
+    known = tuple(header) if labels is None else labels
+    _check_header(header, known, f"{name}:1")
+    kinds: dict[str, Any] = {corner: "nominal", **dict.fromkeys(header, "numeric")}
+    table = read_csv(path, encoding=encoding, kinds=kinds, limits=_LIMITS)
+    columns: dict[str, list[Any]] = {str(column.name): list(column) for column in table.columns}
+    rows = _decision_rows(columns[corner], [*map(str, known)], [table.place(row) for row in range(len(table))], name)
+    for text in header:
+        for row in rows:
+            value = columns[text][row]
+            if value is None or not abs(value) <= _LARGEST:
+                told = "the cell is empty" if value is None else f"{value} is not a loss"
+                raise DataError(f"{table.place(row)}: column {shown(text)}: {told}; {_FINITE}")
+    return known, np.array([[columns[str(c)][row] for c in known] for row in rows], np.float64)
+
+
+def _check_header(header: Sequence[str], known: tuple[State, ...], place: str) -> None:
+    if not header:
+        raise DataError(f"{place}: only one column; the header has a cell for the decisions and one for every true class")
+    texts = [str(label) for label in known]
+    for text in header:
+        if text not in texts:
+            raise DataError(f"{place}: {_unknown(text, known)}")
+    for text in texts:
+        if text not in header:
+            raise DataError(f"{place}: there is no column for the class {shown(text)}; add it, with its losses")
+
+
+def _decision_rows(decided: Sequence[Any], texts: Sequence[str], places: Sequence[str], name: str) -> list[int]:
+    """The rows of the labels in their order, and of rejecting where there is one."""
+    rows: dict[str, int] = {}
+    for row, text in enumerate(decided):
+        decision = REJECT if text in _REJECTS and text not in texts else text
+        if decision not in texts and decision != REJECT:
+            raise DataError(f"{places[row]}: {_unknown(text, texts)}")
+        if decision in rows:
+            raise DataError(
+                f"{places[row]}: the decision {shown(decision)} is there twice, first at {places[rows[decision]]}; keep one"
+            )
+        rows[decision] = row
+    missing = [text for text in texts if text not in rows]
+    if missing:
+        raise DataError(f"{name}: there is no row for deciding {shown(missing[0])}; add it, with a loss for every true class")
+    return [rows[text] for text in [*texts, *([REJECT] if REJECT in rows and REJECT not in texts else [])]]
+
+
+def _weka_lines(path: PathLike, encoding: str) -> list[tuple[int, str]] | None:
+    """The lines that are no comments and not empty, with their numbers; None where the file is not Weka's."""
+    name = title(path)
+    with opened(path) as file:
+        lines = [
+            (block.first + at, line.strip())
+            for block in blocks(file, name, encoding, _LIMITS)
+            for at, line in enumerate(block.lines)
+        ]
+    filled = [(number, line) for number, line in lines if line]
+    if not name.lower().removesuffix(".gz").endswith(".cost") and not (filled and filled[0][1][0] in "%["):
+        return None
+    return [(number, line) for number, line in filled if not line.startswith("%")]
+
+
+def _of_weka(lines: list[tuple[int, str]], labels: tuple[State, ...], name: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
+    """Weka's matrix (true, decided), transposed."""
+    if not lines:
+        raise DataError(f"{name}: no header: the file is empty; it has to begin with the size of the matrix, as in `2 2`")
+    rows = _bracketed(lines, name) if lines[0][1].startswith("[") else _sized(lines, len(labels), name)
+    if len(rows) != len(labels):
+        place = f"{name}:{rows[-1][0]}" if rows else name
+        raise DataError(
+            f"{place}: {len(rows)} rows for {len(labels)} labels; write one for every class, in the order of the labels"
+        )
+    matrix = [_row(words, len(labels), f"{name}:{number}") for number, words in rows]
+    return labels, np.array(matrix, np.float64).T
+
+
+def _bracketed(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
+    """The rows of `[0 1; 5 0]`, which may go over several lines."""
+    number = lines[-1][0]
+    if not lines[-1][1].endswith("]"):
+        raise DataError(
+            f"{name}:{number}: {shown(lines[-1][1])}: the bracket is never closed; close it with ] after the last number"
+        )
+    cells = [(at, part.split()) for at, line in lines for part in re.split(r"(;)", line.strip("[]").replace(",", " "))]
+    rows: list[tuple[int, list[str]]] = [(lines[0][0], [])]
+    for at, words in cells:
+        if words == [";"]:
+            rows.append((at, []))
+        else:
+            rows[-1] = (rows[-1][0] if rows[-1][1] else at, rows[-1][1] + words)
+    return rows if rows[-1][1] else rows[:-1]
+
+
+def _sized(lines: list[tuple[int, str]], classes: int, name: str) -> list[tuple[int, list[str]]]:
+    """The rows after `Rows Columns`."""
+    number, line = lines[0]
+    size = line.split()
+    if len(size) != 2 or not all(word.isascii() and word.isdigit() for word in size):
+        raise DataError(
+            f"{name}:{number}: {shown(line)} is not the size of the matrix; write the numbers of rows and columns, as in `2 2`"
+        )
+    if size != [str(classes)] * 2:
+        raise DataError(
+            f"{name}:{number}: a matrix of {shown(line)}, but there are {classes} labels; it has to be {classes} {classes}"
+        )
+    return [(at, row.split()) for at, row in lines[1:]]
+
+
+def _row(words: Sequence[str], classes: int, place: str) -> list[float]:
+    if len(words) != classes:
+        raise DataError(f"{place}: {len(words)} numbers for {classes} labels; write one for every class")
+    wrong = [word for word in words if not _NUMBER.fullmatch(word) or not abs(float(word)) <= _LARGEST]
+    if wrong:
+        raise DataError(f"{place}: {shown(wrong[0])} is not a loss; {_FINITE}")
+    return [float(word) for word in words]

@@ -1,0 +1,248 @@
+"""Classifiers to and from model files: plain data in, the same answers out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from naivete.classifiers import dependence as classifiers
+from naivete.classifiers import hidden, joined, knaive, recursive, selective, trees, unrestricted
+from naivete.classifiers.base import LEARNED
+from naivete.classifiers.dependence import NetworkClassifier, NotFittedError
+from naivete.classifiers.model_file import Model, fingerprint, read_model, write_model
+from naivete.counts.independence import g, pearson
+from naivete.counts.scores import BDeu, aic, bic, k2
+from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
+from naivete.encoding.encoder import Encoder
+from naivete.errors import ModelFileError, NaiveteError, ParameterError, nearest, shown
+from naivete.network.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
+from naivete.variables import CLASS
+
+__all__ = ["KINDS", "classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
+
+KINDS: dict[str, type[NetworkClassifier]] = {
+    "majority": classifiers.Majority,
+    "lookup": classifiers.Lookup,
+    "nb": classifiers.NaiveBayes,
+    "tan": classifiers.TAN,
+    "kdb": classifiers.KDB,
+    "full": classifiers.Full,
+    "k2": unrestricted.K2,
+    "hc": unrestricted.HillClimb,
+    "cb": unrestricted.CB,
+    "pc": unrestricted.PC,
+    "naive-as": selective.SelectiveNaive,
+    "k2-as": selective.K2AS,
+    "info-as": selective.InfoAS,
+    "knaive": knaive.KNaive,
+    "recursive": recursive.Recursive,
+    "id3": trees.ID3,
+    "c45": trees.C45,
+    "joined": joined.JoinedNaive,
+    "hidden": hidden.HiddenNaive,
+}
+"""The word for every classifier, in model files and on the command line."""
+
+LABELS = {"O": "object", "U": "object", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
+_FUNCTIONS: dict[str, Any] = {"k2": k2, "bic": bic, "aic": aic, "chi2": pearson, "g": g}
+DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
+
+
+def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite: bool = True) -> None:
+    """Write a fitted classifier to a model file: whole or not at all, and equal classifiers as equal bytes.
+
+    Parameters
+    ----------
+    classifier : the fitted classifier.
+    path : the file, by convention with the ending `.nvt`.
+    overwrite : whether an existing file may be replaced.
+    """
+    write_model(Path(path), model_of(classifier), overwrite=overwrite)
+
+
+def load(path: str | PathLike[str]) -> NetworkClassifier:
+    """The classifier of a model file, with the answers it had when it was saved; nothing in the file is ever executed."""
+    return classifier_of(read_model(Path(path)), str(path))
+
+
+def model_hash(classifier: NetworkClassifier) -> str:
+    """The SHA-256 of the classifier's model file: equal for equal models."""
+    return fingerprint(model_of(classifier))
+
+
+def model_of(classifier: NetworkClassifier) -> Model:
+    """The classifier as plain data."""
+    kind = _kind(classifier)
+    if not hasattr(classifier, "network_"):
+        raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' before saving it")
+    parameters = _plain_parameters(classifier)
+    notes = {
+        "framed": classifier._framed,
+        "labels": LABELS[classifier.classes_.dtype.kind],
+        "relevance": classifier.relevance_.tolist(),
+        "learned": {name: plain_value(name, getattr(classifier, name)) for name in LEARNED if hasattr(classifier, name)},
+        "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
+    }
+    return Model(kind, parameters, classifier.network_, notes)
+
+
+def _kind(classifier: NetworkClassifier) -> str:
+    kind = next((word for word, cls in KINDS.items() if type(classifier) is cls), None)
+    if kind is None:
+        raise ParameterError(f"{type(classifier).__name__} cannot be saved; the classifiers of naivete can: {', '.join(KINDS)}")
+    return kind
+
+
+def classifier_of(model: Model, where: str) -> NetworkClassifier:
+    """The classifier that a model describes; what does not make sense is refused under the name of its source."""
+    if model.kind not in KINDS:
+        close = nearest(model.kind, KINDS)
+        hint = f" (like {close[0]!r})" if close else ""
+        raise ModelFileError(f"{where}: kind: {shown(model.kind)} is not a classifier of this version{hint}")
+    try:
+        return _classifier(model)
+    except (NaiveteError, KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
+        raise ModelFileError(f"{where}: parameters or notes do not make a classifier: {shown(error)}") from None
+
+
+def _classifier(model: Model) -> NetworkClassifier:
+    classifier = _unfitted(model.kind, model.parameters)
+    features = model.network.inputs
+    relevance = np.array(model.notes["relevance"], np.float64)
+    arcs = {(int(p), int(x)): float(bits) for p, x, bits in model.notes["arcs"]}
+    known = set(model.network.arcs)
+    if relevance.shape != (len(features),) or not np.all(relevance >= 0) or not np.all(np.isfinite(relevance)):
+        raise ModelFileError("notes.relevance: one number of bits for each feature is needed")
+    if not all(arc in known and 0 <= bits < np.inf for arc, bits in arcs.items()):
+        raise ModelFileError("notes.arcs: an arc is not in the network, or its information is not a number of bits")
+    states = model.network.variables[CLASS].states
+    learned = model.notes["learned"]
+    if not isinstance(learned, dict) or not set(learned) <= set(LEARNED):
+        raise ModelFileError(f"notes.learned: {shown(learned)} are not all known to this version")
+    for name in ("selected_", "naive_"):
+        _check_selected(learned.get(name, []), name, len(features))
+    for group in learned.get("groups_", []):
+        _check_selected(group, "groups_", len(features))
+    labels: Any = np.array(states, DTYPES[model.notes["labels"]])
+    beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
+    return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
+
+
+def _check_selected(selected: object, name: str, features: int) -> None:
+    """Refuse what is not a list of different features."""
+    if not isinstance(selected, list) or not all(type(x) is int and 0 <= x < features for x in selected):
+        raise ModelFileError(f"notes.learned.{name}: {shown(selected)} is not a list of features of the network")
+    if len(set(selected)) < len(selected):
+        raise ModelFileError(f"notes.learned.{name}: {shown(selected)} has a feature twice")
+
+
+def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
+    """The classifier of these parameters, which may have a classifier among them."""
+    parameters = dict(plain)
+    parameters["encoder"] = _encoder(parameters.get("encoder"))
+    inner = parameters.get("learner")
+    if isinstance(inner, dict):
+        parameters["learner"] = _unfitted(str(inner["kind"]), inner["parameters"])
+    return KINDS[kind](**parameters)
+
+
+def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:
+    return {name: plain_value(name, value) for name, value in classifier.get_params(deep=False).items()}
+
+
+def plain_value(name: str, value: Any) -> Any:
+    """The value of a parameter as plain data; refused where it is a function that has no word."""
+    if name == "encoder":
+        return None if value is None else _plain_encoder(value)
+    if isinstance(value, NetworkClassifier):
+        return {"kind": _kind(value), "parameters": _plain_parameters(value)}
+    if name in ("criterion", "test") and callable(value):
+        return _plain_function(name, value)
+    if name == "random_state" and not isinstance(value, (int, np.integer)):
+        return None  # a generator has gone on since; what it chose is in the network
+    if isinstance(value, (list, tuple, np.ndarray)) and name in ("order", "groups", "states"):
+        return [plain_value(name, v) for v in value]
+    if name == "smoothing":
+        return _plain_smoothing(value)
+    if name == "prior" and value is not None:
+        return [float(p) for p in value]
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _plain_function(name: str, value: Any) -> str:
+    """The word for a score or a test."""
+    if isinstance(value, BDeu):
+        return f"bdeu:{value.weight!r}"
+    word = next((word for word, own in _FUNCTIONS.items() if own is value), None)
+    if word is not None:
+        return word
+    raise ParameterError(
+        f"{name}={shown(value)}: a function of your own cannot be written to a file; what it found is in the network already, so "
+        f"set {name} to a word before saving"
+    )
+
+
+def _plain_smoothing(value: Any) -> float | str:
+    how = smoothing_of(value)
+    if isinstance(how, Lidstone):
+        return float(how.alpha)
+    if isinstance(how, ClarkNiblett):
+        return "clark-niblett"
+    return f"{'m-estimate' if isinstance(how, MEstimate) else 'backoff'}:{float(how.m)!r}"
+
+
+def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
+    kinds = (
+        encoder.kinds if encoder.kinds is None or isinstance(encoder.kinds, str) else [[n, k] for n, k in encoder.kinds.items()]
+    )
+    return {
+        "kinds": kinds,
+        "cut": _cut_word(encoder.cut),
+        "missing": encoder.missing,
+        "unseen": encoder.unseen,
+        "unlabelled": encoder.unlabelled,
+        "few": encoder.few,
+        **({} if encoder.numbers == "cut" else {"numbers": encoder.numbers}),
+    }
+
+
+def _encoder(plain: dict[str, Any] | None) -> Encoder | None:
+    if plain is None:
+        return None
+    kinds: Any = plain["kinds"] if plain["kinds"] is None or isinstance(plain["kinds"], str) else dict(plain["kinds"])
+    encoder = Encoder(**{**plain, "kinds": kinds, "cut": None if plain["cut"] is None else cut_of(plain["cut"])})
+    encoder.check()
+    return encoder
+
+
+def _cut_word(cut: Cut | None) -> str | None:
+    words = {None: None, mdl: "mdl", distinct: "distinct"}
+    if cut in words:
+        return words[cut]
+    if isinstance(cut, EqualFrequency):
+        return f"frequency:{cut.bins}"
+    if isinstance(cut, EqualWidth):
+        return f"width:{cut.bins}"
+    raise ParameterError(
+        f"cut={shown(cut)}: a function of your own cannot be written to a file; the cut points are in the network already, "
+        "so set the encoder's cut to mdl before saving"
+    )
+
+
+def cut_of(word: str) -> Cut:
+    """The cutting that a word stands for: "mdl", "distinct", "frequency:10" or "width:10".
+
+    >>> cut_of("width:4")
+    EqualWidth(bins=4)
+    """
+    name, _, bins = str(word).partition(":")
+    if name in ("mdl", "distinct") and not bins:
+        return mdl if name == "mdl" else distinct
+    if name in ("frequency", "width") and (not bins or (bins.isdecimal() and 0 < int(bins) < 10_000)):
+        kind = EqualFrequency if name == "frequency" else EqualWidth
+        return kind(int(bins)) if bins else kind()
+    raise ParameterError(f"cut {shown(word)}: choose mdl, distinct, frequency:BINS or width:BINS")

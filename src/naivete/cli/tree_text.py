@@ -1,0 +1,152 @@
+"""Trees and hierarchies of classifiers for `naivete show`: as indented text, and as plain values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from naivete.cli.output import counted, escaped, named, text_table
+from naivete.variables import CLASS
+
+if TYPE_CHECKING:
+    from naivete.display.outline import Node, Outline
+    from naivete.display.summaries import Summary
+    from naivete.network.network import Network
+
+__all__ = ["outline_about", "outline_described", "outline_section", "outline_told"]
+
+LINES: Final = 2000
+"""The most lines of a tree that are printed, and the most rules."""
+_NODES, _FEATURES, _CLASSES, _STATES = 200, 6, 12, 20  # of a hierarchy; features and states unless all tables are printed
+
+
+def outline_described(network: Network, tables: bool) -> dict[str, Any]:
+    """A tree or hierarchy as plain values: its nodes one after the other, each before its children.
+
+    Parameters
+    ----------
+    network : the network.
+    tables : whether P(value | class) is told too.
+    """
+    from naivete.display.outline import outline
+
+    found = outline(network)
+    nodes = [{"node": i, **_node(network, node, tables)} for i, node in enumerate(found.nodes)]
+    kind = "tree" if found.leaves else "hierarchy"
+    depth = max(node.depth for node in found.nodes)
+    return {kind: {"nodes": found.total, "left_out": found.total - len(nodes), "depth": depth, "outline": nodes}}
+
+
+def _node(network: Network, node: Node, tables: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {
+        "parent": None if node.parent < 0 else node.parent,
+        "branch": node.branch,
+        "feature": None if node.feature < 0 else network.name(node.feature),
+    }
+    if node.weight is not None:
+        told["weight"] = node.weight
+    for word, own in (("sorting", node.sorting), ("answer", node.answer)):
+        if own is not None:
+            told[word] = _summary(network, own, tables)
+    return told
+
+
+def _summary(network: Network, own: Summary, tables: bool) -> dict[str, Any]:
+    rates = {"class": network.variables[CLASS].labels[own.best], "rates": own.rates.tolist()}
+    if not tables or not own.ranked:
+        return rates
+    listed = {str(network.name(x)): table.tolist() for x, table in own.tables.items()}
+    normals = {str(network.name(x)): dict(zip(("mean", "deviation"), t.tolist(), strict=True)) for x, t in own.normals.items()}
+    return {**rates, "tables": listed, **({"normals": normals} if normals else {})}
+
+
+def outline_about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """How large a tree or hierarchy is, in words."""
+    if "tree" in described:
+        own = described["tree"]
+        leaves = sum(node["feature"] is None for node in own["outline"])
+        size = f"{counted(own['nodes'], 'node')}, " + (
+            "" if own["left_out"] else f"{counted(leaves, 'leaf').replace('leafs', 'leaves')}, "
+        )
+        yield "tree", f"{size}at most {counted(own['depth'], 'question')} for a case"
+    else:
+        own = described["hierarchy"]
+        yield "nodes", f"{counted(own['nodes'], 'classifier')}, at most {own['depth'] + 1:,} one after the other for a case"
+
+
+def outline_told(network: Network, tables: bool) -> list[str]:
+    """A tree or hierarchy as indented text.
+
+    Parameters
+    ----------
+    network : the network.
+    tables : whether all features of a hierarchy are told, instead of those that tell most; of a tree the rules.
+    """
+    from naivete.display.outline import outline
+
+    found = outline(network, max_nodes=_NODES)
+    if not found.leaves:
+        return [*_hierarchy(network, found, tables)]
+
+    from naivete.display.rules import tree_text
+
+    lines = tree_text(network).split("\n")
+    rules = ["", *_rules(network)] if tables else []
+    return [*_first(lines, "line"), *rules]
+
+
+def outline_section(network: Network, kind: str) -> tuple[str, tuple[str, list[Any]]]:
+    """For a page: what to say below the drawing of a tree or hierarchy, and a section with its rules or its classifiers."""
+    from naivete.display.markup import element
+    from naivete.display.network_tables import hierarchy_html
+    from naivete.display.outline import outline
+
+    if kind == "hierarchy":
+        caption = "Each box is a classifier: the base rates, and P(value | class) of the features that tell most."
+        return caption, ("Classifiers", [hierarchy_html(network, outline(network, max_nodes=_NODES))])
+    caption = "A leaf tells its class, the probability of that class, and the weight of its training cases."
+    return caption, ("Rules", [element("ul", *(element("li", rule) for rule in _rules(network)))])
+
+
+def _rules(network: Network) -> list[str]:
+    """The rules of a tree, the first ones where there are many."""
+    from naivete.display.rules import rules
+
+    return _first(rules(network), "rule")
+
+
+def _first(lines: list[str], what: str) -> list[str]:
+    more = [f"... and {counted(len(lines) - LINES, what)} more"] if len(lines) > LINES else []
+    return [*map(escaped, lines[:LINES]), *more]
+
+
+def _hierarchy(network: Network, found: Outline, tables: bool) -> Iterator[str]:
+    """The classifiers, each below the one that sends it its cases."""
+    from naivete.display.outline import heading, parts
+
+    for node in found.nodes:
+        indent = "|   " * node.depth
+        yield indent + escaped(heading(network, found, node))
+        for word, own in parts(node):
+            yield from (f"{indent}  {line}" for line in _summary_told(network, word, own, tables))
+        if node.feature >= 0:
+            yield f"{indent}  sends cases on by {escaped(named(network.name(node.feature)))}"
+        if node.left_out:
+            yield f"{indent}  {counted(node.left_out, 'classifier')} below left out"
+
+
+def _summary_told(network: Network, word: str, own: Summary, tables: bool) -> list[str]:
+    """A summary as a table, with the features that tell most."""
+    from naivete.display.summaries import lines
+
+    labels = network.variables[CLASS].labels
+    classes, features = own.classes(_CLASSES), own.ranked[: None if tables else _FEATURES]
+    rows = [["base rate", "", *(f"{own.rates[c]:.4f}" for c in classes)]]
+    for line in lines(network, own, features, max_states=None if tables else _STATES):
+        numbers = [f"{line.values[c]:.4f}" if line.probable else f"{line.values[c]:.6g}" for c in classes]
+        rows.append([named(network.name(line.feature)), line.label, *numbers])
+    more = [(len(own.ranked) - len(features), "feature"), (len(own.classes(len(labels))) - len(classes), "class")]
+    left_out = [f"... and {counted(count, what)} more" for count, what in more if count]
+    if not tables and any(network.variables[x].card > _STATES for x in features):
+        left_out.append(f"(of a feature the first {_STATES} states)")
+    return [*text_table([word, "", *(labels[c] for c in classes)], rows, left=2), *left_out]

@@ -1,0 +1,127 @@
+"""Tests of conditional independence, many at a time: Pearson's chi-square and the likelihood ratio G."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers
+from naivete.counts.counts import Counts
+from naivete.counts.sparse_tables import SparseTable, grouped_rows
+from naivete.errors import ParameterError, shown
+
+__all__ = [
+    "Independence",
+    "Question",
+    "Statistic",
+    "Testable",
+    "checked_level",
+    "data_independence",
+    "enough_cases",
+    "g",
+    "pearson",
+    "statistic_of",
+]
+
+Question = tuple[int, int, tuple[int, ...]]
+"""Are these two independent, given those?"""
+Independence = Callable[[Sequence[Question]], Sequence[bool]]
+"""Answers questions; those that are asked together cost one pass."""
+Statistic = Callable[[Numbers, Numbers], Numbers]
+"""From observed and expected counts to a statistic that is about chi-square distributed, cell by cell."""
+Testable = Callable[[Sequence[int]], bool]
+"""Whether a question about these variables can be tested; where not, no question about more of them can be."""
+
+ENOUGH = 5
+
+
+def pearson(observed: Numbers, expected: Numbers) -> Numbers:
+    """The cells of Pearson's chi-square: (observed - expected)**2 / expected."""
+    return np.asarray((observed - expected) * ((observed - expected) / expected))
+
+
+def g(observed: Numbers, expected: Numbers) -> Numbers:
+    """The cells of the likelihood ratio G: 2 observed log(observed / expected)."""
+    return np.asarray(2 * observed * np.log(np.where(observed > 0, observed, expected) / expected))
+
+
+def checked_level(alpha: object) -> float:
+    """A level between 0 and 1."""
+    if not isinstance(alpha, (int, float, np.integer, np.floating)) or not 0 < alpha < 1:
+        raise ParameterError(f"alpha={shown(alpha)}: a level between 0 and 1")
+    return float(alpha)
+
+
+def statistic_of(value: object) -> Statistic:
+    """The statistic that a parameter stands for: "chi2", "g", or a function.
+
+    >>> statistic_of("g") is g
+    True
+    """
+    if callable(value):
+        return value
+    if isinstance(value, str) and value in ("chi2", "g"):
+        return pearson if value == "chi2" else g
+    raise ParameterError(f"test={shown(value)}: choose 'chi2' or 'g', or pass a function of observed and expected counts")
+
+
+def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float = 0.1) -> Independence:
+    """Independence as the cases have it: no significant dependence at the level `alpha`.
+
+    Where there are fewer than five cases for each cell of the table nothing is tested, and the variables count as dependent.
+    """
+    checked_level(alpha)
+    testable = enough_cases(counts)
+
+    def independent(questions: Sequence[Question]) -> list[bool]:
+        asked = [q for q in dict.fromkeys(questions) if testable((q[0], q[1], *q[2]))]
+        orders = [(x, y, *given) for x, y, given in asked]
+        cards = [counts.cards(order) for order in orders]
+        found: dict[Question, bool] = {}
+        for which, tables in counts.arranged(orders, [(own[0], own[1], prod(own[2:])) for own in cards]):
+            n = _full(tables, asked[which[0]], counts)[None] if isinstance(tables, SparseTable) else tables
+            found |= {asked[i]: p > alpha for i, p in zip(which, p_values(n, test).tolist(), strict=True)}
+        return [found.get(question, False) for question in questions]
+
+    return independent
+
+
+def enough_cases(counts: Counts) -> Testable:
+    """Whether there are five cases for each cell of the table of some variables."""
+    total = counts.total
+    return lambda members: total >= ENOUGH * prod(counts.cards(members))
+
+
+def _full(table: SparseTable, question: Question, counts: Counts) -> NDArray[Any]:
+    """The table of a question for the configurations of the given that occur.  # (x, y, configuration)"""
+    x, y, given = question
+    codes, weight = table.cells()
+    _, row_of = grouped_rows([codes[m] for m in given] or [np.zeros_like(weight, np.int64)], counts.cards(given) or (1,))
+    n = np.zeros((*counts.cards((x, y)), int(row_of.max(initial=-1)) + 1), table.counts.dtype)
+    np.add.at(n, (codes[x], codes[y], row_of), weight)
+    return n
+
+
+def p_values(tables: NDArray[Any], test: Statistic) -> Numbers:
+    """The p-value of each table with the axes (table, x, y, given).
+
+    The degrees of freedom count the states that occur in each configuration of the given.
+
+    >>> p_values(np.array([[[[20], [0]], [[0], [20]]], [[[10], [10]], [[10], [10]]]]), pearson).round(6).tolist()
+    [0.0, 1.0]
+    """
+    from scipy.special import chdtrc
+
+    n = np.asarray(tables, np.float64)
+    x, y = n.sum(axis=2, keepdims=True), n.sum(axis=1, keepdims=True)
+    total = y.sum(axis=2, keepdims=True)
+    expected = x * (y / np.where(total > 0, total, 1.0))
+    possible = expected > 0
+    cells = np.where(possible, test(n, np.where(possible, expected, 1.0)), 0.0)
+    states = np.count_nonzero(x, axis=1)[:, 0] - 1, np.count_nonzero(y, axis=2)[:, 0] - 1  # (table, given)
+    freedom = (np.maximum(states[0], 0) * np.maximum(states[1], 0)).sum(axis=-1)
+    return np.where(freedom > 0, chdtrc(np.maximum(freedom, 1), cells.sum(axis=(1, 2, 3))), 1.0)

@@ -1,0 +1,164 @@
+"""How much memory learning will take: reckoned from the schema before the work begins, and refused where it is too much.
+
+What is alive together is added up:
+
+    columns + codes + informations + the larger of (planes + pairs + work) and tables
+
+columns : 4 KiB for each column, for names, states, tallies and arrays.
+codes : 1, 2 or 4 bytes for each row (of a block, where rows are streamed) and column; of a sparse matrix 48 for each stored cell,
+    and those of a part that is made dense.
+informations : 8 for each two features, where dependences are learned.
+planes : a bit for each row and each state of a feature but the first.
+pairs : 4 for each class and pair of planes of a panel, or of as many panels as a quarter of the budget holds where rows are
+    streamed; for features of many states 8 for each cell, in the same way.
+work : 16 for each cell that a thread turns into information at a time, 40 for each count whose logarithm is looked up.
+tables : 24 for each cell of the families with the k parents of the most states, for counts, probabilities and their logarithms;
+    of tables with more cells than rows, for those that can occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels import threads
+from naivete._kernels.codes import narrowest
+from naivete.counts.pairs import STRIP_CELLS, Group, Panel, groups, panels
+from naivete.errors import ResourceError
+from naivete.variables import CLASS, Variables
+
+__all__ = ["BUDGET", "DENSE_CELLS", "check_informations", "needs", "occurring_bytes", "panel_bytes", "predicted"]
+
+BUDGET = 2 << 30
+DENSE_CELLS = 1 << 21
+COLUMN = 4096
+STORED_CELL = 48
+PART_BYTES = 8 << 20
+LOOKED_UP = 1 << 20
+
+
+def predicted(
+    variables: Variables,
+    rows: int,
+    k: int,
+    *,
+    gaps: NDArray[np.bool_],
+    block_rows: int | None = None,
+    cells: int | None = None,
+    budget: int = BUDGET,
+) -> int:
+    """At most how many bytes learning takes beyond the caller's table, of rows without weights.
+
+    Parameters
+    ----------
+    variables : the schema, the class last.
+    rows : how many rows there are.
+    k : how many feature parents a feature may have: 0 for naive Bayes, 1 for TAN.
+    gaps : which features have missing values.
+    block_rows : how many rows are at hand at a time, where they are streamed.
+    cells : how many cells of a sparse matrix are stored.
+    budget : the most bytes that tables may take.
+    """
+    part = needs(variables, rows, k, gaps=gaps, block_rows=block_rows, cells=cells, budget=budget)
+    counting = part["planes"] + part["pairs"] + part["work"]
+    return part["columns"] + part["codes"] + part["informations"] + max(counting, part["tables"])
+
+
+def needs(
+    variables: Variables,
+    rows: int,
+    k: int,
+    *,
+    gaps: NDArray[np.bool_],
+    block_rows: int | None = None,
+    cells: int | None = None,
+    budget: int = BUDGET,
+) -> dict[str, int]:
+    """The parts of `predicted`, by name."""
+    cards = [v.card for v in variables]
+    at_hand, n = rows if block_rows is None else min(rows, block_rows), len(cards) - 1
+    found = {
+        "columns": COLUMN * len(cards),
+        "codes": _codes_bytes(cards, at_hand, cells),
+        "tables": min(sum(_family_bytes(cards, rows, k)), 3 * budget),
+        **dict.fromkeys(("informations", "planes", "pairs", "work"), 0),
+    }
+    if k and n > 1:
+        narrow = groups(range(n), cards, gaps)
+        found["informations"] = 8 * n * n
+        found["planes"] = _planes_bytes(narrow, at_hand, cards[CLASS], cells)
+        found["pairs"] = _pairs_bytes(narrow, cards, rows, block_rows is not None, budget)
+        found["work"] = 16 * STRIP_CELLS * threads() + 40 * min(rows, LOOKED_UP)
+    return found
+
+
+def check_informations(features: int, upper: Sequence[Panel], classes: int, budget: int) -> None:
+    """Refuse to learn dependences whose informations and smallest share of counts exceed the budget, before any is allocated."""
+    matrix, counted = 8 * features**2, max((panel_bytes(panel, classes) for panel in upper), default=0)
+    if matrix + counted <= budget:
+        return
+    largest = "the informations of all pairs" if matrix >= counted else "the counts of one panel of pairs"
+    raise ResourceError(
+        f"learning the dependences of {features:,} features needs {matrix + counted:,} bytes: {matrix:,} for the informations of "
+        f"all pairs and {counted:,} for the counts of some of them at a time, the budget is {budget:,} bytes; most of it takes "
+        f"{largest}: leave out features that tell little of the class (NaiveBayes has their `relevance_` and needs no pairs), "
+        "or raise `budget`"
+    )
+
+
+def panel_bytes(panel: Panel, classes: int) -> int:
+    """The counts of a panel's pairs of planes."""
+    return 4 * panel.cells * classes
+
+
+def occurring_bytes(cards: Sequence[int], rows: int | None) -> int:
+    """At most what the configurations of a family take that occur, the class last: their states, and a count for each class."""
+    cells = prod(cards[:-1])
+    return 8 * (cells if rows is None else min(cells, rows)) * (cards[-1] + 2)
+
+
+def _codes_bytes(cards: Sequence[int], rows: int, cells: int | None) -> int:
+    widths = [np.dtype(narrowest(card)).itemsize for card in cards]
+    if cells is None:
+        return rows * sum(widths)
+    return STORED_CELL * cells + min(2 * PART_BYTES, rows * len(cards) * max(widths))
+
+
+def _planes_bytes(narrow: Sequence[Group], rows: int, classes: int, cells: int | None) -> int:
+    planes = sum(group.width * len(group.features) for group in narrow)
+    return max(planes * (rows // 8 + 64 * classes), 0 if cells is None else STORED_CELL * cells)
+
+
+def _pairs_bytes(narrow: Sequence[Group], cards: Sequence[int], rows: int, streamed: bool, budget: int) -> int:
+    """The counts of pairs that are alive together: of planes, of full tables, and of configurations that occur."""
+    sizes = [panel_bytes(panel, cards[CLASS]) for panel in panels(narrow, cards[CLASS])]
+    flat = max(sizes, default=0)
+    held = max(flat, min(sum(sizes), budget // 4)) * 5 if streamed else flat * (1 + threads())
+    few = {x for group in narrow for x in group.features}
+    wide = sorted((cards[x] for x in range(len(cards) - 1) if cards[x] > 1 and x not in few), reverse=True)
+    if not wide:
+        return held
+    every = sorted((card for card in cards[:CLASS] if card > 1), reverse=True)
+    full = sum(wide) * sum(every) * cards[CLASS]
+    largest = occurring_bytes((*islice(every, 2), cards[CLASS]), rows)
+    return held + 2 * min(8 * full, budget // 4) + 3 * min(max(largest, budget // 4), largest * len(wide) * len(every))
+
+
+def _family_bytes(cards: Sequence[int], rows: int, k: int) -> list[int]:
+    """The tables of every feature with the k parents of the most states."""
+    most = sorted(cards[:CLASS], reverse=True)[: k + 1]
+    found = []
+    for card in cards[:CLASS]:
+        others = most[1:] if card in most else most[:k]
+        cells = card * prod(others) * cards[CLASS]
+        if cells > DENSE_CELLS and others:
+            found.append(
+                2 * occurring_bytes((card, *others, cards[CLASS]), rows) + 16 * min(prod(others), rows) * card * cards[CLASS]
+            )
+        else:
+            found.append(24 * cells)
+    return found

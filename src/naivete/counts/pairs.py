@@ -1,0 +1,302 @@
+"""The tables of all pairs of features with the class, from bit planes: the main job of every learner of dependences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial, reduce
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete import _kernels
+from naivete._kernels.exact_sums import LIMB, Parts, added, combined, limbs
+from naivete.cases.base import Block
+from naivete.storage.plain import record
+
+__all__ = [
+    "PLANE_STATES",
+    "Group",
+    "OccurringPair",
+    "Pairs",
+    "Panel",
+    "PlaneCounts",
+    "groups",
+    "panels",
+    "plane_counts",
+    "plane_margins",
+    "plane_pairs",
+    "streamed",
+]
+
+PLANE_STATES = 9
+"""Up to this many states a feature is counted by bit planes, whose cost grows with the product of the states of a pair."""
+
+PANEL_CELLS = 1 << 21
+STRIP_CELLS = 1 << 19
+"""How many cells of tables are made at a time, few enough for the cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """The tables of all pairs of one group of features with another.
+
+    Parameters
+    ----------
+    first, second : the features of the groups; where they overlap, only pairs with first < second mean anything.
+    made : gives the counts.
+    complete : whether no value of these features is missing.
+    """
+
+    first: NDArray[np.int64]
+    second: NDArray[np.int64]
+    made: Callable[[], NDArray[Any]]
+    complete: bool
+
+    @property
+    def tables(self) -> NDArray[Any]:
+        """The counts, made when asked for.  # (first, second, state of the first, state of the second, class)"""
+        return self.made()
+
+
+@dataclass(frozen=True, eq=False)
+class OccurringPair:
+    """The table of two features of very many states: only the configurations that occur.
+
+    Parameters
+    ----------
+    first, second : the features.
+    configurations : the states of both, one row for each configuration that occurs.  # (configuration, 2)
+    counts : the cases of each configuration and class.  # (configuration, class)
+    complete : whether no value of these features is missing.
+    """
+
+    first: int
+    second: int
+    configurations: NDArray[np.int32]
+    counts: NDArray[Any]
+    complete: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Group:
+    """Features with the same number of states, all with or all without missing values, side by side in the planes."""
+
+    features: tuple[int, ...]
+    card: int
+    gaps: bool
+    start: int
+
+    @property
+    def width(self) -> int:
+        """The planes of one feature: its states but the first, and where it is known."""
+        return self.card - 1 + self.gaps
+
+    def planes(self, features: slice) -> slice:
+        """The planes of some of the features."""
+        return slice(self.start + features.start * self.width, self.start + features.stop * self.width)
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """Some features of one group with some of another: the pairs that are counted and handed on together."""
+
+    one: Group
+    two: Group
+    rows: slice
+    columns: slice
+
+    @property
+    def planes(self) -> tuple[slice, slice]:
+        """The planes of both sides."""
+        return self.one.planes(self.rows), self.two.planes(self.columns)
+
+    @property
+    def cells(self) -> int:
+        """How many pairs of planes there are."""
+        here, there = self.planes
+        return int(here.stop - here.start) * int(there.stop - there.start)
+
+    def strips(self, classes: int) -> Iterator[Panel]:
+        """The panel in strips whose tables stay in the cache; of a group with itself only the upper part."""
+        width = self.columns.stop - self.columns.start
+        step = max(1, STRIP_CELLS // (width * self.one.card * self.two.card * classes))
+        for start in range(self.rows.start, self.rows.stop, step):
+            rows = slice(start, min(self.rows.stop, start + step))
+            yield Panel(self.one, self.two, rows, slice(start, self.columns.stop) if self.one is self.two else self.columns)
+
+
+@record("plane-counts")
+@dataclass(frozen=True, eq=False)
+class PlaneCounts:
+    """What the planes of some rows count: a sum, so that the counts of two sets of rows can be merged.
+
+    Parameters
+    ----------
+    margins : the rows of each class in each plane.  # (class, plane)
+    classes : the rows of each class.  # (class,)
+    grams : for each panel, the rows of each class that are in both planes.  # (class, plane, plane)
+    """
+
+    margins: Parts
+    classes: Parts
+    grams: tuple[Parts, ...]
+
+    def merged(self, other: PlaneCounts) -> PlaneCounts:
+        """The counts of both sets of rows."""
+        grams = tuple(added(_wide(a), _wide(b)) for a, b in zip(self.grams, other.grams, strict=True))
+        return PlaneCounts(added(self.margins, other.margins), added(self.classes, other.classes), grams)
+
+
+def _wide(parts: Parts) -> Parts:
+    return {q: part.astype(np.int64, copy=False) for q, part in parts.items()}
+
+
+def groups(features: Iterable[int], cards: Sequence[int], missing: NDArray[np.bool_]) -> list[Group]:
+    """The features that planes can count, grouped; a feature of one state tells nothing and is left out."""
+    members: dict[tuple[int, bool], list[int]] = {}
+    for x in features:
+        if 2 <= cards[x] <= PLANE_STATES:
+            members.setdefault((cards[x], bool(missing[x])), []).append(x)
+    found, start = [], 0
+    for (card, gaps), own in members.items():
+        found.append(Group(tuple(own), card, gaps, start))
+        start += len(own) * found[-1].width
+    return found
+
+
+def panels(grouped: Sequence[Group], classes: int) -> list[Panel]:
+    """All pairs of the groups, in panels whose tables stay small; of a group with itself only the upper part."""
+    found = []
+    for one, two in combinations_with_replacement(grouped, 2):
+        step = max(1, PANEL_CELLS // (len(two.features) * one.card * two.card * classes))
+        for start in range(0, len(one.features), step):
+            rows = slice(start, min(len(one.features), start + step))
+            found.append(Panel(one, two, rows, slice(start if one is two else 0, len(two.features))))
+    return found
+
+
+def plane_counts(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int) -> PlaneCounts:
+    """The counts of a block for the wanted panels; of weighted rows, bit by bit of their weights."""
+    return reduce(PlaneCounts.merged, (_counted(*part, wanted) for part in _packed(block, grouped, classes)))
+
+
+def _packed(
+    block: Block, grouped: Sequence[Group], classes: int
+) -> Iterator[tuple[int, int, _kernels.Planes | _kernels.SparsePlanes]]:
+    """The planes as (limb, bit, planes of the rows whose weight has that bit); once for rows without weights."""
+    order = [x for group in grouped for x in group.features]
+    cards = [group.card for group in grouped for _ in group.features]
+    gaps = [group.gaps for group in grouped for _ in group.features]
+    for q, limb in limbs(block.weight).items():
+        bits = [0] if limb is None else [b for b in range(LIMB) if (limb >> b & 1).any()] or [0]
+        for bit in bits:
+            rows = block if limb is None else block.take(np.flatnonzero(limb >> bit & 1))
+            yield q, bit, rows.packed(order, cards, gaps, classes)
+
+
+def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, wanted: Sequence[Panel]) -> PlaneCounts:
+    def weighed(counts: NDArray[Any]) -> Parts:
+        return {q: counts if bit == 0 else counts.astype(np.int64) << bit}
+
+    grams = tuple(weighed(_kernels.gram(planes, *panel.planes)) for panel in wanted)
+    return PlaneCounts(weighed(_kernels.margins(planes)), weighed(planes.counts), grams)
+
+
+def streamed(
+    block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int
+) -> tuple[PlaneCounts, Iterator[Pairs]]:
+    """The margins of a block without weights, and its pairs, each panel counted only when its turn comes."""
+    ((q, bit, planes),) = _packed(block, grouped, classes)
+    counts = _counted(q, bit, planes, ())
+    grams: Iterator[dict[int, Any]] = ({q: _kernels.gram(planes, *panel.planes)} for panel in wanted)
+    return counts, _strips(counts, wanted, grams)
+
+
+def plane_margins(counts: PlaneCounts, grouped: Sequence[Group]) -> dict[int, NDArray[Any]]:
+    """The tables of the grouped features with the class.  # feature: (state, class)"""
+    found: dict[int, NDArray[Any]] = {}
+    for group in grouped:
+        planes = group.planes(slice(0, len(group.features)))
+        parts = {q: _with_first(own[:, planes], counts.classes[q], group) for q, own in counts.margins.items()}
+        found |= dict(zip(group.features, combined(parts), strict=True))
+    return found
+
+
+def plane_pairs(counts: PlaneCounts, wanted: Sequence[Panel]) -> Iterator[Pairs]:
+    """The tables of the pairs of the wanted panels, strip by strip."""
+    return _strips(counts, wanted, counts.grams)
+
+
+def _strips(counts: PlaneCounts, wanted: Sequence[Panel], found: Iterable[Parts]) -> Iterator[Pairs]:
+    classes = len(next(iter(counts.classes.values())))
+    for panel, grams in zip(wanted, found, strict=True):
+        for strip in panel.strips(classes):
+            first, second = (np.array(g.features[at]) for g, at in ((panel.one, strip.rows), (panel.two, strip.columns)))
+            made = partial(_strip_tables, counts, grams, panel, strip)
+            yield Pairs(first, second, made, not (panel.one.gaps or panel.two.gaps))
+
+
+def _strip_tables(counts: PlaneCounts, grams: Parts, panel: Panel, strip: Panel) -> NDArray[Any]:
+    here, there = strip.planes
+    top, left = (side.start for side in panel.planes)
+    down, across = slice(here.start - top, here.stop - top), slice(there.start - left, there.stop - left)
+    tables = {
+        q: _completed(
+            gram[:, down, across],
+            counts.margins[q][:, here],
+            counts.margins[q][:, there],
+            counts.classes[q],
+            panel.one,
+            panel.two,
+        )
+        for q, gram in grams.items()
+    }
+    return combined(tables)
+
+
+def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:
+    """The counts of all states: the first is what the others leave of the known rows.  # (feature, state, class)"""
+    planes = margins.reshape(len(classes), -1, group.width)
+    others = planes[:, :, : group.card - 1]
+    known = planes[:, :, -1] if group.gaps else classes[:, None]
+    first = known - others.sum(axis=2)
+    return np.ascontiguousarray(np.concatenate([first[:, :, None], others], axis=2).transpose(1, 2, 0))
+
+
+def _completed(
+    gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], classes: NDArray[Any], one: Group, two: Group
+) -> NDArray[Any]:
+    """Full tables from the counts of the states after the first: the first is what is left of the margins.
+
+    The margins are those of the rows in which the other feature is known: the counts with its last plane where it has
+    missing values, else its plain margins.  # (first, second, a, b, class)
+    """
+    c, v, w = len(classes), one.card, two.card
+    n, m = gram.shape[1] // one.width, gram.shape[2] // two.width
+    split = gram.reshape(c, n, one.width, m, two.width)
+    a_alone, b_alone = rows.reshape(c, n, one.width), columns.reshape(c, m, two.width)
+    own = split[:, :, : v - 1, :, : w - 1]
+    of_a = split[:, :, : v - 1, :, w - 1] if two.gaps else a_alone[:, :, : v - 1, None]
+    of_b = split[:, :, v - 1, :, : w - 1] if one.gaps else b_alone[:, None, :, : w - 1]
+    if one.gaps and two.gaps:
+        of_all = split[:, :, v - 1, :, w - 1]
+    elif one.gaps:
+        of_all = a_alone[:, :, v - 1, None]
+    else:
+        of_all = b_alone[:, None, :, w - 1] if two.gaps else classes[:, None, None]
+    tables = np.empty((v, w, c, n, m), np.result_type(classes, gram, np.int32))
+    for a in range(1, v):
+        left = tables[a, 0]
+        left[...] = of_a[:, :, a - 1]
+        for b in range(1, w):
+            tables[a, b] = own[:, :, a - 1, :, b - 1]
+            left -= tables[a, b]
+    for b in range(w):
+        first = tables[0, b]
+        first[...] = of_b[..., b - 1] if b else of_all - of_b.sum(axis=-1)
+        for a in range(1, v):
+            first -= tables[a, b]
+    return tables.transpose(3, 4, 0, 1, 2)

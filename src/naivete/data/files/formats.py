@@ -1,0 +1,71 @@
+"""Which format a file has: what was asked for, what its content tells, what its name ends in."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Mapping
+from typing import Final, Literal, cast
+
+from naivete.data.files.arff_tokens import BLANKS
+from naivete.data.files.opening import PathLike, opened
+from naivete.errors import ParameterError, nearest, shown
+
+__all__ = ["EXTENSIONS", "Format", "checked_format", "format_of", "named_format"]
+
+Format = Literal["arff", "csv", "tsv", "parquet"]
+
+EXTENSIONS: Final[Mapping[str, Format]] = {
+    ".arff": "arff",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+}
+_FORMATS: Final = ("arff", "csv", "tsv", "parquet")
+_START: Final = 1 << 16
+
+
+def checked_format(format: str | None) -> Format | None:
+    """The format, if it is one."""
+    if format is not None and format not in _FORMATS:
+        hint = nearest(format, _FORMATS) or _FORMATS
+        raise ParameterError(f"format={shown(format)} is unknown; use {' or '.join(map(repr, hint))}")
+    return cast("Format | None", format)
+
+
+def named_format(path: PathLike) -> Format | None:
+    """The format that the name of the file tells.
+
+    >>> named_format("a.TSV.gz"), named_format("a.txt")
+    ('tsv', None)
+    """
+    name = os.fsdecode(path).lower().removesuffix(".gz")
+    return next((format for ending, format in EXTENSIONS.items() if name.endswith(ending)), None)
+
+
+def format_of(path: PathLike) -> Format:
+    """What the content tells, then the name; delimited text where neither does."""
+    start = _start(path)
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    return named_format(path) or ("arff" if _is_arff(start) else "csv")
+
+
+def _start(path: PathLike) -> bytes:
+    with opened(path) as file:
+        if file.read(2) != b"\x1f\x8b":
+            file.seek(0)
+            return file.read(_START)
+        file.seek(0)
+        try:
+            return gzip.GzipFile(fileobj=file).read(_START)
+        except (gzip.BadGzipFile, EOFError, zlib.error):
+            return b""  # the reader will say what is wrong
+
+
+def _is_arff(start: bytes) -> bool:
+    lines = (line.strip(BLANKS).lower() for line in start.decode("latin-1").removeprefix("\xef\xbb\xbf").split("\n"))
+    return next((line.startswith("@relation") for line in lines if line and not line.startswith("%")), False)

@@ -1,0 +1,229 @@
+"""Opening files that somebody else wrote: regular files only, decompressed and decoded block by block, within limits."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import io
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import BinaryIO, Final
+
+from naivete.errors import DataError, FileError, NaiveteError, ParameterError, shown
+from naivete.storage.atomic import file_error
+
+__all__ = ["Block", "Limits", "PathLike", "blocks", "opened", "over", "title"]
+
+PathLike = str | os.PathLike[str]
+
+_CHUNK: Final = 1 << 20
+_GZIP: Final = b"\x1f\x8b"
+_UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How much a reader takes before it refuses a file; each refusal names the limit to raise.
+
+    Parameters
+    ----------
+    line : characters of one line, or of one record that spans lines.
+    columns : columns of a file.
+    states : distinct values of a nominal column.
+    cells : rows times columns.
+    decompressed : bytes that a compressed file may grow to.
+
+    >>> Limits(columns=10).columns
+    10
+    """
+
+    line: int = 64 << 20
+    columns: int = 1_000_000
+    states: int = 16_000_000
+    cells: int = 1 << 32
+    decompressed: int = 16 << 30
+
+    def __post_init__(self) -> None:
+        for field in fields(self):
+            value = getattr(self, field.name)
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ParameterError(f"Limits: {field.name} has to be a positive integer, got {shown(value)}")
+
+
+def over(place: str, limit: str, value: int, problem: str) -> DataError:
+    """The refusal of a file that goes over a limit.
+
+    >>> over("a.csv:1", "columns", 10, "more than 10 columns")
+    DataError('a.csv:1: more than 10 columns; if that is meant, raise the limit: Limits(columns=...), now 10')
+    """
+    return DataError(f"{place}: {problem}; if that is meant, raise the limit: Limits({limit}=...), now {value}")
+
+
+@dataclass(frozen=True)
+class Block:
+    """Some whole lines of a text, each with its line end; only the last line of the text may lack it."""
+
+    first: int
+    text: str
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """The lines; the first one has the number `first`."""
+        return _lines(self.text)
+
+
+def title(path: PathLike) -> str:
+    r"""The file as messages name it, without characters that would disturb a terminal.
+
+    >>> title("a\nb.csv")
+    "'a\\nb.csv'"
+    """
+    try:
+        text = os.fsdecode(path)
+    except TypeError as error:
+        raise ParameterError(f"a file is named by text or a path, not by {shown(path)}") from error
+    return text if text.isprintable() else repr(text)
+
+
+@contextmanager
+def opened(path: PathLike) -> Iterator[BinaryIO]:
+    """The file opened for reading; refuse what is not a regular file, and what changed until the block was left."""
+    name = title(path)
+    try:
+        with _regular(path, name) as file:
+            before = os.fstat(file.fileno())
+            yield file
+            after = os.fstat(file.fileno())
+    except NaiveteError:
+        raise
+    except OSError as error:
+        raise file_error(Path(name), "cannot be read", error) from error
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise FileError(f"{name}: the file changed while it was read; read it again once nothing writes to it")
+
+
+def _regular(path: PathLike, name: str) -> BinaryIO:
+    """The file, opened without waiting for the other end of a pipe."""
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
+    try:
+        descriptor = os.open(path, flags)
+    except ValueError as error:
+        raise FileError(f"{name}: cannot be a file name: {error}; check the name") from error
+    try:
+        mode = os.fstat(descriptor).st_mode
+        if not stat.S_ISREG(mode):
+            raise FileError(f"{name}: is {_species(mode)}, not a regular file; give the name of a file with data")
+        return os.fdopen(descriptor, "rb")
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _species(mode: int) -> str:
+    kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
+    return next((kind for test, kind in kinds if test(mode)), "something else")
+
+
+def blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[Block]:
+    """The text of the file in blocks of whole lines; a line ends with a line feed, a carriage return, or both."""
+    first = 1
+    pieces: list[str] = []
+    for text in _texts(file, name, encoding, limits):
+        if "\0" in text:
+            raise _zero_byte(name, first, "".join(pieces) + text[: text.index("\0")])
+        cut = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1  # a last \r may be half of \r\n
+        if cut:
+            text, rest = "".join(pieces) + text[:cut], text[cut:]
+            yield _block(first, text, name, limits)
+            first += text.count("\n") + text.count("\r") - text.count("\r\n")
+            pieces, text = [], rest
+        pieces.append(text)
+        if sum(map(len, pieces)) > limits.line:
+            raise _long_line(name, first, limits)
+    if rest := "".join(pieces):
+        yield _block(first, rest, name, limits)
+
+
+def _block(first: int, text: str, name: str, limits: Limits) -> Block:
+    block = Block(first, text)
+    if len(text) > limits.line:
+        for number, line in enumerate(block.lines, start=first):
+            if len(line) > limits.line:
+                raise _long_line(name, number, limits)
+    return block
+
+
+def _lines(text: str) -> list[str]:
+    return io.StringIO(text, newline="").readlines()
+
+
+def _long_line(name: str, line: int, limits: Limits) -> DataError:
+    return over(f"{name}:{line}", "line", limits.line, f"a line of more than {limits.line} characters")
+
+
+def _zero_byte(name: str, first: int, before: str) -> DataError:
+    line = first + len(_lines(f"{before}.")) - 1
+    return DataError(f"{name}:{line}: a zero byte, so this is not plain text; if it is UTF-16, pass encoding='utf-16'")
+
+
+def _texts(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[str]:
+    """The decoded text, in pieces, without its byte order mark."""
+    decoder = _decoder(encoding)
+    offset, start = 0, True
+    for chunk in _chunks(file, name, limits):
+        text = _decoded(decoder, chunk, name, encoding, offset)
+        offset += len(chunk)
+        if text:
+            yield text.removeprefix("\ufeff") if start else text
+            start = False
+    yield _decoded(decoder, b"", name, encoding, offset)
+
+
+def _decoder(encoding: str) -> codecs.IncrementalDecoder:
+    try:
+        "".encode(encoding)  # refuses what is no encoding of text
+        return codecs.getincrementaldecoder(encoding)()
+    except (LookupError, ValueError, TypeError) as error:
+        raise ParameterError(f"encoding={shown(encoding)} is unknown; try 'utf-8', 'utf-16', 'latin-1' or 'cp1252'") from error
+
+
+def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encoding: str, offset: int) -> str:
+    try:
+        return decoder.decode(chunk, final=not chunk)
+    except UnicodeDecodeError as error:
+        waiting = len(error.object) - len(chunk)
+        at = offset - waiting + error.start
+        value = shown(error.object[error.start : error.start + 8])
+        hint = "utf-16" if at == 0 and chunk.startswith(_UTF16) else "latin-1"
+        raise DataError(f"{name}: byte {at} is not {encoding}: {value}; pass encoding={hint!r} or what the file is in") from error
+    except UnicodeError as error:
+        raise DataError(f"{name}: not {encoding} before byte {offset + len(chunk)}: {error}; pass another encoding=") from error
+
+
+def _chunks(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:
+    compressed = file.read(len(_GZIP)) == _GZIP
+    file.seek(0)
+    if compressed:
+        yield from _inflated(file, name, limits)
+        return
+    while chunk := file.read(_CHUNK):
+        yield chunk
+
+
+def _inflated(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:
+    total = 0
+    stream = gzip.GzipFile(fileobj=file, mode="rb")
+    try:
+        while chunk := stream.read(_CHUNK):
+            total += len(chunk)
+            if total > limits.decompressed:
+                raise over(name, "decompressed", limits.decompressed, f"decompresses to more than {limits.decompressed} bytes")
+            yield chunk
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise DataError(f"{name}: the compressed data is damaged or cut after {total} bytes: {error}; fetch it again") from error

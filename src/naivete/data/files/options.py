@@ -1,0 +1,72 @@
+"""What a caller asks of files, checked at the door."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from naivete.data.table import Kind, Table
+from naivete.errors import ParameterError, nearest, shown
+
+__all__ = ["checked_count", "checked_kinds", "checked_only", "declared", "kinds_given"]
+
+
+def checked_count(parameter: str, value: object, least: int) -> None:
+    """Refuse what is not a whole number from `least` up."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise ParameterError(f"{parameter}={shown(value)} has to be a whole number from {least} up")
+
+
+def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, parameter: str = "only") -> tuple[str, ...]:
+    """Those of the columns that are asked for, in their order.
+
+    >>> checked_only({"c", "a"}, ("a", "b", "c"), "f.csv")
+    ('a', 'c')
+    """
+    if only is None:
+        return tuple(names)
+    if isinstance(only, str):
+        raise ParameterError(f"{parameter}={shown(only)} has to be a collection of names, such as [{shown(only)}]")
+    wanted = set(only)
+    for column in only:
+        if column not in names:
+            close = nearest(column, names) or list(names[:20])
+            raise ParameterError(f"{parameter}: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
+    return tuple(column for column in names if column in wanted)
+
+
+def kinds_given(kinds: Mapping[str, Kind] | None) -> Mapping[str, Kind]:
+    """The kinds by the names of columns, none by default; refuse what is no mapping."""
+    if kinds is None:
+        return {}
+    if not isinstance(kinds, Mapping):
+        raise ParameterError(
+            f"kinds={shown(kinds)}: pass a mapping from the names of columns to 'nominal' or 'numeric'; one kind for all columns "
+            "is for the encoder: Encoder(kinds='nominal')"
+        )
+    return kinds
+
+
+def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) -> Mapping[str, Kind]:
+    """The kinds, if they are kinds of columns that there are."""
+    for column, kind in kinds.items():
+        if column not in names:
+            close = nearest(column, names) or names[:20]
+            raise ParameterError(f"kinds: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
+        if kind not in ("nominal", "numeric"):
+            raise ParameterError(f"kinds: column {shown(column)} is 'nominal' or 'numeric', not {shown(kind)}")
+    return kinds
+
+
+def declared(table: Table, kinds: Mapping[Any, Kind]) -> Table:
+    """The table with these kinds in place of those that its file declares, as `Encoder(kinds=)` would take it.
+
+    >>> import numpy as np
+    >>> from naivete.data.table import Column
+    >>> declared(Table((Column("zip", np.array([10115, 20095])),)), {"zip": "nominal"})["zip"]
+    Column('zip', nominal, 2 rows: 10115, 20095)
+    """
+    if not kinds:
+        return table
+    return replace(table, columns=tuple(replace(c, kind=kinds[c.name]) if c.name in kinds else c for c in table.columns))

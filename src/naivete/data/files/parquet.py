@@ -1,0 +1,222 @@
+"""Parquet, by way of pyarrow, which is loaded only when Parquet files or Arrow data are read or written."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any, BinaryIO, Final
+
+import numpy as np
+
+from naivete.data.files.arrow import KIND, STATES, Converter, check_type, damage
+from naivete.data.files.opening import Limits, PathLike, opened, over, title
+from naivete.data.table import Column, Table
+from naivete.errors import DataError, DataTypeError, FileError, shown
+from naivete.storage.atomic import atomic_write
+from naivete.variables import check_unique
+
+__all__ = ["loaded", "parquet_file", "read_parquet", "write_parquet", "write_row_groups"]
+
+_MAGIC: Final = b"PAR1"
+
+
+def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa: B008
+    """The table of a Parquet file.
+
+    Dictionary columns become nominal ones that declare the whole dictionary; texts become nominal columns that declare
+    nothing; numbers and truth values stay what they are; nulls are missing. Columns of other types are refused. Where the row
+    groups of a file have different dictionaries, the states are the values of all of them in increasing order.
+
+    Parameters
+    ----------
+    path : the file.
+    limits : how much is too much.
+    """
+    pa, parquet = loaded()
+    name = title(path)
+    with opened(path) as file:
+        with damage(name, pa):
+            source = parquet_file(file, name, parquet)
+            schema, rows = source.schema_arrow, source.metadata.num_rows
+            names = list(schema.names)
+        check_unique(names, name)
+        if len(names) > limits.columns:
+            raise over(name, "columns", limits.columns, f"more than {limits.columns} columns")
+        if rows * len(names) > limits.cells:
+            raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
+        for field in schema:
+            check_type(field, f"{name}: column {shown(field.name)}", pa)
+        columns = tuple(_column(source, at, f"{name}: column {shown(field.name)}", pa, limits) for at, field in enumerate(schema))
+    return Table(columns, None, name, None, rows)
+
+
+def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) -> Column:
+    with damage(place, pa):
+        data = source.reader.read_column(at)
+        if len(data) != source.metadata.num_rows:
+            raise ValueError(f"{len(data)} rows, expected {source.metadata.num_rows}")
+        return Converter(source.schema_arrow.field(at), place, pa, limits, wide=True).column(data.chunks)
+
+
+def loaded() -> tuple[ModuleType, ModuleType]:
+    """The modules pyarrow and pyarrow.parquet."""
+    try:
+        import pyarrow
+        import pyarrow.compute
+        import pyarrow.parquet
+    except ImportError as error:
+        raise FileError("Parquet files and Arrow data need pyarrow; install it with: pip install naivete[parquet]") from error
+    return pyarrow, pyarrow.parquet
+
+
+def parquet_file(file: BinaryIO, name: str, parquet: ModuleType, texts: Iterable[str] = ()) -> Any:
+    """The Parquet file, nothing of it read but its footer; the columns `texts` will come as dictionaries."""
+    size = file.seek(0, 2)
+    file.seek(0)
+    if size == 0:
+        raise DataError(f"{name}: no header: the file is empty; fetch or write it again")
+    if file.read(4) != _MAGIC:
+        raise DataError(f"{name}: this is not a Parquet file; give its format, or fetch it again")
+    file.seek(0)
+    return parquet.ParquetFile(file, read_dictionary=list(texts), page_checksum_verification=True, pre_buffer=False)
+
+
+def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> None:
+    """Write the table as Parquet; `read_parquet` gives the same columns back. Weights cannot be written.
+
+    Parameters
+    ----------
+    table : the table; its names have to be texts, and the values of a nominal column of one type.
+    path : the file; it appears whole or not at all.
+    overwrite : whether an existing file may be replaced.
+    """
+    write_row_groups([table], path, overwrite=overwrite)
+
+
+def write_row_groups(tables: Iterable[Table], path: PathLike, *, overwrite: bool = False) -> None:
+    """Write tables of the same columns one below the other, each as a row group; at any time only one of them is in memory.
+
+    Parameters
+    ----------
+    tables : at least one table; the first one decides the types of the columns.
+    path : the file; it appears whole or not at all.
+    overwrite : whether an existing file may be replaced.
+    """
+    pa, parquet = loaded()
+    name = title(path)
+    groups = (_group(table, name, pa) for table in tables)
+    atomic_write(Path(path), _written(groups, name, pa, parquet), overwrite=overwrite)
+
+
+class _Drain(io.RawIOBase):
+    """Takes the bytes of a writer and gives them away piece by piece."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.parts: list[bytes] = []
+        self.position = 0
+
+    def writable(self) -> bool:
+        """Yes, which pyarrow asks first."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take some bytes."""
+        self.parts.append(bytes(data))
+        self.position += len(self.parts[-1])
+        return len(self.parts[-1])
+
+    def tell(self) -> int:
+        """How many bytes were taken so far."""
+        return self.position
+
+    def taken(self) -> bytes:
+        """The bytes since the last call."""
+        parts, self.parts = self.parts, []
+        return b"".join(parts)
+
+
+def _written(groups: Iterator[Any], name: str, pa: ModuleType, parquet: ModuleType) -> Iterator[bytes]:
+    """The bytes of the file, a row group at a time."""
+    first = next(groups, None)
+    if first is None:
+        raise DataError(f"{name}: there is no table to write, so the columns are not known; write at least one")
+    drain = _Drain()
+    with parquet.ParquetWriter(drain, first.schema, dictionary_pagesize_limit=1 << 30) as writer:
+        writer.write_table(first, row_group_size=max(len(first), 1))
+        yield drain.taken()
+        for group in groups:
+            fitted = _fitted(group, first.schema, name, pa)
+            writer.write_table(fitted, row_group_size=max(len(group), 1))
+            yield drain.taken()
+    yield drain.taken()
+
+
+def _group(table: Table, name: str, pa: ModuleType) -> Any:
+    """The table as pyarrow writes it."""
+    if table.weight is not None:
+        raise DataError(f"{name}: a Parquet file cannot hold the weights of the rows; write ARFF")
+    if not table.columns:
+        raise DataError(f"{name}: a Parquet file needs at least one column; add one")
+    arrays, fields = [], []
+    for column in table.columns:
+        place = f"{name}: column {shown(column.name)}"
+        if not isinstance(column.name, str):
+            raise DataTypeError(f"{place}: the name is not a text; rename the column")
+        arrays.append(_array(column, place, pa))
+        fields.append(_field(column, arrays[-1], place, pa))
+    return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
+
+
+def _fitted(group: Any, schema: Any, name: str, pa: ModuleType) -> Any:
+    """A later table with the types of the first one."""
+    if group.schema.names != schema.names:
+        raise DataError(f"{name}: a later table has the columns {shown(group.schema.names)}, the first {shown(schema.names)}")
+    arrays = []
+    for data, field in zip(group.columns, schema, strict=True):
+        place = f"{name}: column {shown(field.name)}"
+        try:
+            arrays.append(data if data.type == field.type else data.cast(field.type))
+        except (pa.ArrowException, NotImplementedError) as error:
+            told = f"{data.type} in a later table, {field.type} in the first one"
+            raise DataTypeError(f"{place}: the values are {told}; give all tables the same type") from error
+        _check_told(data, field, place)
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _check_told(data: Any, field: Any, place: str) -> None:
+    """Refuse values beyond the declaration, which is written with the first table."""
+    told = (field.metadata or {}).get(STATES)
+    if told is None:
+        return
+    values = set(data.drop_null().unique().to_pylist()) - set(json.loads(told))
+    if values:
+        raise DataError(f"{place}: value {shown(min(values))} is not among those that the first table declares; declare it there")
+
+
+def _array(column: Column, place: str, pa: ModuleType) -> Any:
+    try:
+        if column.states is None:
+            values = column.values
+            gone = np.isnan(values) if values.dtype.kind == "f" else None
+            return pa.array(values, mask=gone)
+        levels = pa.array(column.states, type=None if column.states else pa.string())
+        codes = pa.array(column.values.astype(np.int32), mask=column.values < 0)
+        data = pa.DictionaryArray.from_arrays(codes, levels)
+        return data if column.declared or not pa.types.is_string(levels.type) else data.cast(pa.string())
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        raise DataTypeError(
+            f"{place}: the values are not all numbers, all truth values or all texts ({shown(str(error))})"
+        ) from error
+
+
+def _field(column: Column, array: Any, place: str, pa: ModuleType) -> Any:
+    metadata: dict[bytes, str] = {KIND: column.kind} if column.kind else {}
+    if column.declared and pa.types.is_dictionary(array.type) and not pa.types.is_string(array.type.value_type):
+        metadata[STATES] = json.dumps(column.states)  # the format keeps dictionaries of texts only
+    field = pa.field(column.name, array.type, metadata=metadata)
+    check_type(field, place, pa)
+    return field

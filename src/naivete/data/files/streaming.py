@@ -1,0 +1,67 @@
+"""Writing tables one after the other into one file, so that answers need not fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from naivete.data.files.formats import EXTENSIONS, Format, checked_format, named_format
+from naivete.data.files.opening import PathLike, title
+from naivete.data.files.parquet import write_row_groups
+from naivete.data.files.writing import write_csv_rows
+from naivete.data.table import Table
+from naivete.errors import ParameterError
+
+__all__ = ["chosen_format", "write_stream"]
+
+
+def write_stream(
+    tables: Iterable[Table], path: PathLike, *, format: Format | None = None, overwrite: bool = False, **options: Any
+) -> int:
+    """Write tables of the same columns one below the other into one file and return the number of rows.
+
+    The file appears whole or not at all, also when the iterable fails. The nominal columns of the tables may have different
+    states. In a Parquet file each table is a row group.
+
+    Parameters
+    ----------
+    tables : at least one table; it may have no rows.
+    path : the file; .gz at its end compresses delimited text.
+    format : "csv", "tsv" or "parquet", if the name does not say it; the header of an ARFF file cannot be written before the rows.
+    overwrite : whether an existing file may be replaced.
+    options : what `write_csv` or `write_parquet` takes.
+
+    >>> import pathlib, tempfile, numpy as np
+    >>> from naivete.data.table import Column
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     file = pathlib.Path(folder, "answers.csv")
+    ...     write_stream((Table((Column("n", np.arange(start, start + 2)),)) for start in (0, 2)), file)
+    ...     file.read_text()
+    4
+    'n\\n0\\n1\\n2\\n3\\n'
+    """
+    chosen = chosen_format(path, format)
+    if chosen == "arff":
+        raise ParameterError(f"{title(path)}: the header of an ARFF file declares what is in all rows; write CSV or Parquet")
+    if chosen == "tsv":
+        options.setdefault("delimiter", "\t")
+    count = 0
+
+    def counted() -> Iterator[Table]:
+        nonlocal count
+        for table in tables:
+            count += len(table)
+            yield table
+
+    write_rows = write_row_groups if chosen == "parquet" else write_csv_rows
+    write_rows(counted(), path, overwrite=overwrite, **options)
+    return count
+
+
+def chosen_format(path: PathLike, format: str | None) -> Format:
+    """The format to write: what was asked for, else what the name ends in."""
+    chosen = checked_format(format) or named_format(path)
+    if chosen is None:
+        endings = ", ".join(EXTENSIONS)
+        raise ParameterError(f"{title(path)}: the name does not tell the format; end it in {endings}, or pass format=")
+    return chosen

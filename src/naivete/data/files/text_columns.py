@@ -1,0 +1,261 @@
+"""The columns of a delimited file while it is read: text first; whether it is numbers is decided when all of it was seen."""
+
+from __future__ import annotations
+
+import math
+import re
+import shlex
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.data.files.opening import Limits, over
+from naivete.data.table import Column, Kind, Table
+from naivete.errors import DataError, MixedColumnWarning, shown, warn
+
+__all__ = ["Guess", "KindError", "bare"]
+
+_BETWEEN: Final = "\0"
+_NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
+_INTEGER: Final = re.compile(r"[ \t]*-?[0-9]+[ \t]*")
+_CODE: Final = re.compile(r"[ \t]*[+-]?[0-9]+[ \t]*")
+_WIDEST: Final = 2.0**53
+_MIXED_VALUES: Final = 10
+_MIXED_SHARE: Final = 0.9
+"""A column of at least so many values, of which at least this share are numbers, was perhaps meant to be numeric."""
+
+
+class KindError(DataError):
+    """Columns that were guessed to be numeric from the first rows of a stream turned out to be text.
+
+    Parameters
+    ----------
+    message : what is told.
+    columns : all such columns of the rows at hand; `Files.widened` takes them.
+    """
+
+    def __init__(self, message: str, columns: frozenset[str]) -> None:
+        super().__init__(message, columns)
+        self.message, self.columns = message, columns
+
+    def __str__(self) -> str:
+        return self.message
+
+
+def bare(raw: str) -> str:
+    """The text of a cell, without the quotes around it.
+
+    >>> bare('"a ""b"" c"'), bare("d")
+    ('a "b" c', 'd')
+    """
+    return raw[1:-1].replace('""', '"') if raw.startswith('"') else raw
+
+
+class Guess:
+    """A column of which it is not known yet whether it holds numbers.
+
+    While everything met is a number, it keeps the numbers and, end to end, their texts; with the first text that is none it
+    becomes a column of codes, and so do the texts that it kept. `01`, `+1`, `1e999`, `nan` and integers beyond 2 to the power of
+    53 are texts.
+
+    Parameters
+    ----------
+    name : the name of the column.
+    file : the file, for messages.
+    missing : the texts that stand for a missing value.
+    kind : nominal keeps every text as it is, numeric refuses what is no number, None decides.
+    limits : how much is too much.
+    """
+
+    def __init__(self, name: str, file: str, missing: Collection[str], kind: Kind | None, limits: Limits) -> None:
+        self.name, self.file, self.missing, self.kind, self.limits = name, file, frozenset(missing), kind, limits
+        self.numbers: list[NDArray[np.float64]] = []
+        self.texts: list[str] = []
+        self.integers = True
+        self.numeric = kind != "nominal"
+        self.quick = self.missing == {""} or all(_numbers([token], _BETWEEN + token) is None for token in self.missing)
+        self.codes: dict[str, int] = {}
+        self.index: dict[str, int] = {}
+        self.parts: list[NDArray[Any]] = []
+
+    def add(self, raws: Sequence[str], lines: Sequence[int]) -> None:
+        """Append the cells as they stand in the file, quotes included."""
+        if self.numeric and self._add_numbers(raws):
+            return
+        if self.kind == "numeric":
+            raise self._no_number(raws, lines)
+        if self.numeric:
+            self._turn_to_text()
+        self._add_text(raws)
+
+    def _add_numbers(self, raws: Sequence[str]) -> bool:
+        whole = _BETWEEN + _BETWEEN.join(raws)
+        values = _numbers(raws, whole) if self.quick else None  # no missing value looks like a number
+        if values is None:
+            values = self._numbers_with_gaps(raws)
+            if values is None:
+                return False
+        if self.integers:
+            self.integers = "." not in whole and "e" not in whole and "E" not in whole
+        self.numbers.append(values)
+        if self.kind is None:
+            self.texts.append(whole)
+        return True
+
+    def _numbers_with_gaps(self, raws: Sequence[str]) -> NDArray[np.float64] | None:
+        """The numbers without their quotes, NaN where missing; None where something is neither."""
+        texts = [bare(raw) for raw in raws]
+        there = [text not in self.missing for text in texts]
+        told = [text for text in texts if text not in self.missing]
+        numbers = _numbers(told, _BETWEEN + _BETWEEN.join(told))
+        if numbers is None:
+            return None
+        values = np.full(len(texts), math.nan)
+        values[there] = numbers
+        return values
+
+    def _no_number(self, raws: Sequence[str], lines: Sequence[int]) -> DataError:
+        texts = list(map(bare, raws))
+        at, text = next(
+            (at, text) for at, text in enumerate(texts) if text not in self.missing and _numbers([text], _BETWEEN + text) is None
+        )
+        place = f"{self.file}:{lines[at]}: column {shown(self.name)}"
+        told = f"{place}: value {shown(text)} is not a finite number"
+        if self._told_missing([text]):
+            return DataError(f"{told}; correct it, or pass {self._told_missing([text])} if it stands for a missing value")
+        return DataError(f"{told}; correct it, or declare the column nominal (--kinds on the command line)")
+
+    def _turn_to_text(self) -> None:
+        self.numeric = False
+        for joined in self.texts:
+            self._add_text(joined.split(_BETWEEN)[1:])
+        self.numbers, self.texts = [], []
+
+    def _add_text(self, raws: Sequence[str]) -> None:
+        try:
+            codes = list(map(self.codes.__getitem__, raws))
+        except KeyError:
+            for raw in raws:
+                if raw not in self.codes:
+                    self.codes[raw] = self._code(bare(raw))
+            codes = list(map(self.codes.__getitem__, raws))
+        self.parts.append(np.array(codes, dtype=np.min_scalar_type(-max(len(self.index), 1))))
+
+    def _code(self, text: str) -> int:
+        if text in self.missing:
+            return -1
+        if text not in self.index:
+            if len(self.index) >= self.limits.states:
+                place = f"{self.file}: column {shown(self.name)}"
+                raise over(place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
+            self.index[text] = len(self.index)
+        return self.index[text]
+
+    def column(self) -> Column:
+        """The finished column: codes of text, integers, or numbers with NaN where missing."""
+        if not self.numeric:
+            codes = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int8)
+            return Column(self.name, codes, tuple(self.index), "nominal")
+        values = np.concatenate(self.numbers) if self.numbers else np.zeros(0)
+        if self.integers and len(values) and not np.isnan(values).any() and self.kind is None:
+            return Column(self.name, values.astype(np.int64))
+        return Column(self.name, values, kind=self.kind)
+
+    def first_text(self, table: Table) -> tuple[str, str, str]:
+        """The first value of a finished column of text that is no number: where it stands, the column, the value."""
+        codes = [self.index[text] for text in _no_numbers(list(self.index))]
+        row = int(np.isin(table[self.name].values, codes).argmax())
+        return table.place(row), self.name, str(table[self.name][row])
+
+    def warn_if_mixed(self, column: Column, place: Callable[[int], str]) -> None:
+        """Warn if the finished column is taken as text although nearly all of its values are numbers.
+
+        Codes of digits only, such as `01` or a number of 20 digits, are meant to be text, and nothing is said.
+
+        Parameters
+        ----------
+        column : the finished column.
+        place : where a row stands.
+        """
+        if self.kind is not None or column.states is None:
+            return
+        counts = np.bincount(column.values[column.values >= 0], minlength=len(self.index))
+        strange = self._strange(counts)
+        if not strange:
+            return
+        codes = [self.index[text] for text in strange]
+        first = int(np.isin(column.values, codes).argmax())
+        told = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
+        text = f"{place(first)}: column {shown(self.name)}: {told}, so the column is taken as text; {self._advice(strange)}"
+        warn(MixedColumnWarning(text, self.name))
+
+    def _strange(self, counts: NDArray[np.int64]) -> list[str]:
+        """The few texts among many numbers; none where they are not few, or where they are codes."""
+        total = int(counts.sum())
+        strange, left = [], math.floor(total * (1 - _MIXED_SHARE) + 1e-9)
+        for text in _no_numbers(list(self.index)) if total >= _MIXED_VALUES else ():
+            strange.append(text)
+            left -= int(counts[self.index[text]])
+            if left < 0 or _CODE.fullmatch(text):
+                return []
+        return strange
+
+    def _advice(self, strange: Sequence[str]) -> str:
+        kinds = f"kinds={{{shown(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
+        missing = self._told_missing(strange)
+        if missing:
+            return f"pass {missing} or {kinds}"
+        return f"correct {'it' if len(strange) == 1 else 'them'}, or pass {kinds} to have such values refused"
+
+    def _told_missing(self, strange: Sequence[str]) -> str | None:
+        """How to say that these texts stand for missing values; None where they have digits, or are too many for that."""
+        if len(strange) > 3 or any(char.isdigit() for text in strange for char in text):
+            return None
+        tokens = tuple(dict.fromkeys([*sorted(self.missing), *strange]))
+        return f"missing={shown(tokens)} ({' '.join(f'--missing-token {shlex.quote(text)}' for text in strange)})"
+
+
+def _listed(strange: Sequence[str]) -> str:
+    """The first texts, and the verb.
+
+    >>> _listed(["NA"]), _listed(["NA", "?"]), _listed(["a", "b", "c", "d", "e"])
+    ("'NA' is", "'NA' and '?' are", "'a', 'b', 'c' and 2 others are")
+    """
+    if len(strange) == 1:
+        return f"{shown(strange[0])} is"
+    rest = len(strange) - 3
+    *first, last = [*map(shown, strange[:3]), *([f"{rest} other{'s' if rest > 1 else ''}"] if rest > 0 else [])]
+    return f"{', '.join(first)} and {last} are"
+
+
+def _no_numbers(texts: Sequence[str]) -> Iterator[str]:
+    """Those of the texts that are no numbers, found by halving."""
+    if _numbers(texts, _BETWEEN + _BETWEEN.join(texts)) is not None:
+        return
+    if len(texts) == 1:
+        yield texts[0]
+        return
+    yield from _no_numbers(texts[: len(texts) // 2])
+    yield from _no_numbers(texts[len(texts) // 2 :])
+
+
+def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
+    """The numbers, if every text is a finite one in plain spelling; `whole` is the texts, each after a zero byte."""
+    if not whole.isascii() or "_" in whole or _NOT_CANONICAL.search(whole):
+        return None
+    try:
+        values = np.array(list(map(float, texts)), dtype=np.float64)
+    except ValueError:
+        return None
+    largest = np.abs(values).max(initial=0.0)
+    if largest < _WIDEST:
+        return values
+    return None if not np.isfinite(largest) or _beyond(texts, values) else values
+
+
+def _beyond(texts: Sequence[str], values: NDArray[np.float64]) -> bool:
+    """Whether some integer has more digits than a number holds."""
+    long = [texts[at] for at in np.flatnonzero(abs(values) >= _WIDEST).tolist()]
+    return any(_INTEGER.fullmatch(text) and abs(int(text)) > _WIDEST for text in long)

@@ -1,0 +1,266 @@
+"""Writing tables as text, ARFF or delimited: exactly what was there, or an error that says what the format cannot hold."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from naivete.data.files.arff_tokens import quoted
+from naivete.data.files.delimited import checked_delimiter, is_tabbed
+from naivete.data.files.opening import PathLike, title
+from naivete.data.table import Column, Table
+from naivete.errors import DataError, DataTypeError, shown
+from naivete.storage.atomic import atomic_write
+from naivete.variables import Name, State, check_unique
+
+__all__ = ["write_arff", "write_csv", "write_csv_rows"]
+
+_ROWS: Final = 8192
+_RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
+_WIDEST: Final = 2**53
+
+
+def write_arff(
+    table: Table, path: PathLike, *, relation: str | None = None, as_text: bool = False, overwrite: bool = False
+) -> None:
+    """Write the table as ARFF, gzipped if the file is named .gz; `read_arff` gives the same columns and weights back.
+
+    Declared states become a list in braces, other nominal columns become string attributes, numbers become numeric ones.
+
+    Parameters
+    ----------
+    table : the table; its names and nominal values have to be texts.
+    path : the file; it appears whole or not at all.
+    relation : the name of the relation, by default that of the file.
+    as_text : whether names and nominal values that are not texts are written as if they were (they come back as texts).
+    overwrite : whether an existing file may be replaced.
+    """
+    file = title(path)
+    names = _names(table, file, as_text)
+    states = [_words(column, file, as_text, quoted) for column in table.columns]
+    kinds = [_type(column, known) for column, known in zip(table.columns, states, strict=True)]
+    head = [f"@relation {quoted(_text(relation or _stem(path), f'{file}: the relation'))}", ""]
+    head += [f"@attribute {quoted(name)} {kind}" for name, kind in zip(names, kinds, strict=True)]
+    tail = _weights(table, file)
+
+    def pieces() -> Iterator[str]:
+        yield "\n".join([*head, "", "@data", ""])
+        for start in range(0, len(table), _ROWS):
+            columns = [_cells(c, known, start, "?", _shortest) for c, known in zip(table.columns, states, strict=True)]
+            ends = tail[start : start + _ROWS] or [""] * len(columns[0])
+            yield "".join(f"{','.join(row)}{end}\n" for row, end in zip(zip(*columns, strict=True), ends, strict=True))
+
+    if not table.columns:
+        raise DataError(f"{file}: an ARFF file needs at least one column; add one")
+    atomic_write(Path(path), _encoded(pieces(), file), overwrite=overwrite)
+
+
+def write_csv(
+    table: Table,
+    path: PathLike,
+    *,
+    delimiter: str | None = None,
+    missing: str = "",
+    spreadsheet_safe: bool = False,
+    as_text: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """Write the table as delimited text with a header, gzipped if the file is named .gz.
+
+    A delimited file does not say which columns are nominal: `read_csv` gives the same values back, and for nominal texts that
+    look like numbers it has to be told with `kinds=`. Weights cannot be written.
+
+    Parameters
+    ----------
+    table : the table; its names and nominal values have to be texts.
+    path : the file; it appears whole or not at all.
+    delimiter : what separates the cells, by default a tab in files named .tsv or .tab and a comma in others.
+    missing : the text to write where a value is missing; no value may be that text.
+    spreadsheet_safe : whether texts that a spreadsheet would take for a formula (= + - @ and tab at the front) get an
+        apostrophe in front of them, which does not come off when the file is read again.
+    as_text : whether names and nominal values that are not texts are written as if they were.
+    overwrite : whether an existing file may be replaced.
+    """
+    write_csv_rows(
+        [table],
+        path,
+        delimiter=delimiter,
+        missing=missing,
+        spreadsheet_safe=spreadsheet_safe,
+        as_text=as_text,
+        overwrite=overwrite,
+    )
+
+
+def write_csv_rows(
+    tables: Iterable[Table],
+    path: PathLike,
+    *,
+    delimiter: str | None = None,
+    missing: str = "",
+    spreadsheet_safe: bool = False,
+    as_text: bool = False,
+    overwrite: bool = False,
+) -> None:
+    """Write tables of the same columns one below the other; at any time only one of them is in memory.
+
+    Parameters
+    ----------
+    tables : at least one table; their nominal columns may have different states.
+    path, delimiter, missing, spreadsheet_safe, as_text, overwrite : as in `write_csv`.
+    """
+    file = title(path)
+    mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else ",")
+    safe = _safe if spreadsheet_safe else _same
+    rows = _DelimitedRows(file, mark, _text(missing, f"{file}: missing"), safe, as_text)
+    atomic_write(Path(path), _encoded(rows.written(tables), file), overwrite=overwrite)
+
+
+class _DelimitedRows:
+    """The text of a delimited file, some rows at a time."""
+
+    def __init__(self, file: str, mark: str, missing: str, safe: Callable[[str], str], as_text: bool) -> None:
+        self.file, self.mark, self.missing, self.safe, self.as_text = file, mark, missing, safe, as_text
+        self.names: list[str] | None = None
+
+    def written(self, tables: Iterable[Table]) -> Iterator[str]:
+        """The header and the rows."""
+        for table in tables:
+            yield from self._begun(table)
+            states = [_words(column, self.file, self.as_text, self._value) for column in table.columns]
+            gone = self._cell(self.missing)
+            for start in range(0, len(table), _ROWS):
+                columns = [_cells(c, known, start, gone, repr) for c, known in zip(table.columns, states, strict=True)]
+                yield "".join(f"{self.mark.join(row)}\n" for row in zip(*columns, strict=True))
+        if self.names is None:
+            raise DataError(f"{self.file}: there is no table to write, so the columns are not known; write at least one")
+
+    def _begun(self, table: Table) -> Iterator[str]:
+        """The header, before the rows of the first table; refuse a table that cannot follow."""
+        if table.weight is not None:
+            raise DataError(f"{self.file}: a delimited file cannot hold the weights of the rows; write ARFF")
+        if not table.columns:
+            raise DataError(f"{self.file}: a delimited file needs at least one column; add one")
+        names = _names(table, self.file, self.as_text)
+        if self.names is None:
+            self.names = names
+            yield f"{self.mark.join(map(self._cell, names))}\n"
+        elif names != self.names:
+            raise DataError(f"{self.file}: a later table has the columns {shown(names)}, the first {shown(self.names)}")
+
+    def _cell(self, text: str) -> str:
+        text = self.safe(text)
+        alone = self.names is not None and len(self.names) == 1
+        special = any(char in text for char in (self.mark, '"', "\n", "\r")) or (alone and not text)
+        return f'"{text.replace(chr(34), chr(34) * 2)}"' if special or text.startswith("\ufeff") else text
+
+    def _value(self, text: str) -> str:
+        if text == self.missing:
+            raise DataError(f"{self.file}: the value {shown(text)} is also what stands for missing; pass another missing=")
+        return self._cell(text)
+
+
+def _stem(path: PathLike) -> str:
+    return Path(Path(path).name.removesuffix(".gz")).stem
+
+
+def _same(text: str) -> str:
+    return text
+
+
+def _safe(text: str) -> str:
+    return f"'{text}" if text.startswith(_RISKY) else text
+
+
+def _names(table: Table, file: str, as_text: bool) -> list[str]:
+    names = [_plain(name, f"{file}: the name {shown(name)}", as_text) for name in table.names]
+    check_unique(names, file)
+    return names
+
+
+def _words(column: Column, file: str, as_text: bool, written: Callable[[str], str]) -> list[str] | None:
+    """The states of a column as they are written; None for a column of numbers."""
+    place = f"{file}: column {shown(column.name)}"
+    if column.states is not None:
+        return [written(_plain(state, f"{place}: the value {shown(state)}", as_text)) for state in column.states]
+    if column.values.dtype.kind == "b":
+        return [written(_plain(state, f"{place}: the value {state}", as_text)) for state in (False, True)]
+    _check_numbers(column, place)
+    return None
+
+
+def _plain(value: Name | State, place: str, as_text: bool) -> str:
+    if not isinstance(value, str) and not as_text:
+        raise DataTypeError(f"{place} is not a text and would come back as one; write Parquet, or pass as_text=True")
+    return _text(str(value), place)
+
+
+def _text(text: str, place: str) -> str:
+    if "\0" in text or not _is_unicode(text):
+        raise DataError(f"{place} has characters that no text file can hold; change it")
+    return text
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _check_numbers(column: Column, place: str) -> None:
+    values = column.values
+    if values.dtype.kind not in "iuf":
+        raise DataTypeError(f"{place} holds values of type {values.dtype}; make them numbers or texts")
+    if np.isinf(values).any():
+        raise DataError(f"{place}, row {int(np.isinf(values).argmax()) + 1}: an infinite value; make it missing or finite")
+    if values.dtype.kind in "iu" and len(values) and (int(values.max()) > _WIDEST or int(values.min()) < -_WIDEST):
+        raise DataError(f"{place} has integers beyond 2 to the power of 53, which would not come back exactly; make them texts")
+
+
+def _type(column: Column, states: list[str] | None) -> str:
+    if states is None:
+        return "numeric"
+    return f"{{{','.join(states)}}}" if column.declared or column.states is None else "string"
+
+
+def _cells(column: Column, states: list[str] | None, start: int, missing: str, number: Callable[[Any], str]) -> Sequence[str]:
+    values: list[Any] = column.values[start : start + _ROWS].tolist()
+    if states is None:
+        return [missing if value != value else number(value) for value in values]
+    known = [*states, missing]  # a missing value has the code -1
+    return [known[value] for value in values]
+
+
+def _shortest(value: float) -> str:
+    return repr(value).removesuffix(".0")
+
+
+def _weights(table: Table, file: str) -> list[str]:
+    if table.weight is None:
+        return []
+    weights = table.weight.tolist()
+    if not all(0 <= weight < math.inf for weight in weights):
+        raise DataError(f"{file}: the weights have to be finite numbers from 0 up; correct them")
+    return [f", {{{_shortest(weight)}}}" for weight in weights]
+
+
+def _encoded(pieces: Iterator[str], file: str) -> Iterator[bytes]:
+    if not file.lower().endswith(".gz"):
+        yield from (piece.encode() for piece in pieces)
+        return
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", fileobj=buffer, mode="wb", mtime=0) as stream:
+        for piece in pieces:
+            stream.write(piece.encode())
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()

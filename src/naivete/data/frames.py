@@ -1,0 +1,354 @@
+"""Whatever a caller calls a table (data frames, arrays, lists, sparse matrices) as one `Table`."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.data.table import Column, Table
+from naivete.errors import DataError, DataTypeError, shown
+from naivete.variables import Name, State, check_unique
+
+__all__ = ["SparseMatrix", "as_array", "is_frame", "table_of"]
+
+WIDEST_INTEGER = 2**53
+
+
+def is_frame(X: object) -> bool:
+    """Whether this is a table with named columns: ours, or an eager data frame that narwhals knows."""
+    if isinstance(X, (Table, np.ndarray, list, tuple)):
+        return isinstance(X, Table)
+    import narwhals.stable.v2 as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
+    except DuplicateError:  # a table all the same, which `table_of` refuses by name
+        return True
+
+
+def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None, finite: bool = True) -> Table:
+    """The table, column by column; nothing is copied where the values are numbers already.
+
+    Parameters
+    ----------
+    X : a data frame, array, list of rows, sparse matrix or `Table`.
+    source : what messages call it.
+    only : the names that matter; other columns of a data frame are not even looked at.
+    finite : whether infinities in an array are refused here; without it by whoever makes codes of them.
+
+    >>> table_of([["sunny", 1.5], ["rain", None]]).names
+    ('x0', 'x1')
+    """
+    if isinstance(X, Table):
+        return X
+    if is_frame(X):
+        return _from_frame(X, source, only)
+    if hasattr(X, "toarray"):
+        if X.ndim == 2 and X.dtype.kind in "biuf":
+            return _from_sparse(X, source)
+        X = X.toarray()
+    array = X if isinstance(X, np.ndarray) else as_array(X)
+    if array.ndim != 2:
+        raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
+    names = _numbered_names(array.shape[1])
+    columns = tuple(_from_array(name, array[:, j], source) for j, name in enumerate(names))
+    if finite and array.dtype.kind == "f" and array.size:
+        for name, column in zip(names, columns, strict=True):
+            _finite(name, column.values, source)
+    return Table(columns, source=source, rows=len(array))
+
+
+def as_array(X: Any) -> NDArray[Any]:
+    """Rows as an array; of objects, value by value, where the cells are not all numbers."""
+    try:
+        array = np.asarray(X)
+    except ValueError:
+        lengths = sorted({len(row) for row in X if isinstance(row, Sequence)})
+        raise DataError(f"X: the rows differ in length ({shown(lengths)}); every row needs one value for each column") from None
+    plain = array.dtype.kind == "b" or (array.dtype.kind in "iuf" and not _holds_truth(X))
+    return array if plain else np.asarray(X, dtype=object)
+
+
+def _holds_truth(X: Any) -> bool:
+    """Whether a truth value stands among the cells of some rows, which as an array of numbers would be one of them."""
+    if not isinstance(X, (list, tuple)):
+        return False
+    return any(isinstance(cell, (bool, np.bool_)) for row in X if isinstance(row, (list, tuple)) for cell in row)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SparseMatrix(Table):
+    """A table of numbers of which only the cells that are not zero are stored; a column is made when it is asked for.
+
+    With other columns in their place, as by `dataclasses.replace`, it is a plain table.
+    """
+
+    def __new__(cls, columns: Any = None, *rest: Any, **named: Any) -> Any:
+        """A sparse matrix, or of columns that are there already a plain table."""
+        return object.__new__(cls) if columns is None or isinstance(columns, _Columns) else Table(columns, *rest, **named)
+
+    @classmethod
+    def of(cls, matrix: Any, names: tuple[Name, ...], source: str, first: int = 0) -> SparseMatrix:
+        """A matrix in scipy's CSR form, positions increasing in each row, without duplicates or stored zeros."""
+        columns: Any = _Columns(matrix, names)
+        return cls(columns, None, source, None, matrix.shape[0], first)
+
+    @property
+    def matrix(self) -> Any:
+        """The stored cells, in scipy's CSR form."""
+        assert isinstance(self.columns, _Columns)
+        return self.columns.matrix
+
+    def __post_init__(self) -> None:
+        if self.names != _numbered_names(len(self.names)):
+            check_unique(self.names, self.source)
+
+    def __len__(self) -> int:
+        return int(self.matrix.shape[0])
+
+    @property
+    def names(self) -> tuple[Name, ...]:
+        """The names of the columns, in order."""
+        assert isinstance(self.columns, _Columns)
+        return self.columns.names
+
+    def renamed(self, names: Sequence[Name]) -> Table:
+        """The table with other names for its columns."""
+        return SparseMatrix.of(self.matrix, tuple(names), self.source, self.first)
+
+    def take(self, rows: NDArray[Any] | slice) -> Table:
+        """The table with these rows only."""
+        start, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
+        return SparseMatrix.of(self.matrix[rows], self.names, self.source, self.first + start if step == 1 else 0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Columns(Sequence[Column]):
+    """The columns of a sparse matrix, each made dense when it is asked for."""
+
+    matrix: Any
+    names: tuple[Name, ...]
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def _by_column(self) -> Any:
+        return self.matrix.tocsc()
+
+    @overload
+    def __getitem__(self, key: int) -> Column: ...
+    @overload
+    def __getitem__(self, key: slice) -> Sequence[Column]: ...
+    def __getitem__(self, key: int | slice) -> Column | Sequence[Column]:
+        if isinstance(key, slice):
+            return [self[j] for j in range(*key.indices(len(self)))]
+        j = range(len(self))[key]
+        stored, values = self._by_column, np.zeros(self.matrix.shape[0], self.matrix.dtype)
+        own = slice(stored.indptr[j], stored.indptr[j + 1])
+        values[stored.indices[own]] = stored.data[own]
+        return Column(self.names[j], values)
+
+
+def _from_sparse(X: Any, source: str) -> SparseMatrix:
+    """The matrix by rows, duplicates added up, without stored zeros; copied only where something has to change."""
+    matrix = X.tocsr()
+    if matrix.dtype.kind == "f" and matrix.dtype != np.float64:
+        matrix = matrix.astype(np.float64)
+    if not matrix.has_canonical_format:
+        matrix = matrix.copy()
+        matrix.sum_duplicates()
+    if not np.all(matrix.data):
+        matrix = matrix.copy()
+        matrix.eliminate_zeros()
+    table = SparseMatrix.of(matrix, _numbered_names(matrix.shape[1]), source)
+    if matrix.dtype.kind == "f" and np.isinf(matrix.data).any():
+        column = int(matrix.indices[np.isinf(matrix.data)].min())
+        _finite(f"x{column}", table.columns[column].values, source)
+    return table
+
+
+@lru_cache(maxsize=8)
+def _numbered_names(count: int) -> tuple[Name, ...]:
+    """The names of columns that have none."""
+    return tuple(f"x{j}" for j in range(count))
+
+
+def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
+    kind = values.dtype.kind
+    if kind in "biu":
+        return Column(name, values)
+    if kind == "f":
+        return Column(name, values.astype(np.float64, copy=False))
+    if kind in "OUT":
+        return _from_objects(name, values.tolist(), source)
+    raise DataTypeError(f"{source}: column {shown(name)} holds {values.dtype}; {_advice(kind)}")
+
+
+def _advice(kind: str) -> str:
+    if kind in "mM":
+        return "turn dates into numbers (for instance days since a start) or into words (weekday, month) first"
+    return "values are numbers, text or booleans; convert the column first"
+
+
+def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.float64]:
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = int(np.argmax(infinite))
+        raise DataError(_infinite(name, row, values[row], source))
+    return values
+
+
+def _infinite(name: Name, row: int, value: Any, source: str) -> str:
+    return (
+        f"{source}: column {shown(name)}, row {row + 1}: {value} is infinity, not a number to learn from; "
+        "replace it by a finite value or by a missing one"
+    )
+
+
+def _from_objects(name: Name, values: list[Any], source: str) -> Column:
+    """A column of Python values: text by its dictionary, numbers as numbers, mixtures state by state."""
+    types = set(map(type, values))
+    present = {t for t in types if not _never_a_value(t)}
+    if present <= {str}:
+        return _from_text(name, values)
+    for t in present:
+        _check_type(t, name, values, source)
+    if all(issubclass(t, (bool, np.bool_)) for t in present):
+        return _from_states(name, [None if _is_missing(v) else bool(v) for v in values])
+    if all(issubclass(t, numbers.Real) and not issubclass(t, (bool, np.bool_)) for t in present):
+        return Column(name, _numbers(name, values, source))
+    for row, value in enumerate(values):
+        if isinstance(value, (float, np.floating)) and math.isinf(value):
+            raise DataError(_infinite(name, row, value, source))
+    return _from_states(name, [_scalar(v) for v in values])
+
+
+def _never_a_value(t: type) -> bool:
+    return t is type(None) or t.__name__ in ("NAType", "NaTType")
+
+
+def _is_missing(value: object) -> bool:
+    if value is None or _never_a_value(type(value)) or (isinstance(value, str) and not value):
+        return True  # an empty text is an empty cell
+    return isinstance(value, (float, np.floating)) and bool(value != value)
+
+
+def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
+    if issubclass(t, (str, bool, np.bool_)) or (issubclass(t, numbers.Real) and t.__name__ not in ("Decimal", "Fraction")):
+        return
+    row = next(i for i, v in enumerate(values) if type(v) is t)
+    kind = "M" if "date" in t.__name__.lower() or "time" in t.__name__.lower() else "O"
+    raise DataTypeError(
+        f"{source}: column {shown(name)}, row {row + 1}: {shown(values[row])} is of type {t.__name__} "
+        f"(argument must be a string or a real number); {_advice(kind)}"
+    )
+
+
+def _numbers(name: Name, values: list[Any], source: str) -> NDArray[np.float64]:
+    for row, value in enumerate(values):
+        if isinstance(value, numbers.Integral) and abs(int(value)) > WIDEST_INTEGER:
+            raise DataError(
+                f"{source}: column {shown(name)}, row {row + 1}: {shown(value)} is beyond 2**53 and would lose "
+                "digits as a number; pass such identifiers as text"
+            )
+    return _finite(name, np.array([math.nan if _is_missing(v) else float(v) for v in values], np.float64), source)
+
+
+def _scalar(value: Any) -> State | None:
+    if _is_missing(value):
+        return None
+    if isinstance(value, np.generic):
+        value = value.item()
+    return str(value) if isinstance(value, str) else value
+
+
+def _from_text(name: Name, values: Iterable[Any]) -> Column:
+    listed = list(values)
+    index: dict[Any, int] = {value: i for i, value in enumerate(v for v in dict.fromkeys(listed) if not _is_missing(v))}
+    states = tuple(index)
+    codes = np.fromiter((index.get(v, -1) for v in listed), np.int32, len(listed))
+    return Column(name, codes, tuple(str(s) for s in states), kind="nominal")
+
+
+def _from_states(name: Name, values: list[State | None]) -> Column:
+    """Codes of values of several types; a boolean is never the number it equals."""
+    index: dict[tuple[bool, State], int] = {}
+    codes = np.empty(len(values), np.int32)
+    for i, v in enumerate(values):
+        codes[i] = -1 if v is None else index.setdefault((isinstance(v, bool), v), len(index))
+    return Column(name, codes, tuple(v for _, v in index), kind="nominal")
+
+
+def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:
+    import narwhals.stable.v2 as nw
+
+    names = list(getattr(X, "column_names", getattr(X, "columns", ())))
+    check_unique(names, source)
+    if only is not None and not set(only) <= set(names):
+        only = None  # whoever asked will want to know what is there instead
+    frame = nw.from_native(X, eager_only=True)
+    columns = []
+    for j, name in enumerate(frame.columns):
+        if not isinstance(name, (str, int, float, type(None))):
+            raise DataTypeError(f"{source}: a column is named {shown(name)}; names are text or numbers")
+        if only is None or name in only:
+            columns.append(_from_series(name, frame[:, j], nw, source))
+    return Table(tuple(columns), source=source, rows=len(frame))
+
+
+def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
+    dtype = series.dtype
+    if isinstance(dtype, (nw.Categorical, nw.Enum)):
+        return _from_categories(name, series, source)
+    if dtype == nw.Boolean:
+        values = series.to_list()
+        return (
+            Column(name, np.array(values, np.bool_))
+            if None not in values and not _any_na(values)
+            else _from_objects(name, values, source)
+        )
+    if dtype.is_integer():
+        return Column(name, series.to_numpy()) if series.null_count() == 0 else _from_objects(name, series.to_list(), source)
+    if dtype.is_float():
+        return Column(name, _finite(name, np.asarray(series.to_numpy(), np.float64), source))
+    if dtype == nw.String:
+        return _from_objects(name, series.to_list(), source)
+    if dtype == nw.Object:
+        return _from_objects(name, series.to_list(), source)
+    if series.null_count() == len(series):  # of no type at all
+        return _from_text(name, [None] * len(series))
+    if dtype.is_temporal():
+        raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('M')}")
+    raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('O')}")
+
+
+def _any_na(values: list[Any]) -> bool:
+    return any(_is_missing(v) for v in values)
+
+
+def _from_categories(name: Name, series: Any, source: str) -> Column:
+    """A categorical column: its categories are its states, also those that never occur."""
+    categories = [_scalar(c) for c in series.cat.get_categories().to_list() if c != ""]
+    for category in categories:
+        if not isinstance(category, (str, int, float, bool)):
+            raise DataTypeError(f"{source}: column {shown(name)} has the category {shown(category)}; {_advice('O')}")
+    column = _from_objects(name, series.to_list(), source)
+    known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
+    keys = {(isinstance(c, bool), c): i for i, c in enumerate(categories)}
+    lut = np.array([keys[isinstance(s, bool), s] for s in known] + [-1], np.int32)
+    codes = column.values if column.states is not None else _positions(column.values, known)
+    return Column(name, lut[codes], tuple(c for c in categories if c is not None), kind="nominal", declared=True)
+
+
+def _positions(values: NDArray[Any], known: tuple[Any, ...]) -> NDArray[np.int64]:
+    missing = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), bool)
+    return np.where(missing, -1, np.searchsorted(np.array(known), values))

@@ -1,0 +1,1 @@
+"""Networks, trees and results for people: drawings, charts, rules, tables and HTML pages."""

@@ -1,0 +1,222 @@
+"""The boxes that stand for nodes in the drawing of a tree or hierarchy: questions, leaves, and classifiers with their tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from naivete.display.layout import HEIGHT, Box
+from naivete.display.markup import COLOURS, Safe, cut, element, isolated, plain, text_width
+from naivete.display.outline import Node, Outline, heading, parts
+from naivete.display.summaries import Line, Summary, lines
+from naivete.network.network import Network
+from naivete.variables import CLASS
+
+__all__ = ["Panel", "counted", "panel_of", "text", "weighed"]
+
+_NAME, _SMALL = 13.0, 10.5  # sizes of text
+_ROW = 15.0  # between the lines of a table
+_ROWS, _COLUMNS, _STATES = 12, 5, 6  # of a table that is drawn
+_TOP = 22.0 + 2 * _ROW  # where its numbers begin
+_NAMES, _VALUES, _CLASSES = 110.0, 116.0, 84.0  # how wide the texts of a table may be
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A box that stands for a node.
+
+    Parameters
+    ----------
+    width, height : its size.
+    body : what is in it, from its left upper corner.
+    ports : where the branch of a class leaves it, from its left.
+    """
+
+    width: float
+    height: float
+    body: Sequence[Safe]
+    ports: Mapping[int, float] = field(default_factory=dict)
+
+
+def panel_of(network: Network, found: Outline, i: int) -> Panel:
+    """The box of the node at this position of an outline."""
+    node = found.nodes[i]
+    if found.leaves and node.answer is not None and not node.answer.ranked:
+        return _leaf(network, node, node.answer)
+    if node.answer is None and node.sorting is None:
+        return _question(network, node)
+    return _classifier(network, found, node)
+
+
+def _question(network: Network, node: Node) -> Panel:
+    below = [weighed(node.weight), *_cut_off(node)]
+    name = cut(network.name(node.feature), 150, _NAME)
+    width = max(70.0, text_width(name, _NAME) + 20, *(text_width(line, _SMALL) + 20 for line in below))
+    height = HEIGHT + 13 * (len(below) - 1)
+    rect = element("rect", x=0.0, y=0.0, width=width, height=height, rx=7.0, fill_opacity=0.12)
+    told = element("title", f"{isolated(plain(network.name(node.feature)))}: {below[0]}")
+    texts = [text(line, width / 2, 30 + 13 * k, "nv-small") for k, line in enumerate(below)]
+    return Panel(width, height, [element("g", told, rect, text(name, width / 2, 17, "nv-name"), *texts, class_="nv-node")])
+
+
+def _leaf(network: Network, node: Node, answer: Summary) -> Panel:
+    labels, best = network.variables[CLASS].labels, answer.best
+    sure = float(answer.rates[best])
+    name, line = cut(labels[best], 150, _NAME), f"{sure:.2f} of {weighed(node.weight)}"
+    width = max(70.0, text_width(name, _NAME) + 24, text_width(line, _SMALL) + 24)
+    colour = f"--k:{COLOURS[best]}" if len(labels) <= len(COLOURS) else None
+    rect = element("rect", x=0.0, y=0.0, width=width, height=HEIGHT, rx=19.0, fill_opacity=0.06 + 0.28 * sure)
+    ranked = sorted(range(len(labels)), key=lambda c: (-answer.rates[c], c))[:8]
+    rates = ", ".join(f"{isolated(cut(labels[c], 300, _NAME))} {answer.rates[c]:.4f}" for c in ranked)
+    told = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {weighed(node.weight)}")
+    texts = text(name, width / 2, 17, "nv-name"), text(line, width / 2, 30, "nv-small")
+    mark = "nv-leaf" if node.weight else "nv-leaf nv-empty"
+    return Panel(width, HEIGHT, [element("g", told, rect, *texts, class_=mark, style=colour)])
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A summary in a box: its heading, the classes that are shown, and where the column of each begins and how wide it is."""
+
+    word: str
+    summary: Summary
+    classes: Sequence[int]
+    edges: Sequence[float]
+    widths: Sequence[float]
+
+    @property
+    def right(self) -> float:
+        return self.edges[-1] + self.widths[-1]
+
+    @property
+    def ports(self) -> dict[int, float]:
+        return {c: edge + width / 2 for c, edge, width in zip(self.classes, self.edges, self.widths, strict=True)}
+
+
+def _classifier(network: Network, found: Outline, node: Node) -> Panel:
+    """A box with the summaries of a node, one beside the other, a column for every class that occurs."""
+    summaries = parts(node)
+    first = summaries[0][1]
+    features = _features(first, network)
+    rows = [*lines(network, first, features, max_states=_STATES)]
+    names, states = _margin(network, rows)
+    drawn: list[_Part] = []
+    for word, own in summaries:
+        drawn.append(_part(network, word, own, rows, drawn[-1].right + 10 if drawn else names + states))
+    top = cut(heading(network, found, node), 260, _NAME)
+    foot = [*_foot(network, node, first, features), *_cut_off(node)]
+    width = max(drawn[-1].right + 6, text_width(top, _NAME) + 16, *(text_width(line, _SMALL) + 16 for line in ["", *foot]))
+    bottom = _TOP + _ROW * (len(rows) + 1) + 6
+    height = bottom + 13 * len(foot) + 4 * bool(foot)
+    rect = element("rect", x=0.0, y=0.0, width=width, height=height, rx=9.0, fill_opacity=0.04)
+    body = [element("g", rect, class_="nv-node"), text(top, width / 2, 16, "nv-name"), *_row_names(network, rows, names)]
+    for part in drawn:
+        body += _columns(network, part, [*lines(network, part.summary, features, max_states=_STATES)])
+    body += [text(line, 8, bottom + 8 + 13 * k, "nv-small nv-start") for k, line in enumerate(foot)]
+    return Panel(width, height, body, drawn[0].ports)
+
+
+def _margin(network: Network, rows: Sequence[Line]) -> tuple[float, float]:
+    """How wide the names of the features and their states are."""
+    names = ["base rate", *(cut(network.name(row.feature), _NAMES, _SMALL) for row in rows)]
+    states = ["", *(cut(row.label, _VALUES, _SMALL) for row in rows)]
+    return max(text_width(name, _SMALL) for name in names) + 16, max(text_width(state, _SMALL) for state in states) + 8
+
+
+def _part(network: Network, word: str, summary: Summary, rows: Sequence[Line], left: float) -> _Part:
+    classes, labels = summary.classes(_COLUMNS), network.variables[CLASS].labels
+    least = max([38.0, *(text_width(_number(v), _SMALL) + 6 for row in rows if not row.probable for v in row.values.tolist())])
+    widths = [max(least, text_width(cut(labels[c], _CLASSES, _SMALL), _SMALL) + 8) for c in classes]
+    widths[-1] = max(widths[-1], text_width(word, _SMALL) + 4 - sum(widths[:-1]))
+    return _Part(word, summary, classes, [*accumulate(widths[:-1], initial=left)], widths)
+
+
+def _row_names(network: Network, rows: Sequence[Line], left: float) -> Iterator[Safe]:
+    """What the lines of a table are about, the name of a feature where it begins."""
+    yield text("base rate", 8, _TOP + 11, "nv-small nv-start")
+    for k, row in enumerate(rows, start=1):
+        if k == 1 or rows[k - 2].feature != row.feature:
+            yield _named(network.name(row.feature), 8, _TOP + 11 + _ROW * k, _NAMES, " nv-start")
+        yield _named(row.label, left, _TOP + 11 + _ROW * k, _VALUES, " nv-start")
+
+
+def _columns(network: Network, part: _Part, rows: Sequence[Line]) -> Iterator[Safe]:
+    """The heading and the numbers of a summary, probabilities shaded."""
+    yield text(part.word, (part.edges[0] + part.right) / 2, 33, "nv-small")
+    for c, edge, width in zip(part.classes, part.edges, part.widths, strict=True):
+        yield _named(network.variables[CLASS].labels[c], edge + width / 2, 33 + _ROW, _CLASSES)
+        rate = float(part.summary.rates[c])
+        yield from _cell(f"{rate:.2f}", Box(edge, _TOP, width, _ROW), 0.04 + 0.4 * rate, "nv-rate")
+        for k, row in enumerate(rows, start=1):
+            value = float(row.values[c])
+            told, shade = (f"{value:.2f}", 0.04 + 0.4 * value) if row.probable else (_number(value), 0.04)
+            yield from _cell(told, Box(edge, _TOP + _ROW * k, width, _ROW), shade, "nv-cell")
+
+
+def _cell(number: str, box: Box, shade: float, mark: str) -> Iterator[Safe]:
+    yield element("rect", x=box.x + 1, y=box.y, width=box.width - 2, height=box.height - 1, fill_opacity=shade, class_=mark)
+    yield text(number, box.centre, box.y + 11, "nv-small")
+
+
+def _number(value: float) -> str:
+    return f"{value:.4g}"
+
+
+def _foot(network: Network, node: Node, summary: Summary, features: Sequence[int]) -> Iterator[str]:
+    """What else is to be said of a classifier, and what is left out."""
+    if node.feature >= 0:
+        yield f"sends cases on by {isolated(cut(network.name(node.feature), 160, _SMALL))}"
+    if any(network.variables[x].card > _STATES for x in features):
+        yield f"the first {_STATES} values of a feature"
+    if len(features) < len(summary.ranked):
+        yield _more(len(summary.ranked) - len(features), "feature")
+    classes = len(summary.classes(len(summary.rates))) - len(summary.classes(_COLUMNS))
+    if classes:
+        yield _more(classes, "class")
+
+
+def _more(count: int, what: str) -> str:
+    number, word = counted(count, what).split(" ")
+    return f"and {number} more {word}"
+
+
+def _features(summary: Summary, network: Network, most: int = _ROWS) -> list[int]:
+    """The features that tell most, as many as have room, at least one."""
+    used = accumulate(2 if x in summary.normals else min(network.variables[x].card, _STATES) for x in summary.ranked)
+    return [x for k, (x, rows) in enumerate(zip(summary.ranked, used, strict=True)) if rows <= most or k == 0]
+
+
+def _cut_off(node: Node) -> list[str]:
+    return [f"{counted(node.left_out, 'node')} below left out"] if node.left_out else []
+
+
+def weighed(weight: float | None) -> str:
+    """How many cases, in words.
+
+    >>> weighed(48.0), weighed(2.25), weighed(1.0)
+    ('48 cases', '2.25 cases', '1 case')
+    """
+    shown = f"{weight or 0.0:,.2f}".rstrip("0").rstrip(".")
+    return f"{shown} case{'s' * (shown != '1')}"
+
+
+def counted(count: int, what: str) -> str:
+    """How many of what.
+
+    >>> counted(2, "class"), counted(1, "node")
+    ('2 classes', '1 node')
+    """
+    return f"{count:,} {what}{('es' if what.endswith('s') else 's') * (count != 1)}"
+
+
+def _named(name: object, x: float, y: float, room: float, mark: str = "") -> Safe:
+    """A name that is cut where it is too long, whole under the pointer."""
+    short = cut(name, room, _SMALL)
+    whole = [] if short == plain(name) else [element("title", cut(name, 4000, _SMALL, 400))]
+    return element("text", short, *whole, x=x, y=y, class_=f"nv-small{mark}")
+
+
+def text(words: str, x: float, y: float, class_: str) -> Safe:
+    """A text at a place."""
+    return element("text", words, x=x, y=y, class_=class_)

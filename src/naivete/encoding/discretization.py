@@ -1,0 +1,208 @@
+"""Cut points of one numeric column, from the weight of each class at each of its distinct values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers
+from naivete.errors import ParameterError, shown
+
+__all__ = ["FLOOR", "Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl", "normal_is_better"]
+
+FLOOR = 1e-3
+"""The least variance of a number in a class, as a share of that of its column."""
+Cut = Callable[[Numbers, Numbers], tuple[float, ...]]
+"""values (increasing, distinct) and the weight of each class at each of them (value, class) -> increasing cut points."""
+
+
+def mdl(values: Numbers, table: Numbers) -> tuple[float, ...]:
+    """The cut points of Fayyad and Irani: split where the class entropy falls most, while the description gets shorter.
+
+    A split of N cases into two parts is worth its cost where the information gain exceeds
+    (log2(N - 1) + log2(3^k - 2) - k H + k1 H1 + k2 H2) / N, with k, k1, k2 the classes present and H, H1, H2 the class
+    entropies of the whole and the parts. A weight of two is a case twice.
+
+    >>> mdl(np.array([1.0, 2.0, 3.0, 4.0]), np.array([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.0, 9.0]]))
+    (2.5,)
+
+    References
+    ----------
+    Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes, sections 3 and 4.
+    """
+    below = np.vstack([np.zeros(table.shape[1]), np.cumsum(table, axis=0, dtype=np.float64)])  # (position, class)
+    cuts: list[float] = []
+    parts = [(0, len(values))]
+    while parts:
+        start, stop = parts.pop()
+        at = _best_split(below[start : stop + 1])
+        if at is not None:
+            cuts.append(midpoint(values[start + at - 1], values[start + at]))
+            parts += [(start, start + at), (start + at, stop)]
+    return tuple(sorted(cuts))
+
+
+def _best_split(below: Numbers) -> int | None:
+    """The position of the best split of this stretch, None where no split pays."""
+    if len(below) < 3:
+        return None
+    whole = below[-1] - below[0]
+    left = below[1:-1] - below[0]
+    right = whole - left
+    total = whole.sum()
+    if total <= 1:
+        return None
+    expected = (_weighted_entropy(left) + _weighted_entropy(right)) / total
+    best = int(np.argmin(expected))
+    whole_entropy = float(_weighted_entropy(whole) / total)
+    sides = [whole, left[best], right[best]]
+    classes = [int(np.count_nonzero(side > 0)) for side in sides]
+    entropies = [float(_weighted_entropy(side) / max(side.sum(), 1e-300)) for side in sides]
+    choices = np.log2(3.0 ** classes[0] - 2) if classes[0] < 600 else classes[0] * np.log2(3.0)
+    penalty = choices - classes[0] * entropies[0] + classes[1] * entropies[1] + classes[2] * entropies[2]
+    gain = whole_entropy - expected[best]
+    return best + 1 if gain > max(0.0, (np.log2(total - 1) + penalty) / total) else None
+
+
+def _weighted_entropy(table: Numbers) -> Numbers:
+    """Weight times class entropy in bits, over the last axis."""
+    total = table.sum(axis=-1)
+    return np.asarray(_xlogx(total) - _xlogx(table).sum(axis=-1))
+
+
+def _xlogx(x: Numbers) -> Numbers:
+    x = np.asarray(x, np.float64)
+    return x * np.log2(np.where(x > 0, x, 1.0))
+
+
+def midpoint(low: float, high: float) -> float:
+    """A cut point between two neighbouring values: at least `low`, below `high`, halfway where floats allow it."""
+    middle = float(low / 2 + high / 2)
+    return middle if low <= middle < high else float(low)
+
+
+def distinct(values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG001
+    """A cut point at every value, so that a tree can choose its thresholds among the values, as C4.5 does.
+
+    The last interval, above all values, is empty.
+
+    >>> distinct(np.array([1.0, 2.0]), np.array([[1.0], [1.0]]))
+    (1.0, 2.0)
+    """
+    return tuple(values.tolist())
+
+
+@dataclass(frozen=True)
+class EqualFrequency:
+    """Cut into at most `bins` intervals of about the same weight.
+
+    >>> EqualFrequency(2)(np.array([1.0, 2.0, 3.0]), np.array([[1.0], [1.0], [2.0]]))
+    (2.5,)
+    """
+
+    bins: int = 10
+
+    def __call__(self, values: Numbers, table: Numbers) -> tuple[float, ...]:
+        """The cut points."""
+        check_bins(self.bins)
+        upto = np.cumsum(table.sum(axis=1))
+        wanted = upto[-1] * np.arange(1, self.bins) / self.bins if len(upto) else np.empty(0)
+        after = np.unique(np.searchsorted(upto[:-1], wanted * (1 - 1e-12)))
+        return tuple(midpoint(values[i], values[i + 1]) for i in after.tolist() if i + 1 < len(values))
+
+
+@dataclass(frozen=True)
+class EqualWidth:
+    """Cut the range of the values into `bins` intervals of the same width.
+
+    >>> EqualWidth(4)(np.array([0.0, 8.0]), np.array([[1.0], [1.0]]))
+    (2.0, 4.0, 6.0)
+    """
+
+    bins: int = 10
+
+    def __call__(self, values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG002
+        """The cut points."""
+        check_bins(self.bins)
+        if len(values) < 2:
+            return ()
+        share = np.arange(1, self.bins) / self.bins
+        inner = np.unique(values[0] * (1 - share) + values[-1] * share)
+        return tuple(inner[(inner >= values[0]) & (inner < values[-1])].tolist())
+
+
+def check_bins(bins: object) -> None:
+    """Refuse a number of intervals below one."""
+    if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or bins < 1:
+        raise ParameterError(f"bins={shown(bins)}: the number of intervals is a whole number, at least 1")
+
+
+def normal_is_better(values: Numbers, table: Numbers, cuts: Sequence[float]) -> bool:
+    """Whether a number tells the class better by a normal density in each class than by its intervals.
+
+    What is compared is the sum of log P(class | number), each case left out of what is learned: of naive Bayes with this number
+    alone, its table with a pseudo-count of one.
+
+    Parameters
+    ----------
+    values : increasing numbers.
+    table : the weight of each class at each.  # (value, class)
+    cuts : where the intervals would end.
+
+    >>> bell = np.array([[1, 0], [4, 0], [6, 0], [4, 1], [1, 1], [1, 4], [0, 6], [0, 4], [0, 1]])
+    >>> normal_is_better(np.arange(9.0), bell, (3.5,))
+    True
+    >>> comb = np.array([[9, 0], [0, 9], [9, 0], [0, 9], [9, 0]])
+    >>> normal_is_better(np.arange(5.0), comb, (0.5, 1.5, 2.5, 3.5))
+    False
+    """
+    return _left_out(*_normal_logs(values, table), table) > _left_out(*_interval_logs(values, table, cuts), table)
+
+
+def _left_out(own: Numbers, others: Numbers, table: NDArray[Any]) -> float:
+    """The sum of log P(true class | value) over the cases: in the true class without the case, in the others as they are."""
+    prior = table.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        others = others + np.log(prior)
+        own = own + np.log(np.maximum(prior - 1, 0))
+    total = 0.0
+    for c in range(table.shape[1]):
+        here = np.flatnonzero(table[:, c])
+        logs = others[here]
+        logs[:, c] = own[here, c]
+        known = np.isfinite(logs[:, c])
+        logs, weight = logs[known], table[here[known], c]
+        total += float(weight @ (logs[:, c] - np.logaddexp.reduce(logs, axis=1)))
+    return total
+
+
+def _normal_logs(values: Numbers, table: NDArray[Any]) -> tuple[Numbers, Numbers]:
+    """log of the density of each value in each class, without one case of that value and with all.  # (value, class)"""
+    n = table.sum(axis=0).astype(np.float64)
+    mean = (values @ table) / np.maximum(n, 1)
+    apart = values[:, None] - mean
+    squares = (apart**2 * table).sum(axis=0)
+    centre = float(values @ table.sum(axis=1) / n.sum())
+    whole = float((values - centre) ** 2 @ table.sum(axis=1) / n.sum()) or 1.0
+    fewer = np.maximum(n - 1, 1)
+    less = np.where(n > 1, np.maximum((squares - apart**2 * n / fewer) / fewer, FLOOR * whole), whole)
+    every = np.where(n > 1, np.maximum(squares / np.maximum(n, 1), FLOOR * whole), whole)
+    return _log_normal(apart * n / fewer, less), _log_normal(apart, np.broadcast_to(every, apart.shape))
+
+
+def _log_normal(apart: Numbers, variance: Numbers) -> Numbers:
+    return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + apart**2 / variance))
+
+
+def _interval_logs(values: Numbers, table: NDArray[Any], cuts: Sequence[float]) -> tuple[Numbers, Numbers]:
+    """log of the probability of the interval of each value in each class, without one case of it and with all."""
+    at = np.searchsorted(np.asarray(cuts), values, side="left")
+    n = np.zeros((len(cuts) + 1, table.shape[1]))
+    np.add.at(n, at, table)
+    total = n.sum(axis=0)
+    with np.errstate(divide="ignore"):
+        return np.log(np.maximum(n[at], 0) / (total - 1 + len(n))), np.log((n[at] + 1) / (total + len(n)))

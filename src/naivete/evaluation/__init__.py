@@ -1,0 +1,36 @@
+"""Experiments: classifiers compared on cases they have not seen."""
+
+from naivete.data.labelled import Labelled, labelled
+from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many
+from naivete.evaluation.cross_validation import Progress, Result, cross_validate, stratified_folds
+from naivete.evaluation.description import Description, read_description
+from naivete.evaluation.protocols import KFold, LearningCurve, Protocol, Splits, TrainTest, protocol_of
+from naivete.evaluation.records import Record, Results
+from naivete.evaluation.report import Report, report
+from naivete.evaluation.run import run
+
+__all__ = [
+    "Comparison",
+    "Comparisons",
+    "Description",
+    "KFold",
+    "Labelled",
+    "LearningCurve",
+    "Progress",
+    "Protocol",
+    "Record",
+    "Report",
+    "Result",
+    "Results",
+    "Splits",
+    "TrainTest",
+    "compare",
+    "compare_many",
+    "cross_validate",
+    "labelled",
+    "protocol_of",
+    "read_description",
+    "report",
+    "run",
+    "stratified_folds",
+]

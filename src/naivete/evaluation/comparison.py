@@ -1,0 +1,372 @@
+"""Models against a baseline: every test side by side, and in plain words what may be concluded from them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.evaluation import statistics as tests
+from naivete.evaluation.statistics import Floats
+
+__all__ = ["MARKS", "Comparison", "Comparisons", "Pair", "Terms", "compare", "compare_many", "visible"]
+
+MARKS: Final = {"better": "v", "undecided": " ", "worse": "*"}
+"""What stands beside a score for the verdict of the corrected test."""
+
+_LARGEST: Final = 1e100  # no score is; squares of what is below are floats
+_SAME: Final = 1e-12  # scores that differ by less than this share are the same but for rounding
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a comparison is about: the measure, whether more of it is better, the level, and what difference matters."""
+
+    measure: str
+    higher_is_better: bool
+    alpha: float
+    rope: float
+
+    def value(self, score: float) -> str:
+        """The score as people read it: accuracy in per cent, anything else as it is."""
+        return f"{100 * score:.1f}" if self.measure == "accuracy" else f"{score:.4g}"
+
+    @property
+    def label(self) -> str:
+        """The measure as a heading."""
+        return "accuracy in per cent" if self.measure == "accuracy" else visible(self.measure)
+
+    @property
+    def unit(self) -> str:
+        """What is said after a score."""
+        return " per cent accuracy" if self.measure == "accuracy" else f" {visible(self.measure)}"
+
+    @property
+    def region(self) -> str:
+        """The rope, with its unit."""
+        percent = self.measure == "accuracy"
+        return f"{100 * self.rope:g} point{'s' * (self.rope != 0.01)}" if percent else f"{self.rope:g}"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A model against the baseline on one data set; a positive difference, and the right side, speak for the model.
+
+    Parameters
+    ----------
+    model, mean, deviation : its name and its scores.
+    difference : by how much it is better than the baseline, on average.
+    verdict : "better", "worse" or "undecided", by the corrected test alone.
+    plain, corrected, wilcoxon, bayesian : the tests; only the second and the last allow for overlapping training sets.
+    adjusted : the p value of the corrected test, adjusted by Holm for all models compared with the baseline.
+    """
+
+    model: str
+    mean: float
+    deviation: float
+    difference: float
+    verdict: str
+    plain: tests.TTest
+    corrected: tests.TTest
+    adjusted: float
+    wilcoxon: tests.Wilcoxon
+    bayesian: tests.Bayesian
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Models against a baseline on one data set."""
+
+    data: str
+    baseline: str
+    mean: float
+    deviation: float
+    rounds: int
+    pairs: tuple[Pair, ...]
+    terms: Terms
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What may be concluded about each model."""
+        return tuple(" ".join(_conclusion(self, pair)) for pair in self.pairs)
+
+    @property
+    def sentence(self) -> str:
+        """The same in one text."""
+        return " ".join(self.sentences)
+
+
+@dataclass(frozen=True)
+class Comparisons:
+    """Models against a baseline on several data sets.
+
+    Parameters
+    ----------
+    models : their names, the baseline first; so are the ranks.
+    comparisons : one for each data set.
+    friedman, nemenyi : the tests over the means of the data sets.
+    across : Wilcoxon's test over the means, of each model but the first against it.
+    """
+
+    models: tuple[str, ...]
+    comparisons: tuple[Comparison, ...]
+    friedman: tests.Friedman
+    nemenyi: tests.Nemenyi
+    across: tuple[tests.Wilcoxon, ...]
+    terms: Terms
+
+    def counts(self, model: int) -> tuple[int, int, int]:
+        """On how many data sets a model (1 is the first after the baseline) is better, undecided and worse."""
+        verdicts = [own.pairs[model - 1].verdict for own in self.comparisons]
+        return verdicts.count("better"), verdicts.count("undecided"), verdicts.count("worse")
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What may be concluded over all data sets; what about each of them, `comparisons` say."""
+        overall = _of_ranks(self) if len(self.models) > 2 else []
+        return (*overall, *(_of_counts(self, m) for m in range(1, len(self.models))))
+
+    @property
+    def sentence(self) -> str:
+        """The same in one text."""
+        return " ".join(self.sentences)
+
+
+def compare(
+    scores: Mapping[str, Sequence[float]],
+    *,
+    test_share: float,
+    baseline: str | None = None,
+    alpha: float = 0.05,
+    rope: float = 0.01,
+    higher_is_better: bool = True,
+    measure: str = "accuracy",
+    data: str = "",
+) -> Comparison:
+    """Every model against the baseline, on one data set.
+
+    Parameters
+    ----------
+    scores : the scores of each model, round by round (fold or split); the rounds are the same for all models.
+    test_share : the share of all cases that a round tests on: 0.1 for ten folds.
+    baseline : the model that the others are compared with, by default the first.
+    alpha : a corrected p value below this level is a verdict.
+    rope : what difference does not matter in practice, in the unit of the scores: 0.01 is one point of accuracy.
+    higher_is_better : False for a loss.
+    measure : what the scores are; accuracy is told in per cent.
+    data : the name of the data set.
+
+    >>> result = compare({"nb": [0.80, 0.82, 0.84], "tan": [0.91, 0.92, 0.93]}, test_share=1 / 3)
+    >>> print(result.sentence)  # differences 11, 10 and 9 points: t = 10 / sqrt(5/6) = 10.95
+    tan is better than nb: 92.0 against 82.0 per cent accuracy; the corrected test gives p = 0.0082. The plain paired t, which \
+ignores that the training sets overlap, gives p = 0.0033. The probability that tan is better by more than 1 point is \
+more than 0.99.
+    """
+    terms = _terms(measure, higher_is_better, alpha, rope)
+    rounds = _rounds(scores, data)
+    base = _baseline(baseline, rounds)
+    others = [model for model in rounds if model != base]
+    differences = {m: _differences(rounds[m], rounds[base], higher_is_better) for m in others}
+    corrected = {m: tests.corrected_t(d, test_share) for m, d in differences.items()}
+    adjusted = dict(zip(others, tests.holm([test.p for test in corrected.values()]), strict=True))
+    pairs = [
+        Pair(
+            model,
+            *_moments(rounds[model]),
+            math.fsum(d) / len(d),
+            _verdict(corrected[model], alpha),
+            tests.paired_t(d),
+            corrected[model],
+            adjusted[model],
+            tests.wilcoxon(d),
+            tests.bayesian_correlated_t(d, test_share, rope),
+        )
+        for model, d in differences.items()
+    ]
+    return Comparison(data, base, *_moments(rounds[base]), len(rounds[base]), tuple(pairs), terms)
+
+
+def compare_many(
+    table: Mapping[str, Mapping[str, Sequence[float]]],
+    *,
+    test_share: float | Mapping[str, float],
+    baseline: str | None = None,
+    alpha: float = 0.05,
+    rope: float = 0.01,
+    higher_is_better: bool = True,
+    measure: str = "accuracy",
+) -> Comparisons:
+    """Every model against the baseline on each data set, and all models by their ranks over the data sets.
+
+    Parameters
+    ----------
+    table : for each data set, at least two, the scores of each model as for `compare`; the same models everywhere.
+    test_share : as for `compare`, for all data sets or for each.
+    baseline, alpha, rope, higher_is_better, measure : as for `compare`.
+    """
+    if len(table) < 2:
+        raise ParameterError(f"compare_many: {len(table)} data sets; expected two or more (compare takes one)")
+    models = list(next(iter(table.values())))
+    for name, own in table.items():
+        if set(own) != set(models):
+            raise DataError(f"compare_many: data set {shown(name)} has other models than the first: {shown(list(own))}")
+    base = _baseline(baseline, models)
+    models = [base, *(m for m in models if m != base)]
+    shares = test_share if isinstance(test_share, Mapping) else dict.fromkeys(table, test_share)
+    if missing := [name for name in table if name not in shares]:
+        raise ParameterError(f"compare_many: test_share has nothing for the data set {shown(missing[0])}")
+    terms = _terms(measure, higher_is_better, alpha, rope)
+    options: dict[str, Any] = {"baseline": base, "higher_is_better": higher_is_better, "measure": measure}
+    options |= {"alpha": alpha, "rope": rope}
+    results = [compare({m: own[m] for m in models}, test_share=shares[name], data=name, **options) for name, own in table.items()]
+    means = np.array([[own.mean, *(pair.mean for pair in own.pairs)] for own in results])
+    across = [tests.wilcoxon(_differences(column, means[:, 0], higher_is_better)) for column in means.T[1:]]
+    ranked = tests.nemenyi(means, alpha=alpha, higher_is_better=higher_is_better)
+    return Comparisons(tuple(models), tuple(results), tests.friedman(means), ranked, tuple(across), terms)
+
+
+def visible(value: str) -> str:
+    r"""The value as text on one line that a terminal shows and does not obey; an empty one in quotes.
+
+    >>> visible("a\x1b[31m\nb"), visible("")
+    ('a\\x1b[31m\\nb', "''")
+    """
+    text = "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in value)
+    return text if text.strip() else f"'{text}'"
+
+
+def _terms(measure: str, higher_is_better: bool, alpha: float, rope: float) -> Terms:
+    if not 0 < alpha < 1:
+        raise ParameterError(f"compare: alpha={shown(alpha)} is no level; expected a number between 0 and 1")
+    return Terms(measure, higher_is_better, alpha, rope)
+
+
+def _rounds(scores: Mapping[str, Sequence[float]], data: str) -> dict[str, Floats]:
+    """The scores as arrays of one length."""
+    where = f"compare: {shown(data)}: " if data else "compare: "
+    if len(scores) < 2:
+        raise ParameterError(f"{where}{len(scores)} models; expected two or more")
+    try:
+        rounds = {str(model): np.array(own, np.float64) for model, own in scores.items()}
+    except (TypeError, ValueError):
+        raise DataError(f"{where}the scores must be lists of numbers") from None
+    first = next(iter(rounds.values()))
+    for model, own in rounds.items():
+        if own.ndim != 1 or own.shape != first.shape or len(own) < 2:
+            told = f"scores of the shape {own.shape}, the first model {first.shape}"
+            raise DataError(f"{where}{shown(model)} has {told}; expected as many rounds for all, two or more")
+        if not (np.abs(own) < _LARGEST).all():
+            raise DataError(f"{where}the scores of {shown(model)} must be finite numbers below {_LARGEST:g}")
+    return rounds
+
+
+def _baseline(baseline: str | None, models: Sequence[str] | Mapping[str, Any]) -> str:
+    if baseline is None:
+        return next(iter(models))
+    if baseline not in models:
+        near = ", ".join(map(shown, nearest(baseline, models) or list(models)[:5]))
+        raise ParameterError(f"compare: baseline={shown(baseline)} is none of the models; did you mean {near}?")
+    return baseline
+
+
+def _differences(scores: Floats, base: Floats, higher_is_better: bool) -> Floats:
+    """By how much the scores are better, 0 where only by rounding."""
+    found = scores - base if higher_is_better else base - scores
+    return np.where(np.abs(found) <= _SAME * np.maximum(np.abs(scores), np.abs(base)), 0.0, found)
+
+
+def _moments(scores: Floats) -> tuple[float, float]:
+    return math.fsum(scores) / len(scores), float(scores.std(ddof=1))
+
+
+def _verdict(test: tests.TTest, alpha: float) -> str:
+    return "undecided" if test.p >= alpha else "better" if test.statistic > 0 else "worse"
+
+
+def _conclusion(own: Comparison, pair: Pair) -> Iterator[str]:
+    """The sentences about one model on one data set."""
+    model, base, terms = visible(pair.model), visible(own.baseline), own.terms
+    where = f" on {visible(own.data)}" if own.data else ""
+    values = f"{terms.value(pair.mean)} against {terms.value(own.mean)}{terms.unit}"
+    if pair.wilcoxon.pairs == 0:
+        yield f"{model} and {base} scored the same in every round{where}: {terms.value(own.mean)}{terms.unit}."
+        return
+    decided, plain = pair.verdict != "undecided", _p(pair.plain.p, terms.alpha)
+    first = f"{model} is {pair.verdict} than {base}" if decided else f"The data do not tell {model} and {base} apart"
+    yield f"{first}{where}: {values}; the corrected test gives {_p(pair.corrected.p, terms.alpha)}."
+    if decided:
+        yield f"The plain paired t, which ignores that the training sets overlap, gives {plain}."
+        if pair.adjusted >= terms.alpha:
+            adjusted = _p(pair.adjusted, terms.alpha)
+            yield f"Allowing for {len(own.pairs)} comparisons with {base} (Holm) it is {adjusted}: this may still be chance."
+    elif pair.plain.p < terms.alpha:
+        yield f"The plain paired t would find a difference ({plain}), but it ignores that the training sets overlap."
+    if pair.bayesian.scale <= _SAME * abs(pair.bayesian.mean):
+        yield f"The difference is the same in all {own.rounds} rounds, so that the tests see no noise to allow for."
+    yield _practical(model, pair, terms)
+
+
+def _practical(model: str, pair: Pair, terms: Terms) -> str:
+    """What the posterior says about differences that matter."""
+    better = pair.bayesian.right >= pair.bayesian.left
+    side = _chance(max(pair.bayesian.left, pair.bayesian.right))
+    if terms.rope == 0:
+        return f"The probability that {model} is {'better' if better else 'worse'} is {side}."
+    if pair.verdict != "undecided" and pair.bayesian.rope < 0.5:
+        return f"The probability that {model} is {'better' if better else 'worse'} by more than {terms.region} is {side}."
+    equal = f"the probability that they are practically equal is {_chance(pair.bayesian.rope)}"
+    return f"With a region of practical equivalence of {terms.region} {equal}."
+
+
+def _of_ranks(own: Comparisons) -> Iterator[str]:
+    """What the ranks of three or more models say."""
+    test, ranked, alpha = own.friedman, own.nemenyi, own.terms.alpha
+    told = f"Friedman's chi-square {_p(test.p, alpha)}, Iman and Davenport's F {_p(test.f_p, alpha)}"
+    if test.f_p >= alpha:
+        yield f"Over {ranked.data_sets} data sets the average ranks are not told apart ({told}): none may be called the best."
+        return
+    yield f"Over {ranked.data_sets} data sets the average ranks differ ({told})."
+    order = sorted(range(len(own.models)), key=lambda m: ranked.ranks[m])
+    names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(own.models, ranked.ranks, strict=True)]
+    found = [
+        (names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order
+    ]
+    pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in found if others)
+    yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two can be told apart'}."
+
+
+def _of_counts(own: Comparisons, model: int) -> str:
+    """What the data sets one by one, and their means together, say about a model."""
+    better, undecided, worse = own.counts(model)
+    test, alpha = own.across[model - 1], own.terms.alpha
+    each = f"better on {better}, worse on {worse} and not told apart on {undecided} by the corrected test on each"
+    name, base = visible(own.models[model]), visible(own.models[0])
+    means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{_limit(test.pairs, len(own.comparisons), alpha)}"
+    return f"Of {len(own.comparisons)} data sets, {name} is {each}, compared with {base}; {means}."
+
+
+def _limit(differing: int, data_sets: int, alpha: float) -> str:
+    """Why no verdict was possible, where none was: data sets are few, or means are the same on too many of them."""
+    least = 2.0 ** (1 - differing)
+    if not differing:
+        return ", as the means are the same on all of them"
+    if least < alpha:
+        return ""
+    few = "so few data sets" if differing == data_sets else f"the {differing} data set{'s' * (differing > 1)} whose means differ"
+    return f", and {few} cannot give less than {least:.2g}"
+
+
+def _p(p: float, alpha: float) -> str:
+    """The p value in words, never rounded across the level."""
+    if p < 0.0001 <= alpha:
+        return "p < 0.0001"
+    told = next((t for d in (2, 4, 8) if (float(t := f"{p:.{d}g}") < alpha) == (p < alpha)), repr(p))
+    return f"p = {told}"
+
+
+def _chance(p: float) -> str:
+    return "more than 0.99" if p > 0.99 else "less than 0.01" if p < 0.01 else f"{p:.2f}"

@@ -1,0 +1,138 @@
+"""k-fold cross-validation: several classifiers on the same stratified folds, everything learned inside the fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.data.labelled import Labelled
+from naivete.evaluation.data_sets import Given, cases_of
+from naivete.evaluation.held_out_answers import Answer, answers
+from naivete.evaluation.measures import LEAST
+from naivete.evaluation.protocols import KFold, stratified_folds
+
+__all__ = ["Progress", "Result", "cross_validate", "stratified_folds"]
+
+Progress = Callable[[str], None]
+"""Told the name of a model after each of its folds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """How a model did, fold by fold (the folds of all repetitions in a row).
+
+    Parameters
+    ----------
+    model : its name.
+    classes : the class labels.
+    accuracies, log_losses, briers, rmses : one value for each fold: the share of cases classified correctly; the mean of
+        -log2 P(true class), in bits; the mean over cases of the sum over classes of (P(c) - [c is true])^2; and the root of the
+        mean of (1 - P(true class))^2.
+    confusion : the number of cases classified as the row and correctly of the column, over all folds.  # (classified, correct)
+    fit_seconds, predict_seconds : the time of all folds.
+    unseen : how many folds met values that their training did not have.
+    """
+
+    model: str
+    classes: NDArray[Any]
+    accuracies: NDArray[np.float64]
+    log_losses: NDArray[np.float64]
+    briers: NDArray[np.float64]
+    rmses: NDArray[np.float64]
+    confusion: NDArray[np.float64]
+    fit_seconds: float
+    predict_seconds: float
+    unseen: int = 0
+
+    @property
+    def accuracy(self) -> tuple[float, float]:
+        """The mean over the folds, and the standard deviation."""
+        return float(self.accuracies.mean()), float(self.accuracies.std(ddof=1))
+
+    @property
+    def log_loss(self) -> float:
+        """The mean over the folds, in bits."""
+        return float(self.log_losses.mean())
+
+    @property
+    def brier(self) -> float:
+        """The mean over the folds."""
+        return float(self.briers.mean())
+
+    @property
+    def rmse(self) -> float:
+        """The mean over the folds."""
+        return float(self.rmses.mean())
+
+
+def cross_validate(
+    models: Mapping[str, Any],
+    cases: Given,
+    *,
+    folds: int = 10,
+    random_state: int = 0,
+    repeat: int = 1,
+    progress: Progress | None = None,
+) -> list[Result]:
+    """The results of the models, all trained and tested on the same folds; cut points and structures are learned in each fold.
+
+    Parameters
+    ----------
+    models : classifiers that are not fitted yet, by name.
+    cases : the cases, or (X, y): rows in any form that `fit` takes, and their labels.
+    folds : how many parts; each is classified once by a model that has seen the others.
+    random_state : the seed of the folds.
+    repeat : how many times to divide anew.
+    progress : is told of every fold that is done.
+    """
+    own = cases_of(cases, "cases")
+    tallies = {name: _Tally(name, len(own.classes)) for name in models}
+    for answer in answers(models, own, list(KFold(folds, repeat, random_state).splits(own))):
+        tallies[answer.model].add(answer, own)
+        if progress is not None:
+            progress(answer.model)
+    return [tally.result(own.classes) for tally in tallies.values()]
+
+
+class _Tally:
+    """What is known of a model so far."""
+
+    def __init__(self, name: str, classes: int) -> None:
+        self.name = name
+        self.scores: list[tuple[float, float, float, float]] = []
+        self.confusion = np.zeros((classes, classes))
+        self.fit_seconds = self.predict_seconds = 0.0
+        self.unseen = 0
+
+    def add(self, answer: Answer, cases: Labelled) -> None:
+        """Measure what was said of the test rows."""
+        self.fit_seconds += answer.fit_seconds
+        self.predict_seconds += answer.predict_seconds
+        self.unseen += answer.unseen
+        test = answer.split.test
+        self._score(answer.posterior, cases.labels[test], None if cases.weight is None else cases.weight[test])
+
+    def _score(self, posterior: NDArray[np.float64], correct: NDArray[np.int64], weight: NDArray[np.float64] | None) -> None:
+        if weight is not None and not weight.any():
+            return  # a fold of rows that do not count
+        found = posterior.argmax(axis=1)
+        np.add.at(self.confusion, (found, correct), 1.0 if weight is None else weight)
+        true = posterior[np.arange(len(correct)), correct]
+        per_case = np.empty((len(correct), 4))
+        per_case[:, 0] = found == correct
+        per_case[:, 1] = -np.log2(np.maximum(true, LEAST))
+        per_case[:, 2] = (posterior**2).sum(axis=1) - 2 * true + 1
+        per_case[:, 3] = (1 - true) ** 2
+        means = per_case.sum(axis=0) / len(correct) if weight is None else np.average(per_case, axis=0, weights=weight)
+        accuracy, log_loss, brier, square = means.tolist()
+        self.scores.append((accuracy, log_loss, brier, square**0.5))
+
+    def result(self, classes: NDArray[Any]) -> Result:
+        """The result, when all folds are done."""
+        accuracies, log_losses, briers, rmses = np.array(self.scores, np.float64).reshape(-1, 4).T
+        seconds = self.fit_seconds, self.predict_seconds
+        return Result(self.name, classes, accuracies, log_losses, briers, rmses, self.confusion, *seconds, self.unseen)

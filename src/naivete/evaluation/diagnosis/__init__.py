@@ -1,0 +1,1 @@
+"""Where naive Bayes errs and which dependence repairs it."""

@@ -1,0 +1,168 @@
+"""What is known: codes and likelihoods of variables, from names, states and numbers as people write them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers
+from naivete.errors import DataError, nearest, shown
+from naivete.network.network import Network
+from naivete.variables import CLASS, Name, State, Variable
+
+__all__ = ["Evidence", "Given", "Value", "described", "evidence_of", "position", "value_of"]
+
+Codes = NDArray[np.int64]
+
+Value = State | Mapping[Any, float] | Sequence[float] | NDArray[Any] | None
+"""A state, label or number; or a likelihood for each state, by state or in the order of the codes."""
+
+Given = Mapping[Name, Value]
+"""What is known of variables, by name or position."""
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """What is known of some rows, in all of them of the same variables.
+
+    Parameters
+    ----------
+    rows : how many rows there are.
+    codes : the codes of the observed variables.  # (row,)
+    likelihoods : P(finding | state) of variables of which something is known but not their state.  # (state, row) or (state, 1)
+    numbers : the numbers of the rows, where an error is to name them.  # (row,)
+    """
+
+    rows: int = 1
+    codes: Mapping[int, Codes] = field(default_factory=dict)
+    likelihoods: Mapping[int, Numbers] = field(default_factory=dict)
+    numbers: Codes | None = None
+
+    def __post_init__(self) -> None:
+        if not self.likelihoods.keys().isdisjoint(self.codes):
+            raise DataError("evidence: a variable has a code and likelihoods; give one of them")
+
+    def __getitem__(self, part: slice) -> Evidence:
+        """Some of the rows."""
+        return Evidence(
+            len(range(self.rows)[part]),
+            {v: c[part] for v, c in self.codes.items()},
+            {v: own if own.shape[1] == 1 else own[:, part] for v, own in self.likelihoods.items()},
+            None if self.numbers is None else self.numbers[part],
+        )
+
+
+def evidence_of(network: Network, given: Given) -> Evidence:
+    """The codes and likelihoods of one case; what the network does not know is an error that says what it does.
+
+    >>> network = Network((Variable("class", ("no", "yes")),), {-1: ()}, {-1: np.array([.5, .5])})
+    >>> evidence_of(network, {"class": "yes"}).codes
+    {-1: array([1])}
+    """
+    codes: dict[int, Codes] = {}
+    likelihoods: dict[int, Numbers] = {}
+    places = _places(network)
+    for name, value in given.items():
+        v = _position(places, name)
+        if v in codes or v in likelihoods:
+            raise DataError(f"evidence: variable {shown(network.name(v))} is given twice, by name and by position")
+        if isinstance(value, (Mapping, list, tuple, np.ndarray)):
+            likelihoods[v] = _likelihood(network.variables[v], value)[:, None]
+        else:
+            codes[v] = np.array([code_of(network.variables[v], value)])
+    return Evidence(1, codes, likelihoods)
+
+
+def position(network: Network, name: Name) -> int:
+    """The variable of this name, or at this position where no variable has the number for its name; the class is -1.
+
+    >>> network = Network((Variable("class", ("no", "yes")),), {-1: ()}, {-1: np.array([.5, .5])})
+    >>> position(network, "class"), position(network, 0)
+    (-1, -1)
+    """
+    return _position(_places(network), name)
+
+
+def _places(network: Network) -> dict[Name, int]:
+    return {variable.name: at for at, variable in enumerate(network.variables)}
+
+
+def _position(places: Mapping[Name, int], name: Any) -> int:
+    at = None if isinstance(name, bool) or not name.__hash__ else places.get(name)
+    if at is None and isinstance(name, (int, np.integer)) and not isinstance(name, bool) and -1 <= name < len(places):
+        at = int(name)
+    if at is None:
+        close = nearest(name, places)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {shown(list(places), 200)}"
+        raise DataError(f"the network has no variable {shown(name)}{hint}")
+    return at if at < len(places) - 1 else CLASS
+
+
+def code_of(variable: Variable, value: Any) -> int:
+    """The code of a state, of a label, or of the interval in which a number lies.
+
+    >>> code_of(Variable("petal", cuts=(2.45, 4.9)), 2.45), code_of(Variable("petal", cuts=(2.45, 4.9)), "> 4.9")
+    (0, 2)
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if value is None or (isinstance(value, float) and isnan(value)):
+        if variable.missing:
+            return variable.known
+        raise DataError(f"evidence: variable {shown(variable.name)} has no value; leave it out where it is not observed")
+    if variable.cuts is not None and isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
+        return int(np.searchsorted(np.array(variable.cuts), float(value), side="left"))
+    for code, state in enumerate(variable.states):
+        if isinstance(state, bool) == isinstance(value, bool) and state == value:
+            return code
+    if isinstance(value, str) and variable.labels.count(value) == 1:
+        return variable.labels.index(value)
+    close = nearest(value, variable.labels)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {shown(variable.labels, 200)}"
+    raise DataError(f"evidence: variable {shown(variable.name)} has no state {shown(value)}{hint}")
+
+
+def value_of(variable: Variable, code: int) -> State:
+    """The state a code stands for, or the label of an interval.
+
+    >>> value_of(Variable("a", (3, 5)), 1), value_of(Variable("petal", cuts=(2.45,)), 1)
+    (5, '> 2.45')
+    """
+    return variable.states[code] if code < len(variable.states) else variable.labels[code]
+
+
+def described(network: Network, evidence: Evidence, row: int) -> str:
+    """The evidence of one row in words, for errors."""
+    where = "" if evidence.numbers is None else f"row {evidence.numbers[row]}: "
+    hard = [f"{network.name(v)}={network.variables[v].labels[int(codes[row])]}" for v, codes in list(evidence.codes.items())[:10]]
+    soft = [
+        f"{network.name(v)} likely as {own[:, 0 if own.shape[1] == 1 else row].tolist()}"
+        for v, own in list(evidence.likelihoods.items())[:10]
+    ]
+    more = " ..." if len(evidence.codes) > 10 or len(evidence.likelihoods) > 10 else ""
+    return f"{where}{', '.join(hard + soft)}{more} has probability 0 in this network"
+
+
+def _likelihood(variable: Variable, value: Mapping[Any, float] | Sequence[float] | NDArray[Any]) -> Numbers:
+    """A likelihood for each code; states that a mapping leaves out are impossible."""
+    where = f"evidence: likelihoods of {shown(variable.name)}"
+    try:
+        if isinstance(value, Mapping):
+            found = np.zeros(variable.card)
+            for state, likelihood in value.items():
+                found[code_of(variable, state)] += float(likelihood)
+        else:
+            found = np.array(value, np.float64)
+    except (TypeError, ValueError) as error:
+        if isinstance(error, DataError):
+            raise
+        raise DataError(f"{where} are not numbers: {shown(value)}") from None
+    if found.shape != (variable.card,):
+        raise DataError(f"{where}: one number for each of its {variable.card} states is needed, got {shown(value)}")
+    if not np.isfinite(found).all() or found.min() < 0 or found.max() <= 0:
+        raise DataError(f"{where} have to be finite, not negative, and not all 0; got {shown(value)}")
+    return found

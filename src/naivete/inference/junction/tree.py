@@ -1,0 +1,283 @@
+"""Messages over the junction tree: probabilities of evidence, posteriors, marginals and most probable explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import log
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers
+from naivete.errors import DataError
+from naivete.inference.junction.evidence import Evidence, described
+from naivete.inference.junction.plan import BUDGET, WORK, Part, Plan, Planner, offsets_of, steps_of
+from naivete.inference.junction.semirings import LINEAR, LOG, MAX, Semiring, product, ratio, shares
+from naivete.network.network import Network, SparseCpt, check_tabular
+from naivete.variables import CLASS
+
+__all__ = ["Collected", "JunctionTree", "configuration"]
+
+Codes = NDArray[np.int64]
+
+FITS = 650.0
+BLOCK_CELLS = 1 << 18
+PLANS = 64
+TIE = 1e-13
+
+
+class Collected(NamedTuple):
+    """The cliques' tables times the messages from below, the message of each towards its root, and the kind of their numbers."""
+
+    tables: list[Numbers]
+    messages: list[Numbers]
+    semiring: Semiring
+
+
+class JunctionTree:
+    """Answers to any query about a network; one that is asked often keeps what it has planned.
+
+    Parameters
+    ----------
+    network : the network; one with a computed column or with densities is refused.
+    budget : the most bytes that tables may take.
+
+    References
+    ----------
+    Lauritzen and Spiegelhalter (1988), Local computations with probabilities on graphical structures; Jensen, Lauritzen and
+    Olesen (1990), Bayesian updating in causal probabilistic networks by local computations: the messages.
+
+    >>> from naivete.variables import Variable
+    >>> own = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(own, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
+    >>> JunctionTree(network).posterior((0,), Evidence(codes={-1: np.array([1])})).round(3)
+    array([[0.364, 0.636]])
+    """
+
+    def __init__(self, network: Network, *, budget: int = BUDGET) -> None:
+        check_tabular(network, "a query")
+        self.network = network
+        self.budget = budget
+        self.cards = {v: network.variables[v].card for v in network.parents}
+        self._planner = Planner(network, budget)
+        self._plans: dict[Any, Plan] = {}
+        self._lifted: dict[tuple[int, bool], Numbers] = {}
+
+    def log_probability(self, evidence: Evidence) -> Numbers:
+        """The natural logarithm of P(evidence), -inf where it is impossible.  # (row,)"""
+        plan = self.plan(evidence)
+        blocks = self._blocks(plan, evidence)
+        return np.concatenate([_spread(_log_total(plan, self.collected(plan, own)), own.rows) for own in blocks])
+
+    def posterior(self, of: tuple[int, ...], evidence: Evidence) -> Numbers:
+        """P(of | evidence), the axes in the order asked.  # (row, ...)"""
+        plan = self.plan(evidence, of)
+        return np.concatenate([self._posterior(plan, of, own) for own in self._blocks(plan, evidence)])
+
+    def marginals(self, evidence: Evidence) -> dict[int, Numbers]:
+        """P(v | evidence) of every variable.  # (row, state)"""
+        plan = self.plan(evidence, None)
+        blocks = [self._marginals(plan, own) for own in self._blocks(plan, evidence, kept=True)]
+        return {v: np.concatenate([block[v] for block in blocks]) for v in (*self.network.features, CLASS)}
+
+    def most_probable(self, evidence: Evidence) -> tuple[dict[int, Codes], Numbers]:
+        """The codes of all variables that are most probable together with the evidence, and the logarithm of their probability.
+
+        Of those that are equal up to rounding the lower code is taken, one clique after the other from the root of the tree.
+        """
+        plan = self.plan(evidence, None)
+        blocks = [self._most_probable(plan, own) for own in self._blocks(plan, evidence, kept=True)]
+        codes = {v: np.concatenate([own[v] for own, _ in blocks]) for v in (*self.network.features, CLASS)}
+        return codes, np.concatenate([logs for _, logs in blocks])
+
+    def plan(self, evidence: Evidence, of: tuple[int, ...] | None = ()) -> Plan:
+        """The tree for evidence on these variables and a question about some together, or about each of all (None)."""
+        key = frozenset(evidence.codes), frozenset(evidence.likelihoods), None if of is None else frozenset(of)
+        found = self._plans.get(key)
+        if found is None:
+            found = self._plans[key] = self._planner.planned(*key)
+            for old in list(self._plans)[:-PLANS]:  # another thread may have been here meanwhile
+                self._plans.pop(old, None)
+        return found
+
+    def collected(self, plan: Plan, evidence: Evidence, semiring: Semiring | None = None, *, kept: bool = False) -> Collected:
+        """The tables when all messages were sent towards the roots; where they are not kept, only that of the query."""
+        if kept:
+            self._planner.check(plan.widest, plan.cells)
+        semiring = semiring or _fitting(plan, evidence)
+        found = Collected([], [], semiring)
+        for i in range(len(plan.cliques)):
+            table = product(semiring, self._factors(plan, i, evidence, found))
+            found.messages.append(semiring.total(table.reshape(*plan.splits[i], -1), axis=1))
+            found.tables.append(table if kept or i == plan.query else found.messages[-1])
+        return found
+
+    def check_possible(self, plan: Plan, found: Collected, evidence: Evidence) -> Numbers:
+        """log P(evidence) as far as the plan tells it; evidence of probability zero is an error that names it."""
+        logs = _spread(_log_total(plan, found), evidence.rows)
+        impossible = np.flatnonzero(np.isneginf(logs))
+        if len(impossible):
+            raise DataError(f"the evidence is impossible: {described(self.network, evidence, int(impossible[0]))}")
+        return logs
+
+    def _blocks(self, plan: Plan, evidence: Evidence, *, kept: bool = False) -> Iterator[Evidence]:
+        """The rows in blocks whose tables stay in the cache, and within the budget.
+
+        A block has one row only where every block has: sums over tables of one row are taken in another order.
+        """
+        affordable = self.budget // 8 // (plan.work + (plan.cells if kept else 0))
+        size = min(BLOCK_CELLS * WORK // plan.work, affordable)
+        count = max(1, -(-evidence.rows // size) if size > 2 else evidence.rows)
+        for i in range(count):
+            yield evidence[i * evidence.rows // count : (i + 1) * evidence.rows // count]
+
+    def _factors(self, plan: Plan, i: int, evidence: Evidence, found: Collected) -> Iterator[Numbers]:
+        """What is multiplied in a clique: tables of the network, likelihoods, and the messages of its children."""
+        for part in plan.parts[i]:
+            yield self._factor(part, evidence, found.semiring).reshape(*part.seat, -1)
+        for v in plan.soft[i]:
+            axes = tuple(self.cards[v] if m == v else 1 for m in plan.cliques[i].members)
+            yield found.semiring.lifted(evidence.likelihoods[v]).reshape(*axes, -1)
+        for child in plan.below[i]:
+            yield found.messages[child].reshape(*plan.seats[child], -1)
+
+    def _factor(self, part: Part, evidence: Evidence, semiring: Semiring) -> Numbers:
+        """The rows' slices of a table: observed members fixed, hidden ones as axes.  # (configuration, row)"""
+        if part.offsets is None:
+            return semiring.lifted(self._sparse_factor(part, evidence))
+        key = part.variable, semiring.logs
+        if key not in self._lifted:
+            cpt = self.network.cpts[part.variable]
+            assert not isinstance(cpt, SparseCpt)
+            self._lifted[key] = semiring.lifted(np.ravel(cpt))
+        if not part.fixed:
+            return self._lifted[key][part.offsets]
+        cell = part.offsets[:, None] + _address(evidence, part)
+        return np.asarray(self._lifted[key][cell])
+
+    def _sparse_factor(self, part: Part, evidence: Evidence) -> Numbers:
+        """The same from a sparse table, which is spelt out for the configurations of its observed parents that occur."""
+        cpt, x = self.network.cpts[part.variable], part.variable
+        assert isinstance(cpt, SparseCpt)
+        known = [p for p in cpt.parents if p in part.fixed]
+        hidden = [p for p in cpt.parents if p in part.free]
+        rows = evidence.rows if part.fixed else 1
+        observed = np.stack([np.zeros(rows, np.int64), *(evidence.codes[p] for p in known)], axis=1)
+        distinct, kind = np.unique(observed, axis=0, return_inverse=True)
+        grid = np.array(list(np.ndindex(*(self.cards[p] for p in hidden))), np.int64)  # (configuration, hidden)
+        columns = {p: np.repeat(own, len(grid)) for p, own in zip(known, distinct.T[1:], strict=True)}
+        columns |= {p: np.tile(own, len(distinct)) for p, own in zip(hidden, grid.T, strict=True)}
+        single = np.zeros(len(distinct) * len(grid), np.int64)
+        tables = cpt.at(np.stack([columns.get(p, single) for p in cpt.parents], axis=1))
+        steps = steps_of((*hidden, x, *((CLASS,) if CLASS in self.network.parents[x] else ())), self.cards)
+        address = kind.ravel() * (tables.size // len(distinct))
+        for m in part.fixed:
+            if m in steps:
+                address = address + evidence.codes[m] * steps[m]
+        return np.asarray(tables.ravel()[offsets_of(part.free, steps, self.cards)[:, None] + address])
+
+    def _posterior(self, plan: Plan, of: tuple[int, ...], evidence: Evidence) -> Numbers:
+        found = self.collected(plan, evidence)
+        self.check_possible(plan, found, evidence)
+        hidden = [m for m in plan.cliques[plan.query].members if m in of] if plan.query >= 0 else []
+        table = np.ones(1)
+        if hidden:
+            table = shares(found.semiring, found.semiring.total(found.tables[plan.query], axis=plan.others(plan.query, hidden)))
+        table = table.transpose(table.ndim - 1, *(hidden.index(v) for v in of if v in hidden))
+        table = table.reshape(-1, *(self.cards[v] if v in hidden else 1 for v in of))
+        for place, v in enumerate(of):
+            if v in evidence.codes:
+                axes = (-1, *(self.cards[v] if i == place else 1 for i in range(len(of))))
+                table = table * self._certain(v, evidence).reshape(axes)
+        return _spread(table, evidence.rows)
+
+    def _certain(self, v: int, evidence: Evidence) -> Numbers:
+        """One for the code that was observed.  # (row, state)"""
+        codes = evidence.codes.get(v, np.zeros(1, np.int64))
+        return np.asarray(codes[:, None] == np.arange(self.cards[v]), np.float64)
+
+    def _marginals(self, plan: Plan, evidence: Evidence) -> dict[int, Numbers]:
+        found = self.collected(plan, evidence, kept=True)
+        self.check_possible(plan, found, evidence)
+        _distribute(plan, found)
+        answers = {}
+        for v in self.cards:
+            if v in plan.homes:
+                i = plan.homes[v]
+                own = shares(found.semiring, found.semiring.total(found.tables[i], axis=plan.others(i, (v,)))).T
+            else:
+                own = self._certain(v, evidence)
+            answers[v] = _spread(own, evidence.rows)
+        return answers
+
+    def _most_probable(self, plan: Plan, evidence: Evidence) -> tuple[dict[int, Codes], Numbers]:
+        found = self.collected(plan, evidence, MAX, kept=True)
+        logs = self.check_possible(plan, found, evidence)
+        codes = {v: _spread(evidence.codes.get(v, np.zeros(1, np.int64)), evidence.rows) for v in self.cards}
+        for i in reversed(range(len(plan.cliques))):
+            members, at = plan.cliques[i].members, plan.cliques[i].separator
+            table = found.tables[i].reshape(*plan.splits[i], -1)
+            rows = np.arange(evidence.rows) if table.shape[-1] > 1 else 0
+            options = table[configuration(codes, members[:at], self.cards, evidence.rows), :, rows]  # (row, option)
+            top = options.max(axis=1, keepdims=True)
+            best = np.argmax(options >= top - TIE * np.maximum(1, np.abs(top)), axis=1)
+            codes |= zip(members[at:], np.unravel_index(best, plan.shapes[i][at:]) if members[at:] else (), strict=True)
+        return codes, logs
+
+
+def configuration(codes: Mapping[int, Codes], members: Sequence[int], cards: Mapping[int, int], rows: int) -> Codes:
+    """Which configuration of some variables each row has, the last of them counting fastest.
+
+    >>> configuration({0: np.array([1, 0]), 1: np.array([2, 1])}, (0, 1), {0: 2, 1: 3}, 2)
+    array([5, 1])
+    """
+    found = np.zeros(rows, np.int64)
+    for m in members:
+        found = found * cards[m] + codes[m]
+    return found
+
+
+def _address(evidence: Evidence, part: Part) -> Codes:
+    """How far into its table the observed members of a family lead each row."""
+    found = evidence.codes[part.fixed[0]] * part.steps[0]
+    for m, step in zip(part.fixed[1:], part.steps[1:], strict=True):
+        found = found + evidence.codes[m] * step
+    return found
+
+
+def _fitting(plan: Plan, evidence: Evidence) -> Semiring:
+    """Probabilities where every number that can occur fits into a float, else logarithms; the same for a row in any block."""
+    low, high = plan.low, plan.high
+    for own in evidence.likelihoods.values():
+        positive = own[own > 0]
+        low += min(0.0, log(positive.min(initial=1)))
+        high += max(0.0, log(positive.max(initial=1)))
+    return LINEAR if -low < FITS and high < FITS else LOG
+
+
+def _log_total(plan: Plan, found: Collected) -> Numbers:
+    """The logarithm of the product of what has come to the roots.  # (row,) or (1,)"""
+    roots = [found.messages[i][0] for i, clique in enumerate(plan.cliques) if clique.parent < 0]
+    if not found.semiring.logs:
+        roots = [LOG.lifted(own) for own in roots]
+    return product(LOG, roots)
+
+
+def _distribute(plan: Plan, found: Collected) -> None:
+    """Send messages from the roots outwards, after which every table is the joint one of its clique and the evidence."""
+    for i in reversed(range(len(plan.cliques))):
+        clique = plan.cliques[i]
+        if clique.parent < 0 or not clique.separator:
+            continue
+        total = found.semiring.total(
+            found.tables[clique.parent], axis=plan.others(clique.parent, clique.members[: clique.separator])
+        )
+        news = ratio(found.semiring, total.reshape(plan.splits[i][0], -1), found.messages[i])
+        table = found.semiring.times(found.tables[i].reshape(*plan.splits[i], -1), news[:, None, :])
+        found.tables[i] = table.reshape(*plan.shapes[i], -1)
+
+
+def _spread(table: NDArray[Any], rows: int) -> NDArray[Any]:
+    """A table whose first axis is the rows, even where all of them have the same."""
+    return np.broadcast_to(table, (rows, *table.shape[1:])) if len(table) != rows else table

@@ -1,0 +1,138 @@
+"""Rows drawn from a network: forward along the arcs, and exactly given evidence, without a row thrown away."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers, narrowest
+from naivete.errors import ParameterError, shown
+from naivete.inference.junction import Collected, Evidence, Given, JunctionTree, Plan, configuration, evidence_of
+from naivete.network.network import Network, SparseCpt
+from naivete.variables import CLASS
+
+__all__ = ["sample"]
+
+Codes = NDArray[np.int64]
+
+BLOCK_ROWS = 1 << 16
+
+
+def sample(
+    network: Network | JunctionTree,
+    rows: int,
+    random_state: int | np.random.Generator | None = None,
+    *,
+    given: Given | None = None,
+) -> tuple[NDArray[Any], ...]:
+    """Codes of random rows, one array for each variable in the order of the network, the class last.
+
+    What the evidence bears on is drawn clique by clique from the root of the junction tree, each given its separator; the
+    rest variable by variable, each given its parents.
+
+    Parameters
+    ----------
+    network : the network, or its junction tree.
+    rows : how many rows are drawn.
+    random_state : a seed, a generator, or None for another sample each time.
+    given : what is known, as in `naivete.inference.queries.posterior`; all rows agree with it, hard or soft.
+
+    >>> from naivete.variables import Variable
+    >>> own = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(own, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
+    >>> [c.tolist() for c in sample(network, 4, random_state=1, given={"wet": "yes"})]
+    [[1, 1, 0, 1], [1, 1, 1, 1]]
+    """
+    if type(rows) is not int or rows < 0:
+        raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
+    tree = network if isinstance(network, JunctionTree) else JunctionTree(network)
+    rng = _generator(random_state)
+    evidence = evidence_of(tree.network, given or {})
+    plan = tree.plan(evidence)
+    found = tree.collected(plan, evidence, kept=True)
+    tree.check_possible(plan, found, evidence)
+    order = (*tree.network.features, CLASS)
+    drawn = [np.empty(rows, narrowest(tree.cards[v])) for v in order]
+    for start in range(0, rows, BLOCK_ROWS):
+        part = slice(start, min(rows, start + BLOCK_ROWS))
+        codes = _rows(tree, plan, found, evidence, part.stop - part.start, rng)
+        for v, column in zip(order, drawn, strict=True):
+            column[part] = codes[v]
+    return tuple(drawn)
+
+
+def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError):
+        raise ParameterError(
+            f"random_state={shown(random_state)}: a whole number from 0 on, a numpy Generator, or None"
+        ) from None
+
+
+def _rows(
+    tree: JunctionTree, plan: Plan, found: Collected, evidence: Evidence, rows: int, rng: np.random.Generator
+) -> dict[int, Codes]:
+    codes = {v: np.full(rows, own[0]) for v, own in evidence.codes.items()}
+    codes |= {v: np.zeros(rows, np.int64) for v, card in tree.cards.items() if card == 1}
+    for i in reversed(range(len(plan.cliques))):
+        members, at = plan.cliques[i].members, plan.cliques[i].separator
+        if members:
+            context = configuration(codes, members[:at], tree.cards, rows)
+            options = _cumulative(_options(plan, found, i))
+            codes |= zip(members[at:], np.unravel_index(_drawn(options, context, rng), plan.shapes[i][at:]), strict=True)
+    for v in tree.network.order:
+        if v not in codes:
+            codes[v] = _forward(tree.network, v, codes, tree.cards, rows, rng)
+    return codes
+
+
+def _options(plan: Plan, found: Collected, i: int) -> Numbers:
+    """For each configuration of a clique's separator, how likely those of the rest are, up to a factor."""
+    table = found.tables[i].reshape(plan.splits[i])
+    if not found.semiring.logs:
+        return table
+    top = table.max(axis=1, keepdims=True)
+    with np.errstate(under="ignore"):
+        return np.asarray(np.exp(table - np.where(np.isneginf(top), 0, top)))
+
+
+def _forward(
+    network: Network, v: int, codes: Mapping[int, Codes], cards: Mapping[int, int], rows: int, rng: np.random.Generator
+) -> Codes:
+    """States of a variable, given those of its parents."""
+    cpt, members = network.cpts[v], network.family(v)
+    if not isinstance(cpt, SparseCpt):
+        table = np.moveaxis(cpt, members.index(v), -1).reshape(-1, cards[v])
+        return _drawn(_cumulative(table), configuration(codes, [m for m in members if m != v], cards, rows), rng)
+    parents = np.stack([codes[p] for p in cpt.parents], axis=1)
+    distinct, kind = np.unique(parents, axis=0, return_inverse=True)
+    tables = np.moveaxis(cpt.at(distinct), 1, 2)  # (configuration, class, state)
+    context = kind.ravel() * tables.shape[1] + (codes[CLASS] if CLASS in network.parents[v] else 0)
+    return _drawn(_cumulative(tables.reshape(-1, cards[v])), context, rng)
+
+
+def _cumulative(weights: Numbers) -> Numbers:
+    """The share of each option and those before it, exactly 1 from the last possible one on.  # (context, option)"""
+    sums = np.cumsum(weights, axis=1)
+    return np.asarray(sums / np.where(sums[:, -1:] > 0, sums[:, -1:], 1))
+
+
+def _drawn(cumulative: Numbers, context: Codes, rng: np.random.Generator) -> Codes:
+    """A random option for each context: the first whose cumulative share exceeds a uniform number, by bisection of all at once.
+
+    >>> _drawn(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0, 1, 0]), np.random.default_rng(0))
+    array([1, 0, 1])
+    """
+    wanted = rng.random(len(context))
+    flat, first = cumulative.ravel(), context * cumulative.shape[1]
+    low, high = np.zeros_like(context), np.full_like(context, cumulative.shape[1] - 1)
+    for _ in range((cumulative.shape[1] - 1).bit_length()):
+        middle = (low + high) >> 1
+        beyond = flat[first + middle] <= wanted
+        low = np.where(beyond, np.minimum(middle + 1, high), low)
+        high = np.where(beyond, high, middle)
+    return low

@@ -1,0 +1,184 @@
+"""Networks in the formats of others, read and written: BIF, XMLBIF, HUGIN .net, GeNIe .xdsl, model strings and DOT.
+
+What is written is read back as it was: names and states of any type, cut points, the order of parents, and every probability
+to its last bit. What a format cannot say stands in a property that other programs pass over (`formats.notes`). Model
+strings and DOT have names and arcs only; read from them, a variable has no states.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from naivete.data.files.opening import Limits, PathLike, blocks, opened, title
+from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.network.formats import bif, dot, hugin, strings, xdsl, xmlbif
+from naivete.network.formats.assembly import Draft, network_of
+from naivete.network.network import Network, check_uncomputed
+from naivete.storage.atomic import atomic_write
+from naivete.variables import Name
+
+__all__ = ["ENDINGS", "FORMATS", "dumps", "loads", "named_network_format", "read_network", "write_network"]
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A format: how its text is read, how it is written, whether it is XML."""
+
+    draft: Callable[[str, str], Draft]
+    pieces: Callable[[Network], Iterator[str]]
+    xml: bool = False
+
+
+_FORMATS: Final[Mapping[str, _Format]] = {
+    "bif": _Format(bif.draft, bif.pieces),
+    "xmlbif": _Format(xmlbif.draft, xmlbif.pieces, xml=True),
+    "hugin": _Format(hugin.draft, hugin.pieces),
+    "xdsl": _Format(xdsl.draft, xdsl.pieces, xml=True),
+    "string": _Format(strings.draft, strings.pieces),
+    "dot": _Format(dot.draft, dot.pieces),
+}
+FORMATS: Final = tuple(_FORMATS)
+"""The formats."""
+
+ENDINGS: Final[Mapping[str, str]] = {
+    ".bif": "bif",
+    ".xml": "xmlbif",
+    ".xmlbif": "xmlbif",
+    ".bifxml": "xmlbif",
+    ".net": "hugin",
+    ".xdsl": "xdsl",
+    ".dot": "dot",
+    ".gv": "dot",
+    ".bnl": "string",
+}
+"""What the names of files end in, perhaps with .gz after it, and the formats that this tells."""
+
+_BYTES: Final = 1 << 29
+_LIMITS: Final = Limits(line=_BYTES, decompressed=_BYTES)
+_DECLARED: Final = re.compile(rb"""<\?xml[^>]{1,200}?encoding=["']([A-Za-z0-9._-]{1,40})["']""")
+
+
+def read_network(
+    path: PathLike, *, format: str | None = None, target: Name = None, encoding: str = "utf-8", tolerance: float = 1e-6
+) -> Network:
+    """The network of a file, gzipped or not.
+
+    Parameters
+    ----------
+    path : the file.
+    format : "bif", "xmlbif", "hugin", "xdsl", "string" or "dot"; by default what the name of the file ends in.
+    target : the name of the variable that becomes the class; by default the one that the file marks, else its last.
+    encoding : how the characters of the file are written; XML may declare another one.
+    tolerance : how far from 1 a distribution of two states may sum, with n states n/2 times as far, as rounded digits add up;
+        one that is off by more than 1e-9 is divided by its sum, with a warning.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_network(loads("[rain][wet|rain]", "string"), Path(folder, "a.bif"))
+    ...     read_network(Path(folder, "a.bif"), target="rain").parents[0]
+    (-1,)
+    """
+    own = _of_path(path, format)
+    name = title(path)
+    with opened(path) as file:
+        if os.fstat(file.fileno()).st_size > _BYTES:
+            raise DataError(f"{name}: more than {_BYTES:,} bytes, which is no file of a network")
+        if own.xml and encoding == "utf-8":
+            encoding = _declared(file.read(512)) or encoding
+            file.seek(0)
+        text = "".join(block.text for block in blocks(file, name, encoding, _LIMITS))
+    return network_of(own.draft(text, name), target, _checked(tolerance))
+
+
+def write_network(network: Network, path: PathLike, *, format: str | None = None, overwrite: bool = True) -> None:
+    """Write the network, whole or not at all.
+
+    Parameters
+    ----------
+    network : the network; a sparse table is written in full if it fits, a hidden column like any other variable. One with a
+        computed column, the leaf of a tree or the cell of a hierarchy, is refused.
+    path : the file; with .gz at the end it is compressed.
+    format : as in `read_network`.
+    overwrite : whether an existing file may be replaced.
+    """
+    data = _written(network, _of_path(path, format)).encode()
+    packed = os.fsdecode(path).lower().endswith(".gz")
+    atomic_write(Path(os.fsdecode(path)), gzip.compress(data, mtime=0) if packed else data, overwrite=overwrite)
+
+
+def loads(text: str, format: str, *, target: Name = None, tolerance: float = 1e-6, where: str = "text") -> Network:
+    """The network of a text.
+
+    Parameters
+    ----------
+    text : the text.
+    format, target, tolerance : as in `read_network`.
+    where : what errors call it.
+
+    >>> network = loads("[sky][play|sky]", "string")
+    >>> [variable.name for variable in network.variables], network.parents[-1]
+    (['sky', 'play'], (0,))
+    """
+    return network_of(_named(format).draft(text, where), target, _checked(tolerance))
+
+
+def dumps(network: Network, format: str) -> str:
+    """The network as text.
+
+    Parameters
+    ----------
+    network : the network.
+    format : as in `read_network`.
+
+    >>> dumps(loads("[sky][play|sky]", "string", target="sky"), "string")
+    '[play|sky][sky]\\n'
+    """
+    return _written(network, _named(format))
+
+
+def named_network_format(path: PathLike) -> str | None:
+    """The format that the name of a file tells, None where it tells none.
+
+    >>> named_network_format("alarm.BIF.gz"), named_network_format("alarm.csv")
+    ('bif', None)
+    """
+    name = os.fsdecode(path).lower().removesuffix(".gz")
+    return next((format for ending, format in ENDINGS.items() if name.endswith(ending)), None)
+
+
+def _written(network: Network, format: _Format) -> str:
+    check_uncomputed(network, "writing it for other programs")
+    return "".join(format.pieces(network))
+
+
+def _of_path(path: PathLike, format: str | None) -> _Format:
+    name = title(path)
+    own = format or named_network_format(path)
+    if own is None:
+        raise ParameterError(f"{name}: the name does not tell the format; end it in {', '.join(ENDINGS)}, or pass format=")
+    return _named(own)
+
+
+def _named(format: str) -> _Format:
+    if format not in _FORMATS:
+        hint = nearest(format, _FORMATS) or _FORMATS
+        raise ParameterError(f"format={shown(format)} is unknown; use {' or '.join(map(repr, hint))}")
+    return _FORMATS[format]
+
+
+def _checked(tolerance: float) -> float:
+    if not 0 <= tolerance < 1:
+        raise ParameterError(f"tolerance={shown(tolerance)} has to be from 0 to less than 1")
+    return tolerance
+
+
+def _declared(start: bytes) -> str | None:
+    """The encoding that an XML declaration tells."""
+    found = _DECLARED.search(start)
+    return found[1].decode("ascii") if found else None

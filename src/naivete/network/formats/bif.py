@@ -1,0 +1,216 @@
+"""BIF, the interchange format of the bnlearn repository: a block for each variable and one for each table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import shown
+from naivete.network.formats.assembly import Declaration, Definition, Draft, Fill
+from naivete.network.formats.nodes import Node, nodes_of, rows_of
+from naivete.network.formats.notes import KEY
+from naivete.network.formats.scanner import BIF, Scanner, numbers_of
+from naivete.network.network import Network
+
+__all__ = ["draft", "pieces"]
+
+
+def pieces(network: Network) -> Iterator[str]:
+    """The text of the network, piece by piece.
+
+    >>> from naivete.variables import Variable
+    >>> coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.25, 0.75])})
+    >>> print("".join(pieces(coin)), end="")
+    network naivete {
+    }
+    variable side {
+      type discrete [ 2 ] { heads, tails };
+      property naivete = target ;
+    }
+    probability ( side ) {
+      table 0.25, 0.75;
+    }
+    """
+    nodes = list(nodes_of(network))
+    states_of = {node.name: node.states for node in nodes}
+    yield "network naivete {\n}\n"
+    for node in nodes:
+        note = f"  property {KEY} = {node.note} ;\n" if node.note else ""
+        states = ", ".join(node.states)
+        yield f"variable {node.name} {{\n  type discrete [ {len(node.states)} ] {{ {states} }};\n{note}}}\n"
+    for node in nodes:
+        yield from _probability(node, states_of)
+
+
+def _probability(node: Node, states: dict[str, tuple[str, ...]]) -> Iterator[str]:
+    given = f" | {', '.join(node.parents)}" if node.parents else ""
+    yield f"probability ( {node.name}{given} ) {{\n"
+    for codes, numbers in rows_of(node):
+        labels = ", ".join(states[p][code] for p, code in zip(node.parents, codes, strict=True))
+        yield f"  {f'({labels})' if codes else 'table'} {', '.join(numbers)};\n"
+    yield "}\n"
+
+
+def draft(text: str, where: str) -> Draft:
+    """What a text in this format declares.
+
+    Rows of a table may come in any order, `default` stands for those that are left out, and a `table` with parents has the
+    variable itself changing slowest. Properties are passed over but for the note of this library.
+
+    Parameters
+    ----------
+    text : the text.
+    where : what errors call it.
+    """
+    scanner, found = Scanner(text, where, BIF), Draft(where)
+    while not scanner.done:
+        line, word = scanner.line, scanner.word("a block")
+        if word == "network":
+            _network(scanner)
+        elif word == "variable":
+            found.declare(_variable(scanner, line))
+        elif word == "probability":
+            found.define(_definition(scanner, line, found))
+        elif word == "property":
+            scanner.raw(";")
+        else:
+            raise scanner.error(f"expected network, variable or probability, found {shown(word)}", line)
+    return found
+
+
+def _network(scanner: Scanner) -> None:
+    while not scanner.accept("{"):
+        scanner.word("'{'")
+    while not scanner.accept("}"):
+        scanner.raw(";")
+
+
+def _variable(scanner: Scanner, line: int) -> Declaration:
+    words = []
+    while not scanner.accept("{"):
+        words.append(scanner.word("a name or '{'"))
+    name, note, states = " ".join(words), "", list[str]()
+    while not scanner.accept("}"):
+        key = scanner.word("type or property")
+        if key == "property":
+            note = _noted(scanner.raw(";")) or note
+        elif key == "type" and not states:
+            states = _states(scanner, name)
+        else:
+            raise scanner.error(f"expected one type of {shown(name)}, or a property, found {shown(key)}")
+    return Declaration(name, tuple(states), line, note)
+
+
+def _noted(text: str) -> str | None:
+    key, equals, value = text.strip('" ').partition("=")
+    return value.strip() if equals and key.strip() == KEY else None
+
+
+def _states(scanner: Scanner, name: str) -> list[str]:
+    kind = scanner.word("discrete")
+    if kind != "discrete":
+        raise scanner.error(f"the variable {shown(name)} is {shown(kind)}; only discrete variables are read")
+    scanner.mark("[")
+    claimed = scanner.word("the number of states")
+    scanner.mark("]")
+    scanner.mark("{")
+    line, states = scanner.line, scanner.several("}")
+    scanner.mark(";")
+    if claimed != str(len(states)):
+        raise scanner.error(f"{shown(name)} has {len(states)} states where {shown(claimed)} are announced", line)
+    return states
+
+
+@dataclass
+class _Rows:
+    """The lines of a table: its rows by the states of the parents, what stands for all others, or the whole table at once."""
+
+    scanner: Scanner
+    name: str
+    line: int
+    rows: list[tuple[int, list[str], str]] = field(default_factory=list)
+    default: str | None = None
+    whole: str | None = None
+
+    def fill(self, shape: tuple[int, ...], states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+        """The table.  # (parents, variable)"""
+        if self.whole is not None:
+            own = self._numbers(self.whole, int(np.prod(shape)), self.line)
+            return np.moveaxis(own.reshape(shape[-1], *shape[:-1]), 0, -1)
+        table = np.empty(shape)
+        if self.default is not None:
+            table[...] = self._numbers(self.default, shape[-1], self.line)
+        told = np.zeros(shape[:-1], bool)
+        codes = [{state: code for code, state in enumerate(own)} for own in states]
+        for line, labels, text in self.rows:
+            at = self._at(labels, codes, line)
+            if told[at]:
+                raise self.scanner.error(f"the row {shown(labels)} of {shown(self.name)} occurs twice", line)
+            told[at] = True
+            table[at] = self._numbers(text, shape[-1], line)
+        if self.default is None and not told.all():
+            absent = [own[code] for own, code in zip(states, np.argwhere(~told)[0].tolist(), strict=True)]
+            raise self.scanner.error(f"the table of {shown(self.name)} has no row for {shown(absent)}", self.line)
+        return table
+
+    def _at(self, labels: list[str], codes: list[dict[str, int]], line: int) -> tuple[int, ...]:
+        if len(labels) != len(codes):
+            raise self.scanner.error(f"a row of {shown(self.name)} names {len(labels)} states for {len(codes)} parents", line)
+        unknown = next((label for label, own in zip(labels, codes, strict=True) if label not in own), None)
+        if unknown is not None:
+            told = f"a row of {shown(self.name)} names {shown(unknown)}, which is no state of that parent"
+            raise self.scanner.error(told, line)
+        return tuple(own[label] for label, own in zip(labels, codes, strict=True))
+
+    def _numbers(self, text: str, count: int, line: int) -> NDArray[np.float64]:
+        found = numbers_of(text)
+        if found is None or len(found) != count:
+            told = "something that is not a number" if found is None else f"{len(found)} numbers"
+            raise self.scanner.error(f"{told} in the table of {shown(self.name)} where {count} numbers are needed", line)
+        return found
+
+
+def _definition(scanner: Scanner, line: int, found: Draft) -> Definition:
+    scanner.mark("(")
+    name, parents = _heading(scanner, found)
+    scanner.mark("{")
+    rows = _Rows(scanner, name, line)
+    while not scanner.accept("}"):
+        _row(scanner, rows)
+    if rows.whole is not None and (rows.rows or rows.default is not None):
+        raise scanner.error(f"the table of {shown(name)} is given as a whole and by rows", line)
+    fill: Fill = rows.fill
+    return Definition(name, tuple(parents), line, fill)
+
+
+def _heading(scanner: Scanner, found: Draft) -> tuple[str, list[str]]:
+    """The variable and its parents: after a bar, or in the old way simply after it."""
+    words: list[str] = []
+    while not scanner.accept(")"):
+        if scanner.accept("|"):
+            return " ".join(words), scanner.several(")")
+        if not scanner.accept(","):
+            words.append(scanner.word("a name"))
+    if not words:
+        raise scanner.error("a table names its variable")
+    name = " ".join(words)
+    return (name, []) if name in found.declared else (words[0], words[1:])
+
+
+def _row(scanner: Scanner, rows: _Rows) -> None:
+    line = scanner.line
+    if scanner.accept("("):
+        rows.rows.append((line, scanner.several(")"), scanner.numbers()))
+        return
+    key = scanner.word("table, default or a row")
+    if key == "property":
+        scanner.raw(";")
+    elif key == "table" and rows.whole is None:
+        rows.whole = scanner.numbers()
+    elif key == "default" and rows.default is None:
+        rows.default = scanner.numbers()
+    else:
+        raise scanner.error(f"expected one table, one default or rows of {shown(rows.name)}, found {shown(key)}", line)

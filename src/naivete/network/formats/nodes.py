@@ -1,0 +1,136 @@
+"""A network as its formats see it: spelled names, and tables with the parents in their order and the variable itself last."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import ResourceError
+from naivete.network.formats.identifiers import Spelling, legal, spelled
+from naivete.network.formats.notes import Note, noted
+from naivete.network.network import Network, SparseCpt, check_tabular
+from naivete.variables import CLASS, Variable
+
+__all__ = ["CELLS", "Node", "Shape", "check_cells", "nodes_of", "rows_of", "shapes_of"]
+
+CELLS: Final = 1 << 24
+"""The most probabilities that the tables of a network may have together, in a file or when it is written."""
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A variable of a network without its table.
+
+    Parameters
+    ----------
+    name : how the variable is written.
+    states : how its states are written.
+    parents : its parents as they are written, in their order.
+    note : what cannot be said otherwise, the empty text where nothing has to be.
+    """
+
+    name: str
+    states: tuple[str, ...]
+    parents: tuple[str, ...]
+    note: str
+
+
+@dataclass(frozen=True, eq=False)
+class Node(Shape):
+    """A variable of a network with its table.
+
+    Parameters
+    ----------
+    table : P(variable | parents).  # (parents in their order, variable)
+    """
+
+    table: NDArray[np.float64]
+
+
+def shapes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = False) -> list[tuple[int, Shape]]:
+    """The variables as they are written, each with its index: the class last, or every parent before its children.
+
+    Parameters
+    ----------
+    network : the network.
+    spelling : how names and states are written.
+    ordered : whether parents come before their children; the notes then tell the places.
+    """
+    places = (*network.features, CLASS)
+    names = dict(zip(places, spelled((str(network.name(v)) for v in places), "v", spelling), strict=True))
+    found = []
+    order = network.order if ordered else places
+    for v in order:
+        own = network.variables[v]
+        states = tuple(spelled(own.labels, "s", spelling))
+        note = Note(
+            None if own == Variable(names[v], states) and _texts(own) else own,
+            target=v == CLASS,
+            place=v % len(places) if order != places else None,
+        )
+        found.append((v, Shape(names[v], states, tuple(names[p] for p in network.parents[v]), noted(note))))
+    return found
+
+
+def _texts(variable: Variable) -> bool:
+    return all(type(text) is str for text in (variable.name, *variable.states))
+
+
+def nodes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = False) -> Iterator[Node]:
+    """The variables as they are written, with their tables; refuse tables that nobody could read back.
+
+    >>> coin = Network((Variable("side", ("heads", "2")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
+    >>> next(nodes_of(coin))
+    Node(name='side', states=('heads', 's_2'), parents=(), note='target name:s:side states:s:heads,s:2', table=array([0.5, 0.5]))
+    """
+    check_tabular(network, "writing it for other programs")
+    check_cells((math.prod(network.variables[m].card for m in network.family(v)) for v in network.parents), "network")
+    for v, shape in shapes_of(network, spelling=spelling, ordered=ordered):
+        members = network.family(v)
+        axes = [members.index(m) for m in (*network.parents[v], v)]
+        table = np.ascontiguousarray(_dense(network, v).transpose(axes))
+        yield Node(shape.name, shape.states, shape.parents, shape.note, table)
+
+
+def check_cells(sizes: Iterator[int], where: str) -> None:
+    """Refuse tables with too many cells, before any is made."""
+    total = 0
+    for size in sizes:
+        total += size
+        if total > CELLS:
+            told = f"{size:,} cells in one table" if size > CELLS else f"more than {total:,} cells in its tables"
+            raise ResourceError(
+                f"{where}: {told} where files of this format hold at most {CELLS:,}; "
+                "use fewer parents or states, or save a model file (.nvt)"
+            )
+
+
+def _dense(network: Network, v: int) -> NDArray[np.float64]:
+    """The table of a variable with an axis for each member of its family."""
+    cpt = network.cpts[v]
+    if not isinstance(cpt, SparseCpt):
+        return cpt
+    members = network.family(v)
+    cards = [network.variables[p].card for p in cpt.parents]
+    configurations = np.indices(cards).reshape(len(cards), -1).T
+    rows = cpt.at(configurations)  # (configuration, x, class)
+    table = rows.reshape(*cards, *rows.shape[1:])
+    if CLASS not in network.parents[v]:
+        table = table[..., 0]
+    return np.moveaxis(table, len(cards), members.index(v))
+
+
+def rows_of(node: Node) -> Iterator[tuple[tuple[int, ...], list[str]]]:
+    """The distributions one after the other, the last parent changing fastest: the codes of the parents and the numbers.
+
+    >>> table = np.array([[0.25, 0.75], [1.0, 0.0]])
+    >>> list(rows_of(Node("x", ("a", "b"), ("y",), "", table)))
+    [((0,), ['0.25', '0.75']), ((1,), ['1.0', '0.0'])]
+    """
+    for codes in np.ndindex(*node.table.shape[:-1]):
+        yield codes, list(map(repr, node.table[codes].tolist()))

@@ -1,0 +1,369 @@
+"""A Bayesian network over nominal variables: names, parents and tables; never changed once made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import InitVar, dataclass, field
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.errors import DataError, shown
+from naivete.network.densities import Kernel, Normal
+from naivete.network.derived_columns import Derived, Hidden, check_derived
+from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
+
+__all__ = [
+    *("Cpt", "Network", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed"),
+    "topological",
+]
+
+Structure = Mapping[int, tuple[int, ...]]
+"""parents[v] for every variable v, the most informative parent first; the class, where it is a parent, last."""
+
+
+@dataclass(frozen=True, eq=False)
+class SparseCpt:
+    """P(x | parents, class) for the configurations of the feature parents that occur; all others have a default.
+
+    Parameters
+    ----------
+    configurations : one row of parent codes for each configuration that occurs, in increasing order.  # (configuration, parent)
+    rows : the tables of those configurations.  # (configuration, x, class)
+    default : the table of every other configuration, or the sparse table of fewer parents to look it up in.  # (x, class)
+    parents : the feature parents, increasing, one for each column of `configurations`.
+
+    Where the class is not a parent the last axis has length one; the class itself may be x.
+    """
+
+    configurations: NDArray[np.int32]
+    rows: NDArray[np.float64]
+    default: NDArray[np.float64] | SparseCpt
+    parents: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for array in (self.configurations, self.rows, self.default):
+            if isinstance(array, np.ndarray):
+                array.setflags(write=False)
+
+    def at(self, configurations: NDArray[Any]) -> NDArray[np.float64]:
+        """The tables of some parent configurations.  # (row, x, class)"""
+        found = self._positions(configurations)
+        absent = np.flatnonzero(found < 0)
+        tables = self.rows[found] if len(self.rows) else np.empty((len(found), *self.rows.shape[1:]))
+        if isinstance(self.default, SparseCpt):
+            kept = [self.parents.index(p) for p in self.default.parents]
+            tables[absent] = self.default.at(configurations[absent][:, kept])
+        else:
+            tables[absent] = self.default
+        return tables
+
+    @cached_property
+    def _index(self) -> list[tuple[range, NDArray[np.int64], NDArray[np.int64]]]:
+        """Stages of the search: some columns, their radices, and the sorted keys of (group so far, these columns)."""
+        cards = self.configurations.max(axis=0, initial=0).astype(np.int64) + 1
+        stages, start = [], 0
+        group = np.zeros(len(self.configurations), np.int64)
+        while start < len(cards):
+            stop, room = start, (1 << 62) // max(1, len(self.configurations))
+            while stop < len(cards) and cards[stop] <= room:
+                room //= int(cards[stop])
+                stop += 1
+            columns = range(start, max(stop, start + 1))
+            keys, group = np.unique(_keys(group, self.configurations, columns, cards), return_inverse=True)
+            stages.append((columns, cards, keys))
+            start = columns.stop
+        return stages
+
+    def _positions(self, configurations: NDArray[Any]) -> NDArray[np.int64]:
+        """Where each configuration stands, -1 where it does not occur."""
+        group = np.zeros(len(configurations), np.int64)
+        for columns, cards, keys in self._index:
+            fits = (group >= 0) & np.all(configurations[:, columns] < cards[columns], axis=1)
+            wanted = np.where(fits, _keys(group, configurations, columns, cards), -1)
+            at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
+            group = np.where(fits & (keys[at] == wanted), at, -1) if len(keys) else np.full(len(wanted), -1)
+        return group
+
+
+def _keys(group: NDArray[np.int64], configurations: NDArray[Any], columns: range, cards: NDArray[np.int64]) -> NDArray[np.int64]:
+    key = group
+    for column in columns:
+        key = key * cards[column] + configurations[:, column]
+    return key
+
+
+Cpt = NDArray[np.float64] | SparseCpt
+"""A conditional table: dense with one axis for each member of the family in increasing order (class last), or sparse."""
+
+
+@dataclass(frozen=True, eq=False)
+class Network:
+    """Variables, parents and conditional tables; the class is the last variable.
+
+    Parameters
+    ----------
+    variables : the variables, the class last.
+    parents : the parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
+    cpts : P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
+    derived : how the features come about that are no columns of a table but are made of them: the last ones before the class.
+    densities : of each number that is not cut, its density; its table has a single state of probability one.
+    check : whether the tables are looked at: `estimate` makes them right, everybody else is checked.
+    """
+
+    variables: Variables
+    parents: Structure
+    cpts: Mapping[int, Cpt]
+    derived: Mapping[int, Derived] = field(default_factory=dict)
+    densities: Mapping[int, Normal] = field(default_factory=dict)
+    check: InitVar[bool] = field(default=True, kw_only=True)
+
+    def __post_init__(self, check: bool) -> None:
+        object.__setattr__(self, "derived", MappingProxyType(dict(self.derived)))
+        object.__setattr__(self, "densities", MappingProxyType(dict(sorted(self.densities.items()))))
+        object.__setattr__(self, "parents", MappingProxyType({v: tuple(p) for v, p in self.parents.items()}))
+        object.__setattr__(self, "cpts", MappingProxyType(dict(self.cpts)))
+        check_unique([v.name for v in self.variables], "network")
+        _check_structure(self.variables, self.parents)
+        _check_derived(self)
+        _check_densities(self)
+        for v in self.parents if check else ():
+            _check_cpt(self, v)
+        for cpt in self.cpts.values():
+            if isinstance(cpt, np.ndarray):
+                cpt.setflags(write=False)
+
+    @property
+    def features(self) -> range:
+        """The feature variables."""
+        return range(len(self.variables) - 1)
+
+    @property
+    def inputs(self) -> range:
+        """The features that are columns of a table; the others are derived from them."""
+        return range(len(self.variables) - 1 - len(self.derived))
+
+    @property
+    def columns(self) -> Variables:
+        """The variables of those."""
+        return self.variables[: len(self.inputs)]
+
+    def family(self, v: int) -> Family:
+        """The variable and its parents, as the axes of its table."""
+        return family(v, *self.parents[v])
+
+    @cached_property
+    def order(self) -> tuple[int, ...]:
+        """The variables, parents before children, lower positions first among equals; the class first where it has no parents."""
+        return topological(self.parents)
+
+    @property
+    def arcs(self) -> list[tuple[int, int]]:
+        """The arcs between features, as (parent, child)."""
+        return [(p, x) for x in self.features for p in self.parents[x] if p != CLASS]
+
+    @property
+    def cells(self) -> int:
+        """How many probabilities the tables hold."""
+        return sum(map(cells, self.cpts.values())) + sum(2 * own.means.size for own in self.densities.values())
+
+    def distributions(self, v: int) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
+        """P(v | parents), one distribution after the other, each with the labels of the other members of the family.
+
+        Of a sparse table these are the configurations that occur, then those of the shorter contexts it falls back on, in which
+        the parents that no longer count are "any other".
+        """
+        others = [m for m in self.family(v) if m != v]
+        cpt: Cpt = self.cpts[v]
+        if not isinstance(cpt, SparseCpt):
+            table = np.moveaxis(cpt, self.family(v).index(v), -1)
+            for codes in np.ndindex(*table.shape[:-1]):
+                yield tuple(self.variables[m].labels[c] for m, c in zip(others, codes, strict=True)), table[codes]
+            return
+        while isinstance(cpt, SparseCpt):
+            for configuration, rows in zip(cpt.configurations.tolist(), cpt.rows, strict=True):
+                yield from self._by_class(others, dict(zip(cpt.parents, configuration, strict=True)), rows)
+            cpt = cpt.default
+        yield from self._by_class(others, {}, cpt)
+
+    def _by_class(
+        self, others: list[int], codes: dict[int, int], rows: NDArray[np.float64]
+    ) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
+        for c in range(rows.shape[1]):
+            own = {**codes, CLASS: c}
+            yield tuple(self.variables[m].labels[own[m]] if m in own else "any other" for m in others), rows[:, c]
+
+    def name(self, v: int) -> Name:
+        """The name of a variable."""
+        return self.variables[v].name
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Network, (self.variables, dict(self.parents), dict(self.cpts), dict(self.derived), dict(self.densities))
+
+
+def cells(cpt: Cpt) -> int:
+    """How many probabilities a table holds."""
+    return cpt.rows.size + cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
+
+
+def check_uncomputed(network: Network, doing: str) -> None:
+    """Refuse a network that its arcs do not tell: one with a computed column; a hidden one is a variable like any other.
+
+    Parameters
+    ----------
+    network : the network.
+    doing : what cannot be done with such a one.
+    """
+    computed = [v for v, own in network.derived.items() if not isinstance(own, Hidden)]
+    if computed:
+        raise DataError(
+            f"network: {doing} is not possible with the derived column {shown(network.name(computed[0]))}: it is computed from "
+            "the columns of a row, which no arc tells; ask the classifier itself (predict_proba), or save it as a model (.nvt)"
+        )
+
+
+def check_tabular(network: Network, doing: str) -> None:
+    """Refuse a network that its arcs and tables do not tell: one with a computed column, or with numbers that are not cut."""
+    check_uncomputed(network, doing)
+    if network.densities:
+        raise DataError(
+            f"network: {doing} is not possible with the number {shown(network.name(min(network.densities)))}, which has a "
+            "density and no states; ask the classifier itself (predict_proba), or learn from numbers that are cut into intervals"
+        )
+
+
+def topological(parents: Structure) -> tuple[int, ...]:
+    """The variables in an order in which parents come before children, the class before features, then by position.
+
+    >>> topological({-1: (), 0: (1, -1), 1: (-1,)})
+    (-1, 1, 0)
+    """
+    import heapq
+
+    children: dict[int, list[int]] = {v: [] for v in parents}
+    waiting = {v: len(p) for v, p in parents.items()}
+    for v, own in parents.items():
+        for p in own:
+            children[p].append(v)
+    ready = [v for v, count in waiting.items() if count == 0]
+    heapq.heapify(ready)
+    order: list[int] = []
+    while ready:
+        v = heapq.heappop(ready)
+        order.append(v)
+        for child in children[v]:
+            waiting[child] -= 1
+            if waiting[child] == 0:
+                heapq.heappush(ready, child)
+    return tuple(order)
+
+
+def _check_structure(variables: Variables, parents: Structure) -> None:
+    expected = {*range(len(variables) - 1), CLASS}
+    if set(parents) != expected:
+        raise DataError(
+            f"network: parents are needed for each of {len(variables)} variables, class included; got {shown(sorted(parents))}"
+        )
+    for v, own in parents.items():
+        unknown = [p for p in own if p not in expected]
+        if unknown:
+            raise DataError(f"network: variable {shown(variables[v].name)} has unknown parents {shown(unknown)}")
+        if v in own or len(set(own)) != len(own):
+            raise DataError(f"network: variable {shown(variables[v].name)} is its own parent or has a parent twice: {shown(own)}")
+    placed = set(topological(parents))
+    if placed != expected:
+        raise DataError(f"network: the arcs form a cycle: {_cycle(variables, parents, expected - placed)}")
+
+
+def _check_derived(network: Network) -> None:
+    if set(network.derived) != set(network.features) - set(network.inputs):
+        raise DataError(f"network: derived columns are the last features before the class, not {shown(sorted(network.derived))}")
+    if len(network.derived) > 1 and not all(isinstance(own, Hidden) for own in network.derived.values()):
+        raise DataError("network: a derived column that is computed has to be the only one")
+    for v, own in network.derived.items():
+        check_derived(own, v, len(network.inputs), network.variables)
+
+
+def _cycle(variables: Variables, parents: Structure, left: set[int]) -> str:
+    v, path = min(left), []
+    while v not in path:
+        path.append(v)
+        v = next(p for p in parents[v] if p in left)
+    loop = [*path[path.index(v) :], v]
+    return " <- ".join(str(variables[u].name) for u in loop)
+
+
+def _check_cpt(network: Network, v: int) -> None:
+    cpt, members = network.cpts.get(v), network.family(v)
+    where = f"network: table of {shown(network.variables[v].name)}"
+    if cpt is None:
+        raise DataError(f"{where} is missing")
+    shape = tuple(network.variables[m].card for m in members)
+    if isinstance(cpt, SparseCpt):
+        if cpt.parents != tuple(p for p in members if p not in (v, CLASS)) or members == (CLASS,):
+            raise DataError(f"{where}: a sparse table needs the feature parents of its variable, got {cpt.parents}")
+        _check_sparse(network, (network.variables[v].card, shape[-1] if CLASS in network.parents[v] else 1), cpt, where)
+        return
+    if cpt.shape != shape:
+        raise DataError(f"{where} has shape {cpt.shape} where its family has {shape}")
+    _check_sums(cpt, members.index(v), where)
+
+
+def _check_densities(network: Network) -> None:
+    for v, own in network.parents.items():
+        if (v == CLASS or not network.variables[v].density) and any(network.variables[p].density for p in own):
+            raise DataError(f"network: {shown(network.variables[v].name)} has states and a parent that is a number without cuts")
+    numbers = {x for x in network.features if network.variables[x].density}
+    if set(network.densities) != numbers:
+        raise DataError(f"network: a density is needed for each number that is not cut, {shown(sorted(numbers))}, and no other")
+    for v, density in network.densities.items():
+        _check_normal(network, v, density, f"network: density of {shown(network.variables[v].name)}")
+
+
+def _check_normal(network: Network, v: int, cpt: Normal, where: str) -> None:
+    numbers = [p for p in network.parents[v] if network.variables[p].density]
+    shape = tuple(network.variables[m].card for m in network.family(v) if m != v and m not in numbers)
+    if (cpt.slopes is None) != (not numbers) or (cpt.slopes is not None and cpt.slopes.shape != (*shape, len(numbers))):
+        raise DataError(f"{where} needs a slope for each of {len(numbers)} numeric parents in each configuration of the others")
+    if cpt.slopes is not None and not np.all(np.isfinite(cpt.slopes)):
+        raise DataError(f"{where} has a slope that is no number")
+    if isinstance(cpt, Kernel) != network.variables[v].kernel or (isinstance(cpt, Kernel) and network.parents[v] != (CLASS,)):
+        raise DataError(f"{where}: a sum of bells is for a number that asks for it, and whose only parent is the class")
+    if isinstance(cpt, Kernel):
+        cpt.check(network.variables[CLASS].card, where)
+    if cpt.means.shape != shape or cpt.variances.shape != shape:
+        raise DataError(f"{where} has shapes {cpt.means.shape} and {cpt.variances.shape} where its parents have {shape}")
+    if not np.all(np.isfinite(cpt.means)) or not np.all(np.isfinite(cpt.variances)) or not cpt.variances.min(initial=1) > 0:
+        raise DataError(f"{where} has a mean that is no number, or a variance that is not above zero")
+
+
+def _check_sums(table: NDArray[np.float64], axis: int, where: str) -> None:
+    if not table.min(initial=0) >= 0 or not np.all(np.abs(table.sum(axis=axis) - 1) <= 1e-9):
+        raise DataError(f"{where} has negative or non-finite entries, or rows that do not sum to 1")
+
+
+def _check_sparse(network: Network, inner: tuple[int, int], cpt: SparseCpt, where: str) -> None:
+    count = len(cpt.configurations)
+    if cpt.configurations.shape != (count, len(cpt.parents)) or cpt.rows.shape != (count, *inner):
+        raise DataError(f"{where}: the shapes of the sparse table do not agree with its family")
+    _check_sums(cpt.rows, 1, where)
+    if isinstance(cpt.default, SparseCpt):
+        if not set(cpt.default.parents) < set(cpt.parents) or list(cpt.default.parents) != sorted(cpt.default.parents):
+            raise DataError(f"{where}: a sparse table backs off to some of its own parents, not to {cpt.default.parents}")
+        _check_sparse(network, inner, cpt.default, where)
+    elif cpt.default.shape != inner:
+        raise DataError(f"{where}: the shapes of the sparse table do not agree with its family")
+    else:
+        _check_sums(cpt.default, 0, where)
+    cards = np.array([network.variables[p].card for p in cpt.parents])
+    if count and (cpt.configurations.min() < 0 or np.any(cpt.configurations.max(axis=0) >= cards)):
+        raise DataError(f"{where}: a parent configuration is out of range")
+    if count > 1:
+        rows = cpt.configurations
+        step = np.argmax(rows[1:] != rows[:-1], axis=1)
+        ahead = np.take_along_axis(rows[1:] - rows[:-1], step[:, None], axis=1)
+        if not np.all(ahead > 0):
+            raise DataError(f"{where}: the parent configurations are not in increasing order or not unique")

@@ -1,0 +1,102 @@
+"""Tests of independence against scipy, stratum by stratum."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import chi2, chi2_contingency
+
+from naivete.cases import MemoryCases
+from naivete.counts.counts import Counts
+from naivete.counts.independence import checked_level, data_independence, enough_cases, g, p_values, pearson, statistic_of
+from naivete.errors import ParameterError
+from naivete.variables import CLASS
+from tests.oracles import cases_of, counted
+from tests.strategies import some_cases
+
+
+def slow_p(table: np.ndarray, kind: str) -> float:
+    """The p-value of a table (x, y, given) as the sum of scipy's statistics over the strata, of the states that occur."""
+    statistic = freedom = 0.0
+    for z in range(table.shape[2]):
+        own = table[:, :, z]
+        own = own[own.sum(axis=1) > 0][:, own.sum(axis=0) > 0]
+        if min(own.shape, default=0) > 1:
+            found = chi2_contingency(own, correction=False, lambda_="pearson" if kind == "chi2" else "log-likelihood")
+            statistic, freedom = statistic + found.statistic, freedom + found.dof
+    return float(chi2.sf(statistic, freedom)) if freedom else 1.0
+
+
+@given(
+    shape=st.tuples(st.integers(1, 4), st.integers(1, 4), st.integers(1, 4)),
+    seed=st.integers(0, 2**32 - 1),
+    kind=st.sampled_from(["chi2", "g"]),
+    whole=st.booleans(),
+)
+@settings(max_examples=200, deadline=None)
+def test_p_values_are_scipys(shape: tuple[int, int, int], seed: int, kind: str, whole: bool) -> None:
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 12, shape) * (rng.random(shape) < 0.8)
+    table = table if whole else table * rng.random(shape)
+    found = p_values(np.stack([table, table[::-1]]), statistic_of(kind))
+    assert found == pytest.approx([slow_p(table, kind)] * 2, rel=1e-9, abs=1e-300)
+
+
+@given(own=some_cases(rows=(1, 200), features=(2, 4), max_card=3), data=st.data(), kind=st.sampled_from(["chi2", "g"]))
+@settings(max_examples=60, deadline=None)
+def test_questions_are_answered_from_the_cases_that_know_the_variables(own: MemoryCases, data: st.DataObject, kind: str) -> None:
+    counts = Counts(own)
+    variables = [*counts.features, CLASS]
+    x, y, *given_them = data.draw(st.permutations(variables))[: data.draw(st.integers(2, len(variables)))]
+    members = (x, y, *given_them)
+    cards = counts.cards(members)
+    table = counted(own.block, members, cards).astype(float).reshape(*cards[:2], -1)
+    p, enough = slow_p(table, kind), counts.total >= 5 * np.prod(cards)
+    for alpha in (0.05, 0.5):
+        if abs(p - alpha) > 1e-9:
+            answer = data_independence(counts, test=statistic_of(kind), alpha=alpha)([(x, y, tuple(given_them))])
+            assert answer == [bool(enough and p > alpha)]
+    assert enough_cases(counts)(members) == enough
+
+
+def test_fewer_than_five_cases_for_a_cell_are_no_evidence_of_independence() -> None:
+    column = [0, 1] * 10
+    other = [0, 0, 1, 1] * 5
+    for rows, answer in ((20, True), (19, False)):
+        counts = Counts(cases_of([2, 2, 2], [column[:rows], other[:rows], other[:rows]]))
+        assert data_independence(counts, alpha=0.05)([(0, 1, ())]) == [answer]
+    counts = Counts(cases_of([2, 2, 2], [column, other, other]))
+    assert data_independence(counts)([(0, 1, (CLASS,)), (0, 1, ())]) == [False, True]
+    assert counts.passes == 2  # the margins, and one for both questions
+
+
+def test_sparse_tables_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 3, 2000) for _ in range(4)]
+    columns[1] = np.where(rng.random(2000) < 0.2, columns[0], columns[1])
+    columns[2][rng.random(2000) < 0.2] = -1
+    own = cases_of([3] * 4, [c.tolist() for c in columns])
+    questions = [(0, 1, (2,)), (0, 1, (2, CLASS)), (0, 2, (1,)), (2, CLASS, ()), (0, CLASS, (1, 2))]
+    full = [data_independence(Counts(own), test=test, alpha=0.3)(questions) for test in (pearson, g)]
+    monkeypatch.setattr("naivete.counts.counts.FEW_CELLS", 1)
+    monkeypatch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
+    assert [data_independence(Counts(own), test=test, alpha=0.3)(questions) for test in (pearson, g)] == full
+    assert {True, False} == {answer for answers in full for answer in answers}
+
+
+@pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan"), "x", None, True, [0.1]], ids=str)
+def test_a_level_is_between_zero_and_one(alpha: Any) -> None:
+    with pytest.raises(ParameterError, match=r"alpha=.*a level between 0 and 1"):
+        checked_level(alpha)
+
+
+@pytest.mark.parametrize("test", ["chi", None, 3, ["g"], np.array(["g", "g"])], ids=str)
+def test_a_test_is_a_word_or_a_function(test: Any) -> None:
+    assert statistic_of("chi2") is pearson
+    assert statistic_of(g) is g
+    with pytest.raises(ParameterError, match=r"test=.*choose 'chi2' or 'g'"):
+        statistic_of(test)

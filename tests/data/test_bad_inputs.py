@@ -1,0 +1,550 @@
+"""The catalogue of bad inputs: one test id for each row and classifier (F: fit, P: predict, N: numerics)."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from scipy import sparse
+from sklearn.base import clone
+
+import naivete.classifiers.base as module
+from naivete.classifiers.dependence import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
+from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
+from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
+from naivete.data.table import Column, Table
+from naivete.encoding.encoder import Encoder
+from naivete.errors import (
+    DataError,
+    DataTypeError,
+    ImpossibleEvidenceWarning,
+    NaiveteError,
+    NaiveteWarning,
+    ParameterError,
+    ResourceError,
+    UnseenValueWarning,
+)
+from tests.oracles import identical, posterior
+
+ALL: dict[str, NetworkClassifier] = {
+    "Majority": Majority(),
+    "Lookup": Lookup(),
+    "NaiveBayes": NaiveBayes(),
+    "TAN": TAN(),
+    "KDB": KDB(),
+    "K2": K2(),
+    "HillClimb": HillClimb(),
+    "CB": CB(),
+    "PC": PC(),
+    "SelectiveNaive": SelectiveNaive(),
+    "K2AS": K2AS(),
+    "InfoAS": InfoAS(),
+}
+X = [["a", 1, 0.5], ["b", 2, 1.5], ["a", 2, 2.5], ["b", 1, 3.5], ["a", 1, 0.7], ["b", 2, 1.2]]
+Y = ["no", "yes", "no", "yes", "no", "yes"]
+
+
+def catalogue(rows: dict[str, Any], names: Any = tuple(ALL)) -> Any:
+    """Every row of the catalogue with every classifier."""
+    return pytest.mark.parametrize(
+        ("classifier", "case"),
+        [pytest.param(clone(ALL[name]), case, id=f"{row}-{name}") for row, case in rows.items() for name in names],
+    )
+
+
+def cell(value: Any) -> np.ndarray:
+    cells = np.empty((6, 3), object)
+    cells[:] = X
+    cells[1, 1] = value
+    return cells
+
+
+REFUSED_X: dict[str, tuple[Any, type[Exception], str]] = {
+    "F1-no-rows": (np.empty((0, 3)), DataError, "0 sample"),
+    "F1-no-rows-frame": (pd.DataFrame({"a": []}), DataError, "0 sample"),
+    "F1-no-columns": (np.empty((6, 0)), DataError, "0 feature"),
+    "F1-no-columns-frame": (pd.DataFrame(index=range(6)), DataError, "0 feature"),
+    "F6-inf": (np.array([[1.0], [2.0], [np.inf], [1.0], [2.0], [3.0]]), DataError, "row 3: column 'x0': inf is infinity"),
+    "F6-inf-among-text": (cell(float("inf")), DataError, "column 'x1', row 2: inf is infinity"),
+    "F6-complex": (np.ones((6, 1), complex), DataError, "Complex data not supported"),
+    "F6-complex-cell": (cell(1j), DataTypeError, "column 'x1', row 2: 1j is of type complex"),
+    "F6-dict": (cell({}), DataTypeError, "column 'x1', row 2: {} is of type dict"),
+    "F6-list": (pd.DataFrame({"x1": [1, [2], 3, 4, 5, 6]}), DataTypeError, "column 'x1', row 2: .* is of type list"),
+    "F6-bytes": (cell(b"b"), DataTypeError, "column 'x1', row 2: b'b' is of type bytes"),
+    "F6-bytes-in-a-list": ([[b"a"], ["a"], ["a"], ["a"], ["a"], ["a"]], DataTypeError, "column 'x0', row 1"),
+    "F6-datetime": (cell(datetime(2020, 1, 1)), DataTypeError, "column 'x1', row 2: .*turn dates into numbers"),
+    "F6-datetime-frame": (pd.DataFrame({"d": pd.to_datetime(["2020-01-01"] * 6)}), DataTypeError, "column 'd' .*turn dates"),
+    "F6-decimal": (cell(Decimal(1)), DataTypeError, "column 'x1', row 2: Decimal"),
+    "F6-huge-int": (cell(10**30), DataError, "column 'x1', row 2: 10+ is beyond"),
+    "F9-1-D": (np.arange(6), DataError, "Expected 2D array"),
+    "F9-3-D": (np.zeros((6, 1, 1)), DataError, "dim 3"),
+    "F9-ragged": ([[1, 2], [1], [1], [1], [1], [1]], DataError, "rows differ in length"),
+    "F9-text": ("abc", DataError, "Expected 2D array"),
+    "F9-None": (None, DataError, "Expected 2D array"),
+    "F9-series": (pd.Series(range(6)), DataError, "2-dimensional"),
+    "F9-lazy": (pl.LazyFrame({"a": range(6)}), DataError, "Expected 2D array"),
+    "F11-duplicates": (pd.DataFrame([[1, 2]] * 6, columns=["a", "a"]), DataError, "'a' at positions 1, 2"),
+    "F11-two-levels": (pd.DataFrame([[1]] * 6, columns=pd.MultiIndex.from_tuples([("a", 1)])), DataTypeError, "named"),
+}
+
+
+@catalogue(REFUSED_X)
+def test_tables_that_are_refused(classifier: NetworkClassifier, case: tuple[Any, type[Exception], str]) -> None:
+    given, error, message = case
+    with pytest.raises(error, match=message) as raised:
+        classifier.fit(given, Y)
+    assert isinstance(raised.value, NaiveteError)
+    assert not hasattr(classifier, "network_")
+
+
+REFUSED_Y: dict[str, tuple[Any, type[Exception], str]] = {
+    "F5-nan": ([0, 1, np.nan, 1, 0, 1], DataError, "no label in 1 rows, the first are 3"),
+    "F5-None": (["a", None, "b", None, "a", "b"], DataError, "no label in 2 rows, the first are 2, 4"),
+    "F5-NA": (pd.Series([0, 1, None, 1, 0, 1], dtype="Int64"), DataError, "the first are 3"),
+    "F5-NaT": (np.array([pd.NaT, "a", "b", "a", "b", "a"], object), DataError, "the first are 1"),
+    "F7-text-and-numbers": ([0, "a", 0, "a", 0, "a"], DataTypeError, "y mixes whole numbers .*row 1: 0.* text .*row 2: 'a'"),
+    "F7-numbers-and-truth": ([1, True, 1, True, 0, 0], DataTypeError, "y mixes whole numbers .* truth values"),
+    "F7-whole-and-not": ([1, 1.0, 2, 2.0, 1, 1], DataTypeError, "y mixes whole numbers .* numbers with a point"),
+    "F7-objects": (np.array(["1", 1, "1", 1, "1", 1], object), DataTypeError, "y mixes text .* whole numbers"),
+    "F7-bytes": ([b"a", b"b"] * 3, DataTypeError, "labels are text"),
+    "F7-dates": (np.array(["2020-01-01"] * 6, "M8[D]"), DataTypeError, "labels are text"),
+    "F7-decimals": ([Decimal(1)] * 6, DataTypeError, "Decimal"),
+    "F7-continuous": ([0.1, 0.2, 0.3, 0.4, 0.5, 0.6], DataError, "continuous"),
+    "F9-short-y": (Y[:5], DataError, "6 rows, 5 labels"),
+    "F9-2-D-y": (np.zeros((6, 2)), DataError, "1d array"),
+    "F9-ragged-y": ([[1], [1, 2], [1], [1], [1], [1]], DataError, "one label for each row"),
+    "F9-lists-in-y": ([[1], [1, 2], 1, 1, 1, 1], DataTypeError, "y mixes values of type list"),
+    "F9-no-y": (None, DataError, "requires y to be passed"),
+    "F9-frame-y": (pl.DataFrame({"y": Y}), DataError, "y is a table"),
+}
+
+
+@catalogue(REFUSED_Y)
+def test_labels_that_are_refused(classifier: NetworkClassifier, case: tuple[Any, type[Exception], str]) -> None:
+    given, error, message = case
+    with pytest.raises(error, match=message) as raised:
+        classifier.fit(X, given)
+    assert isinstance(raised.value, NaiveteError)
+
+
+REFUSED_WEIGHTS: dict[str, tuple[Any, type[Exception], str]] = {
+    "F10-negative-weight": ([1, 1, -1, 1, 1, 1], DataError, "row 3: -1.0 is not a weight"),
+    "F10-nan-weight": ([1, np.nan, 1, 1, 1, 1], DataError, "row 2: nan is not a weight"),
+    "F10-infinite-weight": ([1, np.inf, 1, 1, 1, 1], DataError, "row 2: inf is not a weight"),
+    "F10-all-zero-weights": ([0] * 6, DataError, "zero in every row"),
+    "F10-short-weights": ([1, 1], DataError, "shape .*6 rows"),
+    "F10-2-D-weights": (np.ones((6, 1)), DataError, "shape .*6 rows"),
+    "F10-text-weights": (["heavy"] * 6, DataTypeError, "one number for each row"),
+    "F10-weights-without-a-sum": ([1e308] * 6, DataError, "too large"),
+}
+
+
+@catalogue(REFUSED_WEIGHTS)
+def test_weights_that_are_refused(classifier: NetworkClassifier, case: tuple[Any, type[Exception], str]) -> None:
+    given, error, message = case
+    with pytest.raises(error, match=message) as raised:
+        classifier.fit(X, Y, given)
+    assert isinstance(raised.value, NaiveteError)
+
+
+PARAMETERS: dict[str, tuple[NetworkClassifier, str]] = {
+    "F15-smoothing-negative": (NaiveBayes(smoothing=-1), "smoothing=-1"),
+    "F15-smoothing-nan": (TAN(smoothing=float("nan")), "smoothing=nan"),
+    "F15-smoothing-per-column": (NaiveBayes(smoothing=[1, 2]), "smoothing="),
+    "F15-smoothing-word": (KDB(smoothing="laplace"), "smoothing='laplace'"),
+    "F15-prior-sum": (NaiveBayes(prior=[0.5, 0.6]), "prior="),
+    "F15-prior-length": (Lookup(prior=[1.0]), "prior="),
+    "F15-prior-text": (Majority(prior="ab"), "prior='ab'"),
+    "F15-encoder": (NaiveBayes(encoder="x"), "encoder='x'"),
+    "F15-budget": (NaiveBayes(budget="x"), "budget='x'"),
+    "F15-budget-zero": (NaiveBayes(budget=0), "budget=0"),
+    "F15-k-negative": (KDB(k=-1), "k=-1"),
+    "F15-k-fraction": (KDB(k=1.5), "k=1.5"),
+    "F15-k-word": (KDB(k="many"), "k='many'"),
+    "F15-theta-nan": (KDB(theta=float("nan")), "theta=nan"),
+    "F15-theta-word": (KDB(theta="high"), "theta='high'"),
+    "F15-alpha": (KDB(theta="chi2", alpha=2), "alpha=2"),
+    "F15-k-max": (KDB(k="auto", k_max=None), "k_max=None"),
+    "F15-root": (TAN(root=7), "root=7"),
+    "F15-missing": (NaiveBayes(encoder=Encoder(missing="drop")), "missing='drop'"),
+    "F15-unseen": (NaiveBayes(encoder=Encoder(unseen="ignore")), "unseen='ignore'"),
+    "F15-k2-order": (K2(order="best"), "order='best'"),
+    "F15-k2-order-none": (K2(order=None), "order=None"),
+    "F15-k2-order-short": (K2(order=["x0"]), "order="),
+    "F15-k2-max-parents": (K2(max_parents=-1), "max_parents=-1"),
+    "F15-k2-max-parents-fraction": (K2(max_parents=2.0), "max_parents=2.0"),
+    "F15-k2-criterion": (K2(criterion="bice"), "criterion='bice'.*did you mean 'bic'"),
+    "F15-k2-criterion-none": (K2(criterion=None), "criterion=None"),
+    "F15-k2-criterion-number": (K2(criterion="bdeu:-3"), "criterion='bdeu:-3'"),
+    "F15-hc-criterion": (HillClimb(criterion=7), "criterion=7"),
+    "F15-hc-tabu": (HillClimb(tabu=-1), "tabu=-1"),
+    "F15-hc-tabu-none": (HillClimb(tabu=None), "tabu=None"),
+    "F15-hc-max-steps": (HillClimb(max_steps=0.5), "max_steps=0.5"),
+    "F15-hc-class-root": (HillClimb(class_root="no"), "class_root='no'"),
+    "F15-cb-alpha": (CB(alpha=1), "alpha=1"),
+    "F15-cb-test": (CB(test="fisher"), "test='fisher'"),
+    "F15-cb-criterion": (CB(criterion="kk"), "criterion='kk'"),
+    "F15-cb-stop": (CB(stop="soon"), "stop='soon'"),
+    "F15-cb-class-root": (CB(class_root=None), "class_root=None"),
+    "F15-cb-partial-order": (CB(partial_order="yes"), "partial_order='yes'"),
+    "F15-cb-max-order": (CB(max_order=-1), "max_order=-1"),
+    "F15-cb-max-parents": (CB(max_parents=True), "max_parents=True"),
+    "F15-pc-alpha": (PC(alpha=float("nan")), "alpha=nan"),
+    "F15-pc-test": (PC(test=None), "test=None"),
+    "F15-pc-max-order": (PC(max_order="all"), "max_order='all'"),
+    "F15-naive-as-random-state": (SelectiveNaive(random_state=-1), "random_state=-1"),
+    "F15-naive-as-random-state-word": (SelectiveNaive(random_state="x"), "random_state='x'"),
+    "F15-k2-as-equal": (K2AS(equal="yes"), "equal='yes'"),
+    "F15-k2-as-learner": (K2AS(learner="cbb"), "learner='cbb'.*did you mean 'cb'"),
+    "F15-k2-as-criterion": (K2AS(criterion="zzz"), "criterion='zzz'"),
+    "F15-k2-as-max-parents": (K2AS(max_parents=-2), "max_parents=-2"),
+    "F15-info-as-metric": (InfoAS(metric="cgg"), "metric='cgg'"),
+    "F15-info-as-stop": (InfoAS(stop="one"), "stop='one'"),
+    "F15-info-as-alpha": (InfoAS(alpha=0), "alpha=0"),
+    "F15-info-as-guided": (InfoAS(guided=True), "guided=True"),
+    "F15-info-as-backward": (InfoAS(backward=1), "backward=1"),
+    "F15-info-as-learner": (InfoAS(learner=KDB), "learner="),
+    "F15-info-as-learners-k": (InfoAS(learner=KDB(k=-1)), "k=-1"),
+    "F15-info-as-prior": (InfoAS(prior=[0.5, 0.6]), "prior="),
+}
+
+
+@pytest.mark.parametrize(("classifier", "message"), PARAMETERS.values(), ids=PARAMETERS)
+def test_parameters_out_of_range_are_named_at_fit(classifier: NetworkClassifier, message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
+        clone(classifier).fit(X, Y)
+
+
+ACCEPTED: dict[str, Callable[[NetworkClassifier], NetworkClassifier]] = {
+    "F1-one-row": lambda c: c.fit([["a", 1]], ["yes"]),
+    "F1-one-column": lambda c: c.fit([["a"], ["b"]], ["yes", "no"]),
+    "F2-one-class": lambda c: c.fit(X, ["yes"] * 6),
+    "F7-truth-values": lambda c: c.fit(X, [True, False] * 3),
+    "F7-whole-numbers": lambda c: c.fit(X, [3, 5] * 3),
+    "F8-codes-with-gaps": lambda c: c.fit([[0.9, -3], [10.0**12, 0], [0.9, 10**12], [5, 5]], [0, 1, 0, 1]),
+    "F9-sparse": lambda c: c.fit(sparse.csr_array(np.eye(6)), Y),
+    "F11-names": lambda c: c.fit(pd.DataFrame([[1] * 6, [2] * 6], columns=[None, "", 0, "0", "__class__", "class"]), [0, 1]),
+    "F15-k-beyond-n": lambda c: (c.set_params(k=99) if "k" in c.get_params() else c).fit(X, Y),
+    "F15-theta-inf": lambda c: (c.set_params(theta=float("inf")) if "theta" in c.get_params() else c).fit(X, Y),
+    "N4-extreme-numbers": lambda c: c.fit(np.array([[1e155, 1e-6], [-1e155, 2e-6], [1e9, 1e-300], [5e-324, 3.5]]), [0, 1, 0, 1]),
+}
+
+
+@catalogue(ACCEPTED)
+def test_odd_input_that_works(classifier: NetworkClassifier, case: Callable[[NetworkClassifier], NetworkClassifier]) -> None:
+    fitted = case(classifier)
+    features = [v.name for v in fitted.network_.variables[:-1]]
+    unknown = pd.DataFrame([[None] * len(features)], columns=features) if fitted._framed else np.full((1, len(features)), np.nan)
+    found = fitted.predict_proba(unknown)
+    if fitted.network_.parents[-1]:
+        assert np.allclose(found[0], posterior(fitted.network_, [None] * len(features)), rtol=0, atol=1e-12)
+    else:
+        assert identical(found[0], fitted.network_.cpts[-1])
+    assert found.shape == (1, len(fitted.classes_))
+    if len(fitted.classes_) == 1:
+        assert found.tolist() == [[1.0]]
+
+
+MISSING = {"F4-None": None, "F4-nan": np.nan, "F4-NA": pd.NA, "F4-NaT": pd.NaT, "F4-empty": ""}
+
+
+@catalogue(MISSING)
+def test_missing_is_missing_in_every_spelling(classifier: NetworkClassifier, case: Any) -> None:
+    rows = np.array([["a", "p"], [case, "q"], ["b", case], ["a", "q"]], object)
+    plain = np.array([["a", "p"], [None, "q"], ["b", None], ["a", "q"]], object)
+    fitted, expected = clone(classifier).fit(rows, [0, 1, 1, 0]), clone(classifier).fit(plain, [0, 1, 1, 0])
+    assert identical(fitted.network_, expected.network_)
+    assert identical(fitted.predict_proba(rows), expected.predict_proba(plain))
+
+
+each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
+
+
+def named(row: str) -> Any:
+    return pytest.mark.parametrize("classifier", [pytest.param(c, id=f"{row}-{name}") for name, c in ALL.items()])
+
+
+@named("F3-constant-column")
+def test_a_constant_column_changes_nothing(classifier: NetworkClassifier) -> None:
+    more = [[*row, "same"] for row in X]
+    one, two = clone(classifier).fit(X, Y), clone(classifier).fit(more, Y)
+    assert identical(one.predict_proba(X), two.predict_proba(more))
+
+
+@named("F3-all-missing-column")
+def test_an_all_missing_column_changes_nothing_and_is_named(classifier: NetworkClassifier) -> None:
+    more = [[*row, None] for row in X]
+    with pytest.warns(NaiveteWarning, match="column 'x3' has no value in any row"):
+        two = clone(classifier).fit(more, Y)
+    assert identical(clone(classifier).fit(X, Y).predict_proba(X), two.predict_proba(more))
+
+
+@named("F10-zero-weight")
+def test_zero_weight_is_absence(classifier: NetworkClassifier) -> None:
+    more, labels = [["z", 9, 99.0], *X], ["maybe", *Y]
+    one, two = clone(classifier).fit(X, Y), clone(classifier).fit(more, labels, [0, *[1] * 6])
+    assert identical(one.network_, two.network_)
+    assert two.classes_.tolist() == ["no", "yes"]
+
+
+@named("F9-input-unchanged")
+def test_input_is_never_changed(classifier: NetworkClassifier, tmp_path: Path) -> None:
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    before, weight = frame.copy(), np.ones(6)
+    clone(classifier).fit(frame, Y, weight).predict(frame)
+    pd.testing.assert_frame_equal(frame, before)
+    assert weight.tolist() == [1.0] * 6
+
+
+@pytest.mark.parametrize(
+    "classifier", [pytest.param(KDB(k=2, budget=4000), id="F13-budget-KDB"), pytest.param(TAN(budget=4000), id="F13-budget-TAN")]
+)
+def test_tables_beyond_the_budget_are_refused_before_they_are_made(classifier: NetworkClassifier) -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(ResourceError, match=r"'x\d' \(20 states\).*cells.*bytes.*budget is 4,000 bytes"):
+        classifier.fit(rng.integers(0, 20, (300, 4)), rng.integers(0, 2, 300))
+
+
+def test_f14_joint_index_beyond_2_to_63() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 20, (60, 20))  # 20 ** 20 cells
+    y = rng.integers(0, 2, 60)
+    fitted = Lookup().fit(table, y)
+    assert (fitted.predict(table) == y).all()
+    assert (KDB(k=19).fit(table, y).predict(table) == y).mean() > 0.9
+
+
+@named("F16-ties")
+def test_equal_columns_are_told_apart_by_position(classifier: NetworkClassifier) -> None:
+    table = np.repeat(np.random.default_rng(0).integers(0, 2, (30, 1)), 5, axis=1)
+    fitted = clone(classifier).fit(table, table[:, 0])
+    again = clone(classifier).fit(table, table[:, 0])
+    assert identical(fitted.network_, again.network_)
+    assert all(p < x for x in fitted.network_.features for p in fitted.network_.parents[x] if p >= 0)
+
+
+PARTS_OF_FIT = [
+    "table_of",
+    "label_values",
+    "weights",
+    "classes_of",
+    "encoded_cases",
+    "Counts",
+    "relevance",
+    "arc_information",
+    "predictor",
+]
+
+
+@pytest.mark.parametrize("fault", [KeyboardInterrupt, MemoryError, ZeroDivisionError])
+@pytest.mark.parametrize("part", PARTS_OF_FIT)
+@pytest.mark.parametrize("name", ALL)
+def test_f17_a_fit_that_fails_leaves_the_earlier_one_whole(
+    name: str, part: str, fault: type[BaseException], monkeypatch: Any
+) -> None:
+    fitted = clone(ALL[name]).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
+    before = dict(fitted.__dict__)
+    bare = clone(ALL[name])
+
+    def fail(*_: Any, **__: Any) -> None:
+        raise fault("injected")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(module, part, fail)
+        for classifier in (fitted, bare):
+            with pytest.raises(fault):
+                classifier.fit([["q"], ["r"]], [1, 2])
+    assert fitted.__dict__.keys() == before.keys()
+    assert all(fitted.__dict__[key] is before[key] for key in before)
+    assert not hasattr(bare, "network_")
+
+
+@named("P1-unseen")
+def test_unseen_values_are_missing_with_a_warning_that_counts(classifier: NetworkClassifier) -> None:
+    fitted = clone(classifier).fit(X, Y)
+    with pytest.warns(UnseenValueWarning, match=r"\('x0': 2, 'x1': 1\)"):
+        found = fitted.predict_proba([["z", 1, 0.5], ["q", 7, 1.5]])
+    assert identical(found, fitted.predict_proba([[None, 1, 0.5], [None, None, 1.5]]))
+    strict = clone(classifier).set_params(encoder=Encoder(unseen="error")).fit(X, Y)
+    with pytest.raises(DataError, match="X, row 2: column 'x0': value 'z' did not occur in training"):
+        strict.predict([["a", 1, 0.5], ["z", 1, 0.5]])
+    smooth = clone(classifier).set_params(encoder=Encoder(unseen="smooth")).fit(X, Y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UnseenValueWarning)
+        warnings.simplefilter("ignore", ImpossibleEvidenceWarning)
+        assert np.isfinite(smooth.predict_proba([["z", 9, 0.5]])).all()
+
+
+@named("P2-all-missing")
+def test_all_missing_is_the_prior(classifier: NetworkClassifier) -> None:
+    assert clone(classifier).fit(X, Y).predict_proba([[None] * 3]).tolist() == [[0.5, 0.5]]
+
+
+@named("P3-columns")
+def test_columns_by_name(classifier: NetworkClassifier) -> None:
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    fitted = clone(classifier).fit(frame, Y)
+    expected = fitted.predict_proba(frame)
+    assert identical(fitted.predict_proba(frame[["c", "b", "a"]].assign(extra=1)), expected)
+    with pytest.raises(DataError, match="missing: 'a'"):
+        fitted.predict(frame[["b", "c"]])
+    with pytest.raises(DataError, match="expecting 3 features"):
+        clone(classifier).fit(X, Y).predict([["a", 1]])
+
+
+@named("P5-impossible")
+def test_impossible_evidence_has_a_defined_answer(classifier: NetworkClassifier) -> None:
+    own = clone(classifier)
+    own = own.set_params(smoothing=0) if "smoothing" in own.get_params() else own
+    fitted = own.fit([["a", "p"], ["b", "q"]], ["no", "yes"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ImpossibleEvidenceWarning)
+        found = fitted.predict_proba([["a", "q"], ["b", "p"]])
+    if len(getattr(fitted, "selected_", [0, 1])) == 1:
+        assert np.array_equal(found, [[1, 0], [0, 1]])  # the other feature is out of account
+    else:
+        assert np.allclose(found, 0.5)
+
+
+def test_p6_a_hundred_thousand_features() -> None:
+    rng = np.random.default_rng(0)
+    table = rng.integers(0, 2, (20, 100_000)).astype(np.uint8)
+    fitted = NaiveBayes().fit(table, np.arange(20) % 2)
+    found = fitted.predict_proba(rng.integers(0, 2, (3, 100_000)).astype(np.uint8))
+    assert np.isfinite(found).all()
+    assert np.allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+@named("P7-no-rows")
+def test_no_rows_are_answered_with_no_rows(classifier: NetworkClassifier) -> None:
+    fitted = clone(classifier).fit(X, Y)
+    empty = np.empty((0, 3), object)
+    assert (fitted.predict(empty).shape, fitted.predict(empty).dtype) == ((0,), fitted.classes_.dtype)
+    assert (fitted.predict_proba(empty).shape, fitted.predict_proba(empty).dtype) == ((0, 2), np.float64)
+    framed = clone(classifier).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y)
+    assert framed.predict_proba(pd.DataFrame(X, columns=["a", "b", "c"]).iloc[:0]).shape == (0, 2)
+
+
+@named("P8-batch")
+def test_alone_or_in_a_batch(classifier: NetworkClassifier) -> None:
+    fitted = clone(classifier).fit(X, Y)
+    whole = fitted.predict_proba(X)
+    assert all(identical(fitted.predict_proba([row])[0], whole[i]) for i, row in enumerate(X))
+
+
+@named("P9-not-fitted")
+def test_not_fitted(classifier: NetworkClassifier) -> None:
+    for method in ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"):
+        with pytest.raises(NotFittedError):
+            getattr(clone(classifier), method)(X)
+
+
+@named("P10-threads")
+def test_sixteen_threads(classifier: NetworkClassifier) -> None:
+    fitted = clone(classifier).fit(X, Y)
+    expected = fitted.predict_proba(X)
+    with ThreadPoolExecutor(16) as pool:
+        assert all(identical(found, expected) for found in pool.map(lambda _: fitted.predict_proba(X), range(32)))
+
+
+@named("P11-outside-the-range")
+def test_numbers_outside_the_training_range(classifier: NetworkClassifier) -> None:
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(100, 1))
+    fitted = clone(classifier).fit(values, (values[:, 0] > 0).astype(int))
+    far = fitted.predict_proba([[-1e300], [1e300]])
+    assert identical(far, fitted.predict_proba([[values.min()], [values.max()]]))
+
+
+def test_n1_n2_n3_warnings_of_numpy_never_escape() -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings(), np.errstate(all="raise"):
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ImpossibleEvidenceWarning)
+        for smoothing in (0, 1e-300, 1.0, "clark-niblett", "backoff:0"):
+            table, y = rng.integers(0, 3, (30, 40)), rng.integers(0, 3, 30)
+            for classifier in (NaiveBayes(smoothing=smoothing), KDB(smoothing=smoothing, k="auto"), TAN(smoothing=smoothing)):
+                found = classifier.fit(table, y).predict_proba(rng.integers(0, 3, (50, 40)))
+                assert np.isfinite(found).all()
+                assert np.allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+@named("N1-N2-N3-extremes")
+def test_warnings_of_numpy_never_escape_any_classifier(classifier: NetworkClassifier) -> None:
+    rng = np.random.default_rng(0)
+    with warnings.catch_warnings(), np.errstate(divide="raise", over="raise", invalid="raise"):
+        warnings.simplefilter("error")
+        warnings.simplefilter("ignore", ImpossibleEvidenceWarning)
+        for smoothing in (0, 1e-300, 1.0, "clark-niblett", "backoff:0"):
+            own = clone(classifier)
+            own = own.set_params(smoothing=smoothing) if "smoothing" in own.get_params() else own
+            for weight in (None, rng.random(30), np.full(30, 1e-200), np.full(30, 1e200)):
+                table, y = rng.integers(0, 3, (30, 6)).astype(float), rng.integers(0, 3, 30)
+                table[rng.random(table.shape) < 0.1] = np.nan
+                found = own.fit(table, y, weight).predict_proba(rng.integers(0, 3, (20, 6)).astype(float))
+                assert np.isfinite(found).all()
+                assert np.allclose(found.sum(axis=1), 1, atol=1e-12)
+
+
+def test_n6_information_is_never_below_zero() -> None:
+    rng = np.random.default_rng(0)
+    fitted = KDB(k=3).fit(rng.integers(0, 2, (1000, 8)), rng.integers(0, 2, 1000), rng.random(1000))
+    assert min(fitted.information_.values()) >= 0
+
+
+def test_f6_infinity_in_a_table_is_named_too() -> None:
+    table = Table((Column("d", np.array([1.0, np.inf])),), source="inf.parquet")
+    with pytest.raises(DataError, match=r"inf\.parquet, row 2: column 'd': inf is infinity"):
+        NaiveBayes().fit(table, ["a", "b"])
+    fitted = NaiveBayes().fit(Table((Column("d", np.array([1.0, 2.0])),)), ["a", "b"])
+    with pytest.raises(DataError, match="infinity"):
+        fitted.predict(table)
+
+
+def test_f13_sparse_tables_count_against_the_budget() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 300, (4000, 3)), rng.integers(0, 2, 4000)
+    encoder = Encoder(kinds="nominal")
+    with pytest.raises(ResourceError, match=r"'x\d' \(300 states\).*the budget is 16,777,216 bytes"):
+        KDB(k=2, budget=16 << 20, encoder=encoder).fit(X, y)
+    assert len(KDB(k=2, encoder=encoder).fit(X, y).network_.arcs) == 3
+
+
+def test_f13_a_machine_without_memory_is_a_resource_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(*_: object, **__: object) -> None:
+        raise MemoryError("Unable to allocate 64 GiB")
+
+    monkeypatch.setattr("naivete.classifiers.dependence.naive", exhausted)
+    with pytest.raises(ResourceError, match="64 GiB"):
+        NaiveBayes().fit([["a"], ["b"]], [0, 1])
+
+
+@pytest.mark.parametrize(
+    ("trained", "given", "said"),
+    [
+        (["yes", "no"], [True, False], "had text in training and has truth values now"),
+        (["01", "02"], [1, 2], "had text in training and has numbers now"),
+        ([True, False], [1, 0], "had truth values in training and has numbers now"),
+    ],
+)
+def test_p1_a_column_of_another_type_is_said_to_be_one(trained: list[Any], given: list[Any], said: str) -> None:
+    fitted = NaiveBayes().fit(pd.DataFrame({"x": trained}), ["a", "b"])
+    with pytest.warns(UnseenValueWarning, match=said):
+        fitted.predict(pd.DataFrame({"x": given}))
+    with pytest.warns(UnseenValueWarning) as caught:
+        fitted.predict(pd.DataFrame({"x": [trained[0], None, "zz"] if isinstance(trained[0], str) else given}))
+    assert caught[0].filename == __file__
+
+
+def test_f15_a_smoothing_beyond_reason_is_refused() -> None:
+    with pytest.raises(ParameterError, match="at most"):
+        NaiveBayes(smoothing=1e308).fit([["a"], ["b"]], [0, 1])

@@ -1,0 +1,126 @@
+"""Leave-one-out by subtraction against honest refitting."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from naivete.cases import Block, MemoryCases
+from naivete.counts import counts
+from naivete.counts.counts import Counts
+from naivete.inference.leave_one_out import leave_one_out, leave_one_out_losses
+from naivete.variables import CLASS
+from tests.network.test_estimation import smoothings
+from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
+from tests.strategies import some_cases, structures
+
+module = import_module("naivete.inference.leave_one_out")
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+own_cases = some_cases(rows=(1, 14), max_card=3, features=(1, 4))
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
+@given(own=own_cases, how=smoothings, data=st.data())
+@quick
+def test_leaving_out_by_subtraction_equals_refitting(own: MemoryCases, dense: bool, how: Any, data: st.DataObject) -> None:
+    assume(how != "clark-niblett" or not own.gaps.any())
+    structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
+    with pytest.MonkeyPatch.context() as patch:
+        if not dense:
+            patch.setattr(counts, "DENSE_CELLS", 0)
+        found = leave_one_out(Counts(own), structure, how)
+        wanted = honest_leave_one_out(own, structure, how)
+    assert np.allclose(found, wanted, rtol=0, atol=1e-11)
+    if dense and (own.block.weight is None or (own.block.weight == np.rint(own.block.weight)).all()):
+        assert np.array_equal(found, wanted)  # counts without rounding give the same bits
+
+
+@given(own=own_cases, how=smoothings, data=st.data())
+@quick
+def test_a_given_prior_stays(own: MemoryCases, how: Any, data: st.DataObject) -> None:
+    assume(how != "clark-niblett" or not own.gaps.any())
+    structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
+    prior = np.full(own.variables[-1].card, 1 / own.variables[-1].card)
+    found = leave_one_out(Counts(own), structure, how, prior=prior)
+    assert np.allclose(found, honest_leave_one_out(own, structure, how, prior), rtol=0, atol=1e-11)
+
+
+@given(own=own_cases, how=smoothings, seed=st.integers(0, 99), data=st.data())
+@quick
+def test_losses_of_many_structures_in_one_pass(own: MemoryCases, how: Any, seed: int, data: st.DataObject) -> None:
+    assume(how != "clark-niblett" or not own.gaps.any())
+    n = len(own.variables) - 1
+    nested = data.draw(structures(n, max_parents=3, class_parent=True))
+    parents = {x: nested[x][:-1] for x in range(n)}
+    rng = np.random.default_rng(seed)
+    candidates = np.array([[rng.integers(0, len(parents[x]) + 1) for x in range(n)] for _ in range(4)])
+    count = Counts(own)
+    losses = leave_one_out_losses(count, parents, candidates, how)
+    labels = own.block.codes[-1].astype(int)
+    weight = np.ones(len(labels)) if own.block.weight is None else own.block.weight
+    for taken, loss in zip(candidates, losses, strict=True):
+        structure = {CLASS: (), **{x: (*parents[x][: taken[x]], CLASS) for x in range(n)}}
+        true = honest_leave_one_out(own, structure, how)[np.arange(len(labels)), labels]
+        assert abs(float(loss) - float((weight * (1 - true) ** 2).sum())) < 1e-8 * (1 + weight.sum())
+    assert losses == leave_one_out_losses(Counts(chunked(own, rng)), parents, candidates, how)
+    order = rng.permutation(len(labels))
+    shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
+    assert losses == leave_one_out_losses(Counts(shuffled), parents, candidates, how)
+
+
+@given(own=some_cases(rows=(1, 14), max_card=3, features=(1, 4), weights="whole"), how=smoothings, data=st.data())
+@quick
+def test_a_weight_of_two_is_two_cases_of_which_one_is_left_out(own: MemoryCases, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
+    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    assert identical(leave_one_out(Counts(own), structure, how)[rows], leave_one_out(Counts(twice), structure, how))
+
+
+def test_many_small_pieces_and_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    own = cases_of(
+        [3, 3, 2, 2], [rng.integers(-1, 3, 60), rng.integers(0, 3, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)]
+    )
+    structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (1, 0, CLASS)}
+    whole = leave_one_out(Counts(own), structure, "backoff")
+    monkeypatch.setattr(module, "BLOCK_CELLS", 100)
+    many_threads(monkeypatch)
+    assert identical(leave_one_out(Counts(own), structure, "backoff"), whole)
+    assert identical(leave_one_out(Counts(chunked(own, rng)), structure, "backoff"), whole)
+
+
+def test_weights_of_any_size_are_summed_exactly() -> None:
+    steps = np.array([[2**30, 3, 1]])
+    assert module._weighted(steps, None) == [Fraction(2**30 + 4, 2**30)]
+    weight = np.array([2.0**40 + 0.5, 2.0**-60, 1e300])
+    exact = sum(Fraction(int(s)) * Fraction(float(w)) for s, w in zip(steps[0], weight, strict=True)) / 2**30
+    assert module._weighted(steps, weight) == [exact]
+
+
+def test_a_single_row_leaves_nothing() -> None:
+    own = cases_of([2, 2], [[1], [0]])
+    assert leave_one_out(Counts(own), {CLASS: (), 0: (CLASS,)}).tolist() == [[0.5, 0.5]]
+
+
+def test_a_hundred_features_without_smoothing_stay_finite() -> None:
+    rng = np.random.default_rng(0)
+    own = cases_of([9] * 100 + [2], [*(rng.integers(0, 9, 12) for _ in range(100)), rng.integers(0, 2, 12)])
+    found = leave_one_out(Counts(own), {CLASS: (), **dict.fromkeys(range(100), (CLASS,))}, 0.0)
+    assert np.isfinite(found).all()
+    assert np.allclose(found.sum(axis=1), 1)
+
+
+def test_clark_and_niblett_with_missing_values_keep_the_share_of_all_cases() -> None:
+    """A family with a missing member takes P(c) / N from all cases, the one left out included: nearly, not exactly, honest."""
+    rng = np.random.default_rng(4)
+    own = cases_of([3, 3, 2], [rng.integers(-1, 3, 80), rng.integers(-1, 3, 80), rng.integers(0, 2, 80)])
+    structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}
+    found = leave_one_out(Counts(own), structure, "clark-niblett")
+    assert np.allclose(found, honest_leave_one_out(own, structure, "clark-niblett"), rtol=0, atol=2e-2)

@@ -1,0 +1,186 @@
+"""Probabilities from counts: every smoothing against its formula, dense and sparse alike."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from naivete import _kernels
+from naivete.cases import Block, MemoryCases
+from naivete.counts import counts
+from naivete.counts.counts import Counts
+from naivete.errors import ParameterError
+from naivete.network.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate, smoothing_of
+from naivete.network.network import Network, SparseCpt
+from naivete.variables import CLASS, family
+from tests.oracles import cases_of, chunked, counted, identical, many_threads, probability
+from tests.strategies import some_cases, structures
+
+quick = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SMOOTHINGS = [1.0, 0.0, 0.5, "m-estimate", "m-estimate:0", "friedman", "clark-niblett", "backoff", "backoff:0"]
+smoothings = st.sampled_from(SMOOTHINGS)
+
+
+def expected(
+    table: np.ndarray, axis: int, parents: tuple[int, ...], members: tuple[int, ...], how: Any, share: Any, total: Any
+) -> Any:
+    """P(v | parents) of exact counts, by the formulas, cell by cell."""
+    v = table.shape[axis]
+    whole = table.sum(axis=axis, keepdims=True)
+    others = tuple(a for a in range(table.ndim) if a != axis)
+    everything = table.sum()
+    marginal = (
+        table.sum(axis=others, keepdims=True) / everything
+        if everything
+        else np.full(table.sum(axis=others, keepdims=True).shape, Fraction(1, v))
+    )
+
+    def blend(n: np.ndarray, amount: Fraction, base: Any, otherwise: Any) -> np.ndarray:
+        sums = n.sum(axis=axis, keepdims=True) + amount
+        return np.where(sums > 0, (n + amount * base) / np.where(sums > 0, sums, 1), otherwise)
+
+    if isinstance(how, Lidstone):
+        return blend(table, Fraction(how.alpha) * v, Fraction(1, v), Fraction(1, v))
+    if isinstance(how, MEstimate):
+        return blend(table, Fraction(how.m), marginal, marginal)
+    if isinstance(how, ClarkNiblett):
+        prior = share if members[-1] == CLASS and members[axis] != CLASS else np.array([Fraction(1)])
+        raw = np.where(table > 0, table / np.where(whole > 0, whole, 1), prior / max(total, 1))
+        sums = raw.sum(axis=axis, keepdims=True)
+        return np.where(sums > 0, raw / np.where(sums > 0, sums, 1), Fraction(1, v))
+    features = [p for p in parents if p != CLASS]
+    left = [*features[::-1], *([CLASS] if CLASS in parents else [])]
+
+    def back(n: np.ndarray, gone: list[int]) -> np.ndarray:
+        base = back(n.sum(axis=members.index(gone[0]), keepdims=True), gone[1:]) if gone else np.full(n.shape, Fraction(1, v))
+        return blend(n, Fraction(how.m), base, base)
+
+    return back(table, left)
+
+
+@given(own=some_cases(rows=(1, 25), max_card=3), how=smoothings, data=st.data())
+@quick
+def test_tables_follow_the_formula_of_their_smoothing(own: MemoryCases, cases: Any, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(own.variables) - 1))
+    network = estimate(Counts(cases(own)), structure, how)
+    total = counted(own.block, (CLASS,), (own.variables[-1].card,))
+    for v, parents in structure.items():
+        members = family(v, *parents)
+        if v == CLASS:
+            wanted = total / total.sum()
+        else:
+            table = counted(own.block, members, [own.variables[m].card for m in members])
+            wanted = expected(table, members.index(v), parents, members, smoothing_of(how), total / total.sum(), total.sum())
+        assert np.allclose(network.cpts[v], np.broadcast_to(wanted, network.cpts[v].shape).astype(float), rtol=1e-12, atol=1e-300)
+
+
+@given(own=some_cases(rows=(1, 25), max_card=3), how=smoothings, data=st.data())
+@quick
+def test_sparse_tables_say_what_dense_ones_say(own: MemoryCases, cases: Any, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
+    dense = estimate(Counts(own), structure, how)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(counts, "DENSE_CELLS", 0)
+        sparse = estimate(Counts(cases(own)), structure, how)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        row = [int(rng.integers(v.card)) for v in own.variables]
+        for v, parents in structure.items():
+            assert isinstance(sparse.cpts[v], SparseCpt) == (len(parents) > 1)
+            assert np.isclose(probability(dense, v, row), probability(sparse, v, row), rtol=1e-12, atol=0)
+
+
+@given(own=some_cases(), how=smoothings, seed=st.integers(0, 999), data=st.data())
+@quick
+def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
+    own: MemoryCases, how: Any, seed: int, data: st.DataObject
+) -> None:
+    structure = data.draw(structures(len(own.variables) - 1))
+    rng = np.random.default_rng(seed)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    with pytest.MonkeyPatch.context() as patch:
+        if seed % 2:
+            patch.setattr(counts, "DENSE_CELLS", 8)
+        one = estimate(Counts(own), structure, how)
+        assert identical(one, estimate(Counts(shuffled), structure, how))
+        assert identical(one, estimate(Counts(chunked(own, rng)), structure, how))
+        with _kernels.use("numpy"):
+            assert identical(one, estimate(Counts(own), structure, how))
+        many_threads(patch)
+        assert identical(one, estimate(Counts(own), structure, how))
+
+
+@given(own=some_cases(weights="whole"), how=smoothings, data=st.data())
+@quick
+def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(own.variables) - 1))
+    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    assert identical(estimate(Counts(own), structure, how), estimate(Counts(twice), structure, how))
+
+
+def test_the_class_may_have_parents() -> None:
+    own = cases_of([2, 2, 2], [[0, 0, 1, 1, 1], [0, 1, 0, 1, 1], [0, 1, 1, 1, 0]])
+    network = estimate(Counts(own), {CLASS: (0,), 0: (), 1: (CLASS,)}, 1.0)
+    assert network.cpts[CLASS].tolist() == [[0.5, 0.5], [0.4, 0.6]]
+    assert network.cpts[0].tolist() == [3 / 7, 4 / 7]
+    for how in SMOOTHINGS:
+        assert isinstance(estimate(Counts(own), {CLASS: (0,), 0: (), 1: (CLASS,)}, how), Network)
+
+
+def test_a_given_prior_replaces_the_frequencies() -> None:
+    own = cases_of([2, 2], [[0, 1, 1], [0, 1, 1]])
+    assert estimate(Counts(own), {CLASS: (), 0: (CLASS,)}, prior=[0.25, 0.75]).cpts[CLASS].tolist() == [0.25, 0.75]
+
+
+@pytest.mark.parametrize("prior", [[1.0], [0.5, 0.6], [1.5, -0.5], [np.nan, 1.0], "ab", 3, [[0.5, 0.5]], [{}, 1]])
+def test_a_prior_that_is_none_is_refused(prior: Any) -> None:
+    with pytest.raises(ParameterError, match="prior="):
+        estimate(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), {CLASS: (), 0: ()}, prior=prior)
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        (2, Lidstone(2.0)),
+        (np.float32(0.5), Lidstone(0.5)),
+        ("lidstone", Lidstone(1.0)),
+        ("lidstone:0.25", Lidstone(0.25)),
+        ("m-estimate", MEstimate(2.0)),
+        ("friedman:3", MEstimate(3.0)),
+        ("clark-niblett", ClarkNiblett()),
+        ("backoff", Backoff(2.0)),
+        (Backoff(1.0), Backoff(1.0)),
+    ],
+)
+def test_smoothings_have_names(given: Any, meant: Any) -> None:
+    assert smoothing_of(given) == meant
+
+
+BAD = [
+    -1,
+    np.nan,
+    np.inf,
+    "x",
+    "",
+    "backoff:x",
+    "backoff:-1",
+    "clark-niblett:2",
+    True,
+    None,
+    [1.0],
+    Lidstone(-1),
+    Lidstone(None),
+    Backoff("a"),
+]
+
+
+@pytest.mark.parametrize("value", BAD, ids=repr)
+def test_smoothings_out_of_range_are_refused(value: Any) -> None:
+    with pytest.raises(ParameterError, match="smoothing="):
+        smoothing_of(value)

@@ -1,0 +1,151 @@
+"""What the pages say can be done: Python blocks run, commands are understood, links lead somewhere."""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from naivete.cli import COMMANDS, main
+from naivete.cli.parsing import parse
+from tests import ROOT
+
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
+
+NEEDS_SPARK = "from spark_recipe"  # tests/test_spark_recipe.py runs the recipe
+pytestmark = pytest.mark.skipif(not (ROOT / "dev.py").exists(), reason="the pages are those of a checkout")
+
+RUN = ("README.md", "networks.md", "scale.md")
+NOT_RUN = ("reproduce", "demo")  # minutes, or data that is not here
+
+WEATHER = (
+    "outlook,temperature,windy,play\n"
+    + "sunny,30,no,no\nsunny,27,yes,no\nrain,20,no,yes\nrain,15,yes,no\novercast,28,no,yes\n" * 4
+)
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """The language and the text of every fenced block."""
+    for match in re.finditer(r"^```(\w*)\n(.*?)^```$", page.read_text(), re.MULTILINE | re.DOTALL):
+        yield match[1], match[2]
+
+
+def patients(rows: int = 60) -> pd.DataFrame:
+    rng = np.random.default_rng(0)
+    ill = rng.random(rows) < 0.4
+    return pd.DataFrame(
+        {
+            "age": rng.integers(20, 60, rows) + 20 * ill,
+            "smoker": np.where(rng.random(rows) < 0.3 + 0.4 * ill, "yes", "no"),
+            "town": rng.choice(["north", "south"], rows),
+            "diagnosis": np.where(ill, "ill", "well"),
+        }
+    )
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the files that the pages speak of."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("naivete.cases.sources.resident", lambda: 150_000_000)  # not what all tests before have left behind
+    frame = patients()
+    frame.to_csv("patients.csv", index=False)
+    frame.drop(columns="diagnosis").head(5).to_csv("new.csv", index=False)
+    Path("weather.csv").write_text(WEATHER)
+    renamed = frame.rename(columns={"diagnosis": "y"})
+    renamed.to_csv("a.csv", index=False)
+    main(["convert", "a.csv", "b.arff"])
+    for folder, own in (("big", renamed), ("rows", frame.rename(columns={"diagnosis": "class"})), ("new", renamed)):
+        Path(folder).mkdir()
+        own.to_parquet(Path(folder, "part.parquet"))
+    return tmp_path
+
+
+def what_the_reader_has(page: Path) -> dict[str, Any]:
+    """Names that a page takes for granted."""
+    if page.name != "scale.md":
+        return {}
+    from naivete import KDB
+
+    frame = patients()
+    X, y = frame.drop(columns="diagnosis"), np.where(frame["diagnosis"] == "ill", "yes", "no")
+    halves = [(X[:30], y[:30]), (X[30:], y[30:])]
+    return {"batches": halves, "another": KDB(k=2).partial_fit(X, y, classes=["no", "yes"]), "X_old": X[:3], "y_old": y[:3]}
+
+
+@pages
+def test_python_runs(page: Path, here: Path) -> None:
+    space = {"__name__": "docs", **what_the_reader_has(page)}
+    for language, text in blocks(page):
+        if language != "python" or NEEDS_SPARK in text:
+            continue
+        if ">>>" in text:
+            told = doctest.DocTestParser().get_doctest(text, space, page.name, str(page), 0)
+            runner = doctest.DocTestRunner()
+            failed: list[str] = []
+            runner.run(told, out=failed.append, clear_globs=False)
+            space.update(told.globs)
+            assert not failed, "".join(failed)
+        else:
+            exec(compile(text, str(page), "exec"), space)
+
+
+def commands(page: Path) -> list[list[str]]:
+    lines = [line for language, text in blocks(page) if not language for line in text.splitlines()]
+    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("naivete ")]
+
+
+@pages
+def test_commands_are_understood(page: Path) -> None:
+    for words in commands(page):
+        parse(COMMANDS, words)
+    tool = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
+    assert tool is not None
+    assert tool.loader is not None
+    dev = importlib.util.module_from_spec(tool)
+    tool.loader.exec_module(dev)
+    for word in re.findall(r"python3 dev\.py (\w+)", page.read_text()):
+        assert word in dev.COMMANDS
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name in RUN], ids=lambda page: page.name)
+def test_commands_run(page: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for words in commands(page):
+        if words[0] not in NOT_RUN:
+            assert main(words) == 0, (words, capsys.readouterr().err)
+
+
+@pages
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert "://" in target or (page.parent / target).exists(), target
+
+
+def test_every_classifier_and_its_word_are_in_the_readme() -> None:
+    from naivete.classifiers.saving import KINDS
+
+    text = (ROOT / "README.md").read_text()
+    for word, kind in KINDS.items():
+        assert re.search(rf"\| `{kind.__name__}` \| `{word}[`:]", text), word
+
+
+def test_every_decision_is_listed() -> None:
+    listed = (ROOT / "docs" / "decisions" / "README.md").read_text()
+    for page in (ROOT / "docs" / "decisions").glob("0*.md"):
+        assert page.name in listed
+
+
+def test_every_module_is_in_the_architecture() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    for module in (ROOT / "src" / "naivete").iterdir():
+        if module.name not in ("__pycache__", "py.typed", "__init__.py", "__main__.py", "_version.py"):
+            assert re.search(rf"`[^`]*\b{module.stem}\b", text), module.name
