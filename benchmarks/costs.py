@@ -109,24 +109,24 @@ def measured(folder: Path) -> Constants:
     """The constants of this machine, in this process, whose threads should be one."""
     from functools import partial, reduce
 
-    from naivete._kernels.exact_sums import added
-    from naivete.cases.rows import EncodedCases, KeptRows, tallied_rows
+    from naivete._kernels.exact_sums import add_sums
+    from naivete.cases.rows import BatchRows, EncodedCases, count_row_values
     from naivete.counts.counts import Counts
     from naivete.counts.information import dependence
     from naivete.data.files import pieces
-    from naivete.data.labelled import Division
+    from naivete.data.labelled import ColumnRoles
     from naivete.encoding.encoder import Encoder, encode
     from naivete.variables import Variable
 
     piece = pieces(folder).pieces[0]
     tables = list(piece.tables(rows=BLOCK))[:4]
     cells = sum(map(len, tables)) * COLUMNS
-    parts = [Division("y").weighing(table) for table in tables]
-    encoder, rows = Encoder(), KeptRows(tuple(parts))
-    tallies = tallied_rows(rows, encoder)
+    parts = [ColumnRoles("y").weighing(table) for table in tables]
+    encoder, rows = Encoder(), BatchRows(tuple(parts))
+    tallies = count_row_values(rows, encoder)
     features = encoder.schema(tallies)
     variables = (*features, Variable("y", tallies.classes))
-    small = KeptRows(tuple(part.take(np.arange(1000)) for part in parts))
+    small = BatchRows(tuple(part.take(np.arange(1000)) for part in parts))
 
     def pairs(own: Any) -> Any:
         dependence(Counts(EncodedCases(own, variables, tallies.gaps)))
@@ -141,16 +141,16 @@ def measured(folder: Path) -> Constants:
     per_block = best(partial(pairs, small)) / len(parts)
     blocks = len(parts)
     pair_rows = cells * (COLUMNS - 1) / 2
-    one_row = EncodedCases(KeptRows(tuple(parts)), (variables[-1],), np.zeros(0, bool))
-    labels = best(lambda: [Division("y").weighing(table) for table in tables])
+    one_row = EncodedCases(BatchRows(tuple(parts)), (variables[-1],), np.zeros(0, bool))
+    labels = best(lambda: [ColumnRoles("y").weighing(table) for table in tables])
     return Constants(
         label=(labels + best(lambda: list(one_row.map(len)))) / sum(map(len, tables)),
         decode=best(lambda: sum(len(t) for t in piece.tables(rows=BLOCK)), 3) / (piece.rows or 1) / (COLUMNS + 1),
-        tally=(best(lambda: tallied_rows(rows, encoder)) - blocks * 0.001) / cells,
+        tally=(best(lambda: count_row_values(rows, encoder)) - blocks * 0.001) / cells,
         encode=encode_,
         pair=max(0.0, best(partial(pairs, rows)) - blocks * per_block - cells * encode_) / pair_rows,
         update=max(0.0, best(partial(counted, rows)) - best(partial(counted, small)) - cells * encode_) / cells,
-        merge=best(lambda: reduce(added, [limb, limb])) / (8 << 20),
+        merge=best(lambda: reduce(add_sums, [limb, limb])) / (8 << 20),
         block=per_block,
     )
 
@@ -223,9 +223,7 @@ def main() -> None:
     print("\nchecked against runs in this machine:")
     for workers, threads in ((1, 1), (2, 2)):
         took, guess = learned(folder, threads), seconds(Task(1e7), cost, 1)["total"] / workers
-        print(
-            f"  KDB(k=2) of 10^7 rows with {threads} thread(s): {took:.2f} s, predicted {guess:.2f} s ({took / guess:.2f} times)"
-        )
+        print(f"  KDB(k=2) of 10^7 rows with {threads} thread(s): {took:.2f} s, predicted {guess:.2f} s ({took / guess:.2f} times)")
 
 
 if __name__ == "__main__":

@@ -128,9 +128,7 @@ def limit(records: Sequence[Record]) -> Iterator[Verdict]:
             if tier in record and "failed" not in record[tier]:
                 for way, seconds in ways.items():
                     ratio = record[tier]["kernels_s"] / seconds
-                    yield Verdict(
-                        f"all pairs / limit ({way})", record["workload"], tier, ratio, LIMIT_FACTOR[tier], at_least=False
-                    )
+                    yield Verdict(f"all pairs / limit ({way})", record["workload"], tier, ratio, LIMIT_FACTOR[tier], at_least=False)
 
 
 def memory(records: Sequence[Record]) -> Iterator[Verdict]:

@@ -75,9 +75,7 @@ RUNS: dict[str, tuple[str, Callable[[], Run]]] = {
 def alone(run: str, rows: int, columns: int, repeat: int) -> dict[str, float]:
     """What a process of its own finds."""
     job = json.dumps([run, rows, columns, repeat])
-    done = subprocess.run(
-        [sys.executable, "-m", "benchmarks.densities", "--job", job], capture_output=True, text=True, check=True
-    )
+    done = subprocess.run([sys.executable, "-m", "benchmarks.densities", "--job", job], capture_output=True, text=True, check=True)
     return dict(json.loads(done.stdout.splitlines()[-1]))
 
 

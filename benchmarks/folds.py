@@ -22,20 +22,20 @@ import numpy as np
 import naivete
 from naivete.classifiers.specification import classifier_of
 from naivete.data.table import Column, Table
-from naivete.evaluation import Labelled, cross_validate, labelled
+from naivete.evaluation import LabelledTable, cross_validate, label_table
 from naivete.evaluation.protocols import KFold
 
 MODELS = ("nb", "tan", "kdb:k=1", "kdb:k=2", "kdb:k=3")
 ROWS, FEATURES = 3196, 36
 
 
-def cases() -> Labelled:
+def cases() -> LabelledTable:
     """kr-vs-kp, or a generated table like it."""
     folder = Path(os.environ.get("NAIVETE_DATA") or Path(__file__).parents[2] / "shared" / "data")
     file = folder / "kr-vs-kp.arff.gz"
     if file.exists():
         table = naivete.read(file)
-        return labelled(table, table.names[-1])
+        return label_table(table, table.names[-1])
     rng = np.random.default_rng(0)
     label = rng.integers(0, 2, ROWS)
     values = [label]
@@ -43,7 +43,7 @@ def cases() -> Labelled:
         follows = rng.random(ROWS) < 0.2 + 0.7 * j / FEATURES
         values.append(np.where(follows, values[rng.integers(0, len(values))], rng.integers(0, 2, ROWS)))
     columns = [Column(f"x{j}", own, ("f", "t")) for j, own in enumerate(values[1:])]
-    return labelled(Table((*columns, Column("class", label, ("won", "nowin")))), "class")
+    return label_table(Table((*columns, Column("class", label, ("won", "nowin")))), "class")
 
 
 def forms(features: Table) -> Iterator[tuple[str, Any]]:
@@ -56,14 +56,14 @@ def forms(features: Table) -> Iterator[tuple[str, Any]]:
     yield "pandas", pd.DataFrame({c.name: pd.Categorical.from_codes(c.values, list(c.states or ())) for c in features.columns})
 
 
-def ours(data: Labelled, folds: int, repeat: int) -> tuple[float, dict[str, list[float]]]:
+def ours(data: LabelledTable, folds: int, repeat: int) -> tuple[float, dict[str, list[float]]]:
     """The seconds and the accuracies of cross-validation by subtraction."""
     started = time.perf_counter()
     results = cross_validate({name: classifier_of(name) for name in MODELS}, data, folds=folds, repeat=repeat)
     return time.perf_counter() - started, {result.model: result.accuracies.tolist() for result in results}
 
 
-def theirs(X: Any, data: Labelled, folds: int, repeat: int) -> tuple[float, dict[str, list[float]]]:
+def theirs(X: Any, data: LabelledTable, folds: int, repeat: int) -> tuple[float, dict[str, list[float]]]:
     """The same of scikit-learn."""
     from sklearn.model_selection import cross_validate as fitted_one_by_one
 

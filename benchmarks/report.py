@@ -26,9 +26,7 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> st
     lines = [list(heads), *([*row] for row in rows)]
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     texts = [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
+        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(line, widths, strict=True))).rstrip()
         for line in lines
     ]
     return "\n".join([title, *(f"  {text}" for text in texts)])

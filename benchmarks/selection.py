@@ -25,7 +25,7 @@ from benchmarks import measuring
 from naivete import K2AS, Encoder, InfoAS, NaiveBayes
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
-from naivete.evaluation import Labelled, Splits, run
+from naivete.evaluation import LabelledTable, Splits, run
 from naivete.inference.predictor import Predictor
 from naivete.inference.queries import posteriors
 from naivete.learners import k2
@@ -94,7 +94,7 @@ def _right(answers: Any, labels: Any) -> int:
     return int(np.count_nonzero(answers == labels))
 
 
-def columns_of(cases: Labelled, rows: Any) -> list[Any]:
+def columns_of(cases: LabelledTable, rows: Any) -> list[Any]:
     """Some rows of the cases as codes."""
     features = [np.searchsorted(list(BASES), c.to_numpy().astype(str)).astype(np.uint8) for c in cases.features.columns]
     return [column[rows] for column in (*features, cases.labels.astype(np.uint8))]
@@ -135,7 +135,7 @@ def _timed(way: Callable[[], Any], repeat: int) -> dict[str, Any]:
     return {"seconds": own.best, "features": own.result}
 
 
-def whole(cases: Labelled, splits: Splits) -> dict[str, dict[str, float]]:
+def whole(cases: LabelledTable, splits: Splits) -> dict[str, dict[str, float]]:
     """Seconds of a whole fit and accuracy in per cent, means over some divisions."""
     encoder = Encoder(missing="state")
     models: dict[str, Any] = {metric: InfoAS(metric=metric, encoder=encoder) for metric in METRICS}

@@ -36,11 +36,11 @@ def passes(client: Any, folder: Path) -> tuple[float, float]:
     from naivete.cases.dask import DaskRows
     from naivete.counts.counts import Counts
     from naivete.data.files import pieces
-    from naivete.data.labelled import Division
+    from naivete.data.labelled import ColumnRoles
     from naivete.variables import Variable
 
     variables = (*(Variable(f"x{x}", tuple(range(STATES))) for x in range(COLUMNS)), Variable("y", (0, 1)))
-    rows = DaskRows(pieces(folder), Division("y"), client)
+    rows = DaskRows(pieces(folder), ColumnRoles("y"), client)
     counts = Counts(EncodedCases(rows, variables, np.zeros(COLUMNS, bool)))
     began = time.perf_counter()
     assert all(pairs.tables is not None for pairs in counts.pairs())

@@ -24,7 +24,7 @@ import pyarrow as pa
 from naivete import errors
 from naivete.cases.files import ROWS
 from naivete.data.files import arrow_tables
-from naivete.data.labelled import Division, Labelled
+from naivete.data.labelled import ColumnRoles, LabelledTable
 from naivete.storage.plain import packed, unpacked
 
 T = TypeVar("T")
@@ -35,18 +35,18 @@ class SparkRows:
     """The rows of a Spark DataFrame, counted partition by partition; `classifier.fit_cases(SparkRows(frame), target)`."""
 
     frame: Any
-    division: Division | None = None
+    division: ColumnRoles | None = None
     rows: int = ROWS
 
-    def divided(self, division: Division) -> SparkRows:
+    def divided(self, division: ColumnRoles) -> SparkRows:
         """The rows with these columns as class and weight; asked for by `fit_cases`."""
         return replace(self, division=division)
 
-    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+    def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """The function's value for some rows at a time, in the order of the partitions."""
         return self._cells(partial(_mapped, function=function, division=self.division, rows=self.rows))
 
-    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+    def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
         """The function's values, merged on each partition there and over the partitions here, one cell at a time."""
         partitions = self._cells(partial(_folded, function=function, merge=merge, division=self.division, rows=self.rows))
         first = next(partitions, None)
@@ -83,7 +83,7 @@ def _folded(batches: Iterator[Any], merge: Callable[[Any, Any], Any], **how: Any
 
 
 def _values(
-    batches: Iterator[Any], function: Callable[[Labelled], Any], division: Division, rows: int
+    batches: Iterator[Any], function: Callable[[LabelledTable], Any], division: ColumnRoles, rows: int
 ) -> Iterator[tuple[str | None, Any]]:
     """What the tables of a partition give: None and a value for each, or the kind of an error and its message, and no more."""
     first = next(batches, None)

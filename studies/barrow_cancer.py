@@ -13,7 +13,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.dependence import Full, NaiveBayes
 from naivete.classifiers.knaive import KNaive
 from naivete.counts.counts import Counts
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError
 from naivete.evaluation import Progress, Result, cross_validate
@@ -104,7 +104,9 @@ def _printed_cells() -> Iterator[Cell]:
         yield Cell(f"{name}: accuracy", None, accuracy(matrix), NOT_PRINTED)
 
 
-def cancer_sheets(cases: Labelled | None, *, divisions: int, seed: int = 0, progress: Progress | None = None) -> Iterator[Sheet]:
+def cancer_sheets(
+    cases: LabelledTable | None, *, divisions: int, seed: int = 0, progress: Progress | None = None
+) -> Iterator[Sheet]:
     """Correct classifiers, the sets that they hold naive, and the listing, each beside what is printed.
 
     Parameters
@@ -161,7 +163,7 @@ def _claims(found: Mapping[str, list[Result]]) -> Iterator[Cell]:
                 yield over_folds(f"{name} less {base}", printed, scores[name] - scores[base], FOLDS)
 
 
-def _sets(cases: Labelled) -> Iterator[Cell]:
+def _sets(cases: LabelledTable) -> Iterator[Cell]:
     """The set of each reading, and where the printed one stands among all of three."""
     short = [str(column.name).removeprefix("mean_").replace("_", " ") for column in cases.features.columns]
     printed = ", ".join(short[x] for x in HELD)
@@ -188,7 +190,7 @@ def _place(weights: Numbers) -> str:
     return f"the printed set weighs {away[HELD]:.2f}, place {1 + sum(own < away[HELD] for own in away.values())} of {len(away)}"
 
 
-def _listing_cells(cases: Labelled, divisions: int, seed: int, progress: Progress | None) -> Iterator[Cell]:
+def _listing_cells(cases: LabelledTable, divisions: int, seed: int, progress: Progress | None) -> Iterator[Cell]:
     """The programs of the appendix on the same cases, benign being class 0 as in the printed matrices."""
     X = np.column_stack([column.values for column in cases.features.columns]).astype(np.float64)
     labels = (cases.labels == cases.classes.tolist().index("malignant")).astype(np.int64)

@@ -14,9 +14,9 @@ from naivete._kernels.codes import Numbers
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.counts.information import relevance
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.evaluation import stratified_folds
-from naivete.inference.predictor import largest
+from naivete.inference.predictor import argmax_class
 from naivete.learners.balance import balanced
 from naivete.learners.full import full
 from naivete.network.normal_densities import joint_of
@@ -91,11 +91,11 @@ def balance_cases(
     such data; the program that made them, Data, is not in the appendix.
     """
     if rows < 0:
-        raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
+        raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
     if not -1 <= balance <= 1:
-        raise ParameterError(f"balance={shown(balance)}: a number between -1 and 1")
+        raise ParameterError(f"balance={quoted(balance)}: a number between -1 and 1")
     if not all(0 <= own <= 1 for own in strength.loadings):
-        raise ParameterError(f"strength={shown(strength)}: loadings are numbers between 0 and 1")
+        raise ParameterError(f"strength={quoted(strength)}: loadings are numbers between 0 and 1")
     draw = np.random.default_rng(random_state)
     shift = _shift(draw, strength)
     loadings = math.sqrt(abs(balance)) * draw.uniform(*strength.loadings, ATTRIBUTES)
@@ -245,8 +245,8 @@ class _Learned:
         said = np.empty((len(FORMS), len(SETS), len(X)), np.int64)
         for i, held in enumerate(SETS):
             alone = sum((logs[x,] for x in held), np.zeros((len(X), len(self.prior))))
-            said[0, i] = largest(self.prior + logs[whole] + (alone - logs[held]))
-            said[1, i] = largest(self.prior + alone + sum(given_others[x] for x in whole if x not in held))
+            said[0, i] = argmax_class(self.prior + logs[whole] + (alone - logs[held]))
+            said[1, i] = argmax_class(self.prior + alone + sum(given_others[x] for x in whole if x not in held))
         return said
 
 

@@ -12,7 +12,7 @@ from naivete.cli.output import escaped, json_text, note, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
 from naivete.cli.tables import check_output
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
     from studies import Reproduction
@@ -31,9 +31,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("name", metavar="NAME", help=f"the publication: {' or '.join(_NAMES)}")
     parser.add_argument("--seed", type=int, default=0, help="the seed of the folds and of generated data (0)")
     parser.add_argument("--quick", action="store_true", help="fewer folds; the report says so")
-    parser.add_argument(
-        "--alternatives", action="store_true", help=f"{' and '.join(_READ)}: also run other readings of the paper"
-    )
+    parser.add_argument("--alternatives", action="store_true", help=f"{' and '.join(_READ)}: also run other readings of the paper")
     parser.add_argument("--modifications", action="store_true", help=f"{_LAST}: also try the modifications of section 5.6")
     parser.add_argument("--resume", metavar="FOLDER", help=f"{_LAST}: keep every finished division here; a killed run goes on")
     parser.add_argument("--data", metavar="FOLDER", help="the data sets as NAME.arff.gz (NAIVETE_DATA, else fetched from OpenML)")
@@ -66,9 +64,9 @@ def run(args: Namespace) -> int:
 
 def _check(args: Namespace) -> None:
     if args.name not in _NAMES:
-        close = nearest(args.name, _NAMES)
+        close = close_matches(args.name, _NAMES)
         hint = f"did you mean {close[0]}?" if close else f"choose {' or '.join(_NAMES)}"
-        raise ParameterError(f"reproduce: there is no reproduction {shown(args.name)}; {hint}")
+        raise ParameterError(f"reproduce: there is no reproduction {quoted(args.name)}; {hint}")
     if args.alternatives and args.name not in _READ:
         raise ParameterError(f"reproduce: --alternatives is for {' and '.join(_READ)}, not for {args.name}")
     if args.name != _LAST and (args.modifications or args.resume):

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.files import read
-from naivete.data.labelled import Labelled, labelled
+from naivete.data.labelled import LabelledTable, label_table
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, FileError
 
@@ -56,7 +56,7 @@ def local(name: str, folder: Path | None) -> Path | None:
     return next((file for file in files if file.exists()), None)
 
 
-def data_set(name: str, size: Size, *, folder: Path | None = None) -> Labelled:
+def data_set(name: str, size: Size, *, folder: Path | None = None) -> LabelledTable:
     """The cases of a data set, whose class is the last column.
 
     Parameters
@@ -67,7 +67,7 @@ def data_set(name: str, size: Size, *, folder: Path | None = None) -> Labelled:
     """
     file = local(name, folder)
     table = _elsewhere(name, folder) if file is None else read(file)
-    cases = labelled(table, table.names[-1])
+    cases = label_table(table, table.names[-1])
     found = Size(len(cases), len(cases.features.columns), len(cases.classes))
     if found != size:
         raise DataError(f"{file or name}: {found}; the published one has {size}")
@@ -147,14 +147,14 @@ def _column(name: str, values: NDArray[Any], declared: list[str] | None) -> Colu
     return Column(name, every, texts, "nominal", declared=declared is not None)
 
 
-def boolean(cases: Labelled) -> Labelled:
+def boolean(cases: LabelledTable) -> LabelledTable:
     """The cases with a feature of two states for every state of every feature, a missing value being a state too.
 
     The sixteen votes of `vote` (no, yes, unknown) become 48 features.
     """
     columns = [bit for column in cases.features.columns for bit in _bits(column)]
     features = Table(tuple(columns), source=cases.features.source, rows=len(cases))
-    return Labelled(features, cases.target, cases.classes, cases.labels, cases.weight, cases.dropped)
+    return LabelledTable(features, cases.target, cases.classes, cases.labels, cases.weight, cases.dropped)
 
 
 def _bits(column: Column) -> list[Column]:

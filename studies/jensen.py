@@ -14,7 +14,7 @@ from naivete.classifiers.dependence import TAN, Lookup, NaiveBayes, NetworkClass
 from naivete.classifiers.losses import Loss
 from naivete.classifiers.trees import ID3
 from naivete.counts.information import entropy
-from naivete.data.labelled import Labelled, labelled
+from naivete.data.labelled import LabelledTable, label_table
 from naivete.data.table import Column, Table
 from naivete.errors import ImpossibleEvidenceWarning
 from naivete.evaluation.measures import confusion, shares
@@ -94,14 +94,14 @@ def _of(feature: str) -> int:
     return 1 + list(_FEATURES).index(feature)
 
 
-def _cases() -> Labelled:
+def _cases() -> LabelledTable:
     """Table 8.1 without the answers of the book's classifier."""
     names: dict[str, tuple[str, ...]] = {"BH": _CLASSES, **_FEATURES}
     columns = [
         Column(name, np.array([states.index(value) for value in _column(at)]), states, "nominal", declared=True)
         for at, (name, states) in enumerate(names.items())
     ]
-    return labelled(Table(tuple(columns), source="table 8.1", rows=len(TABLE_8_1)), "BH")
+    return label_table(Table(tuple(columns), source="table 8.1", rows=len(TABLE_8_1)), "BH")
 
 
 def _confusion() -> NDArray[np.float64]:
@@ -193,7 +193,7 @@ def _poker() -> Iterator[Cell]:
     yield Cell("edges without a direction", None, ", ".join(others), NOT_PRINTED, "either way is equivalent")
 
 
-def _exercises(cases: Labelled) -> Iterator[Cell]:
+def _exercises(cases: LabelledTable) -> Iterator[Cell]:
     """What each classifier answers; the book leaves that to the reader."""
     yield _answered("table look-up (no such case)", Lookup(), cases)
     for name, kind in (("8.2 naive Bayes", NaiveBayes), ("8.3 TAN", TAN)):
@@ -203,7 +203,7 @@ def _exercises(cases: Labelled) -> Iterator[Cell]:
     yield _answered("8.4 tree of ID3", ID3(), cases, "; the branch MH = 1a, FC = 1 has no case")
 
 
-def _laplace(cases: Labelled) -> tuple[float, ...]:
+def _laplace(cases: LabelledTable) -> tuple[float, ...]:
     """P(c) with one virtual case for each class."""
     counts = np.bincount(cases.labels) + 1
     return tuple((counts / counts.sum()).tolist())
@@ -217,7 +217,7 @@ def _asked() -> Table:
     return Table(tuple(columns), source="the question", rows=1)
 
 
-def _answer(classifier: NetworkClassifier, cases: Labelled) -> tuple[str, dict[str, float], bool]:
+def _answer(classifier: NetworkClassifier, cases: LabelledTable) -> tuple[str, dict[str, float], bool]:
     """The class, the probabilities, and whether every class is impossible."""
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
@@ -228,7 +228,7 @@ def _answer(classifier: NetworkClassifier, cases: Labelled) -> tuple[str, dict[s
     return str(fitted.classes_[posterior.argmax()]), {c: by_class[c] for c in _CLASSES}, impossible
 
 
-def _answered(name: str, classifier: NetworkClassifier, cases: Labelled, more: str = "") -> Cell:
+def _answered(name: str, classifier: NetworkClassifier, cases: LabelledTable, more: str = "") -> Cell:
     found, posterior, impossible = _answer(classifier, cases)
     if impossible:
         note = f"every class has probability 0; naivete then warns, and answers {found}, the likeliest of the least impossible"
@@ -237,7 +237,7 @@ def _answered(name: str, classifier: NetworkClassifier, cases: Labelled, more: s
     return Cell(name, None, found, NOT_PRINTED, told + more)
 
 
-def _roots(kind: Any, cases: Labelled) -> str:
+def _roots(kind: Any, cases: LabelledTable) -> str:
     """With virtual cases the root of the tree matters: the answers from the other roots."""
     if kind is not TAN:
         return ""

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from naivete.classifiers.hidden import HiddenNaive
 from naivete.classifiers.trees import ID3
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.display.rules import rules
 from studies.verdicts import NOT_PRINTED, Cell, Remark, recomputed
 
@@ -20,7 +20,7 @@ _SAME: Final = 1e-3
 """Log likelihoods closer than this are the same: EM stops before the last digits."""
 
 
-def tree_cells(cases: Labelled) -> Iterator[Cell]:
+def tree_cells(cases: LabelledTable) -> Iterator[Cell]:
     """Figure 8.7, a line for each leaf; what the drawing calls ? has no case, and the majority of the node above answers."""
     found = rules(ID3().fit(cases.features, cases.y).network_)
     yield recomputed("asked for first", "MH", found[0].split(" = ")[0])
@@ -31,7 +31,7 @@ def tree_cells(cases: Labelled) -> Iterator[Cell]:
         yield Cell(condition, None, label, NOT_PRINTED, "no case: ? in the figure" if empty else f"cases {weight.strip('()')}")
 
 
-def hidden_cells(cases: Labelled) -> Iterator[Cell]:
+def hidden_cells(cases: LabelledTable) -> Iterator[Cell]:
     """Figure 8.5 for every number of states: the log likelihood of BH, FC and SC by maximum likelihood, and BIC."""
     trials = [_trial(cases, states) for states in _STATES]
     best = max(trials, key=lambda trial: float(trial["bic"]))
@@ -42,7 +42,7 @@ def hidden_cells(cases: Labelled) -> Iterator[Cell]:
     yield Cell("states by BIC", None, str(best["states"]), NOT_PRINTED, "the book leaves the balance of fit and size open")
 
 
-def _trial(cases: Labelled, states: int) -> dict[str, Any]:
+def _trial(cases: LabelledTable, states: int) -> dict[str, Any]:
     model = HiddenNaive(groups=[["FC", "SC"]], states=states, smoothing=0.0, starts=_STARTS)
     found: dict[str, Any] = model.fit(cases.features, cases.y).convergence_[0]["trials"][0]
     return found

@@ -12,9 +12,9 @@ import numpy as np
 
 from naivete.classifiers.dependence import NaiveBayes
 from naivete.classifiers.recursive import Recursive
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.encoding.encoder import Encoder
-from naivete.errors import NaiveteWarning, ParameterError, shown
+from naivete.errors import NaiveteWarning, ParameterError, quoted
 from naivete.evaluation import LearningCurve, Progress, run
 from studies.data_sets import Size, data_set, folder_of, local
 from studies.langley_claims import (
@@ -156,11 +156,11 @@ def _chosen(only: Sequence[str] | None) -> list[str]:
     known = ["Cells", "Parity", *NATURAL, *CONCEPTS]
     wrong = [name for name in only or () if name not in known]
     if wrong:
-        raise ParameterError(f"only={shown(wrong[0])}: choose among {', '.join(known)}")
+        raise ParameterError(f"only={quoted(wrong[0])}: choose among {', '.join(known)}")
     return [name for name in known if only is None or name in only]
 
 
-def _cases(name: str, how: Settings) -> Labelled | None:
+def _cases(name: str, how: Settings) -> LabelledTable | None:
     own = NATURAL[name]
     return data_set(own.file, own.size, folder=how.data) if own.fetched or local(own.file, how.data) else None
 
@@ -230,9 +230,7 @@ def _depth(name: str, how: Settings) -> Cell:
         warnings.simplefilter("ignore", NaiveteWarning)
         for split in LearningCurve((size,), count, random_state=how.seed).splits(cases):
             train = cases.take(split.train)
-            found.append(
-                levels(Recursive(smoothing=SMOOTHING, encoder=NORMAL, refit=False).fit(train.features, train.y).network_)
-            )
+            found.append(levels(Recursive(smoothing=SMOOTHING, encoder=NORMAL, refit=False).fit(train.features, train.y).network_))
     ours = f"{np.median(found):g} ({min(found)} to {max(found)})"
     note = f"median of {count} training sets of {size} cases; in many cases two levels, the paper says of all natural domains"
     return Cell("levels of the hierarchy", "2", ours, REPRODUCED if 2 * found.count(2) >= len(found) else NOT_REPRODUCED, note)
@@ -287,9 +285,7 @@ def _read(told: str, reading: Reading, names: Sequence[str], how: Settings) -> S
 def _figure(name: str, curves: Curves) -> Figure:
     """The curves of as many pairs as the paper has."""
     own = curves.first()
-    points = {
-        method: tuple((float(size), *interval(own.at(size)[:, i])) for size in own.sizes) for i, method in enumerate(METHODS)
-    }
+    points = {method: tuple((float(size), *interval(own.at(size)[:, i])) for size in own.sizes) for i, method in enumerate(METHODS)}
     number = CONCEPTS.get(name) or NATURAL[name].figure
     title = f"Figure {number}: learning curves, {name}, {len(own.scores)} pairs"
     return Figure(title, "training cases", "accuracy in per cent", points)

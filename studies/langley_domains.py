@@ -14,8 +14,8 @@ from naivete.cases import Block, MemoryCases
 from naivete.classifiers.dependence import NaiveBayes
 from naivete.classifiers.recursive import Recursive
 from naivete.counts.counts import Counts
-from naivete.inference.derived_predictor import predictor
-from naivete.inference.predictor import largest
+from naivete.inference.derived_predictor import predictor_of
+from naivete.inference.predictor import argmax_class
 from naivete.learners.naive import naive
 from naivete.learners.recursive import recursive
 from naivete.network.derived_columns import Cells
@@ -107,7 +107,7 @@ def _drawn(draw: np.random.Generator, count: int, replace: bool) -> NDArray[np.i
 
 def _accuracy(learner: Callable[..., Network], train: Block, space: Block, smoothing: object) -> float:
     network = learner(Counts(MemoryCases(_VARIABLES, train, _COMPLETE)), smoothing=smoothing)
-    answers = largest(predictor(network).posterior(space.codes[:-1], _COMPLETE)[0])
+    answers = argmax_class(predictor_of(network).posterior(space.codes[:-1], _COMPLETE)[0])
     return 100 * float(np.mean(answers == space.codes[-1]))
 
 

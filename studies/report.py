@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from naivete import __version__
 from naivete.display import page
-from naivete.display.markup import Safe, element
+from naivete.display.markup import Markup, element
 from studies.pairings import AGREES, NOT_THERE, OPPOSITE, Pairings, mark
 from studies.verdicts import (
     INSIDE,
@@ -187,7 +187,7 @@ def _inert(text: str) -> str:
     return " ".join(text.split()).translate(_SPECIAL)
 
 
-def as_html(result: Reproduction) -> Safe:
+def as_html(result: Reproduction) -> Markup:
     """The reproduction as a page, good to read and to print."""
     sections: list[tuple[object, list[object]]] = [("Summary", [page.note(result.summary), *result.about])]
     sections += [(sheet.title, [_html_table(sheet)]) for sheet in result.sheets]
@@ -201,7 +201,7 @@ def as_html(result: Reproduction) -> Safe:
     return page.page(result.title, sections, footer=f"{result.name}, written by naivete {__version__}")
 
 
-def _html_table(sheet: Sheet) -> Safe:
+def _html_table(sheet: Sheet) -> Markup:
     heads = cell_heads(sheet)
     rows = [[_html_value(cell, head, sheet) for head in heads] for cell in sheet.cells]
     return page.table([head or "figure" for head in heads], rows, digits=sheet.digits)
@@ -215,11 +215,11 @@ def _html_value(cell: Cell, head: str, sheet: Sheet) -> object:
     if head == "verdict":
         return _verdict(cell.verdict)
     if head == "note" and not cell.note:
-        return Safe("")
+        return Markup("")
     return _text(cell, head, sheet.digits)
 
 
-def _verdict(verdict: str) -> Safe:
+def _verdict(verdict: str) -> Markup:
     striking = verdict.startswith("outside") or verdict == "misprint"
     quiet = verdict not in (INSIDE, REPRODUCED) and not striking
     return element("span", verdict, class_="wrong" if striking else "muted" if quiet else None)
@@ -229,22 +229,22 @@ def _html_claims(claims: Iterable[Claim]) -> list[list[object]]:
     return [[*row[:-1], _claimed(row[-1])] for row in claim_rows(claims)]
 
 
-def _claimed(verdict: str) -> Safe:
+def _claimed(verdict: str) -> Markup:
     return element("span", verdict, class_="wrong" if verdict == "not confirmed" else None)
 
 
-def _html_pairings(pairings: Pairings) -> Safe:
+def _html_pairings(pairings: Pairings) -> Markup:
     rows = [[*row[:-1], _agreement(row[-1])] for row in pairing_rows(pairings)]
     told = "A sign behind a t: significant at 95 %."
     return page.table(["compared", *PAIRING_HEADS[1:]], rows, caption=told)
 
 
-def _agreement(verdict: str) -> Safe:
+def _agreement(verdict: str) -> Markup:
     quiet = verdict in (AGREES, NOT_THERE)
     return element("span", verdict, class_="wrong" if verdict == OPPOSITE else "muted" if quiet else None)
 
 
-def _chart(figure: Figure) -> Safe:
+def _chart(figure: Figure) -> Markup:
     series: dict[object, Sequence[tuple[float, float | tuple[float, float]]]] = {
         name: [(x, (y, half)) for x, y, half in points] for name, points in figure.curves.items()
     }

@@ -11,7 +11,7 @@ import numpy as np
 
 from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral, led7
-from naivete.data.labelled import Labelled, labelled
+from naivete.data.labelled import LabelledTable, label_table
 from naivete.evaluation import Progress, Result, cross_validate
 from studies.data_sets import Size, boolean, data_set, folder_of, local
 from studies.verdicts import (
@@ -54,7 +54,7 @@ class _Set:
 
     title: str
     printed: Mapping[str, _Pairs]
-    cases: Callable[[int, Path | None], Labelled]
+    cases: Callable[[int, Path | None], LabelledTable]
     claimed: Sequence[int] = ()
 
 
@@ -62,23 +62,23 @@ def _printed(naive: tuple[float, float], original: _Pairs, theta: _Pairs) -> dic
     return {_VARIANTS[0]: [naive, *original], _VARIANTS[1]: [naive, *theta]}
 
 
-def _corral(seed: int, _: Path | None) -> Labelled:
-    return labelled(corral(random_state=seed), "class")
+def _corral(seed: int, _: Path | None) -> LabelledTable:
+    return label_table(corral(random_state=seed), "class")
 
 
-def _led7(seed: int, _: Path | None) -> Labelled:
-    return labelled(led7(3200, random_state=seed + 1), "digit")  # other random numbers than those of the folds
+def _led7(seed: int, _: Path | None) -> LabelledTable:
+    return label_table(led7(3200, random_state=seed + 1), "digit")  # other random numbers than those of the folds
 
 
-def _chess(_: int, folder: Path | None) -> Labelled:
+def _chess(_: int, folder: Path | None) -> LabelledTable:
     return data_set("kr-vs-kp", Size(3196, 36, 2), folder=folder)
 
 
-def _dna(_: int, folder: Path | None) -> Labelled:
+def _dna(_: int, folder: Path | None) -> LabelledTable:
     return data_set("dna", Size(3186, 180, 3), folder=folder)
 
 
-def _vote(_: int, folder: Path | None) -> Labelled:
+def _vote(_: int, folder: Path | None) -> LabelledTable:
     return boolean(data_set("vote", Size(435, 16, 2), folder=folder))
 
 

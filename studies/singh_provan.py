@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from naivete.errors import NaiveteWarning, ParameterError, shown
+from naivete.errors import NaiveteWarning, ParameterError, quoted
 from naivete.evaluation import LearningCurve, Progress, Protocol, Results, Splits, run
 from naivete.evaluation.statistics import welch
 from studies.data_sets import folder_of
@@ -143,7 +143,7 @@ def singh_provan_1995(
 def _chosen(only: Sequence[str] | None) -> list[str]:
     wrong = [name for name in only or () if name not in SETS]
     if wrong:
-        raise ParameterError(f"only={shown(wrong[0])}: choose among {', '.join(SETS)}")
+        raise ParameterError(f"only={quoted(wrong[0])}: choose among {', '.join(SETS)}")
     return [name for name in SETS if only is None or name in only]
 
 

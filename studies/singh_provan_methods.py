@@ -22,7 +22,7 @@ from naivete.encoding.encoder import Encoder
 from naivete.learners.accuracy import correct
 from naivete.learners.halves import halves
 from naivete.learners.k2 import greedy_parents
-from naivete.learners.selection import on_selected
+from naivete.learners.selection import network_on_selected
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -91,7 +91,7 @@ class ClassLast(K2AS):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         selected = _class_last_selection(counts, self.random_state, self.smoothing)
-        return on_selected(counts, selected, self._final(), self.smoothing), {"selected_": selected}
+        return network_on_selected(counts, selected, self._final(), self.smoothing), {"selected_": selected}
 
 
 def _class_last_selection(counts: Counts, seed: int, smoothing: object) -> list[int]:

@@ -100,9 +100,7 @@ def told_reasons(sheets: Sequence[Sheet]) -> Iterator[Remark]:
     """For every cell outside the noise the reasons that were tested, or that there is none."""
     for name, cell in _outside(sheets):
         found = _reasons(name, cell)
-        told = (
-            " or ".join(f"inside the noise if {reason.told}" for reason in found) or "no reading that was tried brings it inside"
-        )
+        told = " or ".join(f"inside the noise if {reason.told}" for reason in found) or "no reading that was tried brings it inside"
         yield Remark("outside", f"{name}, {cell.name} ({cell.difference:+.2f}): {told}.")
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from studies.data_sets import Size, data_set
 
 __all__ = ["ACCURACIES", "C45", "DIFFERENCES", "INFO_AS", "METHODS", "SETS", "TRIALS", "Difference", "Set", "tables"]
@@ -28,7 +28,7 @@ class Set(NamedTuple):
         """How many cases test."""
         return self.size.rows - self.train
 
-    def cases(self, folder: Path | None) -> Labelled:
+    def cases(self, folder: Path | None) -> LabelledTable:
         """The cases, from a folder of data sets or from OpenML."""
         return data_set(self.file, self.size, folder=folder)
 

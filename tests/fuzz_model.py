@@ -73,9 +73,7 @@ def sample() -> Model:
     windy = SparseCpt(np.array([[0, 3], [2, 1]], dtype=np.int32), rows, fewer, (0, 1))
     parents = {0: (-1,), 1: (0, -1), 2: (1, 0, -1), -1: ()}
     network = Network(variables, parents, {0: nominal, 1: numeric, 2: windy, -1: np.array([0.375, 0.625])})
-    return Model(
-        "kdb", {"k": 2, "theta": -math.inf, "smoothing": 1.0, "also": [{"a": "b"}]}, network, {"rows": 14, "weight": 14.0}
-    )
+    return Model("kdb", {"k": 2, "theta": -math.inf, "smoothing": 1.0, "also": [{"a": "b"}]}, network, {"rows": 14, "weight": 14.0})
 
 
 def corpus() -> list[bytes]:

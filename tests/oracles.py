@@ -128,9 +128,7 @@ def labelled_trees(n: int) -> Iterator[list[tuple[int, int]]]:
         yield [*edges, (last[0], last[1])]
 
 
-def slow_kdb(
-    relevant: Sequence[float], dependent: np.ndarray, cards: Sequence[int], k: int, theta: float
-) -> dict[int, list[int]]:
+def slow_kdb(relevant: Sequence[float], dependent: np.ndarray, cards: Sequence[int], k: int, theta: float) -> dict[int, list[int]]:
     """The feature parents of every feature, word for word: by decreasing I(X; C), the k earlier ones with most I(X; Y | C)."""
     placed: list[int] = []
     parents: dict[int, list[int]] = {}

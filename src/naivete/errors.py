@@ -14,8 +14,8 @@ __all__ = [
     "ParameterError",
     "ResourceError",
     "UnseenValueWarning",
-    "nearest",
-    "shown",
+    "close_matches",
+    "quoted",
     "warn",
 ]
 
@@ -77,7 +77,7 @@ class ImpossibleEvidenceWarning(NaiveteWarning):
     """Rows that have probability zero in every class were answered by the documented rule."""
 
 
-def shown(value: object, limit: int = 60) -> str:
+def quoted(value: object, limit: int = 60) -> str:
     """The value as an error message shows it: its repr, cut to `limit` characters, without control characters.
 
     >>> shown("rain")
@@ -87,7 +87,7 @@ def shown(value: object, limit: int = 60) -> str:
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def nearest(word: object, among: object, count: int = 3) -> list[str]:
+def close_matches(word: object, among: object, count: int = 3) -> list[str]:
     """Up to `count` of the words `among` that look most like `word`, for "did you mean".
 
     >>> nearest("kbd", ["kdb", "tan"])

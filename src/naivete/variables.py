@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 
-__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family", "number_text", "unused"]
+__all__ = ["CLASS", "Family", "Name", "State", "Variable", "Variables", "check_unique", "family", "number_text", "unused_name"]
 
 CLASS: Final = -1
 """The class is the last variable, the last column of the codes and the last axis of every table that contains it."""
@@ -103,7 +103,7 @@ def family(*members: int) -> Family:
     return (*features, CLASS) if CLASS in members else tuple(features)
 
 
-def unused(name: str, variables: Sequence[Variable]) -> str:
+def unused_name(name: str, variables: Sequence[Variable]) -> str:
     """The name, or where a variable has it already the name with the lowest number that makes it a new one.
 
     >>> unused("leaf", [Variable("leaf"), Variable("leaf 2")])
@@ -120,5 +120,5 @@ def check_unique(names: Sequence[Name], where: str) -> None:
         positions.setdefault(name, []).append(position)
     twice = {name: at for name, at in positions.items() if len(at) > 1}
     if twice:
-        listed = "; ".join(f"{shown(name)} at positions {', '.join(map(str, at))}" for name, at in list(twice.items())[:5])
+        listed = "; ".join(f"{quoted(name)} at positions {', '.join(map(str, at))}" for name, at in list(twice.items())[:5])
         raise DataError(f"{where}: duplicate column names: {listed}; rename or remove the copies")

@@ -25,9 +25,9 @@ from naivete._kernels import (
     margins,
     pack,
     posterior,
+    run_parallel,
     scatter,
     seen,
-    spread,
     threads,
     tier,
     use,
@@ -283,9 +283,7 @@ def test_tiers_pack_and_count_alike(table):
 
 
 def full_gram(planes):
-    dense = [
-        np.unpackbits(planes.words[:, a:b].view(np.uint8), axis=1).astype(float) for a, b in itertools.pairwise(planes.bounds)
-    ]
+    dense = [np.unpackbits(planes.words[:, a:b].view(np.uint8), axis=1).astype(float) for a, b in itertools.pairwise(planes.bounds)]
     return np.stack([x @ x.T for x in dense]).astype(np.int64)
 
 
@@ -342,9 +340,7 @@ def test_every_instruction_set_counts_alike(level):
 # --- values ------------------------------------------------------------------------------------------------------------------
 
 
-@given(
-    st.integers(0, 2**32), st.integers(0, 40), st.sampled_from([0, 1, 15, 16, 1500, 70_000]), st.sampled_from([1, 3, 255, 256])
-)
+@given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from([0, 1, 15, 16, 1500, 70_000]), st.sampled_from([1, 3, 255, 256]))
 @quickly(40)
 def test_seen_finds_the_values(seed, n, rows, top):
     rng = np.random.default_rng(seed)
@@ -402,11 +398,11 @@ def test_threads_follow_the_environment(monkeypatch):
 
 def test_spread_keeps_order_nests_and_passes_errors_on(monkeypatch):
     monkeypatch.setenv("NAIVETE_THREADS", "3")
-    assert spread(lambda i: sum(spread(lambda j: i * j, range(5))), range(50)) == [10 * i for i in range(50)]
+    assert run_parallel(lambda i: sum(run_parallel(lambda j: i * j, range(5))), range(50)) == [10 * i for i in range(50)]
     with pytest.raises(ZeroDivisionError):
-        spread(lambda i: 1 // (i - 30), range(50))
+        run_parallel(lambda i: 1 // (i - 30), range(50))
     with ThreadPoolExecutor(4) as callers:
-        assert list(callers.map(lambda k: spread(lambda i: i + k, range(20)), range(8))) == [
+        assert list(callers.map(lambda k: run_parallel(lambda i: i + k, range(20)), range(8))) == [
             list(range(k, k + 20)) for k in range(8)
         ]
 

@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete._kernels.exact_sums import added, combined, limbs, summed
+from naivete._kernels.exact_sums import add_sums, limbs, sum_all, sums_as_numbers
 from naivete.cases import Block, MemoryCases
 from tests.oracles import cases_of, identical
 
@@ -28,7 +28,7 @@ def test_the_limbs_of_a_weight_sum_to_it_exactly(own: list[float]) -> None:
 @settings(deadline=None, max_examples=100)
 def test_sums_of_weights_depend_neither_on_order_nor_on_blocks(own: list[float], random: object) -> None:
     def total(parts: list[list[float]]) -> np.ndarray:
-        return combined(summed({q: limb.sum(keepdims=True) for q, limb in limbs(np.array(p)).items()} for p in parts))
+        return sums_as_numbers(sum_all({q: limb.sum(keepdims=True) for q, limb in limbs(np.array(p)).items()} for p in parts))
 
     shuffled = own.copy()
     random.shuffle(shuffled)
@@ -40,11 +40,11 @@ def test_sums_of_weights_depend_neither_on_order_nor_on_blocks(own: list[float],
 
 def test_whole_weights_give_whole_counts_and_rows_without_weights_need_no_limbs() -> None:
     assert limbs(None) == {0: None}
-    assert combined({0: np.array([3])}).dtype == np.int64
-    assert combined({0: np.array([1]), -1: np.array([2**31])}).tolist() == [1.5]
-    assert combined({-1: np.array([2**33])}).tolist() == [2.0]
-    assert combined({2: np.array([1]), 0: np.array([1])}).tolist() == [2.0**64]
-    assert added({0: np.array([1])}, {1: np.array([2])}) == {0: np.array([1]), 1: np.array([2])}
+    assert sums_as_numbers({0: np.array([3])}).dtype == np.int64
+    assert sums_as_numbers({0: np.array([1]), -1: np.array([2**31])}).tolist() == [1.5]
+    assert sums_as_numbers({-1: np.array([2**33])}).tolist() == [2.0]
+    assert sums_as_numbers({2: np.array([1]), 0: np.array([1])}).tolist() == [2.0**64]
+    assert add_sums({0: np.array([1])}, {1: np.array([2])}) == {0: np.array([1]), 1: np.array([2])}
 
 
 def test_a_block_keeps_the_weights_of_its_rows() -> None:

@@ -38,7 +38,7 @@ from naivete.classifiers.base import NetworkClassifier, NotFittedError  # noqa: 
 from naivete.classifiers.partitions import predict_partitions  # noqa: E402
 from naivete.classifiers.saving import model_hash  # noqa: E402
 from naivete.data.files import pieces  # noqa: E402
-from naivete.data.labelled import Division, Labelled  # noqa: E402
+from naivete.data.labelled import ColumnRoles, LabelledTable  # noqa: E402
 from naivete.encoding.encoder import Encoder  # noqa: E402
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError, warn  # noqa: E402
 
@@ -270,11 +270,11 @@ def test_without_workers_the_wait_ends_and_the_client_stays_usable(tmp_path: Pat
     options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
     with LocalCluster(n_workers=0, processes=False, **options) as own, Client(own, set_as_default=False) as client:
         with pytest.raises(ClusterError, match=r"nothing has moved for 0\.5 seconds; no worker is left; 0 of 3 parts") as refused:
-            DaskRows(pieces(paths), Division("y"), client, deadline=0.5).fold(len, int.__add__)
+            DaskRows(pieces(paths), ColumnRoles("y"), client, deadline=0.5).fold(len, int.__add__)
         assert isinstance(refused.value, FileError)
         own.scale(1)
         client.wait_for_workers(1, timeout=60)
-        assert DaskRows(pieces(paths), Division("y"), client).fold(len, int.__add__) == 30
+        assert DaskRows(pieces(paths), ColumnRoles("y"), client).fold(len, int.__add__) == 30
 
 
 def test_when_all_workers_hang_the_wait_ends(client: Client, tmp_path: Path) -> None:
@@ -285,14 +285,14 @@ def test_when_all_workers_hang_the_wait_ends(client: Client, tmp_path: Path) -> 
         os.kill(pid, signal.SIGSTOP)
     try:
         with pytest.raises(ClusterError, match=r"nothing has moved for 0\.5 seconds; the workers have 2 threads"):
-            DaskRows(files, Division("y"), client, deadline=0.5).fold(len, int.__add__)
+            DaskRows(files, ColumnRoles("y"), client, deadline=0.5).fold(len, int.__add__)
     finally:
         for pid in pids:
             os.kill(pid, signal.SIGCONT)
-    assert DaskRows(files, Division("y"), client).fold(len, int.__add__) == 30
+    assert DaskRows(files, ColumnRoles("y"), client).fold(len, int.__add__) == 30
 
 
-def deadly(part: Labelled) -> int:
+def deadly(part: LabelledTable) -> int:
     os._exit(9)
 
 
@@ -305,11 +305,11 @@ def test_a_task_that_ends_its_workers_is_an_error_of_the_cluster(tmp_path: Path)
         Client(own, set_as_default=False) as client,
         pytest.raises(ClusterError, match="one task ended every worker that took it"),
     ):
-        DaskRows(pieces(paths), Division("y"), client).fold(deadly, int.__add__)
+        DaskRows(pieces(paths), ColumnRoles("y"), client).fold(deadly, int.__add__)
 
 
 def test_the_deadline_is_a_setting_of_dask(tmp_path: Path, near: Client) -> None:
-    rows = DaskRows(pieces(files_of(rows_of(13, 9), tmp_path / "p", 1)), Division("y"), near)
+    rows = DaskRows(pieces(files_of(rows_of(13, 9), tmp_path / "p", 1)), ColumnRoles("y"), near)
     assert rows._patience == 300
     with dask.config.set({"naivete.deadline": 7}):
         assert rows._patience == 7
@@ -317,7 +317,7 @@ def test_the_deadline_is_a_setting_of_dask(tmp_path: Path, near: Client) -> None
         rows.fold(len, int.__add__)
 
 
-def slowly(part: Labelled) -> int:
+def slowly(part: LabelledTable) -> int:
     time.sleep(0.05)
     return len(part)
 
@@ -333,7 +333,7 @@ def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
     try:
         with dask.config.set({"distributed.comm.timeouts.connect": "1s"}):
             client = Client(own.scheduler_address, set_as_default=False, timeout=1)
-            rows = DaskRows(pieces(paths), Division("y"), client, progress=gone, deadline=10)
+            rows = DaskRows(pieces(paths), ColumnRoles("y"), client, progress=gone, deadline=10)
             with pytest.raises(ClusterError, match=r"of 100 parts were counted in pass 1; look after its workers"):
                 rows.fold(slowly, int.__add__)
             client.close(timeout=1)
@@ -344,7 +344,7 @@ def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
 # -- what is wrong with the data ---------------------------------------------------------------------------------------------
 
 
-def noted(part: Labelled, log: Path) -> int:
+def noted(part: LabelledTable, log: Path) -> int:
     """Count, and leave a line for every call."""
     with log.open("a") as file:
         file.write(f"{part.features.source}\n")
@@ -360,7 +360,7 @@ def test_a_poisoned_part_is_named_and_not_tried_again(client: Client, tmp_path: 
     frame.loc[[23, 44], "number"] = None
     paths = files_of(frame, tmp_path / "parts", 6)
     log = tmp_path / "log"
-    rows = DaskRows(pieces(paths), Division("y", "w"), client)
+    rows = DaskRows(pieces(paths), ColumnRoles("y", "w"), client)
     with pytest.raises(DataError, match=r"002\.parquet, row 4: column 'number': no value"):
         rows.fold(partial(noted, log=log), int.__add__)
     time.sleep(0.3)
@@ -397,19 +397,19 @@ def test_errors_of_merging_are_named_too(near: Client) -> None:
 
 
 def test_other_exceptions_come_as_they_are(near: Client) -> None:
-    def broken(part: Labelled) -> int:
+    def broken(part: LabelledTable) -> int:
         raise ZeroDivisionError("by hand")
 
     with pytest.raises(ZeroDivisionError, match="by hand"):
-        DaskRows(FrameSource(divided(rows_of(1, 9), [3])), Division("y"), near).fold(broken, int.__add__)
+        DaskRows(FrameSource(divided(rows_of(1, 9), [3])), ColumnRoles("y"), near).fold(broken, int.__add__)
 
 
 def test_no_memory_on_a_worker_is_a_failure_of_its_part(near: Client) -> None:
-    def greedy(part: Labelled) -> int:
+    def greedy(part: LabelledTable) -> int:
         raise MemoryError("1 GB")
 
     with pytest.raises(MemoryError, match="a worker has no memory left for part 0: 1 GB"):
-        DaskRows(FrameSource(divided(rows_of(1, 9), [3])), Division("y"), near).fold(greedy, int.__add__)
+        DaskRows(FrameSource(divided(rows_of(1, 9), [3])), ColumnRoles("y"), near).fold(greedy, int.__add__)
 
 
 def test_failures_are_the_same_errors_again() -> None:
@@ -420,13 +420,13 @@ def test_failures_are_the_same_errors_again() -> None:
     assert type(Failure.of(0, ClusterError("gone")).error) is FileError
 
 
-def warning(part: Labelled) -> int:
+def warning(part: LabelledTable) -> int:
     warn("the sea is rough", NaiveteWarning)
     return len(part)
 
 
 def test_warnings_of_the_workers_are_given_once_here(client: Client) -> None:
-    rows = DaskRows(FrameSource(dd.from_pandas(rows_of(17, 40), npartitions=4)), Division("y"), client)
+    rows = DaskRows(FrameSource(dd.from_pandas(rows_of(17, 40), npartitions=4)), ColumnRoles("y"), client)
     for go in (lambda: rows.fold(warning, int.__add__), lambda: sum(rows.map(warning))):
         with pytest.warns(NaiveteWarning) as seen:
             assert go() == 40
@@ -436,18 +436,18 @@ def test_warnings_of_the_workers_are_given_once_here(client: Client) -> None:
 # -- the order of parts, progress and checkpoints ----------------------------------------------------------------------------
 
 
-def whole_numbers(part: Labelled) -> list[int]:
+def whole_numbers(part: LabelledTable) -> list[int]:
     return part.features["whole"].values.tolist()  # type: ignore[no-any-return]
 
 
 def test_map_keeps_the_order(near: Client) -> None:
     frame = rows_of(18, 100)
-    rows = DaskRows(FrameSource(divided(frame, [*range(0, 100, 3)])), Division("y"), near, rows=2)
+    rows = DaskRows(FrameSource(divided(frame, [*range(0, 100, 3)])), ColumnRoles("y"), near, rows=2)
     assert [value for part in rows.map(whole_numbers) for value in part] == frame["whole"].tolist()
 
 
 def test_whoever_takes_long_over_a_part_is_not_told_that_nothing_moved(near: Client) -> None:
-    rows = DaskRows(FrameSource(divided(rows_of(18, 90), [*range(0, 90, 3)])), Division("y"), near, deadline=1.0)
+    rows = DaskRows(FrameSource(divided(rows_of(18, 90), [*range(0, 90, 3)])), ColumnRoles("y"), near, deadline=1.0)
     found = []
     for value in rows.map(len):
         if not found:
@@ -459,7 +459,7 @@ def test_whoever_takes_long_over_a_part_is_not_told_that_nothing_moved(near: Cli
 def test_map_ends_with_the_first_bad_part(near: Client, tmp_path: Path) -> None:
     frame = rows_of(19, 30, gaps=False)
     frame.loc[12, "number"] = None
-    rows = DaskRows(FrameSource(divided(frame, [10, 20])), Division("y"), near)
+    rows = DaskRows(FrameSource(divided(frame, [10, 20])), ColumnRoles("y"), near)
     with pytest.raises(DataError, match="partition 1, row 3"):
         list(rows.map(partial(noted, log=tmp_path / "log")))
 
@@ -586,11 +586,11 @@ def test_files_that_a_worker_does_not_see(near: Client, tmp_path: Path) -> None:
     files = pieces(paths)
     paths[1].unlink()
     with pytest.raises(FileError, match=r"001\.parquet.*the workers have to see the files as they are here"):
-        DaskRows(files, Division("y"), near).fold(len, int.__add__)
+        DaskRows(files, ColumnRoles("y"), near).fold(len, int.__add__)
 
 
 def test_two_fits_may_share_a_client(near: Client) -> None:
-    rows = [DaskRows(FrameSource(divided(rows_of(i, 30), [10, 20])), Division("y"), near) for i in range(2)]
+    rows = [DaskRows(FrameSource(divided(rows_of(i, 30), [10, 20])), ColumnRoles("y"), near) for i in range(2)]
     outer = iter(rows[0].map(len))
     assert next(outer) == 10
     assert rows[1].fold(len, int.__add__) == 30

@@ -20,7 +20,7 @@ import pytest
 
 from naivete import KDB, TAN, NaiveBayes
 from naivete.classifiers.saving import model_hash
-from naivete.data.labelled import Division, Labelled
+from naivete.data.labelled import ColumnRoles, LabelledTable
 from naivete.errors import DataError, ParameterError
 from tests import ROOT
 
@@ -83,10 +83,10 @@ def test_the_model_is_that_of_the_rows_in_memory(recipe: Any, make: Callable[[],
 def test_map_keeps_the_order(recipe: Any) -> None:
     frame = rows_of(40)
 
-    def whole_numbers(part: Labelled) -> list[int]:
+    def whole_numbers(part: LabelledTable) -> list[int]:
         return part.features["whole"].values.tolist()  # type: ignore[no-any-return]
 
-    rows = recipe.SparkRows(spread(frame, [10, 11]), Division("y"), rows=3)
+    rows = recipe.SparkRows(spread(frame, [10, 11]), ColumnRoles("y"), rows=3)
     assert [value for part in rows.map(whole_numbers) for value in part] == frame["whole"].tolist()
 
 

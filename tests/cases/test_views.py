@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import MemoryCases
-from naivete.cases.views import Configuration, chosen, hash_half, row_hashes
+from naivete.cases.views import Configuration, hash_half, row_hashes, select_features
 from naivete.counts.counts import Counts
 from naivete.variables import CLASS, Variable, family
 from tests.oracles import counted, rows_of
@@ -29,7 +29,7 @@ def rows(cases: Any) -> list[Any]:
 @quick
 def test_some_features_are_those_columns(own: MemoryCases, data: st.DataObject, cases: Any) -> None:
     features = tuple(data.draw(st.lists(st.sampled_from(range(len(own.variables) - 1)), unique=True)))
-    seen = chosen(cases(own), features)
+    seen = select_features(cases(own), features)
     assert [v.name for v in seen.variables] == [*(f"x{x}" for x in features), own.variables[-1].name]
     assert seen.gaps.tolist() == own.gaps[list(features)].tolist()
     expected = [([-1 if row[x] is None else row[x] for x in (*features, CLASS)], weight) for row, weight in rows_of(own.block)]

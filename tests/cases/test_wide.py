@@ -29,9 +29,7 @@ from naivete.errors import DataError, ResourceError, UnseenValueWarning
 from naivete.variables import CLASS, Variable
 from tests.oracles import cases_of, identical, tiers
 
-quick = settings(
-    deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-)
+quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 KINDS: dict[str, list[Any]] = {
     "words": [1],
@@ -323,9 +321,7 @@ def test_too_many_features_for_all_pairs_are_refused_before_the_work() -> None:
 def test_columns_of_very_many_states_train_or_are_refused_by_name() -> None:
     rng = np.random.default_rng(0)
     rows = 4000
-    X = np.column_stack(
-        [rng.integers(0, 3000, rows), rng.integers(0, 3000, rows), *(rng.integers(0, c, rows) for c in (2, 3, 12))]
-    )
+    X = np.column_stack([rng.integers(0, 3000, rows), rng.integers(0, 3000, rows), *(rng.integers(0, c, rows) for c in (2, 3, 12))])
     y = (X[:, 2] ^ (rng.random(rows) < 0.1)).astype(int)
     encoder = Encoder(kinds={"x0": "nominal", "x1": "nominal"})
     with warnings.catch_warnings():
@@ -334,9 +330,7 @@ def test_columns_of_very_many_states_train_or_are_refused_by_name() -> None:
         model = naivete.TAN(encoder=encoder).fit(X, y)
         assert np.allclose(model.predict_proba(X[:50]).sum(axis=1), 1)
         for small in (naivete.TAN(encoder=encoder, budget=1 << 24), naivete.KDB(k=2, encoder=encoder, budget=1 << 24)):
-            with pytest.raises(
-                ResourceError, match=r"'x0' \(\d+ states\), .*bytes\); the budget is 16,777,216 bytes: allow fewer"
-            ):
+            with pytest.raises(ResourceError, match=r"'x0' \(\d+ states\), .*bytes\); the budget is 16,777,216 bytes: allow fewer"):
                 small.fit(X, y)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from naivete.classifiers.answers import Told, answer_tables, can_be_impossible, kinds_to_read, meeting
+from naivete.classifiers.answers import AnswerSummary, answer_tables, can_be_impossible, convert_to_states, kinds_to_read
 from naivete.classifiers.dependence import KDB, Lookup, NaiveBayes
 from naivete.data.table import Column, Table
 from naivete.variables import Variable
@@ -77,7 +77,7 @@ def test_sparse_tables_can_be_impossible() -> None:
 def test_all_tables_have_the_column_impossible_or_none() -> None:
     model = NaiveBayes(smoothing=0).fit(table(2), ["no", "yes"])
     strange = Table((Column("x", np.array([0, 0, 0]), ("a",)), Column("y", np.array([0, 0, 1]), ("p", "q"))))
-    told = Told()
+    told = AnswerSummary()
     found = list(answer_tables(model, parts(strange, 1), told=told))
     assert [list(one["impossible"]) for one in found] == [[0], [0], [1]]
     assert (told.rows, told.impossible, told.first_impossible) == (3, 1, 3)
@@ -91,7 +91,7 @@ def test_all_tables_have_the_column_impossible_or_none() -> None:
 def test_the_accuracy_of_all_rows(rows: int) -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, -1, 1, 1, 0]), ("no", "yes"))))
-    told = Told()
+    told = AnswerSummary()
     found = values(answer_tables(model, parts(given, rows), told=told))
     assert (told.labelled, told.stranger) == (5, None)
     assert told.right == sum(a == b for a, b in zip(found["predicted"], given["c"], strict=True))
@@ -100,7 +100,7 @@ def test_the_accuracy_of_all_rows(rows: int) -> None:
 def test_a_label_that_is_no_class() -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, 0, 2, 1, 3]), ("no", "yes", "perhaps", "never"))))
-    told = Told()
+    told = AnswerSummary()
     list(answer_tables(model, parts(given, 2), told=told))
     assert told.stranger == "perhaps"
 
@@ -108,7 +108,7 @@ def test_a_label_that_is_no_class() -> None:
 def test_values_that_training_did_not_have_are_told_once() -> None:
     model = NaiveBayes().fit(table(), LABELS)
     strange = Table((Column("x", np.arange(6) % 3, ("a", "b", "z")), table()["y"]))
-    told = Told()
+    told = AnswerSummary()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         list(answer_tables(model, parts(strange, 1), told=told))
@@ -131,7 +131,11 @@ def test_texts_meet_numbers_and_truth_values() -> None:
             Column("t", np.array([0, 1, 0]), ("1", "x")),
         )
     )
-    assert [list(column) for column in meeting(given, variables).columns] == [[1, 2, "x"], [True, False, True], ["1", "x", "1"]]
+    assert [list(column) for column in convert_to_states(given, variables).columns] == [
+        [1, 2, "x"],
+        [True, False, True],
+        ["1", "x", "1"],
+    ]
 
 
 def test_how_text_is_read() -> None:

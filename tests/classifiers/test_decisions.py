@@ -145,9 +145,7 @@ def test_thresholds_are_those_of_scikit_learn_for_two_classes() -> None:
     X, y = load_iris(return_X_y=True)
     X, y = X[y > 0][:, :2], y[y > 0]
     for threshold in (0.2, 0.5, 0.8, 0.95):
-        theirs = FixedThresholdClassifier(GaussianNB(), threshold=threshold, pos_label=2, response_method="predict_proba").fit(
-            X, y
-        )
+        theirs = FixedThresholdClassifier(GaussianNB(), threshold=threshold, pos_label=2, response_method="predict_proba").fit(X, y)
         assert LossAware(GaussianNB(), thresholds={2: threshold}).fit(X, y).predict(X).tolist() == theirs.predict(X).tolist()
 
 
@@ -260,9 +258,7 @@ def test_weights_reach_the_classifier() -> None:
 
 def test_it_works_inside_scikit_learn() -> None:
     X, y = cases()
-    grid = GridSearchCV(
-        LossAware(NaiveBayes(), biases={}), {"classifier__smoothing": [0.1, 1.0], "biases": [{}, {"a": 0.2}]}, cv=2
-    )
+    grid = GridSearchCV(LossAware(NaiveBayes(), biases={}), {"classifier__smoothing": [0.1, 1.0], "biases": [{}, {"a": 0.2}]}, cv=2)
     assert grid.fit(X, y).best_score_ > 0
     assert cross_val_predict(LossAware(KDB(k=1), loss=1 - np.eye(3)), X, y, cv=3).shape == y.shape
     layer = LossAware(make_pipeline(StandardScaler(), GaussianNB()), loss=zero_one).fit(X, y)

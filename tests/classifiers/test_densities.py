@@ -43,9 +43,7 @@ def number_cases(draw: st.DrawFn) -> MemoryCases:
     """Cases with numbers and codes, some missing, and perhaps weights; each class has at least two cases."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     classes = draw(st.integers(1, 3))
-    labels = np.concatenate([np.repeat(np.arange(classes), 2), rng.integers(0, classes, draw(st.integers(0, 30)))]).astype(
-        np.uint8
-    )
+    labels = np.concatenate([np.repeat(np.arange(classes), 2), rng.integers(0, classes, draw(st.integers(0, 30)))]).astype(np.uint8)
     numbers = [rng.normal(0, 1.0, len(labels)) + labels * rng.normal() for _ in range(draw(st.integers(1, 3)))]
     if draw(st.booleans()):
         for column in numbers:
@@ -102,9 +100,7 @@ def by_hand(cases: MemoryCases, row: int) -> np.ndarray:
                 known = rows & ~np.isnan(column)
                 mean = np.average(column[known], weights=weight[known])
                 every = ~np.isnan(column)
-                spread = np.average(
-                    (column[every] - np.average(column[every], weights=weight[every])) ** 2, weights=weight[every]
-                )
+                spread = np.average((column[every] - np.average(column[every], weights=weight[every])) ** 2, weights=weight[every])
                 variance = np.average((column[known] - mean) ** 2, weights=weight[known])
                 deviation = np.sqrt(max(variance, spread / 1000))
                 log += 0.0 if np.isnan(column[row]) else norm.logpdf(column[row], mean, deviation)
@@ -119,9 +115,9 @@ def by_hand(cases: MemoryCases, row: int) -> np.ndarray:
 @given(number_cases())
 @quick
 def test_naive_bayes_with_mixed_columns_is_bayes_rule(cases: MemoryCases) -> None:
-    from naivete.inference.derived_predictor import predictor
+    from naivete.inference.derived_predictor import predictor_of
 
-    answers = predictor(naive(Counts(cases))).posterior(cases.block.codes, cases.gaps)[0]
+    answers = predictor_of(naive(Counts(cases))).posterior(cases.block.codes, cases.gaps)[0]
     for row in range(len(cases.block)):
         assert np.allclose(answers[row], by_hand(cases, row), atol=1e-12)
 
@@ -146,9 +142,7 @@ def frame() -> tuple[pd.DataFrame, np.ndarray]:
     return table, np.array(["a", "b", "c"])[y]
 
 
-@pytest.mark.parametrize(
-    "classifier", [NaiveBayes(encoder=MIXED), Recursive(encoder=MIXED), Recursive(encoder=MIXED, refit=False)]
-)
+@pytest.mark.parametrize("classifier", [NaiveBayes(encoder=MIXED), Recursive(encoder=MIXED), Recursive(encoder=MIXED, refit=False)])
 def test_a_mixed_frame_with_gaps_is_learned_saved_and_learned_in_parts(classifier: Any, tmp_path: Path) -> None:
     X, y = frame()
     model = clone(classifier).fit(X, y)
@@ -383,9 +377,7 @@ def test_auto_in_mixed_tables_and_where_densities_are_unknown() -> None:
 
 def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
-    with pytest.raises(
-        ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive or Recursive"
-    ):
+    with pytest.raises(ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive or Recursive"):
         K2(encoder=MIXED).fit(X, y)
     with pytest.raises(ParameterError, match="with numbers='normal' give numbers"):
         KDB(k="auto", encoder=MIXED).fit(X, y)

@@ -18,7 +18,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.dependence import Majority, NaiveBayes
 from naivete.classifiers.joined import SEARCHES, JoinedNaive
 from naivete.data.files import read
-from naivete.data.labelled import labelled
+from naivete.data.labelled import label_table
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 from naivete.learners.joining_terms import chain
@@ -134,7 +134,7 @@ def test_a_search_that_is_none_is_named(search: Any) -> None:
 def test_joining_helps_where_attributes_interact(name: str) -> None:
     """Ten folds: better than naive Bayes in all of them, or nearly."""
     table = read(data(name))
-    cases = labelled(table, table.names[-1])
+    cases = label_table(table, table.names[-1])
     X, y = cases.features, np.array(cases.classes)[cases.labels]
     gains = []
     for learn, test in StratifiedKFold(10, shuffle=True, random_state=0).split(np.zeros(len(y)), y):

@@ -166,9 +166,7 @@ def test_in_a_pipeline_before_any_estimator(final: Any) -> None:
     X, y = frame()
     pipeline = make_pipeline(InfoSelector(stop="chi2"), OneHotEncoder(handle_unknown="ignore"), final)
     assert cross_val_score(pipeline, X.drop(columns=["gaps"]).round(0), y, cv=3).mean() > 0.85
-    search = GridSearchCV(
-        pipeline, {"infoselector__metric": ["cig", "cgr"], "infoselector__encoder": [None, Encoder(few=2)]}, cv=2
-    )
+    search = GridSearchCV(pipeline, {"infoselector__metric": ["cig", "cgr"], "infoselector__encoder": [None, Encoder(few=2)]}, cv=2)
     assert search.fit(X.drop(columns=["gaps"]).round(0), y).best_score_ > 0.8
 
 

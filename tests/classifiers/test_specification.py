@@ -9,7 +9,7 @@ from sklearn.base import ClassifierMixin
 from naivete.classifiers.dependence import KDB
 from naivete.classifiers.saving import KINDS
 from naivete.classifiers.selective import InfoAS, SelectiveNaive
-from naivete.classifiers.specification import PARAMETERS, Spec, classifier_of, parsed, spec_of, split
+from naivete.classifiers.specification import PARAMETERS, Spec, classifier_of, parse_spec, spec_of, split_specs
 from naivete.classifiers.unrestricted import CB, K2
 from naivete.counts.independence import g, pearson
 from naivete.counts.scores import BDeu, bic
@@ -39,14 +39,14 @@ def test_text_to_classifier_and_back(text: str) -> None:
     classifier = classifier_of(text)
     again = spec_of(classifier)
     assert classifier_of(again).get_params() == classifier.get_params()
-    assert str(parsed(text)) == text
+    assert str(parse_spec(text)) == text
     assert isinstance(classifier, ClassifierMixin)
 
 
 def test_truth_values_and_none_are_words_in_any_case() -> None:
-    assert parsed("hc:class_root=True").parameters == {"class_root": True}
-    assert parsed("cb:max_order=None,class_root=FALSE").parameters == {"max_order": None, "class_root": False}
-    assert str(parsed("cb:max_order=NONE,class_root=False")) == "cb:max_order=none,class_root=false"
+    assert parse_spec("hc:class_root=True").parameters == {"class_root": True}
+    assert parse_spec("cb:max_order=None,class_root=FALSE").parameters == {"max_order": None, "class_root": False}
+    assert str(parse_spec("cb:max_order=NONE,class_root=False")) == "cb:max_order=none,class_root=false"
 
 
 def test_what_has_no_text_of_its_own_is_told_as_near_as_text_comes() -> None:
@@ -94,7 +94,7 @@ def test_the_encoder_is_passed_on() -> None:
 )
 def test_what_is_not_a_model_is_refused_with_a_hint(text: str, hint: str) -> None:
     with pytest.raises(ParameterError, match="model") as caught:
-        parsed(text)
+        parse_spec(text)
     assert hint in str(caught.value)
 
 
@@ -109,12 +109,12 @@ def test_what_is_not_a_model_is_refused_with_a_hint(text: str, hint: str) -> Non
     ],
 )
 def test_lists_of_models(words: list[str], expected: list[str]) -> None:
-    assert [str(spec) for spec in split(words)] == expected
+    assert [str(spec) for spec in split_specs(words)] == expected
 
 
 def test_no_models_at_all() -> None:
     with pytest.raises(ParameterError, match="no model is given"):
-        split([" ; "])
+        split_specs([" ; "])
 
 
 def test_other_classifiers_have_no_text() -> None:

@@ -139,9 +139,7 @@ def test_parameters_can_be_searched() -> None:
     assert GridSearchCV(ID3(), {"max_depth": [1, 2, None]}, cv=2).fit(X, y).best_score_ > 0.5
 
 
-@pytest.mark.parametrize(
-    "model", [ID3(min_rows=-1), ID3(max_depth="deep"), C45(confidence=1), C45(raising="yes"), C45(min_rows=0)]
-)
+@pytest.mark.parametrize("model", [ID3(min_rows=-1), ID3(max_depth="deep"), C45(confidence=1), C45(raising="yes"), C45(min_rows=0)])
 def test_parameters_out_of_range_are_refused(model: NetworkClassifier) -> None:
     X, y = drawn()
     with pytest.raises(ParameterError, match="="):

@@ -12,7 +12,7 @@ import pytest
 
 from naivete.data.files import write
 from naivete.data.generated import corral, led7
-from naivete.evaluation import labelled
+from naivete.evaluation import label_table
 from naivete.evaluation import run as run_all
 from naivete.evaluation.report import MEASURES
 from tests.cli.conftest import Run
@@ -175,7 +175,7 @@ def test_no_data_and_an_input_as_output(run: Run, files: list[Path]) -> None:
 
 def test_costs_of_wrong_decisions(run: Run, files: list[Path], tmp_path: Path) -> None:
     costs = tmp_path / "costs.csv"
-    labels = labelled(corral(), "class").classes.tolist()
+    labels = label_table(corral(), "class").classes.tolist()
     costs.write_text(f"decided,{labels[0]},{labels[1]}\n{labels[0]},0,5\n{labels[1]},1,0\n")
     words = ["--models", "nb,tan", "--protocol", "4-fold", "--measure", "expected_loss", "--loss", costs]
     found = run("compare", files[0], *words, "--json").json
@@ -228,9 +228,7 @@ def test_the_page_opens_in_a_browser_without_complaint(hostile: Path) -> None:
         pytest.skip("chromium is not installed")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000"]
     profile = f"--user-data-dir={hostile.parent / 'profile'}"
-    ran = subprocess.run(
-        [chromium, *flags, profile, "--dump-dom", hostile.as_uri()], capture_output=True, timeout=100, check=False
-    )
+    ran = subprocess.run([chromium, *flags, profile, "--dump-dom", hostile.as_uri()], capture_output=True, timeout=100, check=False)
     assert ran.returncode == 0
     assert b"</footer>" in ran.stdout
     assert b"<script" not in ran.stdout
@@ -282,7 +280,7 @@ def costs(folder: Path) -> Path:
     return path
 
 
-LABELS = [str(label) for label in labelled(corral(), "class").classes.tolist()]
+LABELS = [str(label) for label in label_table(corral(), "class").classes.tolist()]
 
 
 def test_costs_are_seen_whatever_is_compared(run: Run, files: list[Path], tmp_path: Path) -> None:

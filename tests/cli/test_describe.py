@@ -44,8 +44,7 @@ def test_cases_that_contradict_each_other(run: Run, tmp_path: Path) -> None:
     file.write_text("x,n,c\na,1.5,no\nb,2,no\na,1.5,yes\n,1.5,yes\nb,2,no\n")
     ran = run("describe", file, "--target", "c")
     assert (
-        "not consistent: 2 complete cases in 1 group of equal features have different classes, for instance rows 1 and 3"
-        in ran.out
+        "not consistent: 2 complete cases in 1 group of equal features have different classes, for instance rows 1 and 3" in ran.out
     )
     found = run("describe", file, "--target", "c", "--json").json
     assert found["consistent"] is False

@@ -143,9 +143,7 @@ def test_a_network_without_states_is_refused(tmp_path: Path, capsys: pytest.Capt
 def test_the_budget_that_a_refusal_names_exists(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "weather.bif"
     write_network(
-        Network(
-            (Variable("a", (0, 1)), Variable("b", (0, 1))), {0: (), -1: (0,)}, {0: np.full(2, 0.5), -1: np.full((2, 2), 0.5)}
-        ),
+        Network((Variable("a", (0, 1)), Variable("b", (0, 1))), {0: (), -1: (0,)}, {0: np.full(2, 0.5), -1: np.full((2, 2), 0.5)}),
         file,
     )
     assert main(["query", str(file), "--budget", "8"]) == 5

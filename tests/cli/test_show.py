@@ -133,10 +133,7 @@ def test_every_network_is_shown_in_text_drawing_and_page(run: Run, weather: Path
     titles = {e.text for e in drawn.iter("{http://www.w3.org/2000/svg}title")}
     framed = "class \u2192 every feature" in svg.read_text()
     arcs = {
-        f"{network.name(p)} \u2192 {network.name(v)}"
-        for v in network.parents
-        for p in network.parents[v]
-        if p != -1 or not framed
+        f"{network.name(p)} \u2192 {network.name(v)}" for v in network.parents for p in network.parents[v] if p != -1 or not framed
     }
     assert {t.partition(":")[0] for t in titles if t and "\u2192" in t} == arcs
     assert {f"{network.name(x)}: {network.variables[x].card} states" for x in network.features} <= titles

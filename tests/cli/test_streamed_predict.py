@@ -81,9 +81,7 @@ def test_numbers_are_written_as_if_read_at_once(run: Run, tmp_path: Path, monkey
             stream(patched, 4)
             assert run(*words, tmp_path / f"streamed.{ending}").code == 0
         one, two = (read(tmp_path / f"{name}.{ending}") for name in ("whole", "streamed"))
-        assert [(c.name, c.values.dtype, list(c)) for c in one.columns] == [
-            (c.name, c.values.dtype, list(c)) for c in two.columns
-        ]
+        assert [(c.name, c.values.dtype, list(c)) for c in one.columns] == [(c.name, c.values.dtype, list(c)) for c in two.columns]
     assert (tmp_path / "whole.csv").read_bytes() == (tmp_path / "streamed.csv").read_bytes()
 
 

@@ -12,7 +12,7 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts import counts, pairs
 from naivete.counts.counts import Counts
 from naivete.counts.information import arc_information, conditional_information, dependence, entropy, information, relevance
-from naivete.counts.pairs import OccurringPair
+from naivete.counts.pairs import SparsePair
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, exact_entropy, exact_information, identical, tiers
 from tests.strategies import some_cases
@@ -107,7 +107,7 @@ def test_pairs_by_the_configurations_that_occur_tell_the_same(own: MemoryCases, 
             patch.setattr(module, name, value)
         count = Counts(cases(own), budget=1 << 14)
         found = dependence(count)
-        assert all(isinstance(pair, OccurringPair) for pair in Counts(cases(own)).pairs())
+        assert all(isinstance(pair, SparsePair) for pair in Counts(cases(own)).pairs())
     if own.block.weight is None or (own.block.weight % 1 == 0).all() or not own.gaps.any():
         assert identical(found, full)
     else:

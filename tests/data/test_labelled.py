@@ -5,7 +5,7 @@ import pytest
 
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError
-from naivete.evaluation import labelled
+from naivete.evaluation import label_table
 
 X = Column("x", np.arange(4.0))
 
@@ -25,7 +25,7 @@ def table(target: Column, *more: Column) -> Table:
     ],
 )
 def test_labels_are_the_values_that_occur(target: Column, classes: list[object], labels: list[int]) -> None:
-    found = labelled(table(target), "c")
+    found = label_table(table(target), "c")
     assert found.classes.tolist() == classes
     assert found.labels.tolist() == labels
     assert found.y.tolist() == list(target)
@@ -36,34 +36,34 @@ def test_labels_are_the_values_that_occur(target: Column, classes: list[object],
 @pytest.mark.parametrize("target", [Column("c", np.array([0, -1, 0, -1]), ("a",)), Column("c", np.array([1, np.nan, 1, np.nan]))])
 def test_rows_without_a_label(target: Column) -> None:
     with pytest.raises(DataError, match=r"t.csv, row 2: column 'c': no label, as in 2 rows of 4; .*--drop-unlabelled"):
-        labelled(table(target), "c")
-    found = labelled(table(target), "c", drop_unlabelled=True)
+        label_table(table(target), "c")
+    found = label_table(table(target), "c", drop_unlabelled=True)
     assert found.dropped == 2
     assert found.features["x"].values.tolist() == [0, 2]
 
 
 def test_quantities_are_not_classes() -> None:
     with pytest.raises(DataError, match=r"row 3: column 'c': 0.5 is a quantity, not a class"):
-        labelled(table(Column("c", np.array([1, 2, 0.5, 3]))), "c")
+        label_table(table(Column("c", np.array([1, 2, 0.5, 3]))), "c")
 
 
 def test_nothing_to_learn_from() -> None:
     with pytest.raises(DataError, match="no rows with a label"):
-        labelled(table(Column("c", np.full(4, np.nan))), "c", drop_unlabelled=True)
+        label_table(table(Column("c", np.full(4, np.nan))), "c", drop_unlabelled=True)
     with pytest.raises(DataError, match="no columns beside the class"):
-        labelled(Table((Column("c", np.array([1, 2])),)), "c")
+        label_table(Table((Column("c", np.array([1, 2])),)), "c")
 
 
 def test_unknown_columns_are_listed() -> None:
     with pytest.raises(ParameterError, match=r"no column 'cc'; did you mean 'c'\? The columns are: x, c"):
-        labelled(table(Column("c", np.zeros(4))), "cc")
+        label_table(table(Column("c", np.zeros(4))), "cc")
     many = Table(tuple(Column(f"a{i}", np.zeros(1)) for i in range(40)))
     with pytest.raises(ParameterError, match="and 10 more"):
-        labelled(many, "zzzz")
+        label_table(many, "zzzz")
 
 
 def test_weights_from_a_column() -> None:
-    found = labelled(table(Column("c", np.array([0, 1, 0, 1])), Column("w", np.array([1, 2, 0, 4]))), "c", weight="w")
+    found = label_table(table(Column("c", np.array([0, 1, 0, 1])), Column("w", np.array([1, 2, 0, 4]))), "c", weight="w")
     assert found.weight is not None
     assert found.weight.tolist() == [1, 2, 0, 4]
     assert found.features.names == ("x",)
@@ -80,9 +80,9 @@ def test_weights_from_a_column() -> None:
 )
 def test_wrong_weights(weight: Column, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
-        labelled(table(Column("c", np.array([0, 1, 0, 1])), weight), "c", weight="w")
+        label_table(table(Column("c", np.array([0, 1, 0, 1])), weight), "c", weight="w")
 
 
 def test_the_class_is_no_weight() -> None:
     with pytest.raises(ParameterError, match="cannot be both"):
-        labelled(table(Column("c", np.array([0, 1, 0, 1]))), "c", weight="c")
+        label_table(table(Column("c", np.array([0, 1, 0, 1]))), "c", weight="c")

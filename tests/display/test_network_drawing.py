@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.display.layout import HEIGHT, Box, Layout, grid, layering, layout, spread
-from naivete.display.markup import Safe, cut, element, escaped, isolated, plain, text_width
+from naivete.display.markup import Markup, bidi_isolated, element, escaped, plain, shorten, text_width
 from naivete.display.network_drawing import LONE_UP_TO, NODES_UP_TO, lone_features, svg
 from naivete.errors import ParameterError
 from naivete.network.derived_columns import Hidden
@@ -95,7 +95,7 @@ def networks(draw: st.DrawFn) -> Network:
 
 
 def parsed(markup: str) -> ET.Element:
-    assert isinstance(markup, Safe)
+    assert isinstance(markup, Markup)
     markup.encode("utf-8")
     return ET.fromstring(markup)
 
@@ -416,18 +416,18 @@ class TestEscaping:
         assert not list(root)
 
     def test_safe_is_kept_and_what_is_made_of_it_is_not(self):
-        assert escaped(Safe("<b>")) == "<b>"
-        assert escaped(Safe("<b>") + "<i>") == "&lt;b&gt;&lt;i&gt;"
-        assert element("a", title=Safe('"<b>')) == '<a title="&quot;&lt;b&gt;"></a>'
+        assert escaped(Markup("<b>")) == "<b>"
+        assert escaped(Markup("<b>") + "<i>") == "&lt;b&gt;&lt;i&gt;"
+        assert element("a", title=Markup('"<b>')) == '<a title="&quot;&lt;b&gt;"></a>'
 
     @given(st.one_of(st.text(), st.sampled_from(HOSTILE)), st.floats(20, 300))
     def test_cut_is_as_narrow_as_asked(self, value, width):
-        assert text_width(cut(value, width, 13), 13) <= max(width, text_width("…", 13)) + 1e-9
-        assert len(cut(value, width, 13)) <= 61
+        assert text_width(shorten(value, width, 13), 13) <= max(width, text_width("…", 13)) + 1e-9
+        assert len(shorten(value, width, 13)) <= 61
 
     def test_right_to_left_is_isolated(self):
-        assert isolated("abc") == "abc"
-        assert isolated("\u05d0b") == "\u2068\u05d0b\u2069"
+        assert bidi_isolated("abc") == "abc"
+        assert bidi_isolated("\u05d0b") == "\u2068\u05d0b\u2069"
 
 
 class TestHidden:

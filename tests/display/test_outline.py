@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from naivete.classifiers.recursive import Recursive
 from naivete.classifiers.trees import C45, ID3
-from naivete.display.outline import Node, Outline, branch_label, has_outline, heading, mattering, outline, parts
-from naivete.display.summaries import Summary, lines
+from naivete.display.outline import Node, Outline, branch_label, has_outline, heading, node_summaries, outline, relevant_columns
+from naivete.display.summaries import Summary, summary_lines
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
-from naivete.inference.derived_predictor import predictor
+from naivete.inference.derived_predictor import predictor_of
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Cells, Hidden, Tree
 from naivete.network.graphs import d_separated, markov_blanket
@@ -73,7 +73,7 @@ def check_answers(network: Network, seed: int) -> None:
     if all(network.variables[x].card == 1 for x in network.inputs):
         return  # a row that tells nothing is answered by the prior
     found, codes = outline(network), rows_of(network, seed)
-    expected, _ = predictor(network).posterior(codes, np.zeros(len(codes), bool))
+    expected, _ = predictor_of(network).posterior(codes, np.zeros(len(codes), bool))
     for row, answer in enumerate(expected):
         with contextlib.suppress(UnclearError):
             assert answered(found, codes, row) == pytest.approx(answer, abs=1e-9)
@@ -167,8 +167,8 @@ def test_figure_2_of_langley() -> None:
     assert below.answer.rates == pytest.approx([0, 2 / 7, 5 / 7])
     assert below.answer.classes(5) == [1, 2]
     assert below.answer.ranked[0] == 0
-    assert [word for word, _ in parts(root)] == ["sorts into", "answers"]
-    assert [word for word, _ in parts(below)] == ["classes"]
+    assert [word for word, _ in node_summaries(root)] == ["sorts into", "answers"]
+    assert [word for word, _ in node_summaries(below)] == ["classes"]
     assert [heading(network, outline(network), node) for node in (root, below)] == ["all cases", "sorted to lethargia"]
 
 
@@ -270,12 +270,12 @@ class TestMattering:
     @given(deriving_networks(), st.integers(0, 1000))
     @settings(max_examples=100, deadline=None)
     def test_a_feature_that_does_not_matter_changes_no_answer(self, network: Network, seed: int) -> None:
-        matters, codes = mattering(network), rows_of(network, seed)
-        answers = predictor(network).posterior(codes, np.zeros(len(codes), bool))[0]
+        matters, codes = relevant_columns(network), rows_of(network, seed)
+        answers = predictor_of(network).posterior(codes, np.zeros(len(codes), bool))[0]
         for x in network.inputs:
             if x not in matters:
                 other = [((c + 1) % network.variables[x].card).astype(np.uint8) if i == x else c for i, c in enumerate(codes)]
-                assert predictor(network).posterior(other, np.zeros(len(codes), bool))[0] == pytest.approx(answers, abs=1e-9)
+                assert predictor_of(network).posterior(other, np.zeros(len(codes), bool))[0] == pytest.approx(answers, abs=1e-9)
 
     @given(networks(), st.data())
     def test_hidden_columns_are_never_known(self, network: Network, data: st.DataObject) -> None:
@@ -283,22 +283,22 @@ class TestMattering:
         inputs = network.features[: len(network.features) - count]
         own = Network(network.variables, network.parents, network.cpts, {v: Hidden() for v in network.features[len(inputs) :]})
         expected = [x for x in inputs if not d_separated(network.parents, [x], [CLASS], {*inputs} - {x})]
-        assert mattering(own) == expected
+        assert relevant_columns(own) == expected
 
     def test_hidden_columns_hide_nothing(self) -> None:
         own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "z", "hidden", "c"))
         parents = {0: (3,), 1: (3,), 2: (0,), 3: (CLASS,), CLASS: ()}
         half = np.full(2, 0.5)
         cpts = {v: np.full((2,) * (1 + len(p)), 0.5) if p else half for v, p in parents.items()}
-        assert mattering(Network(own, parents, cpts, {3: Hidden()})) == [0, 1]
+        assert relevant_columns(Network(own, parents, cpts, {3: Hidden()})) == [0, 1]
 
     def test_a_tree_needs_what_it_asks_for(self) -> None:
         rows = [["a", "p", "u"], ["a", "q", "u"], ["b", "p", "v"], ["b", "q", "v"]] * 3
-        assert mattering(ID3().fit(rows, ["no", "yes", "no", "yes"] * 3).network_) == [1]
+        assert relevant_columns(ID3().fit(rows, ["no", "yes", "no", "yes"] * 3).network_) == [1]
 
     @given(networks())
     def test_without_derived_columns_it_is_the_markov_blanket(self, network: Network) -> None:
-        assert mattering(network) == [*markov_blanket(network.parents, CLASS)]
+        assert relevant_columns(network) == [*markov_blanket(network.parents, CLASS)]
 
 
 class TestSummaries:
@@ -311,7 +311,7 @@ class TestSummaries:
         own = Summary(np.array([0.5, 0.5]), {0: np.full((2, 2), 0.5)}, {1: same, 2: apart})
         assert own.ranked == (2, 0, 1)
         network = diseases()
-        told = [*lines(network, own, [2, 0])]
+        told = [*summary_lines(network, own, [2, 0])]
         assert [(line.feature, line.label, line.probable) for line in told] == [
             (2, "mean", False),
             (2, "deviation", False),

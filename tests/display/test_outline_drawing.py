@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from naivete.classifiers.recursive import Recursive
 from naivete.classifiers.trees import C45, ID3
 from naivete.display.layout import Box
-from naivete.display.markup import cut, text_width
+from naivete.display.markup import shorten, text_width
 from naivete.display.network_drawing import svg
 from naivete.display.network_tables import hierarchy_html
 from naivete.display.outline import has_outline, outline
@@ -85,7 +85,7 @@ def shifted(element: ET.Element, x: float = 0.0, y: float = 0.0) -> list[tuple[E
 def test_boxes_and_labels_do_not_overlap_and_children_come_after(network: Network, down: bool, most: int) -> None:
     found = outline(network, max_nodes=most)
     panels = [panel_of(network, found, i) for i in range(len(found.nodes))]
-    labels = [cut(node.branch, 150, 11) if node.depth else "" for node in found.nodes]
+    labels = [shorten(node.branch, 150, 11) if node.depth else "" for node in found.nodes]
     boxes = placed(found, panels, labels, down=down)
     assert boxes == placed(found, panels, labels, down=down)
     taken = [*boxes, *(label_box(box, label, down) for box, label in zip(boxes, labels, strict=True) if label)]

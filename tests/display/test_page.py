@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.display.markup import Safe
+from naivete.display.markup import Markup
 from naivete.display.network_drawing import svg
 from naivete.display.page import (
     Answer,
@@ -128,7 +128,7 @@ class Reader(HTMLParser):
 
 def read(markup: str) -> Reader:
     """The markup as a browser sees it, after checking that it is inert."""
-    assert isinstance(markup, Safe)
+    assert isinstance(markup, Markup)
     markup.encode("utf-8")
     reader = Reader()
     reader.feed(markup)
@@ -158,7 +158,7 @@ def network(names=("a", "b"), states=("x", "y", "z"), classes=("no", "yes"), kin
     return Network(variables, parents, cpts)
 
 
-def everything(name: object, other: object) -> Safe:
+def everything(name: object, other: object) -> Markup:
     """A page that shows the two names in every place a name can go."""
     net = network(
         names=(name, f"other {other}"),
@@ -230,7 +230,7 @@ class TestPage:
         assert len(ids) == len(set(ids))
 
     def test_plain_parts_become_paragraphs_and_svg_text_is_not_trusted(self):
-        reader = read(page("R", [("a", ["<svg></svg>", figure(Safe("<p>x</p>"))])]))
+        reader = read(page("R", [("a", ["<svg></svg>", figure(Markup("<p>x</p>"))])]))
         assert "svg" not in reader.tags
         assert reader.tags.count("p") == 2
 
@@ -256,7 +256,7 @@ class TestTable:
 
     def test_kinds_of_cells(self):
         markup = table(
-            ["n", "x", "flag", "html"], [[12345, math.nan, True, Safe("<i>s</i>")], [np.int64(2), np.float64(0.5), False, "t"]]
+            ["n", "x", "flag", "html"], [[12345, math.nan, True, Markup("<i>s</i>")], [np.int64(2), np.float64(0.5), False, "t"]]
         )
         for shown in ("12,345", "\u2013", ">True<", "<i>s</i>", "0.500"):
             assert shown in markup

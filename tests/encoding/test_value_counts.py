@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete._kernels.exact_sums import combined, less, settled
+from naivete._kernels.exact_sums import settled, subtract_sums, sums_as_numbers
 from naivete.data.frames import table_of
 from naivete.data.table import Column, Table
-from naivete.encoding.encoder import Encoder, Margins, encode
-from naivete.encoding.value_counts import Tallies, cells_of
+from naivete.encoding.encoder import Encoder, FeatureTables, encode
+from naivete.encoding.value_counts import ValueCounts, cells_of
 from naivete.errors import DataError, DataTypeError, NaiveteWarning
 from naivete.storage.plain import packed, unpacked
 from naivete.variables import CLASS
@@ -29,21 +29,21 @@ columns = st.one_of(
 )
 
 
-def tallied(cells: list[Any], labels: np.ndarray, weight: np.ndarray | None, encoder: Encoder) -> Tallies:
+def tallied(cells: list[Any], labels: np.ndarray, weight: np.ndarray | None, encoder: Encoder) -> ValueCounts:
     array = np.empty((len(cells), 1), object)
     array[:, 0] = cells
     classes, codes = np.unique(labels, return_inverse=True)
     return encoder.tallied(table_of(array), codes.astype(np.uint8), classes.tolist(), weight)
 
 
-def shape(tallies: Tallies) -> Any:
+def shape(tallies: ValueCounts) -> Any:
     (tally,) = tallies.columns
     return (
         tallies.classes,
         tallies.rows,
         [(isinstance(s, bool), s) for s in tally.states],
-        combined(tally.weights).tolist(),
-        combined(tally.missing).tolist(),
+        sums_as_numbers(tally.weights).tolist(),
+        sums_as_numbers(tally.missing).tolist(),
         tally.level,
     )
 
@@ -108,7 +108,7 @@ def test_margins_are_what_counting_the_codes_gives(cells: list[Any], encoder: En
     expected = np.zeros((card, 2), np.int64)
     there = codes != np.iinfo(encode(table, features).codes[0].dtype).max
     np.add.at(expected, (codes[there], labels[there]), 1)
-    margins = Margins(tallies, features)
+    margins = FeatureTables(tallies, features)
     assert np.array_equal(margins((0, CLASS)), expected)
     assert np.array_equal(margins((0,)), expected.sum(axis=1))
     assert np.array_equal(margins((CLASS,)), np.bincount(labels, minlength=2))
@@ -134,7 +134,7 @@ def test_labels_of_several_types_are_refused() -> None:
 
 
 def test_declared_states_stay_in_their_order_if_all_agree() -> None:
-    def declaring(*states: str) -> Tallies:
+    def declaring(*states: str) -> ValueCounts:
         column = Column("size", np.array([0]), states, "nominal", declared=True)
         return Encoder().tallied(Table((column,)), np.zeros(1, np.uint8), ["c"], None)
 
@@ -150,14 +150,14 @@ def test_declared_states_stay_in_their_order_if_all_agree() -> None:
 def test_differences_of_exact_sums_are_exact(pairs: list[tuple[float, float]]) -> None:
     from fractions import Fraction
 
-    from naivete._kernels.exact_sums import added, limbs
+    from naivete._kernels.exact_sums import add_sums, limbs
 
     one, two = (np.array(side) for side in zip(*pairs, strict=True))
 
     def parts(weight: np.ndarray) -> Any:
         return {q: np.zeros(len(weight), np.int64) if limb is None else limb for q, limb in limbs(weight).items()}
 
-    left = less(added(parts(one), parts(two)), parts(two))
+    left = subtract_sums(add_sums(parts(one), parts(two)), parts(two))
     total = [sum(Fraction(int(part[i])) * Fraction(2) ** (32 * q) for q, part in left.items()) for i in range(len(one))]
     assert total == [Fraction(w) for w in one]
     again = settled(left)

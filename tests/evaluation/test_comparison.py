@@ -114,9 +114,7 @@ def test_many_comparisons_are_allowed_for() -> None:
 
 
 def test_the_same_scores_and_the_same_difference() -> None:
-    assert (
-        compare({"a": NB, "b": NB}, test_share=0.1).sentence == "b and a scored the same in every round: 86.0 per cent accuracy."
-    )
+    assert compare({"a": NB, "b": NB}, test_share=0.1).sentence == "b and a scored the same in every round: 86.0 per cent accuracy."
     result = compare({"a": [0.5, 0.25], "b": [0.75, 0.5]}, test_share=0.5)
     assert result.pairs[0].corrected.p == 0
     assert "The difference is the same in all 2 rounds" in result.sentence
@@ -333,9 +331,7 @@ def test_the_diagram_stays_inside_its_frame(k: int) -> None:
 
 def test_a_critical_difference_longer_than_the_axis_is_said_to_be() -> None:
     test = nemenyi([[1, 2], [2, 1]])
-    assert "critical difference 1.39 (p < 0.05): longer than the axis" in words(
-        svg(critical_difference_diagram(test, ["a", "b"]))
-    )
+    assert "critical difference 1.39 (p < 0.05): longer than the axis" in words(svg(critical_difference_diagram(test, ["a", "b"])))
 
 
 @settings(max_examples=40, deadline=None)

@@ -10,18 +10,18 @@ from hypothesis import strategies as st
 
 from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError
-from naivete.evaluation import KFold, cross_validate, labelled, stratified_folds
+from naivete.evaluation import KFold, cross_validate, label_table, stratified_folds
 
 
-def cases(*, weight: list[float] | None = None) -> Labelled:
+def cases(*, weight: list[float] | None = None) -> LabelledTable:
     table = Table(
         (Column("x", np.array([0, 1] * 10), ("a", "b")), Column("c", np.array([0, 1] * 10), ("no", "yes"))),
         None if weight is None else np.array(weight),
     )
-    return labelled(table, "c")
+    return label_table(table, "c")
 
 
 @given(st.lists(st.integers(0, 3), min_size=2, max_size=60), st.data())
@@ -50,7 +50,7 @@ def test_f22_more_folds_than_rows(folds: int) -> None:
 
 def test_f22_a_class_of_one_row_is_classified_once_by_a_model_that_never_saw_it() -> None:
     table = Table((Column("x", np.array([0] * 9 + [1])), Column("c", np.array([0] * 9 + [1]))))
-    (result,) = cross_validate({"nb": classifier_of("nb")}, labelled(table, "c"), folds=5)
+    (result,) = cross_validate({"nb": classifier_of("nb")}, label_table(table, "c"), folds=5)
     assert result.confusion.tolist() == [[9, 1], [0, 0]]
     assert result.log_losses.max() == pytest.approx(52 / 2)
     assert math.isfinite(result.log_loss)
@@ -73,11 +73,11 @@ def test_the_measures_of_guessing_are_those_of_a_coin() -> None:
 def test_several_models_on_the_same_folds_with_progress_and_repetition() -> None:
     told: list[str] = []
     models = {model: classifier_of(model) for model in ("nb", "kdb:k=1")}
-    results = cross_validate(models, labelled(corral(), "class"), folds=4, repeat=2, random_state=3, progress=told.append)
+    results = cross_validate(models, label_table(corral(), "class"), folds=4, repeat=2, random_state=3, progress=told.append)
     assert [r.model for r in results] == ["nb", "kdb:k=1"]
     assert all(len(r.accuracies) == 8 and r.confusion.sum() == 256 for r in results)
     assert told == ["nb", "kdb:k=1"] * 8
-    alone = cross_validate({"kdb:k=1": classifier_of("kdb:k=1")}, labelled(corral(), "class"), folds=4, repeat=2, random_state=3)
+    alone = cross_validate({"kdb:k=1": classifier_of("kdb:k=1")}, label_table(corral(), "class"), folds=4, repeat=2, random_state=3)
     assert alone[0].accuracies.tolist() == results[1].accuracies.tolist()
 
 
@@ -107,7 +107,7 @@ def test_training_without_weight_is_refused() -> None:
 
 def test_unseen_values_are_counted_not_warned_of() -> None:
     table = Table((Column("x", np.arange(6), tuple("abcdef")), Column("c", np.array([0, 1] * 3))))
-    (result,) = cross_validate({"nb": classifier_of("nb")}, labelled(table, "c"), folds=3)
+    (result,) = cross_validate({"nb": classifier_of("nb")}, label_table(table, "c"), folds=3)
     assert result.unseen == 3
 
 
@@ -130,7 +130,7 @@ class Spy:
 def test_training_never_sees_the_tested_rows() -> None:
     spy = Spy()
     table = Table((Column("id", np.arange(12.0)), Column("c", np.array([0, 1] * 6))))
-    cross_validate({"spy": spy}, labelled(table, "c"), folds=3)
+    cross_validate({"spy": spy}, label_table(table, "c"), folds=3)
     assert len(spy.seen) == 3
     assert all(len(seen) == 8 for seen in spy.seen)
 
@@ -138,7 +138,7 @@ def test_training_never_sees_the_tested_rows() -> None:
 def test_every_accuracy_is_that_of_scikit_learn_on_the_same_folds() -> None:
     from sklearn.model_selection import cross_validate as one_by_one
 
-    data = labelled(corral(), "class")
+    data = label_table(corral(), "class")
     models = {model: classifier_of(model) for model in ("nb", "tan", "kdb:k=1", "kdb:k=2", "kdb:k=3")}
     splits = [(split.train, split.test) for split in KFold(5, 2, 7).splits(data)]
     for result in cross_validate(models, data, folds=5, repeat=2, random_state=7):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from naivete.classifiers.dependence import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier
 from naivete.classifiers.saving import model_hash
 from naivete.counts.information import relevance
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder
@@ -50,7 +50,7 @@ def models(encoder: Encoder, **settings: Any) -> dict[str, NetworkClassifier]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, rows: tuple[int, int] = (4, 40), weights: bool = True) -> Labelled:
+def tables(draw: st.DrawFn, *, rows: tuple[int, int] = (4, 40), weights: bool = True) -> LabelledTable:
     """Numbers, text, truth values and gaps; states and classes that occur once or twice; whole weights."""
     count = draw(st.integers(*rows))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -77,10 +77,10 @@ def tables(draw: st.DrawFn, *, rows: tuple[int, int] = (4, 40), weights: bool = 
         labels = np.where(few == 0, labels, few - 1)
     classes, codes = np.unique(labels, return_inverse=True)
     weight = rng.integers(1, 4, count).astype(float) if weights and draw(st.booleans()) else None
-    return Labelled(Table(tuple(columns)), "c", classes, codes, weight)
+    return LabelledTable(Table(tuple(columns)), "c", classes, codes, weight)
 
 
-def check_equal_to_refitting(cases: Labelled, protocol: Protocol, own: dict[str, NetworkClassifier]) -> int:
+def check_equal_to_refitting(cases: LabelledTable, protocol: Protocol, own: dict[str, NetworkClassifier]) -> int:
     """Every model and every answer is that of a model fitted to the training rows alone, bit for bit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -99,33 +99,33 @@ def check_equal_to_refitting(cases: Labelled, protocol: Protocol, own: dict[str,
 
 @settings(deadline=None, max_examples=60)
 @given(tables(), st.sampled_from(ENCODERS), st.integers(2, 5), st.sampled_from([1.0, 0.1, "m-estimate", "backoff"]))
-def test_subtracting_a_fold_equals_refitting_bit_for_bit(cases: Labelled, encoder: Encoder, folds: int, how: Any) -> None:
+def test_subtracting_a_fold_equals_refitting_bit_for_bit(cases: LabelledTable, encoder: Encoder, folds: int, how: Any) -> None:
     check_equal_to_refitting(cases, KFold(min(folds, len(cases))), models(encoder, smoothing=how))
 
 
 @settings(deadline=None, max_examples=25)
 @given(tables(rows=(12, 40)), st.sampled_from(ENCODERS))
-def test_the_steps_of_a_learning_curve_equal_refitting_bit_for_bit(cases: Labelled, encoder: Encoder) -> None:
+def test_the_steps_of_a_learning_curve_equal_refitting_bit_for_bit(cases: LabelledTable, encoder: Encoder) -> None:
     check_equal_to_refitting(cases, LearningCurve((2, 5, 8), count=2, test=4), models(encoder))
 
 
 @settings(deadline=None, max_examples=15)
 @given(tables(rows=(6, 40)), st.sampled_from(ENCODERS))
-def test_models_that_share_the_counts_of_a_split_equal_refitting(cases: Labelled, encoder: Encoder) -> None:
+def test_models_that_share_the_counts_of_a_split_equal_refitting(cases: LabelledTable, encoder: Encoder) -> None:
     check_equal_to_refitting(cases, Splits(2), models(encoder))
 
 
-def large(rows: int = 400, states: int = 3, features: int = 6, seed: int = 0) -> Labelled:
+def large(rows: int = 400, states: int = 3, features: int = 6, seed: int = 0) -> LabelledTable:
     rng = np.random.default_rng(seed)
     names = tuple(f"s{i}" for i in range(states))
     hidden = rng.integers(0, states, rows)
     columns = [
         Column(f"x{j}", np.where(rng.random(rows) < 0.5, hidden, rng.integers(0, states, rows)), names) for j in range(features)
     ]
-    return Labelled(Table(tuple(columns)), "c", np.array(["no", "yes"]), (hidden + (rng.random(rows) < 0.2)) % 2)
+    return LabelledTable(Table(tuple(columns)), "c", np.array(["no", "yes"]), (hidden + (rng.random(rows) < 0.2)) % 2)
 
 
-def folds_of(cases: Labelled, count: int = 5) -> Parts | None:
+def folds_of(cases: LabelledTable, count: int = 5) -> Parts | None:
     return Parts.of(cases, next(iter(KFold(count).splits(cases))).parts, count)  # type: ignore[arg-type]
 
 
@@ -150,7 +150,7 @@ def test_numbers_that_are_cut_differently_in_every_fold() -> None:
     rng = np.random.default_rng(3)
     cases = large(300)
     numbers = tuple(Column(f"n{j}", rng.normal(cases.labels * (j + 1), 1.0)) for j in range(4))
-    mixed = Labelled(Table((*cases.features.columns, *numbers)), "c", cases.classes, cases.labels)
+    mixed = LabelledTable(Table((*cases.features.columns, *numbers)), "c", cases.classes, cases.labels)
     parts = folds_of(mixed)
     assert parts is not None
     assert len({own.cuts for own in parts.variables[-1]}) > 1
@@ -158,9 +158,9 @@ def test_numbers_that_are_cut_differently_in_every_fold() -> None:
     assert check_equal_to_refitting(mixed, KFold(5), models(Encoder()))
 
 
-def with_weight(weight: Any) -> Labelled:
+def with_weight(weight: Any) -> LabelledTable:
     cases = large(40)
-    return Labelled(cases.features, "c", cases.classes, cases.labels, np.full(40, weight))
+    return LabelledTable(cases.features, "c", cases.classes, cases.labels, np.full(40, weight))
 
 
 @pytest.mark.parametrize("weight", [0.5, 2.0**33, 0.0])
@@ -173,12 +173,12 @@ def test_fractional_weights_are_fitted_honestly() -> None:
     cases = with_weight(1.0)
     weight = np.random.default_rng(0).random(40)
     assert check_equal_to_refitting(
-        Labelled(cases.features, "c", cases.classes, cases.labels, weight), KFold(3), models(Encoder())
+        LabelledTable(cases.features, "c", cases.classes, cases.labels, weight), KFold(3), models(Encoder())
     )
 
 
-def column(values: Any, rows: int = 12) -> Labelled:
-    return Labelled(Table((Column("x", np.asarray(values)),)), "c", np.array([0, 1]), np.arange(rows) % 2)
+def column(values: Any, rows: int = 12) -> LabelledTable:
+    return LabelledTable(Table((Column("x", np.asarray(values)),)), "c", np.array([0, 1]), np.arange(rows) % 2)
 
 
 def test_a_column_that_is_nominal_in_some_folds_only_is_counted_honestly() -> None:
@@ -221,7 +221,7 @@ def test_steps_of_a_curve_are_sums() -> None:
 
 
 def test_an_unseen_value_is_refused_where_the_encoder_says_so() -> None:
-    cases = Labelled(
+    cases = LabelledTable(
         Table((Column("x", np.arange(12) % 6, tuple("abcdef")),)), "c", np.array([0, 1]), (np.arange(12) > 5).astype(np.int64)
     )
     splits = list(KFold(2, 20).splits(cases))
@@ -296,7 +296,7 @@ class Blunt(KDB):
 
 @settings(deadline=None, max_examples=20)
 @given(tables(rows=(8, 40)), st.sampled_from([KFold(3, 2), LearningCurve((2, 5), count=2, test=3), Splits(2)]))
-def test_any_other_classifier_is_fitted_to_every_training_set(cases: Labelled, protocol: Protocol) -> None:
+def test_any_other_classifier_is_fitted_to_every_training_set(cases: LabelledTable, protocol: Protocol) -> None:
     own: dict[str, Any] = {"nb": NaiveBayes(), "picky": Picky(), "tan": TAN(), "blunt": Blunt(k=1)}
     check_equal_to_refitting(cases, protocol, own)
 
@@ -304,7 +304,7 @@ def test_any_other_classifier_is_fitted_to_every_training_set(cases: Labelled, p
 def test_a_learner_that_is_not_known_finds_another_structure_in_every_training_set_and_leaves_the_model_alone() -> None:
     rng = np.random.default_rng(0)
     columns = tuple(Column(f"x{j}", rng.integers(0, 2, 40), ("a", "b")) for j in range(6))
-    cases = Labelled(Table(columns), "c", np.array([0, 1]), rng.integers(0, 2, 40))
+    cases = LabelledTable(Table(columns), "c", np.array([0, 1]), rng.integers(0, 2, 40))
     own = {"nb": NaiveBayes(), "picky": Picky()}
     found = [answer.fitted for answer in answers(own, cases, list(KFold(4, 2).splits(cases))) if answer.model == "picky"]
     assert len({model.best_ for model in found}) > 1

@@ -16,7 +16,7 @@ from sklearn.calibration import calibration_curve
 from naivete.classifiers.dependence import KDB
 from naivete.classifiers.losses import Loss, zero_one
 from naivete.data.frames import table_of
-from naivete.data.labelled import labelled
+from naivete.data.labelled import label_table
 from naivete.errors import DataError, DataTypeError, ParameterError
 from naivete.evaluation import cross_validate, stratified_folds
 from naivete.evaluation.measures import (
@@ -245,7 +245,7 @@ def test_barrow() -> None:
 def test_cross_validation_has_the_same_definitions() -> None:
     X, y = data(5, 60, gaps=False)
     frame = pd.DataFrame({**{f"x{j}": X[:, j] for j in range(4)}, "class": y})
-    cases = labelled(table_of(frame), "class")
+    cases = label_table(table_of(frame), "class")
 
     class Told:
         """Answers what it is told: the posteriors that a KDB gives."""

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.errors import ParameterError
 from naivete.evaluation.protocols import KFold, LearningCurve, Protocol, Splits, TrainTest, protocol_of
 
 
-def cases(rows: int) -> Labelled:
-    return Labelled(Table((Column("x", np.arange(rows)),)), "c", np.array([0, 1]), np.arange(rows) % 2)
+def cases(rows: int) -> LabelledTable:
+    return LabelledTable(Table((Column("x", np.arange(rows)),)), "c", np.array([0, 1]), np.arange(rows) % 2)
 
 
 def protocols(rows: int) -> st.SearchStrategy[Protocol]:

@@ -6,7 +6,7 @@ import pytest
 
 from naivete.classifiers.specification import classifier_of
 from naivete.data.files import read
-from naivete.evaluation import Result, cross_validate, labelled
+from naivete.evaluation import Result, cross_validate, label_table
 from tests.evaluation import data
 
 K = [f"kdb:k={k}" for k in range(4)]
@@ -32,7 +32,7 @@ CHECKED = {
 
 
 def results(name: str) -> list[Result]:
-    cases = labelled(read(data(name)), "class")
+    cases = label_table(read(data(name)), "class")
     return cross_validate({model: classifier_of(model) for model in K + THETA}, cases)
 
 

@@ -12,7 +12,7 @@ from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral, led7
 from naivete.data.table import Column, Table
 from naivete.errors import FileError, ParameterError
-from naivete.evaluation import KFold, Labelled, LearningCurve, labelled, run
+from naivete.evaluation import KFold, LabelledTable, LearningCurve, label_table, run
 from naivete.evaluation.comparison import Comparison, Comparisons
 from naivete.evaluation.description import Description, read_description
 from naivete.evaluation.report import LOWER, MEASURES, check_measure, check_protocol, report
@@ -21,11 +21,11 @@ MODELS = {name: classifier_of(name) for name in ("nb", "tan", "majority")}
 
 
 @pytest.fixture(scope="module")
-def data() -> Mapping[str, Labelled]:
-    return {"corral": labelled(corral(), "class"), "led": labelled(led7(120), "digit")}
+def data() -> Mapping[str, LabelledTable]:
+    return {"corral": label_table(corral(), "class"), "led": label_table(led7(120), "digit")}
 
 
-def test_one_data_set(data: Mapping[str, Labelled]) -> None:
+def test_one_data_set(data: Mapping[str, LabelledTable]) -> None:
     own = {"corral": data["corral"]}
     found = report(run(MODELS, own, KFold(4)), own, KFold(4), baseline="tan")
     assert isinstance(found.comparison, Comparison)
@@ -43,7 +43,7 @@ def test_one_data_set(data: Mapping[str, Labelled]) -> None:
     assert found.means()["corral"]["tan"]["accuracy"] == pytest.approx(found.comparison.mean)
 
 
-def test_several_data_sets_have_a_diagram(data: Mapping[str, Labelled]) -> None:
+def test_several_data_sets_have_a_diagram(data: Mapping[str, LabelledTable]) -> None:
     found = report(run(MODELS, data, KFold(3)), data, KFold(3), measure="log_loss")
     assert isinstance(found.comparison, Comparisons)
     assert not found.comparison.terms.higher_is_better
@@ -54,7 +54,7 @@ def test_several_data_sets_have_a_diagram(data: Mapping[str, Labelled]) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:.*the training rows of some splits have no row")
-def test_a_learning_curve_is_drawn_and_compared_at_its_end(data: Mapping[str, Labelled]) -> None:
+def test_a_learning_curve_is_drawn_and_compared_at_its_end(data: Mapping[str, LabelledTable]) -> None:
     curve = LearningCurve((10, 20, 60), 4)
     found = report(run(MODELS, data, curve), data, curve)
     assert isinstance(found.comparison, Comparisons)
@@ -68,14 +68,14 @@ def test_a_learning_curve_is_drawn_and_compared_at_its_end(data: Mapping[str, La
 
 def test_many_classes_leave_the_confusion_out() -> None:
     columns = Column("a", np.arange(90.0) % 5), Column("c", np.arange(90) % 45)
-    own = {"many": labelled(Table(columns), "c")}
+    own = {"many": label_table(Table(columns), "c")}
     models = {name: MODELS[name] for name in ("nb", "majority")}
     text = report(run(models, own, KFold(2)), own, KFold(2)).html()
     assert "there are 45 of them" in text
     assert 'class="heat"' not in text
 
 
-def test_the_measures_are_those_of_an_experiment(data: Mapping[str, Labelled]) -> None:
+def test_the_measures_are_those_of_an_experiment(data: Mapping[str, LabelledTable]) -> None:
     found = run(MODELS, {"corral": data["corral"]}, KFold(2), loss=zero_one(data["corral"].classes))
     assert set(found.measures) == set(MEASURES)
     for name in found.measures:
@@ -101,7 +101,7 @@ def test_a_description(tmp_path: Path) -> None:
         read_description(tmp_path / "none.toml")
 
 
-def test_everything_an_experiment_needs_is_exported(data: Mapping[str, Labelled], tmp_path: Path) -> None:
+def test_everything_an_experiment_needs_is_exported(data: Mapping[str, LabelledTable], tmp_path: Path) -> None:
     (tmp_path / "e.toml").write_text('protocol = "3-fold"')
     protocol = experiments.protocol_of(experiments.read_description(tmp_path / "e.toml").protocol or "")
     own = {"corral": data["corral"]}
@@ -111,7 +111,7 @@ def test_everything_an_experiment_needs_is_exported(data: Mapping[str, Labelled]
     assert all(hasattr(experiments, name) for name in experiments.__all__)
 
 
-def test_a_report_takes_rows_and_labels(data: Mapping[str, Labelled]) -> None:
+def test_a_report_takes_rows_and_labels(data: Mapping[str, LabelledTable]) -> None:
     own = data["corral"]
     pair = own.features, own.y
     text = report(run(MODELS, pair, KFold(3)), pair, KFold(3)).html()
@@ -122,7 +122,9 @@ def test_a_report_takes_rows_and_labels(data: Mapping[str, Labelled]) -> None:
     ("wrong", "meant"),
     [("acuracy", "accuracy"), ("auc", "area"), ("sensitivity", "recall"), ("loss", "expected_loss"), ("f1", "f")],
 )
-def test_a_measure_that_is_none_is_told_with_the_one_that_was_meant(data: Mapping[str, Labelled], wrong: str, meant: str) -> None:
+def test_a_measure_that_is_none_is_told_with_the_one_that_was_meant(
+    data: Mapping[str, LabelledTable], wrong: str, meant: str
+) -> None:
     with pytest.raises(ParameterError, match=f"did you mean {meant}\\?"):
         check_measure(wrong, loss=True)
     own = {"corral": data["corral"]}

@@ -23,7 +23,7 @@ from naivete.data.generated import corral, led7
 from naivete.data.table import Column, Table
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError
-from naivete.evaluation import KFold, Labelled, LearningCurve, Results, Splits, TrainTest, cross_validate, labelled, run
+from naivete.evaluation import KFold, LabelledTable, LearningCurve, Results, Splits, TrainTest, cross_validate, label_table, run
 from naivete.evaluation import run as exported
 from naivete.evaluation.comparison import compare_many
 from naivete.evaluation.records import Store, difference
@@ -38,17 +38,17 @@ def models(*names: str) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def cases() -> Labelled:
-    return labelled(corral(), "class")
+def cases() -> LabelledTable:
+    return label_table(corral(), "class")
 
 
 @pytest.fixture(scope="module")
-def digits() -> Labelled:
-    return labelled(led7(300, random_state=1), "digit")
+def digits() -> LabelledTable:
+    return label_table(led7(300, random_state=1), "digit")
 
 
 @pytest.fixture(scope="module")
-def both(cases: Labelled, digits: Labelled) -> Results:
+def both(cases: LabelledTable, digits: LabelledTable) -> Results:
     return run(models(), {"corral": cases, "led": digits}, KFold(4, 2), jobs=1)
 
 
@@ -70,14 +70,14 @@ def test_a_frame_can_be_made_of_the_columns(both: Results) -> None:
     assert mean == pytest.approx(np.mean(both.scores("led", "nb")))
 
 
-def test_the_scores_are_those_of_cross_validation(both: Results, digits: Labelled) -> None:
+def test_the_scores_are_those_of_cross_validation(both: Results, digits: LabelledTable) -> None:
     for result in cross_validate(models(), digits, folds=4, repeat=2):
         assert both.scores("led", result.model) == result.accuracies.tolist()
         assert both.scores("led", result.model, "log_loss") == pytest.approx(result.log_losses.tolist())
         assert both.confusion("led", result.model).tolist() == result.confusion.tolist()
 
 
-def test_several_processes_and_any_order_give_the_same(both: Results, cases: Labelled, digits: Labelled) -> None:
+def test_several_processes_and_any_order_give_the_same(both: Results, cases: LabelledTable, digits: LabelledTable) -> None:
     told: list[tuple[int, int, str]] = []
     again = run(models(), {"corral": cases, "led": digits}, KFold(4, 2), jobs=2, progress=lambda *a: told.append(a))
     assert again == both
@@ -86,11 +86,11 @@ def test_several_processes_and_any_order_give_the_same(both: Results, cases: Lab
     assert sorted(what for _, _, what in told)[1] == "corral, repetition 1, fold 1"
 
 
-def test_one_repetition_is_divided_among_processes(digits: Labelled) -> None:
+def test_one_repetition_is_divided_among_processes(digits: LabelledTable) -> None:
     assert run(models("tan"), digits, "5-fold", jobs=2) == run(models("tan"), digits, "5-fold", jobs=1)
 
 
-def test_a_second_process_starts_when_much_is_left(digits: Labelled, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_second_process_starts_when_much_is_left(digits: LabelledTable, monkeypatch: pytest.MonkeyPatch) -> None:
     started: list[int] = []
     elsewhere = run_module._elsewhere
     monkeypatch.setattr(run_module, "WORTH", 0.0)
@@ -101,7 +101,7 @@ def test_a_second_process_starts_when_much_is_left(digits: Labelled, monkeypatch
 
 
 @small
-def test_learning_curves_have_means_and_error_bars(digits: Labelled) -> None:
+def test_learning_curves_have_means_and_error_bars(digits: LabelledTable) -> None:
     found = run(models("nb"), digits, LearningCurve((10, 50, 150), count=5, test=100))
     curve = found.curve("data", "nb")
     assert curve.sizes == (10, 50, 150)
@@ -114,14 +114,14 @@ def test_learning_curves_have_means_and_error_bars(digits: Labelled) -> None:
 
 @small
 @pytest.mark.parametrize("protocol", [Splits(3), TrainTest(150, 50), LearningCurve((20, 100), count=2), KFold(3)])
-def test_every_protocol_can_be_run_on_models_of_others_too(digits: Labelled, protocol: Any) -> None:
+def test_every_protocol_can_be_run_on_models_of_others_too(digits: LabelledTable, protocol: Any) -> None:
     found = run({**models("nb"), "dummy": DummyClassifier(strategy="prior")}, digits, protocol, jobs=1)
     alone = run(models("nb"), digits, protocol, jobs=1)
     assert found.scores("data", "nb") == alone.scores("data", "nb")
     assert found.scores("data", "dummy") != found.scores("data", "nb")
 
 
-def test_losses_are_measured_where_they_are_given(cases: Labelled) -> None:
+def test_losses_are_measured_where_they_are_given(cases: LabelledTable) -> None:
     loss = Loss.of([[0, 5], [1, 0]], cases.classes.tolist())
     found = run(models("nb"), cases, KFold(2), loss=loss)
     assert {"expected_loss", "least_expected_loss"} <= set(found.measures)
@@ -130,12 +130,12 @@ def test_losses_are_measured_where_they_are_given(cases: Labelled) -> None:
 def test_test_rows_without_weight_are_left_out() -> None:
     x = np.array([0, 1] * 10)
     table = Table((Column("x", x, ("a", "b")), Column("c", x, ("no", "yes"))), np.array([0.0] * 2 + [1.0] * 18))
-    found = run(models("nb"), labelled(table, "c"), KFold(20))
+    found = run(models("nb"), label_table(table, "c"), KFold(20))
     assert len(found.scores("data", "nb")) == 18
     assert found.confusion("data", "nb").sum() == 18
 
 
-def test_nothing_is_fitted_again_when_all_is_done(digits: Labelled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_is_fitted_again_when_all_is_done(digits: LabelledTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(models(), digits, KFold(3), folder=tmp_path)
     monkeypatch.setattr(run_module, "answers", lambda *_: pytest.fail("a finished split was repeated"))
     assert run(models(), digits, KFold(3), folder=tmp_path) == first
@@ -149,7 +149,7 @@ def test_nothing_is_fitted_again_when_all_is_done(digits: Labelled, tmp_path: Pa
         ({"loss": [[0, 1], [1, 0]]}, "loss"),
     ],
 )
-def test_another_experiment_does_not_go_on_in_the_folder(changed: Any, named: str, cases: Labelled, tmp_path: Path) -> None:
+def test_another_experiment_does_not_go_on_in_the_folder(changed: Any, named: str, cases: LabelledTable, tmp_path: Path) -> None:
     own = {"models": models("nb"), "data": cases, "protocol": KFold(3), "folder": tmp_path, "jobs": 1}
     run(**own)
     with pytest.raises(CheckpointError, match=rf"of another run: {named}.*restart=True"):
@@ -157,19 +157,19 @@ def test_another_experiment_does_not_go_on_in_the_folder(changed: Any, named: st
     assert run(**{**own, **changed, "restart": True}).models == tuple(changed.get("models", own["models"]))
 
 
-def test_other_data_do_not_go_on_in_the_folder(cases: Labelled, digits: Labelled, tmp_path: Path) -> None:
+def test_other_data_do_not_go_on_in_the_folder(cases: LabelledTable, digits: LabelledTable, tmp_path: Path) -> None:
     run(models("nb"), cases, KFold(3), folder=tmp_path)
-    turned = Labelled(cases.features, cases.target, cases.classes, cases.labels[::-1].copy())
+    turned = LabelledTable(cases.features, cases.target, cases.classes, cases.labels[::-1].copy())
     with pytest.raises(CheckpointError, match="data"):
         run(models("nb"), turned, KFold(3), folder=tmp_path)
 
 
-def test_one_run_at_a_time(cases: Labelled, tmp_path: Path) -> None:
+def test_one_run_at_a_time(cases: LabelledTable, tmp_path: Path) -> None:
     with Store(tmp_path, {}), pytest.raises(FileError, match="another run"):
         run(models("nb"), cases, KFold(3), folder=tmp_path)
 
 
-def test_a_damaged_file_is_told(cases: Labelled, tmp_path: Path) -> None:
+def test_a_damaged_file_is_told(cases: LabelledTable, tmp_path: Path) -> None:
     run(models("nb"), cases, KFold(3), folder=tmp_path)
     file = next(tmp_path.glob("split-*"))
     file.write_bytes(file.read_bytes()[:-1])
@@ -194,7 +194,7 @@ run(models, cases, KFold(5, 4), folder=sys.argv[1], jobs=1, progress=slowly)
 """
 
 
-def test_a_killed_run_goes_on_and_repeats_no_finished_split(digits: Labelled, tmp_path: Path) -> None:
+def test_a_killed_run_goes_on_and_repeats_no_finished_split(digits: LabelledTable, tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -220,7 +220,7 @@ def test_results_can_be_compared(both: Results) -> None:
     assert both.table("brier")["led"]["tan"] == both.scores("led", "tan", "brier")
 
 
-def test_wrong_arguments_are_told(both: Results, cases: Labelled) -> None:
+def test_wrong_arguments_are_told(both: Results, cases: LabelledTable) -> None:
     with pytest.raises(ParameterError, match="jobs"):
         run(models("nb"), cases, KFold(3), jobs=0)
     with pytest.raises(ParameterError, match="at least one classifier"):
@@ -245,7 +245,7 @@ def test_the_fingerprint_sees_every_cost() -> None:
     assert prints[0] == prints[2]
 
 
-def test_rows_and_labels_will_do(cases: Labelled) -> None:
+def test_rows_and_labels_will_do(cases: LabelledTable) -> None:
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({c.name: list(c) for c in cases.features.columns})
     found = run(
@@ -287,7 +287,7 @@ def test_data_that_are_none_are_told(data: Any, error: type[Exception], told: st
     assert str(caught.value).startswith(told)
 
 
-def test_what_is_no_model_is_told(cases: Labelled) -> None:
+def test_what_is_no_model_is_told(cases: LabelledTable) -> None:
     with pytest.raises(ParameterError, match=r"models: 'nb': 'naive' is no classifier"):
         run({"nb": "naive"}, cases, "2-fold")
     with pytest.raises(ParameterError, match="models: pass classifiers by name"):
@@ -309,10 +309,10 @@ def test_a_class_that_training_lacks_is_told_once() -> None:
 def test_rows_without_weight_teach_no_class() -> None:
     table = Table((Column("x", np.arange(8) % 2), Column("c", np.arange(8) // 4)), np.array([1.0] * 4 + [0, 0, 0, 1]))
     with pytest.warns(NaiveteWarning, match=r"the class 1 \(1 of 4 splits\)"):
-        run(models("nb"), labelled(table, "c"), KFold(4), jobs=1)
+        run(models("nb"), label_table(table, "c"), KFold(4), jobs=1)
 
 
-def test_the_difference_itself_is_told(digits: Labelled, tmp_path: Path) -> None:
+def test_the_difference_itself_is_told(digits: LabelledTable, tmp_path: Path) -> None:
     own: dict[str, Any] = {"models": models("nb", "tan"), "data": digits, "protocol": Splits(2), "folder": tmp_path}
     run(**own)
 

@@ -12,7 +12,6 @@ from naivete.inference.sampling import sample
 from naivete.network.conversions import to_pyagrum
 from naivete.network.formats import dumps, loads
 from tests.classic import SIZES, VARIABLE, classic, folders
-
 from tests.network.formats import same
 
 if not any(folder.is_dir() for folder in folders()):

@@ -176,9 +176,7 @@ def test_contributions_by_hand() -> None:
 def repeating() -> tuple[Network, Network]:
     own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("class", (0, 1)))
     half, prior = np.full((2, 2), 0.5), np.array([0.8, 0.2])
-    network = Network(
-        own, {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}, {CLASS: prior, 0: half, 1: np.stack([half, np.eye(2)], axis=2)}
-    )
+    network = Network(own, {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}, {CLASS: prior, 0: half, 1: np.stack([half, np.eye(2)], axis=2)})
     return network, Network(own, {CLASS: (), 0: (CLASS,), 1: (CLASS,)}, {CLASS: prior, 0: half, 1: half})
 
 

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from naivete.errors import DataError
-from naivete.inference.derived_predictor import DerivingPredictor, predictor
+from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
 from naivete.inference.predictor import Predictor
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Cells, Hidden, Tree
@@ -97,8 +97,8 @@ def test_answers_equal_those_of_one_row_after_the_other(network: Network, random
     rows = rows[:40]
     codes = [np.array([row[x] for row in rows], np.uint8) for x in network.inputs]
     gaps = np.array([(c == MISSING).any() for c in codes])
-    answers, impossible = predictor(network).posterior(codes, gaps)
-    alone = [predictor(network).posterior([c[i : i + 1] for c in codes], gaps)[0][0] for i in range(len(rows))]
+    answers, impossible = predictor_of(network).posterior(codes, gaps)
+    alone = [predictor_of(network).posterior([c[i : i + 1] for c in codes], gaps)[0][0] for i in range(len(rows))]
     assert np.array_equal(answers, alone)
     assert np.all(np.abs(answers.sum(axis=1) - 1) < 1e-12)
     telling = [x for x in network.inputs if cards[x] > 1]
@@ -117,7 +117,7 @@ def test_answers_equal_those_of_one_row_after_the_other(network: Network, random
 @settings(max_examples=60, deadline=None)
 def test_a_row_without_a_value_gets_the_prior(network: Network) -> None:
     codes = [np.full(2, MISSING, np.uint8) for _ in network.inputs]
-    answers, _ = predictor(network).posterior(codes, np.ones(len(codes), bool))
+    answers, _ = predictor_of(network).posterior(codes, np.ones(len(codes), bool))
     if network.parents[CLASS]:
         parent = network.parents[CLASS][0]
         prior = np.asarray(network.cpts[parent]) @ np.asarray(network.cpts[CLASS])
@@ -133,7 +133,7 @@ def test_the_joint_has_the_proportions_of_the_answers(network: Network) -> None:
     cards = [network.variables[x].card for x in network.inputs]
     rows = list(product(*(range(card) for card in cards)))[:30]
     codes = [np.array([row[x] for row in rows], np.uint8) for x in network.inputs]
-    found = predictor(network)
+    found = predictor_of(network)
     gaps = np.zeros(len(codes), bool)
     assume(any(card > 1 for card in cards))
     joint, (answers, impossible) = found.joint(codes, gaps), found.posterior(codes, gaps)
@@ -145,8 +145,8 @@ def test_the_joint_has_the_proportions_of_the_answers(network: Network) -> None:
 
 def test_networks_without_derived_columns_have_the_plain_predictor() -> None:
     coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
-    assert isinstance(predictor(coin), Predictor)
-    assert not isinstance(predictor(coin), DerivingPredictor)
+    assert isinstance(predictor_of(coin), Predictor)
+    assert not isinstance(predictor_of(coin), DerivedPredictor)
 
 
 def test_rows_without_the_derived_columns_are_refused_by_the_plain_predictor() -> None:
@@ -208,12 +208,12 @@ def test_rows_that_lack_values_are_answered_some_at_a_time(monkeypatch: pytest.M
     network = Network(own, parents, cpts, {3: tree})
     codes = [np.where(rng.random(50) < 0.5, 255, rng.integers(0, 3, 50)).astype(np.uint8) for _ in range(3)]
     gaps = np.ones(3, bool)
-    whole, joint = predictor(network).posterior(codes, gaps), predictor(network).joint(codes, gaps)
+    whole, joint = predictor_of(network).posterior(codes, gaps), predictor_of(network).joint(codes, gaps)
     monkeypatch.setattr("naivete.inference.derived_predictor.FACTOR_CELLS", 8 * len(tree.leaves))
-    parts = predictor(network).posterior(codes, gaps)
+    parts = predictor_of(network).posterior(codes, gaps)
     assert np.array_equal(whole[0], parts[0])
     assert np.array_equal(whole[1], parts[1])
-    assert np.array_equal(joint, predictor(network).joint(codes, gaps))
+    assert np.array_equal(joint, predictor_of(network).joint(codes, gaps))
 
 
 def test_derived_columns_are_the_last_ones_and_computed_ones_alone() -> None:

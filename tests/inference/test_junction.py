@@ -348,9 +348,7 @@ def test_pyagrum_gives_the_same_posteriors(size: int, density: float, logs: bool
     soft = next(v for v in network.features if v not in evidence)
     likelihood = rng.random(network.variables[soft].card) + 0.1
     theirs = gum.LazyPropagation(bn)
-    theirs.setEvidence(
-        {network.name(v): int(code[0]) for v, code in evidence.items()} | {network.name(soft): likelihood.tolist()}
-    )
+    theirs.setEvidence({network.name(v): int(code[0]) for v, code in evidence.items()} | {network.name(soft): likelihood.tolist()})
     theirs.makeInference()
     with arithmetic(logs):
         ours = JunctionTree(network).marginals(Evidence(1, evidence, {soft: likelihood[:, None]}))
@@ -391,9 +389,7 @@ def test_many_threads_ask_one_tree() -> None:
     own = tuple(Variable(f"x{i}", (0, 1, 2)) for i in range(12))
     parents = {**{i: tuple(range(max(0, i - 2), i)) for i in range(11)}, -1: (9, 10)}
     network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
-    asked = [
-        tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)
-    ]  # far more patterns than plans are kept
+    asked = [tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)]  # far more patterns than plans are kept
 
     def answer(tree: JunctionTree, seen: tuple[int, ...]) -> np.ndarray:
         return tree.log_probability(Evidence(codes={v: np.array([v % 3]) for v in seen}))

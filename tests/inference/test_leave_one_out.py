@@ -85,9 +85,7 @@ def test_a_weight_of_two_is_two_cases_of_which_one_is_left_out(own: MemoryCases,
 
 def test_many_small_pieces_and_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
-    own = cases_of(
-        [3, 3, 2, 2], [rng.integers(-1, 3, 60), rng.integers(0, 3, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)]
-    )
+    own = cases_of([3, 3, 2, 2], [rng.integers(-1, 3, 60), rng.integers(0, 3, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)])
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (1, 0, CLASS)}
     whole = leave_one_out(Counts(own), structure, "backoff")
     monkeypatch.setattr(module, "BLOCK_CELLS", 100)

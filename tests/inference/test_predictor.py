@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from naivete import _kernels
 from naivete.errors import ResourceError
 from naivete.inference import predictor as inference
-from naivete.inference.predictor import Predictor, largest
+from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.oracles import identical, joint, missing, posterior, tiers
@@ -198,11 +198,11 @@ def test_no_rows_no_answers() -> None:
     network = Network(own, {CLASS: (), 0: ()}, {CLASS: np.full(3, 1 / 3), 0: np.full(2, 0.5)})
     found, impossible = Predictor(network).posterior((np.empty(0, np.uint8),), np.zeros(1, bool))
     assert found.shape == (0, 3)
-    assert len(impossible) == 0 == len(largest(found))
+    assert len(impossible) == 0 == len(argmax_class(found))
 
 
 def test_equal_classes_go_to_the_first() -> None:
-    assert largest(np.array([[0.4, 0.4, 0.2], [0.2, 0.4, 0.4]])).tolist() == [0, 1]
+    assert argmax_class(np.array([[0.4, 0.4, 0.2], [0.2, 0.4, 0.4]])).tolist() == [0, 1]
 
 
 def test_sixteen_threads_on_one_predictor_equal_one() -> None:

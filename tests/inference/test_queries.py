@@ -118,9 +118,7 @@ def test_rows_alone_or_shuffled_have_the_same_bits(network: Network, seed: int) 
 def test_numbers_fall_into_intervals_and_states_keep_their_type() -> None:
     network = weather()
     for number, label in [(-3, "<= 10"), (10, "<= 10"), (10.5, "10 .. 20"), (np.float32(20), "10 .. 20"), (1e9, "> 20")]:
-        assert np.array_equal(
-            posterior(network, "degrees", {"degrees": number}), posterior(network, "degrees", {"degrees": label})
-        )
+        assert np.array_equal(posterior(network, "degrees", {"degrees": number}), posterior(network, "degrees", {"degrees": label}))
     assert posterior(network, "degrees", {"degrees": None}).tolist() == [0, 0, 0, 1]
     assert posterior(network, "degrees", {"degrees": math.nan}).tolist() == [0, 0, 0, 1]
     for value, code in [(True, 0), (1, 1), (1.0, 1), (np.int64(1), 1), ("1", 2), ("often", 3), ("True", 0), (np.bool_(True), 0)]:

@@ -44,9 +44,7 @@ def test_a_row_gets_the_classes_of_its_equals(own: MemoryCases, cases: Any, monk
     for i in range(len(found)):
         known = equals.get(tuple(int(c[i]) for c in codes))
         assert (known is None) == (i in impossible)
-        expected = (
-            network.cpts[CLASS] if known is None else [float(known[c] / sum(known.values())) for c in range(found.shape[1])]
-        )
+        expected = network.cpts[CLASS] if known is None else [float(known[c] / sum(known.values())) for c in range(found.shape[1])]
         assert np.allclose(found[i], expected, rtol=0, atol=1e-12)
     with monkeypatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)

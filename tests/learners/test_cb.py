@@ -90,9 +90,7 @@ def test_more_orders_are_never_worse_and_the_class_stays_a_root(
     for network in networks:
         assert not (class_root and network.parents[CLASS])
         assert max(map(len, network.parents.values())) <= (9 if most is None else most)
-    values = [
-        correct(Counts(own), network) if stop == "accuracy" else scores.total(dict(network.parents)) for network in networks
-    ]
+    values = [correct(Counts(own), network) if stop == "accuracy" else scores.total(dict(network.parents)) for network in networks]
     assert values[0] <= values[1] <= values[2]
 
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 
 from naivete import _kernels
 from naivete.cases import Block, MemoryCases
-from naivete.cases.views import gaps_as_states
+from naivete.cases.views import missing_as_states
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.errors import NaiveteWarning, ParameterError, ResourceError
 from naivete.learners import hidden_mixture, hidden_naive, naive
-from naivete.learners.hidden import found_groups, mediated
+from naivete.learners.hidden import found_groups, hidden_network
 from naivete.learners.hidden_mixture import Search, Tables, fitted, naive_bic, observed, searched
 from naivete.network.derived_columns import Hidden
 from naivete.variables import CLASS, Variable
@@ -150,12 +150,10 @@ def test_no_group_is_naive_bayes(own: MemoryCases, how: Any, cases: Any) -> None
 @given(own=some_cases(features=(1, 4)))
 @quick
 def test_missing_becomes_the_last_state(own: MemoryCases, cases: Any) -> None:
-    seen = gaps_as_states(cases(own))
+    seen = missing_as_states(cases(own))
     assert [v.card for v in seen.variables] == [*(v.card + 1 for v in own.variables[:-1]), own.variables[-1].card]
     assert not seen.gaps.any()
-    expected = [
-        ([v.card if c is None else c for c, v in zip(row, own.variables, strict=True)], w) for row, w in rows_of(own.block)
-    ]
+    expected = [([v.card if c is None else c for c, v in zip(row, own.variables, strict=True)], w) for row, w in rows_of(own.block)]
     found = [pair for block in seen.map(lambda b: b) for pair in rows_of(block)]
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
@@ -226,7 +224,7 @@ def test_the_book_tries_two_to_eleven_states_for_twelve_configurations(monkeypat
 def test_bic_finds_the_number_of_states(gaps: float) -> None:
     for seed in range(4):
         own, (states,), groups = sampled(seed, gaps=gaps)
-        _, (told,) = mediated(Counts(own), Search(), groups=groups)
+        _, (told,) = hidden_network(Counts(own), Search(), groups=groups)
         assert told.states == states, seed
 
 
@@ -234,7 +232,7 @@ def test_bic_finds_the_number_of_states(gaps: float) -> None:
 @pytest.mark.parametrize("gaps", [0.0, 0.2])
 def test_bic_finds_the_number_of_states_of_nearly_all(gaps: float) -> None:
     found = [
-        mediated(Counts(own), Search(), groups=groups)[1][0].states == states
+        hidden_network(Counts(own), Search(), groups=groups)[1][0].states == states
         for own, (states,), groups in (sampled(seed, gaps=gaps) for seed in range(20))
     ]
     assert sum(found) >= 18
@@ -242,7 +240,7 @@ def test_bic_finds_the_number_of_states_of_nearly_all(gaps: float) -> None:
 
 def test_groups_are_found_and_become_a_network() -> None:
     own, sizes, groups = sampled(3, groups=2, alone=2)
-    network, told = mediated(Counts(own), Search())
+    network, told = hidden_network(Counts(own), Search())
     assert sorted(t.group for t in told) == groups
     assert {t.group: t.states for t in told} == dict(zip(groups, sizes, strict=True))
     n = len(own.variables) - 1
@@ -294,14 +292,14 @@ def test_one_pass_beside_those_for_groups() -> None:
     own, _, groups = sampled(3, groups=2)
     number = Counts(own)
     number.margins()
-    mediated(number, Search(), groups=groups)
+    hidden_network(number, Search(), groups=groups)
     assert number.passes == 2
 
 
 def test_what_did_not_settle_is_said() -> None:
     own, _, groups = sampled(0)
     with pytest.warns(NaiveteWarning, match=r"the hidden variable of 'x0', .* has not settled after 2 iterations"):
-        _, (told,) = mediated(Counts(own), Search(max_iterations=2, tolerance=0.0), groups=groups, states=3)
+        _, (told,) = hidden_network(Counts(own), Search(max_iterations=2, tolerance=0.0), groups=groups, states=3)
     assert not told.convergence.converged
     assert told.convergence.iterations == 2
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.stats import chi2
 
 from naivete.cases import Block, MemoryCases
-from naivete.cases.views import chosen
+from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.learners import cb, info_as, k2, naive
@@ -130,7 +130,7 @@ def test_the_selection_is_the_definition(
     network = info_as(Counts(cases(own)), **options)
     assert {v for v, ps in network.parents.items() for v in (v, *ps) if ps} <= {*expected, CLASS}
     if expected:
-        final = cb(Counts(chosen(own, tuple(sorted(expected)))))
+        final = cb(Counts(select_features(own, tuple(sorted(expected)))))
         assert identical(network.cpts[CLASS], final.cpts[CLASS])
 
 

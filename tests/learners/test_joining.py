@@ -16,14 +16,14 @@ from sklearn.model_selection import LeaveOneOut, cross_val_predict
 from sklearn.naive_bayes import CategoricalNB
 
 from naivete.cases import Block, Cases, MemoryCases
-from naivete.cases.views import chosen
+from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.inference.predictor import Predictor
 from naivete.learners import bsej, fssj, naive
 from naivete.learners import joining as module
 from naivete.learners import joining_moves as moves_module
-from naivete.learners.joining import bsej_groups, fssj_groups, joined_on
+from naivete.learners.joining import bsej_groups, fssj_groups, joined_naive_on
 from naivete.learners.joining_moves import Judge
 from naivete.learners.joining_terms import STAY, Group, Move, chain, delta_of, group_terms
 from naivete.variables import CLASS
@@ -57,7 +57,7 @@ def honest(own: MemoryCases, groups: Sequence[Group], how: Any, prior: Any = Non
             for g in groups
             for x, ps in chain(g).items()
         }
-        answers = honest_leave_one_out(chosen(own, features), {CLASS: (), **parents}, how, prior)
+        answers = honest_leave_one_out(select_features(own, features), {CLASS: (), **parents}, how, prior)
     else:
         left = (
             np.bincount(labels, weight, own.variables[-1].card)
@@ -205,7 +205,7 @@ def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, equal: b
         network = learner(Counts(cases(own)), **options)
         structure = {CLASS: (), **dict.fromkeys(range(len(own.variables) - 1), ())}
         assert dict(network.parents) == structure | {x: ps for g in expected for x, ps in chain(g).items()}
-        assert identical(network, joined_on(Counts(own), expected, smoothing=how))
+        assert identical(network, joined_naive_on(Counts(own), expected, smoothing=how))
 
 
 @given(own=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, equal=st.booleans(), seed=st.integers(0, 99))
@@ -260,7 +260,7 @@ def test_single_attributes_are_judged_as_scikit_learn_judges_them() -> None:
 def test_without_smoothing_a_group_is_one_column_to_scikit_learn() -> None:
     own = dependent(2000)
     *columns, y = (c.astype(int) for c in own.block.codes)
-    network = joined_on(Counts(own), [(0, 2), (1,)], smoothing=0)
+    network = joined_naive_on(Counts(own), [(0, 2), (1,)], smoothing=0)
     X = np.stack([3 * columns[0] + columns[2], columns[1]], axis=1)
     expected = CategoricalNB(alpha=1e-12, force_alpha=True).fit(X, y).predict_proba(X)
     found, _ = Predictor(network).posterior(own.block.codes[:-1], own.gaps)

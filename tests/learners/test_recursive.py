@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.inference.derived_predictor import predictor
-from naivete.inference.predictor import Predictor, largest
+from naivete.inference.derived_predictor import predictor_of
+from naivete.inference.predictor import Predictor, argmax_class
 from naivete.learners import naive
 from naivete.learners.recursive import recursive
 from naivete.network.derived_columns import Cells
@@ -36,7 +36,7 @@ def cases_of(columns: np.ndarray, labels: Any, weight: np.ndarray | None = None)
 
 
 def answers(network: Network, cases: MemoryCases) -> np.ndarray:
-    return predictor(network).posterior(cases.block.codes, cases.gaps)[0]
+    return predictor_of(network).posterior(cases.block.codes, cases.gaps)[0]
 
 
 def by_hand(cases: MemoryCases, asked: MemoryCases, how: dict[str, Any], depth: int = 0) -> np.ndarray:
@@ -45,17 +45,17 @@ def by_hand(cases: MemoryCases, asked: MemoryCases, how: dict[str, Any], depth: 
     result = Predictor(own).posterior(asked.block.codes, asked.gaps)[0]
     if depth == how["max_depth"]:
         return result
-    given_class = largest(Predictor(own).posterior(cases.block.codes, cases.gaps)[0])
+    given_class = argmax_class(Predictor(own).posterior(cases.block.codes, cases.gaps)[0])
     truth = cases.block.codes[CLASS]
     weight = np.ones(len(truth)) if cases.block.weight is None else cases.block.weight
     wrong = given_class != truth
     if not wrong.any() or weight[wrong].sum() <= how["prune"] * weight.sum() or len(set(given_class)) == 1:
         return result
-    sent = largest(result)
+    sent = argmax_class(result)
     if how["refit"]:
         clusters = Block((*cases.block.codes[:-1], given_class.astype(np.uint8)), cases.block.weight)
         summaries = naive(Counts(MemoryCases(cases.variables, clusters, cases.gaps)), smoothing=how["smoothing"])
-        sent = largest(Predictor(summaries).posterior(asked.block.codes, asked.gaps)[0])
+        sent = argmax_class(Predictor(summaries).posterior(asked.block.codes, asked.gaps)[0])
     for c in set(given_class.tolist()):
         rows, there = np.flatnonzero(given_class == c), np.flatnonzero(sent == c)
         if (truth[rows] != c).any() and weight[rows].sum() >= how["min_rows"] and len(there):
@@ -107,7 +107,7 @@ def test_cases_without_contradictions_are_all_learned(cases: MemoryCases, smooth
     own = MemoryCases(cases.variables, cases.block.take(first), cases.gaps)
     found = recursive(Counts(own), parity="split", refit=False, min_rows=0, smoothing=smoothing)
     if known(own).size:
-        assert np.array_equal(largest(answers(found, own)), own.block.codes[CLASS])
+        assert np.array_equal(argmax_class(answers(found, own)), own.block.codes[CLASS])
 
 
 @given(st.data())
@@ -145,8 +145,8 @@ def test_parity_needs_a_split() -> None:
     cases = cases_of(PARITY, labels)
     stopped, split = (recursive(Counts(cases), parity=word) for word in ("stop", "split"))
     assert depth(stopped) == 1
-    assert (largest(answers(stopped, cases)) == labels).mean() == 0.5
-    assert np.array_equal(largest(answers(split, cases)), labels)
+    assert (argmax_class(answers(stopped, cases)) == labels).mean() == 0.5
+    assert np.array_equal(argmax_class(answers(split, cases)), labels)
 
 
 def test_parity_of_five_bits_among_ten() -> None:
@@ -156,11 +156,11 @@ def test_parity_of_five_bits_among_ten() -> None:
     labels = rows[:, :5].sum(axis=1) % 2
     train, test = cases_of(rows[:1000], labels[:1000]), cases_of(rows[1000:], labels[1000:])
     right = {
-        (parity, refit): (largest(answers(recursive(Counts(train), parity=parity, refit=refit), test)) == labels[1000:]).mean()
+        (parity, refit): (argmax_class(answers(recursive(Counts(train), parity=parity, refit=refit), test)) == labels[1000:]).mean()
         for parity in ("stop", "split")
         for refit in (True, False)
     }
-    plain = (largest(Predictor(naive(Counts(train))).posterior(test.block.codes, test.gaps)[0]) == labels[1000:]).mean()
+    plain = (argmax_class(Predictor(naive(Counts(train))).posterior(test.block.codes, test.gaps)[0]) == labels[1000:]).mean()
     assert 0.45 < plain < 0.55
     assert right["split", True] > 0.58
     assert right["split", False] > 0.7

@@ -12,13 +12,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, Cases, MemoryCases
-from naivete.cases.views import chosen
+from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.inference.predictor import Predictor
 from naivete.learners import cb, k2, k2_as, naive, naive_as
 from naivete.learners.halves import halves
-from naivete.learners.selection import k2_selection, naive_selection, on_selected
+from naivete.learners.selection import k2_selection, naive_selection, network_on_selected
 from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.oracles import cases_of, chunked, identical, missing
@@ -53,7 +53,7 @@ class Judge:
         if not features:
             best = int(np.argmax(self.classes))
             return sum((Fraction(float(w)) for w in weight[block.codes[-1] == best]), Fraction(0))
-        network = self.learner(Counts(chosen(self.learn.cases, tuple(features))))
+        network = self.learner(Counts(select_features(self.learn.cases, tuple(features))))
         codes = [block.codes[x] for x in features]
         posterior, _ = Predictor(network).posterior(codes, np.array([missing(c).any() for c in codes], bool))
         if posterior.shape[1] > 1 and len(posterior):
@@ -114,7 +114,7 @@ def test_k2_as_is_the_definition(own: MemoryCases, seed: int, equal: bool, most:
         assume(False)
     assert k2_selection(Counts(cases(own)), equal=equal, max_parents=most, random_state=seed) == expected
     network = k2_as(Counts(cases(own)), equal=equal, max_parents=most, random_state=seed)
-    final = cb(Counts(chosen(own, tuple(sorted(expected))))) if expected else None
+    final = cb(Counts(select_features(own, tuple(sorted(expected))))) if expected else None
     at = {CLASS: CLASS, **dict(enumerate(sorted(expected)))}
     parents = {} if final is None else {at[v]: tuple(at[p] for p in ps) for v, ps in final.parents.items()}
     assert {v: ps for v, ps in network.parents.items() if ps} == {v: ps for v, ps in parents.items() if ps}
@@ -128,12 +128,12 @@ def test_nothing_selected_answers_with_the_most_frequent_class() -> None:
     own = cases_of([2, 2], [rng.integers(0, 2, 60).tolist(), y.tolist()])
     counts = Counts(own)
     for learner in (cb, naive, k2):
-        network = on_selected(counts, [], learner)
+        network = network_on_selected(counts, [], learner)
         assert dict(network.parents) == {CLASS: (), 0: ()}
         assert network.cpts[CLASS].tolist() == [2 / 3, 1 / 3]
         posterior, _ = Predictor(network).posterior([np.array([0, 1], np.uint8)], np.array([False]))
         assert np.allclose(posterior, [[2 / 3, 1 / 3]] * 2)
-    assert on_selected(counts, [], naive, 1.0, [0.1, 0.9]).cpts[CLASS].tolist() == [0.1, 0.9]
+    assert network_on_selected(counts, [], naive, 1.0, [0.1, 0.9]).cpts[CLASS].tolist() == [0.1, 0.9]
 
 
 def test_a_feature_that_changes_nothing_is_selected_only_where_that_is_allowed() -> None:

@@ -17,7 +17,7 @@ from naivete.network.graphs import (
     d_separated,
     eliminations,
     equivalent,
-    interactions,
+    interaction_graph,
     junction_tree,
     markov_blanket,
     maximal_cliques,
@@ -48,7 +48,7 @@ def graphs(draw: st.DrawFn, *, max_size: int = 8) -> tuple[dict[int, set[int]], 
     chance = draw(st.sampled_from([0.1, 0.3, 0.6]))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     edges = [pair for pair in combinations(members, 2) if rng.random() < chance]
-    return interactions([*edges, *((v,) for v in members)]), {v: int(rng.integers(1, 5)) for v in members}
+    return interaction_graph([*edges, *((v,) for v in members)]), {v: int(rng.integers(1, 5)) for v in members}
 
 
 def every_dag(size: int) -> list[Dag]:
@@ -157,7 +157,7 @@ def test_eliminations_take_the_least_fill_then_the_smallest_clique_then_the_lowe
 def test_variables_that_are_joined_and_go_last_are_together_at_a_root(drawn: tuple, data: st.DataObject) -> None:
     graph, cards = drawn
     last = data.draw(st.sets(st.sampled_from(sorted(graph)), min_size=1, max_size=3))
-    joined = interactions([*((a, b) for a in graph for b in graph[a]), *((v,) for v in graph), last])
+    joined = interaction_graph([*((a, b) for a in graph for b in graph[a]), *((v,) for v in graph), last])
     tree = junction_tree(list(eliminations(joined, cards, last)))
     assert any(last <= set(clique.members) and clique.parent < 0 for clique in tree)
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naivete.errors import DataError, nearest, shown
+from naivete.errors import DataError, close_matches, quoted
 from naivete.variables import CLASS, Variable, check_unique, family
 from tests.strategies import variables
 
@@ -42,7 +42,7 @@ def test_names_are_unique_by_value_and_type() -> None:
 
 
 def test_messages_are_cut_and_escaped() -> None:
-    assert len(shown("x" * 500)) == 60
-    assert "\n" not in shown("a\nb")
-    assert "\x1b" not in shown("\x1b[31m")
-    assert nearest("sunny", ["suny", "rain", 3]) == ["suny"]
+    assert len(quoted("x" * 500)) == 60
+    assert "\n" not in quoted("a\nb")
+    assert "\x1b" not in quoted("\x1b[31m")
+    assert close_matches("sunny", ["suny", "rain", 3]) == ["suny"]

@@ -28,8 +28,7 @@ RUN = ("README.md", "networks.md", "scale.md")
 NOT_RUN = ("reproduce", "demo")  # minutes, or data that is not here
 
 WEATHER = (
-    "outlook,temperature,windy,play\n"
-    + "sunny,30,no,no\nsunny,27,yes,no\nrain,20,no,yes\nrain,15,yes,no\novercast,28,no,yes\n" * 4
+    "outlook,temperature,windy,play\n" + "sunny,30,no,no\nsunny,27,yes,no\nrain,20,no,yes\nrain,15,yes,no\novercast,28,no,yes\n" * 4
 )
 
 

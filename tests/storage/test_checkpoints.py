@@ -555,9 +555,7 @@ def injected(fail: Callable[[int], bool], code: int = errno.EIO) -> Iterator[Fau
     with pytest.MonkeyPatch.context() as patch:
         for name in OPERATIONS:
             patch.setattr(os, name, faults.wrapped(getattr(os, name)))
-        patch.setattr(
-            os, "close", lambda descriptor: (close(descriptor), faults.step())
-        )  # a close that fails closes all the same
+        patch.setattr(os, "close", lambda descriptor: (close(descriptor), faults.step()))  # a close that fails closes all the same
         opened = os.fdopen
         patch.setattr(os, "fdopen", lambda *args, **named: FaultyFile(opened(*args, **named), faults))
         patch.setattr(run_folders._LOCKS, "flock", faults.wrapped(run_folders._LOCKS.flock))
@@ -602,9 +600,7 @@ def test_a_full_disk_is_told_and_keeps_what_was_saved(tmp_path: Path, monkeypatc
         step = checkpoint.step()
         step.save(1, "one")
         failing.add("checkpoint.nvc")
-        words = (
-            r"checkpoint\.nvc: cannot be written: No space left on device; free some space and try again; what was saved before"
-        )
+        words = r"checkpoint\.nvc: cannot be written: No space left on device; free some space and try again; what was saved before"
         with pytest.raises(FileError, match=words) as caught:
             step.save(2, "two")
         assert caught.value.errno == errno.ENOSPC

@@ -68,9 +68,7 @@ def exact(value: Any) -> Any:
 
 
 any_text = st.text(st.characters(), max_size=5) | st.text(st.characters(categories=["Cs", "L"]), max_size=3)
-scalars = st.one_of(
-    st.none(), st.booleans(), st.integers(), st.integers(-(2**200), 2**200), st.floats(), any_text, st.fractions()
-)
+scalars = st.one_of(st.none(), st.booleans(), st.integers(), st.integers(-(2**200), 2**200), st.floats(), any_text, st.fractions())
 keys = st.recursive(scalars, lambda inner: st.tuples(inner, inner) | st.builds(Point, inner, inner), max_leaves=4)
 dtypes = st.sampled_from(["?", "i1", "<i2", ">i4", "<i8", "u1", ">u2", "u4", "<u8", "<f4", ">f8", "<U3", ">U1"])
 arrays = dtypes.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=3)))
@@ -115,9 +113,7 @@ def sealed(data: bytes) -> bytes:
 
 def forged(tree: Any, body: bytes = b"") -> bytes:
     """Packed data with a fitting checksum and any content."""
-    text = (
-        tree if isinstance(tree, bytes) else json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
-    )
+    text = tree if isinstance(tree, bytes) else json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     return sealed(PREFIX.pack(b"\x8bNVC\r\n\x1a\n", 1, 0, len(text), len(body)) + text + bytes(-len(text) % 8) + body)
 
 

@@ -352,8 +352,7 @@ def test_the_listing_line_by_line() -> None:
     rest = [0, 3]
     own = Listing.learned(X, labels)
     ddr = [
-        np.mean([[s * (shifted(r, a, c, every) - log_norm(r[a], a, c)) for c, s in ((0, 1), (1, -1))] for r in columns[:, :-1]])
-        * 2
+        np.mean([[s * (shifted(r, a, c, every) - log_norm(r[a], a, c)) for c, s in ((0, 1), (1, -1))] for r in columns[:, :-1]]) * 2
         for a in every
     ]
     assert own.weights() == pytest.approx(np.array(ddr))

@@ -14,7 +14,7 @@ from studies.data_sets import Size, boolean, data_set, folder_of, local, part
 
 from naivete.data.files import read, write
 from naivete.data.generated import corral
-from naivete.data.labelled import labelled
+from naivete.data.labelled import label_table
 from naivete.errors import DataError, FileError
 from studies import data_sets
 from tests.evaluation import data
@@ -52,9 +52,7 @@ def test_a_file_of_the_folder_is_read(tmp_path: Path, ending: str) -> None:
 
 def test_another_version_is_refused(tmp_path: Path) -> None:
     write(corral(), tmp_path / "kr-vs-kp.arff")
-    with pytest.raises(
-        DataError, match="128 rows, 6 features, 2 classes; the published one has 3196 rows, 36 features, 2 classes"
-    ):
+    with pytest.raises(DataError, match="128 rows, 6 features, 2 classes; the published one has 3196 rows, 36 features, 2 classes"):
         data_set("kr-vs-kp", Size(3196, 36, 2), folder=tmp_path)
 
 
@@ -115,7 +113,7 @@ def test_openml_through_scikit_learn(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_votes_become_bits() -> None:
     """As in the file that was made beforehand, column by column."""
-    votes = boolean(labelled(read(data("vote")), "class"))
+    votes = boolean(label_table(read(data("vote")), "class"))
     table = read(data("vote-bool48"))
     assert [column.name for column in votes.features.columns] == list(table.names[:-1])
     for column in votes.features.columns:

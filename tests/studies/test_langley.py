@@ -187,9 +187,7 @@ def test_verdicts() -> None:
 def connected(points: list[tuple[int, ...]]) -> bool:
     """Whether one comes from each point to each other by changing one value at a time, without leaving them."""
     reached = {points[0]}
-    while more := {
-        p for p in points for q in reached if p not in reached and sum(a != b for a, b in zip(p, q, strict=True)) == 1
-    }:
+    while more := {p for p in points for q in reached if p not in reached and sum(a != b for a, b in zip(p, q, strict=True)) == 1}:
         reached |= more
     return len(reached) == len(points)
 
@@ -197,9 +195,7 @@ def connected(points: list[tuple[int, ...]]) -> bool:
 def test_the_cells_are_as_the_paper_describes_them() -> None:
     points = [tuple(states.index(v) for states, v in zip(CELL_FEATURES.values(), case, strict=False)) for case in CELLS]
     assert len(set(points)) == 12
-    by_class = {
-        c: [p for p, case in zip(points, CELLS, strict=True) if case[-1] == c] for c in ("healthy", "lethargia", "burpoma")
-    }
+    by_class = {c: [p for p, case in zip(points, CELLS, strict=True) if case[-1] == c] for c in ("healthy", "lethargia", "burpoma")}
     assert [len(own) for own in by_class.values()] == [4, 5, 3]
     healthy = by_class["healthy"]
     assert [connected(own) for own in (healthy, healthy[:2], healthy[2:])] == [False, True, True]

@@ -16,7 +16,7 @@ from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.planes import Planes, gram, margins, pack
 from naivete._kernels.prediction import gather, posterior
 from naivete._kernels.sparse import SparsePlanes, sparse_planes
-from naivete._kernels.threads import spread, threads
+from naivete._kernels.threads import run_parallel, threads
 
 __all__ = [
     "Codes",
@@ -29,10 +29,10 @@ __all__ = [
     "margins",
     "pack",
     "posterior",
+    "run_parallel",
     "scatter",
     "seen",
     "sparse_planes",
-    "spread",
     "threads",
     "tier",
     "use",

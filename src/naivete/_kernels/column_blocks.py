@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels import spread
+from naivete._kernels import run_parallel
 from naivete._kernels.codes import Numbers
 
-__all__ = ["extremes", "over_strips"]
+__all__ = ["extremes", "map_row_blocks"]
 
 T = TypeVar("T")
 
 STRIP_CELLS = 1 << 17
 
 
-def over_strips(columns: Sequence[NDArray[Any]], function: Callable[[slice, Numbers], T]) -> list[T]:
+def map_row_blocks(columns: Sequence[NDArray[Any]], function: Callable[[slice, Numbers], T]) -> list[T]:
     """The function's value for each strip of rows, in their order: the rows, and their numbers side by side.
 
     Parameters
@@ -34,7 +34,7 @@ def over_strips(columns: Sequence[NDArray[Any]], function: Callable[[slice, Numb
         strip = np.stack([column[own] for column in columns], axis=1) if matrix is None else matrix[own]
         return function(own, strip.astype(np.float64, copy=False))
 
-    return spread(of, range(0, max(1, rows), step), rows * len(columns))
+    return run_parallel(of, range(0, max(1, rows), step), rows * len(columns))
 
 
 def _matrix(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64] | None:
@@ -54,5 +54,5 @@ def extremes(columns: Sequence[NDArray[Any]]) -> tuple[Numbers, Numbers]:
     >>> [part.tolist() for part in extremes([np.array([1.0, -2.0]), np.array([3.0, np.nan])])]
     [[-2.0, nan], [1.0, nan]]
     """
-    found = over_strips(columns, lambda _, strip: (strip.min(axis=0, initial=np.inf), strip.max(axis=0, initial=-np.inf)))
+    found = map_row_blocks(columns, lambda _, strip: (strip.min(axis=0, initial=np.inf), strip.max(axis=0, initial=-np.inf)))
     return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.door import address, columns_struct, compiled, remembered, without_numbers
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.threads import SERIAL, added_up, ranges, spread, threads
+from naivete._kernels.threads import SERIAL, added_up, ranges, run_parallel, threads
 from naivete.variables import Family
 
 __all__ = ["RowBlock", "scatter", "seen"]
@@ -50,11 +50,11 @@ def _scatter_c(library: ctypes.CDLL, codes: Codes, layout: Layout, weight: NDArr
     workers = threads() if work >= SERIAL else 1
     if workers > 1 and layout.size * workers > max(rows, 1 << 16) and families >= workers:
         counts = np.zeros(layout.size, np.int64)
-        spread(lambda part: fill(counts, *part, 0, rows), ranges(families, work, 4), work)
+        run_parallel(lambda part: fill(counts, *part, 0, rows), ranges(families, work, 4), work)
         return counts
     parts = ranges(rows, work, 1, 4096) if layout.size <= max(rows, 1 << 20) else [(0, rows)]
     private = np.zeros((max(1, len(parts)), layout.size), np.int64)
-    spread(lambda i: fill(private[i], 0, families, *parts[i]), range(len(parts)), work)
+    run_parallel(lambda i: fill(private[i], 0, families, *parts[i]), range(len(parts)), work)
     return added_up(private)
 
 
@@ -134,7 +134,7 @@ def _seen_c(library: ctypes.CDLL, columns: Codes) -> list[NDArray[np.bool_]]:
     def fill(i: int) -> None:
         remembered(library.naivete_seen(address(struct), len(held), *parts[i], address(found[i])))
 
-    spread(fill, range(len(parts)), rows * len(held))
+    run_parallel(fill, range(len(parts)), rows * len(held))
     return list(np.logical_or.reduce(found, axis=0))
 
 
@@ -148,5 +148,5 @@ def _seen_numpy(columns: Codes) -> list[NDArray[np.bool_]]:
             if not len(known) or (part.max() >= known[0]):
                 found[j, part] = True
 
-    spread(look, range(len(columns)), work=sum(map(len, columns)))
+    run_parallel(look, range(len(columns)), work=sum(map(len, columns)))
     return list(found)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.door import address, columns_struct, compiled
 from naivete._kernels.layout import Codes
-from naivete._kernels.threads import ranges, spread
+from naivete._kernels.threads import ranges, run_parallel
 
 __all__ = ["descend"]
 
@@ -44,7 +44,7 @@ def _descend_c(library: ctypes.CDLL, codes: Codes, nodes: NDArray[np.int64], at:
         library.naivete_descend(address(columns), address(nodes), *part, address(at))
 
     work = 16 * len(at)
-    spread(fill, ranges(len(at), work, 8, 64), work)
+    run_parallel(fill, ranges(len(at), work, 8, 64), work)
 
 
 def _descend_numpy(codes: Codes, nodes: NDArray[np.int64], at: NDArray[np.int64]) -> None:

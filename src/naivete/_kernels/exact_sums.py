@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIMB", "Parts", "added", "combined", "less", "limbs", "nonzero", "settled", "summed"]
+__all__ = ["LIMB", "LimbSums", "add_sums", "limbs", "nonzero_sums", "settled", "subtract_sums", "sum_all", "sums_as_numbers"]
 
 LIMB = 32
-Parts = dict[int, NDArray[np.int64]]
+LimbSums = dict[int, NDArray[np.int64]]
 """Sums of weights as limbs: sum over q of parts[q] * 2**(32 q)."""
 
 
@@ -40,7 +40,7 @@ def limbs(weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.int64] | N
     return found
 
 
-def combined(parts: Parts) -> NDArray[Any]:
+def sums_as_numbers(parts: LimbSums) -> NDArray[Any]:
     """The sums that the limbs stand for: int64 where the weights were whole numbers, else float64.
 
     The carries are settled first, so that equal sums give equal floats however they were added up.
@@ -57,25 +57,25 @@ def combined(parts: Parts) -> NDArray[Any]:
     return total + np.ldexp(carry.astype(np.float64), LIMB * (high + 1))
 
 
-def added(one: Parts, two: Parts) -> Parts:
+def add_sums(one: LimbSums, two: LimbSums) -> LimbSums:
     """The sum of two sums."""
     both = {q: one[q] + two[q] for q in one.keys() & two.keys()}
     return {**one, **two, **both}
 
 
-def summed(parts: Iterable[Parts]) -> Parts:
+def sum_all(parts: Iterable[LimbSums]) -> LimbSums:
     """The sum of many sums, at least one."""
-    return reduce(added, parts)
+    return reduce(add_sums, parts)
 
 
-def settled(parts: Parts) -> Parts:
+def settled(parts: LimbSums) -> LimbSums:
     """The same sums with every limb but the highest between 0 and 2**32, so that equal sums have equal limbs.
 
     >>> {q: v.tolist() for q, v in settled({0: np.array([2**32 + 1]), 1: np.array([1])}).items()}
     {0: [1], 1: [2]}
     """
     low, high = min(parts), max(parts)
-    found: Parts = {}
+    found: LimbSums = {}
     carry = np.zeros(parts[high].shape, np.int64)
     for q in range(low, high):
         value = parts[q] + carry if q in parts else carry
@@ -84,15 +84,15 @@ def settled(parts: Parts) -> Parts:
     return {**found, high: parts[high] + carry}
 
 
-def less(one: Parts, two: Parts) -> Parts:
+def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
     """The difference of two sums, settled; below zero exactly where the highest limb is.
 
     >>> {q: v.tolist() for q, v in less({0: np.array([3])}, {0: np.array([2]), -1: np.array([1])}).items()}
     {-1: [4294967295], 0: [0]}
     """
-    return settled(added(one, {q: -part for q, part in two.items()}))
+    return settled(add_sums(one, {q: -part for q, part in two.items()}))
 
 
-def nonzero(parts: Parts) -> NDArray[np.bool_]:
+def nonzero_sums(parts: LimbSums) -> NDArray[np.bool_]:
     """Where the sums are not zero; the limbs are all at least zero, or settled."""
     return np.asarray(np.logical_or.reduce([part != 0 for part in parts.values()]))

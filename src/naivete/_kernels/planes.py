@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from naivete._kernels.door import Struct, address, columns_struct, compiled, remembered
 from naivete._kernels.layout import Codes
 from naivete._kernels.sparse import SparsePlanes, sparse_gram, sparse_margins
-from naivete._kernels.threads import SERIAL, added_up, ranges, spread
+from naivete._kernels.threads import SERIAL, added_up, ranges, run_parallel
 
 __all__ = ["Planes", "gram", "margins", "pack"]
 
@@ -93,10 +93,10 @@ def _class_order_c(library: ctypes.CDLL, labels: NDArray[Any], classes: int) -> 
     def go(i: int, to: int | None) -> None:
         library.naivete_class_order(address(column), *parts[i], classes, address(at[i]), to)
 
-    spread(lambda i: go(i, None), range(len(parts)), len(labels))
+    run_parallel(lambda i: go(i, None), range(len(parts)), len(labels))
     counts = at.sum(axis=0)
     at[:] = np.cumsum(at.T).reshape(classes + 1, -1).T - at  # by class, then by part
-    spread(lambda i: go(i, address(order)), range(len(parts)), len(labels))
+    run_parallel(lambda i: go(i, address(order)), range(len(parts)), len(labels))
     return order, counts[:classes]
 
 
@@ -116,7 +116,7 @@ def _pack_c(
     def fill(part: tuple[int, int]) -> None:
         remembered(library.naivete_pack(*before, bitmaps.address, *part))
 
-    spread(fill, ranges(planes.words.shape[1], work, 8, 16), work)
+    run_parallel(fill, ranges(planes.words.shape[1], work, 8, 16), work)
 
 
 def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
@@ -148,7 +148,7 @@ def _pack_numpy(codes: Codes, cards: Sequence[int], missing: Sequence[bool], ord
                 there = chunk[some.gaps] != some.none
                 out[planes.first[some.columns[some.gaps] + 1] - 1, lo:hi] = np.packbits(there, 1, "little")
 
-    spread(fill, tasks, work=len(order) * len(out))
+    run_parallel(fill, tasks, work=len(order) * len(out))
 
 
 class _Together:
@@ -205,7 +205,7 @@ def _margins_c(library: ctypes.CDLL, planes: Planes) -> NDArray[np.int64]:
         library.naivete_margins(bitmaps.address, *part, count, address(totals))
 
     work = count * width
-    spread(fill, ranges(count, work, 2, 4), work)
+    run_parallel(fill, ranges(count, work, 2, 4), work)
     return totals
 
 
@@ -241,11 +241,11 @@ def _gram_c(library: ctypes.CDLL, planes: Planes, rows: range, columns: range) -
 
     if work < SERIAL or cells * shape[0] > width * 64:  # many pairs of short planes: a strip of rows at a time
         counts = np.zeros(shape, np.int32)
-        spread(lambda row: fill(counts, row, (0, width)), ranges(shape[1], work, 16, 4), work)
+        run_parallel(lambda row: fill(counts, row, (0, width)), ranges(shape[1], work, 16, 4), work)
         return counts
     parts = ranges(width, work, 1, PADDING)
     private = np.zeros((len(parts), *shape), np.int32)
-    spread(lambda i: fill(private[i], (0, shape[1]), parts[i]), range(len(parts)), work)
+    run_parallel(lambda i: fill(private[i], (0, shape[1]), parts[i]), range(len(parts)), work)
     return added_up(private)
 
 
@@ -274,7 +274,7 @@ def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32
                     counts[c, top:bottom, left:right] += _sums(bits.reshape(shape)[..., start - lo : end - lo])
 
     work = len(rows) * len(columns) * planes.words.shape[1]
-    spread(fill, [(top, min(top + high, len(rows))) for top in range(0, len(rows), high)], work)
+    run_parallel(fill, [(top, min(top + high, len(rows))) for top in range(0, len(rows), high)], work)
     return counts
 
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from naivete._kernels.counting import RowBlock
 from naivete._kernels.door import address, columns_struct, compiled, remembered, without_numbers
 from naivete._kernels.layout import Codes, Layout
-from naivete._kernels.threads import ranges, spread
+from naivete._kernels.threads import ranges, run_parallel
 from naivete.variables import CLASS
 
 __all__ = ["gather", "posterior"]
@@ -38,9 +38,7 @@ def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: i
     return _gather_c(library, codes, layout, np.ascontiguousarray(values, np.float64), classes)
 
 
-def _gather_c(
-    library: ctypes.CDLL, codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int
-) -> NDArray[np.float64]:
+def _gather_c(library: ctypes.CDLL, codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
     rows, families, n = len(codes[0]), len(layout.families), len(codes)
     joint = np.empty((rows, classes))
     columns, _held = columns_struct(codes)
@@ -53,7 +51,7 @@ def _gather_c(
         remembered(library.naivete_gather(*at, address(values), classes, address(joint)))
 
     work = rows * families * 4
-    spread(fill, ranges(rows, work, 8, 4096), work)
+    run_parallel(fill, ranges(rows, work, 8, 4096), work)
     return joint
 
 
@@ -77,7 +75,7 @@ def _gather_numpy(codes: Codes, layout: Layout, values: NDArray[np.float64], cla
                 terms[missing] = 0.0
             rows += terms
 
-    spread(fill, range(0, len(joint), block), work=joint.size * len(layout.families))
+    run_parallel(fill, range(0, len(joint), block), work=joint.size * len(layout.families))
     return joint
 
 
@@ -100,7 +98,7 @@ def _posterior_c(library: ctypes.CDLL, joint: NDArray[np.float64]) -> NDArray[np
         library.naivete_posterior(address(joint[lo:hi]), hi - lo, classes, address(result[lo:hi]))
 
     work = 16 * joint.size
-    spread(fill, ranges(len(joint), work, 8, 64), work)
+    run_parallel(fill, ranges(len(joint), work, 8, 64), work)
     return result
 
 
@@ -115,5 +113,5 @@ def _posterior_numpy(joint: NDArray[np.float64]) -> NDArray[np.float64]:
                 total += part[:, c]
             np.divide(part, total[:, None], out=result[lo : lo + 4096])
 
-    spread(fill, range(0, len(joint), 4096), work=8 * joint.size)
+    run_parallel(fill, range(0, len(joint), 4096), work=8 * joint.size)
     return result

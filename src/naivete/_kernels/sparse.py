@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.door import Struct, address, columns_struct, compiled
-from naivete._kernels.threads import SERIAL, spread, threads
+from naivete._kernels.threads import SERIAL, run_parallel, threads
 
 __all__ = ["SparsePlanes", "sparse_gram", "sparse_margins", "sparse_planes"]
 
@@ -141,7 +141,7 @@ def _gram_c(library: ctypes.CDLL, planes: SparsePlanes, rows: range, columns: ra
         to = address(counts[:, part[0] - rows.start :])
         library.naivete_sparse_gram(incidences.address, *part, columns.start, columns.stop, to, height * width, width)
 
-    spread(fill, *_parts(planes, rows))
+    run_parallel(fill, *_parts(planes, rows))
 
 
 def _parts(planes: SparsePlanes, rows: range) -> tuple[list[tuple[int, int]], int]:

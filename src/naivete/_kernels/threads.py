@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from naivete.errors import ParameterError
 
-__all__ = ["SERIAL", "added_up", "cores", "ranges", "spread", "threads"]
+__all__ = ["SERIAL", "added_up", "cores", "ranges", "run_parallel", "threads"]
 
 Task = TypeVar("Task")
 
@@ -54,7 +54,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)
 
 
-def spread(function: Callable[[Task], Result], tasks: Sequence[Task], work: float = np.inf) -> list[Result]:
+def run_parallel(function: Callable[[Task], Result], tasks: Sequence[Task], work: float = np.inf) -> list[Result]:
     """The results of all tasks in order, made by the shared threads unless the work is too small to be worth it.
 
     The calling thread takes its part; inside one of the shared threads everything is done on the spot.

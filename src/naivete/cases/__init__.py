@@ -2,6 +2,6 @@
 
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
-from naivete.cases.rows import EncodedCases, KeptRows, Rows
+from naivete.cases.rows import BatchRows, EncodedCases, Rows
 
-__all__ = ["Block", "Cases", "EncodedCases", "KeptRows", "MemoryCases", "Rows"]
+__all__ = ["BatchRows", "Block", "Cases", "EncodedCases", "MemoryCases", "Rows"]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, TypeVar
 
 from naivete.data.files import Files, KindError
-from naivete.data.labelled import Division, Labelled
+from naivete.data.labelled import ColumnRoles, LabelledTable
 from naivete.data.table import Table
 from naivete.errors import FileError, NaiveteWarning, warn
 from naivete.storage.checkpoints import Checkpoint
@@ -63,7 +63,7 @@ class FileRows:
     """
 
     source: Source
-    division: Division
+    division: ColumnRoles
     rows: int = ROWS
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
@@ -71,14 +71,14 @@ class FileRows:
     texts: frozenset[str] = field(default=frozenset(), init=False)
     count: int | None = field(default=None, init=False)
 
-    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+    def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """The function's value for every part, in the order of the rows."""
         self.passes += 1
         with closing(self._parts([0, 0])) as parts:
             for part, _ in parts:
                 yield function(part)
 
-    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+    def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
         """The function's values for all parts, merged; taken up where a checkpoint left off."""
         self.passes += 1
         step = self.checkpoint.step() if self.checkpoint is not None else None
@@ -105,7 +105,7 @@ class FileRows:
             self.checkpoint.finished()
 
     def _folded(
-        self, function: Callable[[Labelled], T], merge: Callable[[T, T], T], position: Position, total: Any, step: Any
+        self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T], position: Position, total: Any, step: Any
     ) -> T:
         at = position
         try:
@@ -125,7 +125,7 @@ class FileRows:
             step.finish((total, sorted(self.texts)))
         return total  # type: ignore[no-any-return]
 
-    def _parts(self, position: Position) -> Generator[tuple[Labelled, Position], None, None]:
+    def _parts(self, position: Position) -> Generator[tuple[LabelledTable, Position], None, None]:
         """The rows after a position, some at a time, each with the position after it."""
         first, skip = position
         done = sum(getattr(piece, "rows", None) or 0 for piece in self.source.pieces[:first]) + skip

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.encoding.encoder import Encoder, encode
-from naivete.encoding.value_counts import Tallies
-from naivete.errors import DataError, ResourceError, nearest, shown
+from naivete.encoding.value_counts import ValueCounts
+from naivete.errors import DataError, ResourceError, close_matches, quoted
 from naivete.variables import CLASS, Variables
 
-__all__ = ["EncodedCases", "KeptRows", "Rows", "tallied_rows"]
+__all__ = ["BatchRows", "EncodedCases", "Rows", "count_row_values"]
 
 T = TypeVar("T")
 
@@ -29,20 +29,20 @@ BUDGET = 2 << 30
 class Rows(Protocol):
     """Labelled rows of values that can be gone through part by part, as often as asked. A back end is this and nothing else."""
 
-    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+    def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """The function's value for every part, in the order of the rows."""
 
-    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+    def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
         """The function's values for all parts, merged; `merge` must be associative and commutative."""
 
 
 @dataclass(frozen=True, eq=False)
-class KeptRows:
+class BatchRows:
     """Rows kept in memory as the batches they came in; None where only their sums were kept."""
 
-    batches: tuple[Labelled, ...] | None
+    batches: tuple[LabelledTable, ...] | None
 
-    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+    def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """The function's value for every batch."""
         if self.batches is None:
             raise DataError(
@@ -51,7 +51,7 @@ class KeptRows:
             )
         return map(function, self.batches)
 
-    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+    def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
         """The function's values for all batches, merged."""
         return reduce(merge, self.map(function))
 
@@ -90,11 +90,11 @@ class _Encoded(Generic[T]):
     variables: Variables
     unseen: str
 
-    def __call__(self, part: Labelled) -> T:
+    def __call__(self, part: LabelledTable) -> T:
         codes = encode(part.features, self.variables[:CLASS], unseen=self.unseen).codes
         return self.function(Block((*codes, self._labels(part)), part.weight))
 
-    def _labels(self, part: Labelled) -> NDArray[Any]:
+    def _labels(self, part: LabelledTable) -> NDArray[Any]:
         """The labels by their position among the classes of the schema."""
         classes = self.variables[CLASS].states
         position = {label: code for code, label in enumerate(classes)}
@@ -102,9 +102,9 @@ class _Encoded(Generic[T]):
         if -1 in at:
             row = int(np.argmax(part.labels == at.index(-1)))
             label = part.classes.tolist()[at.index(-1)]
-            close = nearest(label, classes)
+            close = close_matches(label, classes)
             raise DataError(
-                f"{part.features.place(row)}: column {shown(part.target)}: {shown(label)} is not a known class"
+                f"{part.features.place(row)}: column {quoted(part.target)}: {quoted(label)} is not a known class"
                 + (f" (nearest: {', '.join(map(repr, close))})" if close else "")
                 + "; correct it, or learn from all rows without a given schema"
             )
@@ -118,7 +118,7 @@ class _Tallied:
     encoder: Encoder
     budget: int
 
-    def __call__(self, part: Labelled) -> Tallies:
+    def __call__(self, part: LabelledTable) -> ValueCounts:
         labels = part.labels.astype(narrowest(len(part.classes)))
         tallies = self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
         return _fitting(replace(tallies, dropped=part.dropped), self.budget)
@@ -130,25 +130,25 @@ class _Merged:
 
     budget: int
 
-    def __call__(self, one: Tallies, two: Tallies) -> Tallies:
+    def __call__(self, one: ValueCounts, two: ValueCounts) -> ValueCounts:
         return _fitting(one.merged(two), self.budget)
 
 
-def _fitting(tallies: Tallies, budget: int) -> Tallies:
+def _fitting(tallies: ValueCounts, budget: int) -> ValueCounts:
     """The tallies, refused where they are too large, with the column that has most values."""
     if tallies.size <= budget:
         return tallies
     worst = max(tallies.columns, key=lambda tally: len(tally.values))
     raise ResourceError(
-        f"column {shown(worst.name)} has {len(worst.values):,} distinct values so far, and telling those of all columns apart "
+        f"column {quoted(worst.name)} has {len(worst.values):,} distinct values so far, and telling those of all columns apart "
         f"takes about {tallies.size:,} bytes of {budget:,}; leave it out (ignore, --ignore), declare it numeric if it is a "
         "quantity, or allow more (memory, --memory; budget, --budget)"
     )
 
 
-def tallied_rows(rows: Rows, encoder: Encoder, budget: int = BUDGET) -> Tallies:
+def count_row_values(rows: Rows, encoder: Encoder, budget: int = BUDGET) -> ValueCounts:
     """The tallies of all rows, in one pass; refused where there are none, and where they need more bytes than this."""
-    tallies: Tallies | None = rows.fold(_Tallied(encoder, budget), _Merged(budget))
+    tallies: ValueCounts | None = rows.fold(_Tallied(encoder, budget), _Merged(budget))
     if tallies is None or not tallies.rows:
         raise DataError("the cases have no row with a class and a weight above zero; there is nothing to learn from")
     return tallies

@@ -17,12 +17,12 @@ from naivete import __version__
 from naivete.cases.files import ROWS, FileRows, Progress, Source
 from naivete.data.files import Files, arrow_tables, pieces
 from naivete.data.frames import is_frame, table_of
-from naivete.data.labelled import Division, no_column
+from naivete.data.labelled import ColumnRoles, unknown_column_error
 from naivete.data.table import Table
-from naivete.errors import FileError, ParameterError, ResourceError, shown
+from naivete.errors import FileError, ParameterError, ResourceError, quoted
 from naivete.storage.checkpoints import Checkpoint
 
-__all__ = ["Plan", "StreamSource", "checked_division", "opened_rows", "plain_settings", "planned", "resident", "source_of"]
+__all__ = ["Plan", "StreamSource", "checked_division", "open_rows", "plain_settings", "plan_reading", "resident", "source_of"]
 
 LEAST_ROWS = 1 << 10
 OVERHEAD = 32 << 20
@@ -79,25 +79,25 @@ def source_of(cases: Any, **reading: Any) -> Source:
     if callable(cases):
         return StreamSource(cases)
     raise ParameterError(
-        f"cases={shown(cases)}: pass the name of a file, a pattern or a folder, a list of them, a data frame, or something that "
+        f"cases={quoted(cases)}: pass the name of a file, a pattern or a folder, a list of them, a data frame, or something that "
         "offers a stream of Arrow"
     )
 
 
-def checked_division(division: Division, source: Source) -> Division:
+def checked_division(division: ColumnRoles, source: Source) -> ColumnRoles:
     """The division, refused where a file has no such columns."""
     names = getattr(source, "names", None)
     if names is not None:
         for name in (division.target, division.weight, *division.ignore):
             if name is not None and name not in names:
-                raise no_column(name, names, getattr(source, "files", [source])[0].title)
+                raise unknown_column_error(name, names, getattr(source, "files", [source])[0].title)
     return division
 
 
 @contextmanager
-def opened_rows(
+def open_rows(
     cases: Any,
-    division: Division,
+    division: ColumnRoles,
     *,
     memory: int | None,
     budget: int,
@@ -113,7 +113,7 @@ def opened_rows(
     ----------
     cases, reading : as for `source_of`; or a Dask DataFrame; or a back end of one's own, whose `divided` takes the division.
     division : which columns are the class and the weight.
-    memory, budget : as for `planned`.
+    memory, budget : as for `plan_reading`.
     progress : told how far a pass has come.
     cluster : where to count, if not here: as for `naivete.cases.dask.connected`.
     settings : what else the result depends on, which a resumed run has to have in common.
@@ -122,20 +122,20 @@ def opened_rows(
     framed = is_dask_frame(cases)
     if not framed and hasattr(type(cases), "divided"):
         _refuse_given(cases, cluster, saving["folder"], reading)
-        yield cases.divided(division), planned(memory, None, budget).budget
+        yield cases.divided(division), plan_reading(memory, None, budget).budget
         return
     if framed and reading:
         raise _no_files(cases, reading)
     source = _dask().FrameSource(cases) if framed else source_of(cases, **reading)
     checked_division(division, source)
     names = getattr(source, "names", None)
-    plan = planned(memory, None if names is None else len(names), budget)
+    plan = plan_reading(memory, None if names is None else len(names), budget)
     with ExitStack() as stack:
         saved = None
         if saving["folder"] is not None:
             if not isinstance(source, Files):
                 raise ParameterError(
-                    f"checkpoint={shown(saving['folder'])}: only work on files can be taken up again; write a file"
+                    f"checkpoint={quoted(saving['folder'])}: only work on files can be taken up again; write a file"
                 )
             print_ = {"version": __version__, "files": source.fingerprint(), "division": repr(division), "reading": repr(reading)}
             saved = stack.enter_context(
@@ -146,7 +146,7 @@ def opened_rows(
             return
         if isinstance(source, StreamSource):
             raise ParameterError(
-                f"cluster={shown(cluster)}: workers read files and the partitions of a Dask DataFrame, not {shown(cases)}; write "
+                f"cluster={quoted(cluster)}: workers read files and the partitions of a Dask DataFrame, not {quoted(cases)}; write "
                 "a file, or leave out `cluster`"
             )
         client = stack.enter_context(_dask().connected(cluster))
@@ -173,11 +173,11 @@ def _refuse_given(cases: Any, cluster: Any, folder: Any, reading: Mapping[str, A
         raise _no_files(cases, reading)
     for name, value in (("cluster", cluster), ("checkpoint", folder)):
         if value is not None:
-            raise ParameterError(f"{name}={shown(value)}: {type(cases).__name__} has its own ways; leave it out")
+            raise ParameterError(f"{name}={quoted(value)}: {type(cases).__name__} has its own ways; leave it out")
 
 
 def _no_files(cases: Any, reading: Mapping[str, Any]) -> ParameterError:
-    return ParameterError(f"{', '.join(reading)}: these say how to read files, and {shown(cases)} is none")
+    return ParameterError(f"{', '.join(reading)}: these say how to read files, and {quoted(cases)} is none")
 
 
 @dataclass(frozen=True)
@@ -188,7 +188,7 @@ class Plan:
     budget: int
 
 
-def planned(memory: object, columns: int | None, budget: int) -> Plan:
+def plan_reading(memory: object, columns: int | None, budget: int) -> Plan:
     """How much to read at a time, and how much tables may take, so that the process stays within its memory.
 
     A row costs up to eight bytes a column wherever it is: being decoded, waiting, being encoded and counted.
@@ -202,7 +202,7 @@ def planned(memory: object, columns: int | None, budget: int) -> Plan:
     if memory is None:
         return Plan(ROWS, budget)
     if not isinstance(memory, int) or isinstance(memory, bool) or memory <= 0:
-        raise ParameterError(f"memory={shown(memory)}: a number of bytes, at least 1")
+        raise ParameterError(f"memory={quoted(memory)}: a number of bytes, at least 1")
     free = memory - resident() - OVERHEAD
     width = 8 * ((columns or 64) + 2)
     if free < 16 * LEAST_ROWS * width:

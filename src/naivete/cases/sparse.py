@@ -17,7 +17,15 @@ from naivete.cases.memory import MemoryCases
 from naivete.cases.stored import Places, SparseCodes
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
-from naivete.encoding.encoder import Encoded, encode, encoded_column, matched, other_type, unseen_message, warn_unseen
+from naivete.encoding.encoder import (
+    Encoded,
+    encode,
+    encoded_column,
+    matched_columns,
+    other_type_message,
+    unseen_message,
+    warn_unseen,
+)
 from naivete.errors import DataError
 from naivete.variables import Name, Variable, Variables
 
@@ -178,7 +186,7 @@ def _matching(table: SparseMatrix, variables: Sequence[Variable]) -> Any:
     wanted = [v.name for v in variables]
     if list(table.names) == wanted:
         return table.matrix
-    matched(table, variables[:0] if set(wanted) <= set(table.names) else variables)
+    matched_columns(table, variables[:0] if set(wanted) <= set(table.names) else variables)
     at = {name: j for j, name in enumerate(table.names)}
     matrix = table.matrix[:, [at[name] for name in wanted]].tocsr()
     matrix.sort_indices()
@@ -218,5 +226,5 @@ def _tell_strange(table: SparseMatrix, variables: Sequence[Variable], strange: N
             raise DataError(unseen_message(table, column, variable, int(wrong[0])))
         if not (variable.other and unseen == "smooth"):
             found[variable.name] = int(strange[x])
-            other_types += other_type(column, variable)
+            other_types += other_type_message(column, variable)
     warn_unseen(found, other_types)

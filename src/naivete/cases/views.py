@@ -14,7 +14,16 @@ from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
 from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["Column", "Configuration", "chosen", "gaps_as_states", "hash_half", "row_hashes", "viewed", "with_column"]
+__all__ = [
+    "ComputedColumn",
+    "Configuration",
+    "hash_half",
+    "missing_as_states",
+    "row_hashes",
+    "select_features",
+    "transformed_cases",
+    "with_column",
+]
 
 T = TypeVar("T")
 
@@ -28,7 +37,7 @@ class Change(Protocol):
         """The block as it should be seen."""
 
 
-class Column(Protocol):
+class ComputedColumn(Protocol):
     """A derived column, computed row by row."""
 
     def __call__(self, block: Block) -> NDArray[Any]:
@@ -65,7 +74,9 @@ class _After(Generic[T]):
         return self.function(self.change(block))
 
 
-def viewed(cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True) -> Cases:
+def transformed_cases(
+    cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True
+) -> Cases:
     """The changed cases: at once where they are in memory, else block by block."""
     if isinstance(cases, MemoryCases):
         return MemoryCases(variables, change(cases.block), gaps)
@@ -81,10 +92,10 @@ class _Chosen:
         return Block((*(block.codes[x] for x in self.features), block.codes[CLASS]), block.weight)
 
 
-def chosen(cases: Cases, features: tuple[int, ...]) -> Cases:
+def select_features(cases: Cases, features: tuple[int, ...]) -> Cases:
     """The cases with these features only, in this order, and the class."""
     variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
-    return viewed(cases, variables, cases.gaps[list(features)], _Chosen(features))
+    return transformed_cases(cases, variables, cases.gaps[list(features)], _Chosen(features))
 
 
 @dataclass(frozen=True)
@@ -101,22 +112,22 @@ def _filled(column: NDArray[Any], card: int) -> NDArray[Any]:
     return np.where(column == np.iinfo(column.dtype).max, card, column).astype(narrowest(card + 1))
 
 
-def gaps_as_states(cases: Cases) -> Cases:
+def missing_as_states(cases: Cases) -> Cases:
     """The cases with missing as one more state of every feature, the last, so that what is missing is counted like the rest."""
     cards = tuple(v.card for v in cases.variables[:CLASS])
     variables = tuple(Variable(v.name, tuple(range(v.card + 1))) for v in cases.variables[:CLASS])
-    return viewed(cases, (*variables, cases.variables[CLASS]), np.zeros(len(cards), np.bool_), _GapsAsStates(cards))
+    return transformed_cases(cases, (*variables, cases.variables[CLASS]), np.zeros(len(cards), np.bool_), _GapsAsStates(cards))
 
 
 @dataclass(frozen=True)
 class _WithColumn:
-    column: Column
+    column: ComputedColumn
 
     def __call__(self, block: Block) -> Block:
         return Block((*block.codes[:-1], self.column(block), block.codes[CLASS]), block.weight)
 
 
-def with_column(cases: Cases, variable: Variable, column: Column, *, gaps: bool) -> Cases:
+def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, gaps: bool) -> Cases:
     """The cases with one more feature, the last before the class.
 
     Parameters
@@ -127,7 +138,7 @@ def with_column(cases: Cases, variable: Variable, column: Column, *, gaps: bool)
     gaps : whether it has missing values.
     """
     variables = (*cases.variables[:CLASS], variable, cases.variables[CLASS])
-    return viewed(cases, variables, np.append(cases.gaps, gaps), _WithColumn(column))
+    return transformed_cases(cases, variables, np.append(cases.gaps, gaps), _WithColumn(column))
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,4 +221,4 @@ class _HashHalf:
 
 def hash_half(cases: Cases, columns: tuple[int, ...], seed: int, which: int) -> Cases:
     """The rows of one half, 0 or 1, as a hash of these columns of each row says; equal rows are in the same half."""
-    return viewed(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)
+    return transformed_cases(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)

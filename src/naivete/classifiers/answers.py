@@ -13,17 +13,17 @@ from numpy.typing import NDArray
 
 from naivete.data.table import Column, Kind, Table
 from naivete.errors import UnseenValueWarning, warn
-from naivete.inference.predictor import largest
+from naivete.inference.predictor import argmax_class
 from naivete.network.network import Cpt, SparseCpt
 from naivete.variables import CLASS, Name, State, Variable
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
 
-__all__ = ["Answered", "Told", "answer_tables", "answered", "can_be_impossible", "kinds_to_read", "meeting"]
+__all__ = ["AnswerSummary", "Answers", "answer_table", "answer_tables", "can_be_impossible", "convert_to_states", "kinds_to_read"]
 
 
-class Answered(NamedTuple):
+class Answers(NamedTuple):
     """The labels, the probability of each for every row, and the rows that are impossible in every class."""
 
     labels: tuple[State, ...]
@@ -32,7 +32,7 @@ class Answered(NamedTuple):
 
 
 @dataclass
-class Told:
+class AnswerSummary:
     """What is known of the answers so far.
 
     Attributes
@@ -53,7 +53,7 @@ class Told:
     stranger: State | None = None
     unseen_tables: int = 0
 
-    def add(self, table: Table, target: Name, answers: Answered) -> None:
+    def add(self, table: Table, target: Name, answers: Answers) -> None:
         """Add the rows of a table and their answers."""
         if len(answers.impossible) and self.first_impossible is None:
             self.first_impossible = self.rows + int(answers.impossible[0]) + 1
@@ -62,10 +62,10 @@ class Told:
         if target in table.names:
             self._score(table[target], answers)
 
-    def _score(self, column: Column, answers: Answered) -> None:
+    def _score(self, column: Column, answers: Answers) -> None:
         rows, labels = _labels(column, answers.labels)
         self.labelled += len(rows)
-        self.right += int((largest(answers.posterior)[rows] == labels).sum())
+        self.right += int((argmax_class(answers.posterior)[rows] == labels).sum())
         if self.stranger is None and len(rows) and labels.min() < 0:
             self.stranger = next(iter(column.take(rows[labels < 0][:1])))
 
@@ -86,7 +86,7 @@ def answer_tables(
     *,
     unseen: str | None = None,
     append: bool = False,
-    told: Told | None = None,
+    told: AnswerSummary | None = None,
 ) -> Iterator[Table]:
     """The answers to the rows of each table: the class `predicted`, P(c) for every class, and perhaps `impossible`.
 
@@ -108,7 +108,7 @@ def answer_tables(
     >>> [list(part["predicted"]) for part in answer_tables(model, [table.take(slice(2)), table.take(slice(2, 3))])]
     [['no', 'yes'], ['yes']]
     """
-    told = Told() if told is None else told
+    told = AnswerSummary() if told is None else told
     target = classifier.network_.variables[CLASS].name
     parts = iter(tables)
     first = list(islice(parts, 2))
@@ -126,16 +126,16 @@ def _followed(first: list[Table], rest: Iterator[Table]) -> Iterator[Table]:
     yield from rest
 
 
-def answered(classifier: NetworkClassifier, table: Table, unseen: str | None = None) -> Answered:
+def answer_table(classifier: NetworkClassifier, table: Table, unseen: str | None = None) -> Answers:
     """The answers to the rows of a table."""
     posterior, impossible = classifier.answers(table, unseen=unseen)  # type: ignore[arg-type]
-    return Answered(classifier.network_.variables[CLASS].states, posterior, impossible)
+    return Answers(classifier.network_.variables[CLASS].states, posterior, impossible)
 
 
-def _listening(classifier: NetworkClassifier, table: Table, unseen: str | None, told: Told) -> Answered:
+def _listening(classifier: NetworkClassifier, table: Table, unseen: str | None, told: AnswerSummary) -> Answers:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        answers = answered(classifier, table, unseen)
+        answers = answer_table(classifier, table, unseen)
     told._heard(found)
     return answers
 
@@ -160,7 +160,7 @@ def kinds_to_read(features: Sequence[Variable]) -> dict[str, Kind]:
     return kinds
 
 
-def meeting(table: Table, features: Sequence[Variable]) -> Table:
+def convert_to_states(table: Table, features: Sequence[Variable]) -> Table:
     """The table with texts in place of which the model has numbers or truth values turned into these."""
     states = {v.name: v.states for v in features if v.states and not any(isinstance(s, str) for s in v.states)}
     return replace(table, columns=tuple(_met(c, states[c.name]) if c.name in states else c for c in table.columns))
@@ -200,11 +200,11 @@ def _text(value: State) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _output(table: Table | None, answers: Answered, flagged: bool) -> Table:
+def _output(table: Table | None, answers: Answers, flagged: bool) -> Table:
     """The answers as a table, perhaps behind the columns of another."""
     before = () if table is None else table.columns
     taken = {str(column.name) for column in before}
-    columns = [Column(_free("predicted", taken), largest(answers.posterior), answers.labels, "nominal", declared=True)]
+    columns = [Column(_free("predicted", taken), argmax_class(answers.posterior), answers.labels, "nominal", declared=True)]
     columns += [Column(_free(f"P({label})", taken), answers.posterior[:, i]) for i, label in enumerate(answers.labels)]
     if flagged:
         flags = np.zeros(len(answers.posterior), np.int64)

@@ -18,24 +18,24 @@ from naivete.classifiers.incremental import LearnsFromRows, NotFittedError
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import arc_information, information, relevance
 from naivete.data.frames import as_array, is_frame, table_of
-from naivete.data.labelled import Labelled
-from naivete.data.labels import class_name, classes_of, label_values, usable, weights
+from naivete.data.labelled import LabelledTable
+from naivete.data.labels import checked_weights, class_name, encode_classes, label_values, usable_rows
 from naivete.data.table import Table
 from naivete.encoding.discretization import mdl
-from naivete.encoding.encoder import DENSITIES, Encoded, Encoder, Margins, matched
-from naivete.encoding.value_counts import Tallies
+from naivete.encoding.encoder import DENSITIES, Encoded, Encoder, FeatureTables, matched_columns
+from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import (
     DataError,
     DataTypeError,
     ImpossibleEvidenceWarning,
     ParameterError,
     ResourceError,
-    shown,
+    quoted,
     warn,
 )
-from naivete.inference.derived_predictor import DerivingPredictor, predictor
+from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
 from naivete.inference.em import expected_network
-from naivete.inference.predictor import Predictor, largest
+from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.estimation import estimate, smoothing_of
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, Name, Variable
@@ -69,11 +69,11 @@ class EncodesRows:
     def _encoder(self) -> Encoder:
         encoder = Encoder() if self.encoder is None else self.encoder
         if not isinstance(encoder, Encoder):
-            raise ParameterError(f"encoder={shown(encoder)}: pass a naivete.Encoder or None")
+            raise ParameterError(f"encoder={quoted(encoder)}: pass a naivete.Encoder or None")
         encoder.check()
         return encoder
 
-    def _counted(self, X: Any, y: Any, sample_weight: Any) -> tuple[Labelled, Tallies, Counts]:
+    def _counted(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledTable, ValueCounts, Counts]:
         """The cases, how often each value occurs in each class, and what counts them under the schema that this gives."""
         encoder = self._ready()
         batch = self._batch(X, y, sample_weight, names=None)
@@ -81,26 +81,26 @@ class EncodesRows:
         features = encoder.schema(tallies)
         target = Variable(batch.target, tallies.classes)
         cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen, tallies.gaps)
-        return batch, tallies, Counts(cases, budget=self.budget, known=Margins(tallies, features), passes=1)
+        return batch, tallies, Counts(cases, budget=self.budget, known=FeatureTables(tallies, features), passes=1)
 
-    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> Labelled:
+    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
         """The cases to learn from: those with a label and a weight above zero."""
         if names is None:
             table = table_of(self._checked(X, rows=rows), finite=False)
         else:
             table = self._matched(X, names.names, names.framed)
-            table = replace(table, columns=tuple(matched(table, [Variable(name) for name in names.names])))
+            table = replace(table, columns=tuple(matched_columns(table, [Variable(name) for name in names.names])))
         if rows:
             _check_size(table)
         values, weight = label_values(y, len(table)), None
         if not rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
             table, values, sample_weight = table.take(slice(0)), values[:0], None  # a batch of rows that do not count
         if len(table):
-            weight = weights(table.weight if sample_weight is None else sample_weight, len(table))
-            table, values, weight = usable(table, values, weight, self._encoder().unlabelled)
-        classes, labels = classes_of(values) if len(values) else (values[:0], np.zeros(0, np.uint8))
+            weight = checked_weights(table.weight if sample_weight is None else sample_weight, len(table))
+            table, values, weight = usable_rows(table, values, weight, self._encoder().unlabelled)
+        classes, labels = encode_classes(values) if len(values) else (values[:0], np.zeros(0, np.uint8))
         target = class_name(y, table.names) if names is None else names.target
-        return Labelled(table, target, classes, labels, weight)
+        return LabelledTable(table, target, classes, labels, weight)
 
     def _checked(self, X: Any, *, rows: int) -> Any:
         """X, refused by scikit-learn's rules for arrays unless it is a frame, which has columns to be judged one by one."""
@@ -173,7 +173,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
     _framed: bool
-    _predictor: Predictor | DerivingPredictor
+    _predictor: Predictor | DerivedPredictor
     _warns = True
     _dense = False
     """Whether it learns the densities of numbers that are not cut."""
@@ -272,7 +272,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         if framed and all(isinstance(name, str) for name in names):
             own["feature_names_in_"] = np.array(names, object)
         kept = {key: value for key, value in self.__dict__.items() if not key.endswith("_")}
-        self.__dict__ = {**kept, **own, **known, "_predictor": predictor(network)}
+        self.__dict__ = {**kept, **own, **known, "_predictor": predictor_of(network)}
         return self
 
     def answers(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Answers:
@@ -309,7 +309,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     def predict(self, X: Any) -> NDArray[Any]:
         """The most probable class of every row, the first of equals."""
         posterior = self._posterior(X)
-        return self.classes_[largest(posterior)]
+        return self.classes_[argmax_class(posterior)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
         """P(class | row), exact also where values are missing.  # (row, class)"""
@@ -355,7 +355,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "network_" in state:
-            self._predictor = predictor(self.network_)
+            self._predictor = predictor_of(self.network_)
 
 
 def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
@@ -372,7 +372,7 @@ def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
 
 def _check_budget(budget: object) -> None:
     if not isinstance(budget, (int, np.integer)) or isinstance(budget, bool) or budget <= 0:
-        raise ParameterError(f"budget={shown(budget)}: a number of bytes, at least 1")
+        raise ParameterError(f"budget={quoted(budget)}: a number of bytes, at least 1")
 
 
 def _joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.exact_sums import LIMB, Parts, less, limbs
+from naivete._kernels.exact_sums import LIMB, LimbSums, limbs, subtract_sums
 from naivete.counts.sparse_tables import grouped_rows
 from naivete.data.frames import SparseMatrix
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.data.table import Column, Table
-from naivete.encoding.value_counts import Tallies, plain_numbers
-from naivete.errors import DataError, shown
+from naivete.encoding.value_counts import ValueCounts, plain_numbers
+from naivete.errors import DataError, quoted
 from naivete.variables import Name, State
 
 __all__ = ["Kept", "differing", "own_copy"]
@@ -33,8 +33,8 @@ class Kept:
     framed : whether the columns came with names.
     """
 
-    tallies: Tallies
-    batches: tuple[Labelled, ...] | None
+    tallies: ValueCounts
+    batches: tuple[LabelledTable, ...] | None
     target: Name
     framed: bool
 
@@ -69,7 +69,7 @@ class Kept:
         return replace(self, tallies=self.tallies.less(other.tallies), batches=batches)
 
 
-def own_copy(batch: Labelled) -> Labelled:
+def own_copy(batch: LabelledTable) -> LabelledTable:
     """The batch without memory that it shares with what the caller passed, and may change."""
     weight = None if batch.weight is None else batch.weight.copy()
     if isinstance(batch.features, SparseMatrix):
@@ -81,14 +81,14 @@ def own_copy(batch: Labelled) -> Labelled:
     return replace(batch, features=features, labels=batch.labels.copy(), weight=weight)
 
 
-def _without(batches: Sequence[Labelled], gone: Labelled) -> Labelled:
+def _without(batches: Sequence[LabelledTable], gone: LabelledTable) -> LabelledTable:
     """The rows of the batches less those that are gone: every distinct row once for each limb of the weight it has left."""
     whole = _joined([*batches, gone])
     count = len(whole) - len(gone)
     columns = [_numbered(column) for column in whole.features.columns]
     first, group = grouped_rows([*columns, whole.labels], [*(int(c.max(initial=0)) + 1 for c in columns), len(whole.classes)])
     weight = np.ones(len(whole)) if whole.weight is None else whole.weight
-    left = less(*(_sums(group[part], weight[part], len(first)) for part in (slice(count), slice(count, None))))
+    left = subtract_sums(*(_sums(group[part], weight[part], len(first)) for part in (slice(count), slice(count, None))))
     lacking = left[max(left)] < 0
     if lacking.any():
         row = int(np.argmax(lacking[group[count:]]))
@@ -103,8 +103,8 @@ def _without(batches: Sequence[Labelled], gone: Labelled) -> Labelled:
     return replace(rows, features=replace(rows.features, weight=kept), weight=kept)
 
 
-def _sums(group: NDArray[np.int64], weight: NDArray[np.float64], count: int) -> Parts:
-    parts: Parts = {}
+def _sums(group: NDArray[np.int64], weight: NDArray[np.float64], count: int) -> LimbSums:
+    parts: LimbSums = {}
     for q, limb in limbs(weight).items():
         assert limb is not None
         parts[q] = np.zeros(count, np.int64)
@@ -112,7 +112,7 @@ def _sums(group: NDArray[np.int64], weight: NDArray[np.float64], count: int) -> 
     return parts
 
 
-def _joined(batches: Sequence[Labelled]) -> Labelled:
+def _joined(batches: Sequence[LabelledTable]) -> LabelledTable:
     """The batches one after the other."""
     tables = [batch.features for batch in batches]
     columns = tuple(_column([table.columns[j] for table in tables]) for j in range(len(tables[0].columns)))
@@ -124,7 +124,7 @@ def _joined(batches: Sequence[Labelled]) -> Labelled:
         weight = np.concatenate([np.ones(len(b)) if b.weight is None else b.weight for b in batches])
     rows = sum(map(len, batches))
     features = Table(columns, weight, tables[0].source, None, rows)
-    return Labelled(features, batches[0].target, np.array(classes, batches[0].classes.dtype), np.concatenate(labels), weight)
+    return LabelledTable(features, batches[0].target, np.array(classes, batches[0].classes.dtype), np.concatenate(labels), weight)
 
 
 def _column(parts: Sequence[Column]) -> Column:
@@ -165,5 +165,5 @@ def _numbered(column: Column) -> NDArray[np.int64]:
 
 def differing(one: dict[str, Any], two: dict[str, Any]) -> str:
     """The settings in which two classifiers differ, with both values; empty where there are none."""
-    told = [f"{name}: {shown(one[name])} and {shown(two[name])}" for name in one if repr(one[name]) != repr(two.get(name))]
+    told = [f"{name}: {quoted(one[name])} and {quoted(two[name])}" for name in one if repr(one[name]) != repr(two.get(name))]
     return "; ".join(told)

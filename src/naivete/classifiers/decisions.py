@@ -15,8 +15,8 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.incremental import NotFittedError
 from naivete.classifiers.losses import Loss, finite, zero_one
-from naivete.data.labels import label_values, weights
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.data.labels import checked_weights, label_values
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 __all__ = ["LossAware", "above_thresholds", "biased"]
 
@@ -90,7 +90,7 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         """Fit a copy of the classifier; the weights go to it."""
         self._check_parameters()
         if not hasattr(self.classifier, "fit") or not hasattr(self.classifier, "predict_proba"):
-            raise ParameterError(f"classifier={shown(self.classifier)}: pass a classifier with fit and predict_proba")
+            raise ParameterError(f"classifier={quoted(self.classifier)}: pass a classifier with fit and predict_proba")
         if sample_weight is not None and not has_fit_parameter(self.classifier, "sample_weight"):
             raise ParameterError(
                 f"{type(self.classifier).__name__} takes no sample_weight; leave it out or take another classifier"
@@ -133,7 +133,7 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         if not len(decided):
             raise DataError("no rows; at least one is needed to measure anything")
         right = decided.astype(object) == label_values(y, len(decided)).astype(object)
-        return float(np.average(right, weights=weights(sample_weight, len(right))))
+        return float(np.average(right, weights=checked_weights(sample_weight, len(right))))
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -231,9 +231,9 @@ def above_thresholds(posterior: ArrayLike, thresholds: ArrayLike) -> NDArray[np.
 
 def _check_reject_label(labels: NDArray[Any], reject_label: Any) -> None:
     if not isinstance(reject_label, Hashable):
-        raise ParameterError(f"reject_label={shown(reject_label)}: it stands in place of a label, and so is one value")
+        raise ParameterError(f"reject_label={quoted(reject_label)}: it stands in place of a label, and so is one value")
     if reject_label in labels.tolist():
-        raise ParameterError(f"reject_label={shown(reject_label)} is a class; take something that is none")
+        raise ParameterError(f"reject_label={quoted(reject_label)} is a class; take something that is none")
 
 
 def _with(labels: NDArray[Any], reject_label: Any) -> NDArray[Any]:
@@ -252,12 +252,12 @@ def _per_class(given: PerClass | None, classes: NDArray[Any], name: str, others:
     if not isinstance(given, Mapping):
         numbers = _finite(given, name)
         if numbers.shape != (len(labels),) and (numbers.ndim or name == "biases"):
-            raise ParameterError(f"{name}={shown(given)}: {len(labels)} classes need as many numbers, or give them by label")
+            raise ParameterError(f"{name}={quoted(given)}: {len(labels)} classes need as many numbers, or give them by label")
         return np.broadcast_to(numbers, len(labels))
     unknown = [label for label in given if label not in labels]
     if unknown:
-        close = nearest(unknown[0], labels) or [str(label) for label in labels[:5]]
-        raise ParameterError(f"{name}: there is no class {shown(unknown[0])}; did you mean {' or '.join(map(shown, close))}?")
+        close = close_matches(unknown[0], labels) or [str(label) for label in labels[:5]]
+        raise ParameterError(f"{name}: there is no class {quoted(unknown[0])}; did you mean {' or '.join(map(quoted, close))}?")
     found = np.full(len(labels), others)
     found[[labels.index(label) for label in given]] = _finite(list(given.values()), name)
     return found
@@ -269,5 +269,5 @@ def _finite(given: Any, name: str) -> Numbers:
     except (TypeError, ValueError):
         numbers = np.array(np.nan)
     if not np.isfinite(numbers).all():
-        raise ParameterError(f"{name}={shown(given)}: finite numbers are needed, one for each class")
+        raise ParameterError(f"{name}={quoted(given)}: finite numbers are needed, one for each class")
     return numbers

@@ -9,9 +9,9 @@ from typing import Any
 from naivete.classifiers.base import Answers, NetworkClassifier, NotFittedError
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 from naivete.learners import full, kdb, lookup, majority, naive, tan
-from naivete.learners.kdb import chosen
+from naivete.learners.kdb import chosen_parameters
 from naivete.network.network import Network
 from naivete.variables import Name
 
@@ -96,9 +96,9 @@ class TAN(NetworkClassifier):
         names = [v.name for v in counts.variables[:-1]]
         root: Any = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
         if isinstance(root, str):
-            close = nearest(root, names)
+            close = close_matches(root, names)
             raise ParameterError(
-                f"root={shown(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
+                f"root={quoted(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
             )
         return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior), {}
 
@@ -139,7 +139,7 @@ class KDB(NetworkClassifier):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         common: dict[str, Any] = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
-        k, theta = chosen(counts, k=self.k, theta=self.theta, k_max=self.k_max, **common)
+        k, theta = chosen_parameters(counts, k=self.k, theta=self.theta, k_max=self.k_max, **common)
         return kdb(counts, k=k, theta=theta, **common), {"k_": k, "theta_": theta}
 
 

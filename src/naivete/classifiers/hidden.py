@@ -10,7 +10,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.selective import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
-from naivete.learners.hidden import Mediation, mediated
+from naivete.learners.hidden import LearnedHidden, hidden_network
 from naivete.learners.hidden_mixture import Search
 from naivete.network.network import Network, Structure
 from naivete.variables import Name
@@ -92,12 +92,12 @@ class HiddenNaive(NetworkClassifier):
     def _mediated(self, counts: Counts, groups: Any, states: Any) -> tuple[Network, dict[str, Any]]:
         search = Search(self.max_states, self.starts, seed_of(self.random_state), self.tolerance, self.max_iterations)
         common: dict[str, Any] = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
-        network, found = mediated(counts, search, groups=groups, states=states, **common)
+        network, found = hidden_network(counts, search, groups=groups, states=states, **common)
         learned = {"groups_": [list(told.group) for told in found], "states_": [told.states for told in found]}
         return network, {**learned, "convergence_": [_plain(told) for told in found]}
 
 
-def _plain(told: Mediation) -> dict[str, Any]:
+def _plain(told: LearnedHidden) -> dict[str, Any]:
     """What was found for a hidden variable, as lists, texts and numbers."""
     climb = told.convergence
     return {

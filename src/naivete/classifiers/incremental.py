@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import NotFittedError as SklearnNotFitted
 
-from naivete.cases import EncodedCases, KeptRows
+from naivete.cases import BatchRows, EncodedCases
 from naivete.cases.files import Progress
-from naivete.cases.rows import tallied_rows
-from naivete.cases.sources import opened_rows, plain_settings
+from naivete.cases.rows import count_row_values
+from naivete.cases.sources import open_rows, plain_settings
 from naivete.classifiers.batches import Kept, differing, own_copy
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
-from naivete.data.labelled import Division, Labelled
-from naivete.data.labels import classes_of, label_values
-from naivete.encoding.encoder import Encoder, Margins
-from naivete.encoding.value_counts import Tallies
-from naivete.errors import DataError, NaiveteError, NaiveteWarning, ParameterError, shown, warn
+from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labels import encode_classes, label_values
+from naivete.encoding.encoder import Encoder, FeatureTables
+from naivete.encoding.value_counts import ValueCounts
+from naivete.errors import DataError, NaiveteError, NaiveteWarning, ParameterError, quoted, warn
 from naivete.network.derived_columns import Hidden
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, Name, State, Variable, Variables
@@ -60,7 +60,7 @@ class LearnsFromRows:
         """Refuse numbers that are not cut where the learner does not know what to do with them."""
 
     @abstractmethod
-    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> Labelled:
+    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
         """The cases to learn from: those with a label and a weight above zero."""
 
     @abstractmethod
@@ -118,12 +118,12 @@ class LearnsFromRows:
         """
         encoder = self._ready()
         _check_given(ignore, progress, then, every)
-        division = Division(target, weight, tuple(ignore), encoder.unlabelled == "drop")
+        division = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
         plan = {"memory": memory, "budget": self.budget, "progress": progress, "cluster": cluster}
         saving = {"folder": checkpoint, "restart": restart, "every": every}
         settings = {"classifier": type(self).__name__, **plain_settings(self.get_params(deep=False))}
-        with opened_rows(cases, division, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
-            tallies = tallied_rows(rows, encoder, allowed) if schema is None else None
+        with open_rows(cases, division, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
+            tallies = count_row_values(rows, encoder, allowed) if schema is None else None
             variables, gaps, known = _schema(tallies, schema, encoder, target)
             self._check_densities(any(v.density for v in variables))
             counts = Counts(
@@ -161,7 +161,7 @@ class LearnsFromRows:
         structure : "learn" finds the dependences anew; "keep" leaves the arcs as they are and renews the tables.
         """
         if structure not in ("learn", "keep"):
-            raise ParameterError(f"structure={shown(structure)}: choose 'learn' or 'keep'")
+            raise ParameterError(f"structure={quoted(structure)}: choose 'learn' or 'keep'")
         encoder = self._ready()
         before = self._kept
         if before is None and hasattr(self, "network_"):
@@ -173,13 +173,13 @@ class LearnsFromRows:
         batch = self._batch(X, y, sample_weight, names=before, rows=0)
         more = self._kept_of(batch, is_frame(X), encoder)
         if classes is not None:
-            more = replace(more, tallies=more.tallies.over(classes_of(label_values(classes, len(classes)))[0].tolist()))
+            more = replace(more, tallies=more.tallies.over(encode_classes(label_values(classes, len(classes)))[0].tolist()))
         if before is not None:
             _check_labels(batch, before.tallies.classes if classes is None else more.tallies.classes)
             if classes is not None and set(before.tallies.classes) != set(more.tallies.classes):
                 raise DataError(
-                    f"classes={shown(list(more.tallies.classes))} are not those of the first call, "
-                    f"{shown(list(before.tallies.classes))}; pass the same ones, or none"
+                    f"classes={quoted(list(more.tallies.classes))} are not those of the first call, "
+                    f"{quoted(list(before.tallies.classes))}; pass the same ones, or none"
                 )
             more = before.plus(more)
         if not len(batch):
@@ -207,8 +207,8 @@ class LearnsFromRows:
             theirs = theirs.in_order(mine.names)
         if mine.names != theirs.names or mine.target != theirs.target:
             raise DataError(
-                f"the classifiers have different columns and cannot be merged: {shown((*mine.names, mine.target))} and "
-                f"{shown((*theirs.names, theirs.target))}"
+                f"the classifiers have different columns and cannot be merged: {quoted((*mine.names, mine.target))} and "
+                f"{quoted((*theirs.names, theirs.target))}"
             )
         return self._relearned(mine.plus(theirs), self.classes_.dtype)
 
@@ -233,7 +233,7 @@ class LearnsFromRows:
             raise DataError("no case would be left to learn from; make a new classifier instead")
         return self._relearned(left, self.classes_.dtype)
 
-    def _kept_of(self, batch: Labelled, framed: bool, encoder: Encoder) -> Kept:
+    def _kept_of(self, batch: LabelledTable, framed: bool, encoder: Encoder) -> Kept:
         tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
         return Kept(tallies, None if self._sums_suffice else (own_copy(batch),), batch.target, framed)
 
@@ -253,13 +253,13 @@ class LearnsFromRows:
         encoder = self._ready()
         features = encoder.schema(kept.tallies)
         variables = (*features, Variable(kept.target, kept.tallies.classes))
-        cases = EncodedCases(KeptRows(kept.batches), variables, kept.tallies.gaps, encoder.unseen)
-        counts = Counts(cases, budget=self.budget, known=Margins(kept.tallies, features), passes=1)
+        cases = EncodedCases(BatchRows(kept.batches), variables, kept.tallies.gaps, encoder.unseen)
+        counts = Counts(cases, budget=self.budget, known=FeatureTables(kept.tallies, features), passes=1)
         classes = np.array(kept.tallies.classes, object if dtype.kind == "O" else None)
         keep = structure == "keep" and hasattr(self, "network_")
         if keep and any(not isinstance(own, Hidden) for own in self.network_.derived.values()):
             raise ParameterError(
-                f"structure='keep': the {shown(self.network_.name(max(self.network_.derived)))} of a {type(self).__name__} "
+                f"structure='keep': the {quoted(self.network_.name(max(self.network_.derived)))} of a {type(self).__name__} "
                 "follows from its cases; learn it anew with structure='learn'"
             )
         held = self.network_.parents if keep else None
@@ -267,42 +267,42 @@ class LearnsFromRows:
 
 
 def _schema(
-    tallies: Tallies | None, given: Any, encoder: Encoder, target: Name
-) -> tuple[Variables, NDArray[np.bool_], Margins | None]:
+    tallies: ValueCounts | None, given: Any, encoder: Encoder, target: Name
+) -> tuple[Variables, NDArray[np.bool_], FeatureTables | None]:
     """The variables, which of the features may have missing values, and the tables that are known already."""
     if tallies is None:
         fitted = getattr(given, "network_", None)
         found = given if fitted is None else (*fitted.columns, fitted.variables[CLASS])
         variables = tuple(found) if isinstance(found, Iterable) else ()
         if not variables or not all(isinstance(v, Variable) for v in variables) or variables[-1].name != target:
-            last = f"the last of them the class {shown(target)}"
-            raise ParameterError(f"schema={shown(given)}: pass variables, {last}, or a fitted classifier that has them")
+            last = f"the last of them the class {quoted(target)}"
+            raise ParameterError(f"schema={quoted(given)}: pass variables, {last}, or a fitted classifier that has them")
         return variables, np.ones(len(variables) - 1, np.bool_), None
     features = encoder.schema(tallies)
-    return (*features, Variable(target, tallies.classes)), tallies.gaps, Margins(tallies, features)
+    return (*features, Variable(target, tallies.classes)), tallies.gaps, FeatureTables(tallies, features)
 
 
 def _check_given(ignore: Any, progress: Any, then: Any, every: Any) -> None:
     """Refuse arguments that would fail only later, or mean something else."""
     if isinstance(ignore, str) or not isinstance(ignore, Iterable):
-        raise ParameterError(f"ignore={shown(ignore)}: pass a list of the names of columns")
+        raise ParameterError(f"ignore={quoted(ignore)}: pass a list of the names of columns")
     for name, given in (("progress", progress), ("then", then)):
         if given is not None and not callable(given):
-            raise ParameterError(f"{name}={shown(given)}: pass a function, or nothing")
+            raise ParameterError(f"{name}={quoted(given)}: pass a function, or nothing")
     if not isinstance(every, (int, float)) or isinstance(every, bool) or not every >= 0:
-        raise ParameterError(f"every={shown(every)}: a number of seconds, at least 0")
+        raise ParameterError(f"every={quoted(every)}: a number of seconds, at least 0")
 
 
 def _label_array(labels: Sequence[State]) -> NDArray[Any]:
     return np.array(labels, object if isinstance(labels[0], str) else None)
 
 
-def _check_labels(batch: Labelled, classes: Sequence[State]) -> None:
+def _check_labels(batch: LabelledTable, classes: Sequence[State]) -> None:
     """Refuse a label that is not among the classes known from the first batch."""
     for at, label in enumerate(batch.classes.tolist()):
         if label not in classes:
             row = int(np.argmax(batch.labels == at))
             raise DataError(
-                f"{batch.features.place(row)}: the label {shown(label)} is not among the classes {shown(list(classes))}; "
+                f"{batch.features.place(row)}: the label {quoted(label)} is not among the classes {quoted(list(classes))}; "
                 "pass all of them as `classes` in the first call"
             )

@@ -8,8 +8,8 @@ from typing import Any
 from naivete.classifiers.base import NetworkClassifier
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, nearest, shown
-from naivete.learners.joining import bsej_groups, fssj_groups, joined_on
+from naivete.errors import ParameterError, close_matches, quoted
+from naivete.learners.joining import bsej_groups, fssj_groups, joined_naive_on
 from naivete.network.network import Network
 
 __all__ = ["SEARCHES", "JoinedNaive"]
@@ -56,9 +56,9 @@ class JoinedNaive(NetworkClassifier):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         if self.search not in list(SEARCHES):
-            close = nearest(self.search, SEARCHES)
+            close = close_matches(self.search, SEARCHES)
             hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise ParameterError(f"search={shown(self.search)}: choose 'backward' (BSEJ) or 'forward' (FSSJ){hint}")
+            raise ParameterError(f"search={quoted(self.search)}: choose 'backward' (BSEJ) or 'forward' (FSSJ){hint}")
         common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
         groups = SEARCHES[self.search](counts, equal=self.equal, max_joined=self.max_joined, **common)
-        return joined_on(counts, groups, **common), {"groups_": [list(group) for group in groups]}
+        return joined_naive_on(counts, groups, **common), {"groups_": [list(group) for group in groups]}

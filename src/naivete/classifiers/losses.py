@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from naivete.data.files.delimited import Delimited, read_csv
-from naivete.data.files.opening import Limits, PathLike, blocks, opened, title
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.data.files.opening import Limits, PathLike, display_name, open_file, text_blocks
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import State
 
 __all__ = ["REJECT", "Loss", "finite", "zero_one"]
@@ -63,7 +63,7 @@ class Loss:
             )
         for d, c in np.argwhere(~(np.abs(matrix) <= _LARGEST)).tolist():
             pair = labels[d] if d < len(labels) else REJECT, labels[c]
-            raise ParameterError(f"loss: {shown(pair)}, decided and true: {matrix[d, c]} is not a loss; {_FINITE}")
+            raise ParameterError(f"loss: {quoted(pair)}, decided and true: {matrix[d, c]} is not a loss; {_FINITE}")
         matrix.flags.writeable = False
         object.__setattr__(self, "labels", labels)
         object.__setattr__(self, "matrix", matrix)
@@ -109,10 +109,10 @@ class Loss:
         lines = _weka_lines(path, encoding)
         if lines is not None and known is None:
             raise ParameterError(
-                f"{title(path)}: a cost file of Weka names no classes; pass labels=, in the order of the ARFF header"
+                f"{display_name(path)}: a cost file of Weka names no classes; pass labels=, in the order of the ARFF header"
             )
         found, matrix = (
-            _of_table(path, known, encoding) if lines is None or known is None else _of_weka(lines, known, title(path))
+            _of_table(path, known, encoding) if lines is None or known is None else _of_weka(lines, known, display_name(path))
         )
         return cls(found, 0.0 - matrix if utility else matrix)
 
@@ -129,7 +129,7 @@ class Loss:
         """
         number = _numbers(cost)
         if number.ndim or not abs(number) <= _LARGEST:
-            raise ParameterError(f"reject={shown(cost)}: the cost of rejecting is one finite number")
+            raise ParameterError(f"reject={quoted(cost)}: the cost of rejecting is one finite number")
         costs = np.full((1, len(self.labels)), number)
         return Loss(self.labels, np.vstack([self.matrix[: len(self.labels)], costs]))
 
@@ -142,8 +142,8 @@ class Loss:
         place = {label: at for at, label in enumerate(self.labels)}
         missing = [c for c in wanted if c not in place and str(c) not in place]
         if missing:
-            listed = ", ".join(map(shown, self.labels[:5]))
-            raise ParameterError(f"the loss matrix has no class {shown(missing[0])}, only {listed}; add its row and its column")
+            listed = ", ".join(map(quoted, self.labels[:5]))
+            raise ParameterError(f"the loss matrix has no class {quoted(missing[0])}, only {listed}; add its row and its column")
         at = [place[c] if c in place else place[str(c)] for c in wanted]
         rows = [*at, len(self.labels)] if self.rejects else at
         return Loss(wanted, self.matrix[np.ix_(rows, at)])
@@ -208,7 +208,7 @@ def finite(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
     """The posteriors, refused where one is no number: no decision could be told from another.  # (row, class)"""
     wrong = np.flatnonzero(~np.isfinite(posterior).all(axis=1))
     if len(wrong):
-        listed = shown(posterior[wrong[0]].tolist())
+        listed = quoted(posterior[wrong[0]].tolist())
         raise DataError(f"posterior, row {wrong[0] + 1}: {listed}: probabilities are finite numbers; look at the classifier")
     return posterior
 
@@ -231,24 +231,24 @@ def _numbers(values: Any) -> NDArray[np.float64]:
         return np.array(values, np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ParameterError(
-            f"{shown(values)} is not an array of numbers; give one row for each decision, all of one length"
+            f"{quoted(values)} is not an array of numbers; give one row for each decision, all of one length"
         ) from None
 
 
 def _plain(labels: Iterable[Any]) -> tuple[State, ...]:
     if not isinstance(labels, Iterable):
-        raise ParameterError(f"labels={shown(labels)}: give the classes in a list")
+        raise ParameterError(f"labels={quoted(labels)}: give the classes in a list")
     return tuple(label.item() if isinstance(label, np.generic) else label for label in labels)
 
 
 def _check_labels(labels: Sequence[State]) -> None:
     for label in labels:
         if not isinstance(label, Hashable):
-            raise ParameterError(f"labels={shown(list(labels))}: {shown(label)} is no label; give texts, numbers or truth values")
+            raise ParameterError(f"labels={quoted(list(labels))}: {quoted(label)} is no label; give texts, numbers or truth values")
     twice = [label for at, label in enumerate(labels) if label in labels[:at]]
     if twice or not labels:
-        problem = f"the label {shown(twice[0])} is there twice" if twice else "there are no labels"
-        raise ParameterError(f"labels={shown(list(labels))}: {problem}; give every class once")
+        problem = f"the label {quoted(twice[0])} is there twice" if twice else "there are no labels"
+        raise ParameterError(f"labels={quoted(list(labels))}: {problem}; give every class once")
 
 
 def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArray[np.float64]:
@@ -258,30 +258,30 @@ def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArra
     np.fill_diagonal(matrix, 0.0)
     for pair, cost in costs.items():
         if not isinstance(pair, tuple) or len(pair) != 2:
-            raise ParameterError(f"loss: {shown(pair)} is not a pair; give costs by (decided, true)")
+            raise ParameterError(f"loss: {quoted(pair)} is not a pair; give costs by (decided, true)")
         for label, known in zip(pair, (decided, true), strict=True):
             if label not in known:
-                raise ParameterError(f"loss: {shown(pair)}: {_unknown(label, labels)}")
+                raise ParameterError(f"loss: {quoted(pair)}: {_unknown(label, labels)}")
         value = _numbers(cost)
         if value.ndim or not np.isfinite(value):
-            raise ParameterError(f"loss: {shown(pair)}: {shown(cost)} is not a loss; {_FINITE}")
+            raise ParameterError(f"loss: {quoted(pair)}: {quoted(cost)} is not a loss; {_FINITE}")
         matrix[decided[pair[0]], true[pair[1]]] = value
     used = matrix if np.isfinite(matrix[-1]).any() else matrix[:-1]
     for d, c in np.argwhere(np.isnan(used)).tolist():
         left_out = (labels[d] if d < len(labels) else REJECT, labels[c])
-        raise ParameterError(f"loss: {shown(left_out)}, decided and true, has no cost; give one for every pair that differs")
+        raise ParameterError(f"loss: {quoted(left_out)}, decided and true, has no cost; give one for every pair that differs")
     return used
 
 
 def _unknown(label: object, labels: Sequence[State]) -> str:
-    close = nearest(label, labels) or [str(known) for known in labels[:5]]
-    return f"there is no class {shown(label)}; did you mean {' or '.join(map(shown, close))}?"
+    close = close_matches(label, labels) or [str(known) for known in labels[:5]]
+    return f"there is no class {quoted(label)}; did you mean {' or '.join(map(quoted, close))}?"
 
 
 def _of_table(path: PathLike, labels: tuple[State, ...] | None, encoding: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
     """The labels and the matrix of a delimited file."""
-    name = title(path)
-    with opened(path) as file:
+    name = display_name(path)
+    with open_file(path) as file:
         corner, *header = Delimited(encoding=encoding, limits=_LIMITS).names(file, name)
     known = tuple(header) if labels is None else labels
     _check_header(header, known, f"{name}:1")
@@ -294,7 +294,7 @@ def _of_table(path: PathLike, labels: tuple[State, ...] | None, encoding: str) -
             value = columns[text][row]
             if value is None or not abs(value) <= _LARGEST:
                 told = "the cell is empty" if value is None else f"{value} is not a loss"
-                raise DataError(f"{table.place(row)}: column {shown(text)}: {told}; {_FINITE}")
+                raise DataError(f"{table.place(row)}: column {quoted(text)}: {told}; {_FINITE}")
     return known, np.array([[columns[str(c)][row] for c in known] for row in rows], np.float64)
 
 
@@ -307,7 +307,7 @@ def _check_header(header: Sequence[str], known: tuple[State, ...], place: str) -
             raise DataError(f"{place}: {_unknown(text, known)}")
     for text in texts:
         if text not in header:
-            raise DataError(f"{place}: there is no column for the class {shown(text)}; add it, with its losses")
+            raise DataError(f"{place}: there is no column for the class {quoted(text)}; add it, with its losses")
 
 
 def _decision_rows(decided: Sequence[Any], texts: Sequence[str], places: Sequence[str], name: str) -> list[int]:
@@ -319,22 +319,22 @@ def _decision_rows(decided: Sequence[Any], texts: Sequence[str], places: Sequenc
             raise DataError(f"{places[row]}: {_unknown(text, texts)}")
         if decision in rows:
             raise DataError(
-                f"{places[row]}: the decision {shown(decision)} is there twice, first at {places[rows[decision]]}; keep one"
+                f"{places[row]}: the decision {quoted(decision)} is there twice, first at {places[rows[decision]]}; keep one"
             )
         rows[decision] = row
     missing = [text for text in texts if text not in rows]
     if missing:
-        raise DataError(f"{name}: there is no row for deciding {shown(missing[0])}; add it, with a loss for every true class")
+        raise DataError(f"{name}: there is no row for deciding {quoted(missing[0])}; add it, with a loss for every true class")
     return [rows[text] for text in [*texts, *([REJECT] if REJECT in rows and REJECT not in texts else [])]]
 
 
 def _weka_lines(path: PathLike, encoding: str) -> list[tuple[int, str]] | None:
     """The lines that are no comments and not empty, with their numbers; None where the file is not Weka's."""
-    name = title(path)
-    with opened(path) as file:
+    name = display_name(path)
+    with open_file(path) as file:
         lines = [
             (block.first + at, line.strip())
-            for block in blocks(file, name, encoding, _LIMITS)
+            for block in text_blocks(file, name, encoding, _LIMITS)
             for at, line in enumerate(block.lines)
         ]
     filled = [(number, line) for number, line in lines if line]
@@ -362,7 +362,7 @@ def _bracketed(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[
     number = lines[-1][0]
     if not lines[-1][1].endswith("]"):
         raise DataError(
-            f"{name}:{number}: {shown(lines[-1][1])}: the bracket is never closed; close it with ] after the last number"
+            f"{name}:{number}: {quoted(lines[-1][1])}: the bracket is never closed; close it with ] after the last number"
         )
     cells = [(at, part.split()) for at, line in lines for part in re.split(r"(;)", line.strip("[]").replace(",", " "))]
     rows: list[tuple[int, list[str]]] = [(lines[0][0], [])]
@@ -380,11 +380,11 @@ def _sized(lines: list[tuple[int, str]], classes: int, name: str) -> list[tuple[
     size = line.split()
     if len(size) != 2 or not all(word.isascii() and word.isdigit() for word in size):
         raise DataError(
-            f"{name}:{number}: {shown(line)} is not the size of the matrix; write the numbers of rows and columns, as in `2 2`"
+            f"{name}:{number}: {quoted(line)} is not the size of the matrix; write the numbers of rows and columns, as in `2 2`"
         )
     if size != [str(classes)] * 2:
         raise DataError(
-            f"{name}:{number}: a matrix of {shown(line)}, but there are {classes} labels; it has to be {classes} {classes}"
+            f"{name}:{number}: a matrix of {quoted(line)}, but there are {classes} labels; it has to be {classes} {classes}"
         )
     return [(at, row.split()) for at, row in lines[1:]]
 
@@ -394,5 +394,5 @@ def _row(words: Sequence[str], classes: int, place: str) -> list[float]:
         raise DataError(f"{place}: {len(words)} numbers for {classes} labels; write one for every class")
     wrong = [word for word in words if not _NUMBER.fullmatch(word) or not abs(float(word)) <= _LARGEST]
     if wrong:
-        raise DataError(f"{place}: {shown(wrong[0])} is not a loss; {_FINITE}")
+        raise DataError(f"{place}: {quoted(wrong[0])} is not a loss; {_FINITE}")
     return [float(word) for word in words]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.model_header import Block, Header, density_arrays, derived_arrays, described, levels, understood
-from naivete.errors import DataError, ModelFileError, shown
+from naivete.errors import DataError, ModelFileError, quoted
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Derived
 from naivete.network.network import Cpt, Network, SparseCpt
@@ -114,9 +114,7 @@ def model_bytes(model: Model, *, limits: Limits = _LIMITS) -> bytes:
         data = b"".join(_BOX.pieces(header, [arrays], len(arrays)))
         _understood(data, limits)
     except FieldError as error:
-        raise ModelFileError(
-            f"model: {error.field}: {error.reason}; this model cannot be saved, and nothing was written"
-        ) from None
+        raise ModelFileError(f"model: {error.field}: {error.reason}; this model cannot be saved, and nothing was written") from None
     return data
 
 
@@ -148,7 +146,7 @@ def _check_magic(data: bytes, where: str) -> None:
     if len(data) < len(_MAGIC):
         raise ModelFileError(f"{where}: not a naivete model file: it has only {len(data)} bytes; was it copied in full?")
     alike = next((words for start, words in _LOOKALIKES if data.startswith(start)), None)
-    found = f"this looks like {alike}" if alike else f"it begins with {shown(data[:8])}"
+    found = f"this looks like {alike}" if alike else f"it begins with {quoted(data[:8])}"
     raise ModelFileError(f"{where}: not a naivete model file: {found}; give a file saved by naivete")
 
 
@@ -224,9 +222,7 @@ def _array(block: Block, data: bytes, start: int, *, least: float = 0.0, most: f
     dtype = np.dtype(block.dtype)
     array = np.frombuffer(data, dtype, (end - start) // dtype.itemsize, start).reshape(block.shape)
     if dtype.kind == "f" and not (array.min(initial=0.0) >= least and array.max(initial=0.0) <= most):
-        raise FieldError(
-            block.field, "some of its cells are not probabilities between 0 and 1" if most < 2 else "some are below 0"
-        )
+        raise FieldError(block.field, "some of its cells are not probabilities between 0 and 1" if most < 2 else "some are below 0")
     return array.astype(dtype.newbyteorder("="), copy=False)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
 from naivete.network.network import Cpt, Network, SparseCpt, topological
@@ -192,9 +192,7 @@ def understood(header: Any) -> Header:
     )
 
 
-def _densities(
-    value: Any, variables: Variables, parents: tuple[tuple[int, ...], ...]
-) -> tuple[tuple[int, tuple[Block, ...]], ...]:
+def _densities(value: Any, variables: Variables, parents: tuple[tuple[int, ...], ...]) -> tuple[tuple[int, tuple[Block, ...]], ...]:
     """The arrays of the densities of the variables that have some: means, variances, and with numeric parents slopes."""
     numbers = [x for x, v in enumerate(variables) if v.density]
     if not numbers and value is None:
@@ -211,7 +209,7 @@ def _densities(
         shape = tuple(whole(n, field, 0, 2**63) for n in items(shapes[i], field))
         count, shape = (shape[0] if shape else 0, shape[1:]) if variables[x].kernel else (0, shape)
         if shape != needed:
-            raise FieldError(field, f"the shape {shown(shape)} is not that of the parents, {shown(needed)}")
+            raise FieldError(field, f"the shape {quoted(shape)} is not that of the parents, {quoted(needed)}")
         shapes_of = {"means": shape, "variances": shape, **({"slopes": (*shape, numeric)} if numeric else {})}
         if variables[x].kernel:
             shapes_of |= {"points": (count,), "weights": (count, variables[-1].card), "widths": (variables[-1].card,)}
@@ -352,7 +350,7 @@ def _check_level(own: tuple[int, ...], field: str, allowed: set[int], whole_fami
     fits = set(own) == allowed if whole_family else set(own) < allowed
     if not fits or any(low >= high for low, high in pairwise(own)):
         needed = "all feature parents" if whole_family else "some of the parents of the level before"
-        raise FieldError(field, f"{shown(own[:10])} are not {needed}, in increasing order")
+        raise FieldError(field, f"{quoted(own[:10])} are not {needed}, in increasing order")
 
 
 def _level_blocks(level: Any, field: str, width: int, inner: tuple[int, int]) -> tuple[Block, Block]:
@@ -371,5 +369,5 @@ def _block(value: Any, field: str, part: str, dtype: str, needed: tuple[int, ...
         raise FieldError(where, f"a family of {len(needed)} variables is more than the {_AXES} axes of a table")
     found = tuple(whole(n, f"{where}[{i}]", 0, 2**63) for i, n in enumerate(items(value[part], where)))
     if found != needed:
-        raise FieldError(where, f"the shape {shown(found)} is not that of the family, {shown(needed)}")
+        raise FieldError(where, f"the shape {quoted(found)} is not that of the family, {quoted(needed)}")
     return Block(where, dtype, needed)

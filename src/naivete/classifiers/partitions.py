@@ -6,8 +6,8 @@ from typing import Any
 
 from naivete.cases.sources import is_dask_frame
 from naivete.classifiers.base import NetworkClassifier, NotFittedError
-from naivete.errors import ParameterError, shown
-from naivete.inference.predictor import largest
+from naivete.errors import ParameterError, quoted
+from naivete.inference.predictor import argmax_class
 
 __all__ = ["predict_partitions"]
 
@@ -26,7 +26,7 @@ def predict_partitions(classifier: NetworkClassifier, frame: Any) -> Any:
     if not hasattr(classifier, "network_"):
         raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' first")
     if not is_dask_frame(frame):
-        raise ParameterError(f"frame={shown(frame)}: pass a Dask DataFrame; `predict` takes all others")
+        raise ParameterError(f"frame={quoted(frame)}: pass a Dask DataFrame; `predict` takes all others")
     from naivete.cases.dask import shared
 
     return frame.map_partitions(_predicted, shared(classifier), meta=_predicted(frame._meta, classifier))
@@ -35,6 +35,6 @@ def predict_partitions(classifier: NetworkClassifier, frame: Any) -> Any:
 def _predicted(part: Any, classifier: NetworkClassifier) -> Any:
     """The answers for one partition, under its index."""
     posterior = classifier.answers(part).posterior
-    answers = {"predicted": classifier.classes_[largest(posterior)]}
+    answers = {"predicted": classifier.classes_[argmax_class(posterior)]}
     answers |= {f"P({label})": posterior[:, i] for i, label in enumerate(classifier.classes_.tolist())}
     return part[[]].assign(**answers).astype({"predicted": classifier.classes_.dtype})

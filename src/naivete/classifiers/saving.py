@@ -18,7 +18,7 @@ from naivete.counts.independence import g, pearson
 from naivete.counts.scores import BDeu, aic, bic, k2
 from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ModelFileError, NaiveteError, ParameterError, nearest, shown
+from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_matches, quoted
 from naivete.network.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.variables import CLASS
 
@@ -100,13 +100,13 @@ def _kind(classifier: NetworkClassifier) -> str:
 def classifier_of(model: Model, where: str) -> NetworkClassifier:
     """The classifier that a model describes; what does not make sense is refused under the name of its source."""
     if model.kind not in KINDS:
-        close = nearest(model.kind, KINDS)
+        close = close_matches(model.kind, KINDS)
         hint = f" (like {close[0]!r})" if close else ""
-        raise ModelFileError(f"{where}: kind: {shown(model.kind)} is not a classifier of this version{hint}")
+        raise ModelFileError(f"{where}: kind: {quoted(model.kind)} is not a classifier of this version{hint}")
     try:
         return _classifier(model)
     except (NaiveteError, KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
-        raise ModelFileError(f"{where}: parameters or notes do not make a classifier: {shown(error)}") from None
+        raise ModelFileError(f"{where}: parameters or notes do not make a classifier: {quoted(error)}") from None
 
 
 def _classifier(model: Model) -> NetworkClassifier:
@@ -122,7 +122,7 @@ def _classifier(model: Model) -> NetworkClassifier:
     states = model.network.variables[CLASS].states
     learned = model.notes["learned"]
     if not isinstance(learned, dict) or not set(learned) <= set(LEARNED):
-        raise ModelFileError(f"notes.learned: {shown(learned)} are not all known to this version")
+        raise ModelFileError(f"notes.learned: {quoted(learned)} are not all known to this version")
     for name in ("selected_", "naive_"):
         _check_selected(learned.get(name, []), name, len(features))
     for group in learned.get("groups_", []):
@@ -135,9 +135,9 @@ def _classifier(model: Model) -> NetworkClassifier:
 def _check_selected(selected: object, name: str, features: int) -> None:
     """Refuse what is not a list of different features."""
     if not isinstance(selected, list) or not all(type(x) is int and 0 <= x < features for x in selected):
-        raise ModelFileError(f"notes.learned.{name}: {shown(selected)} is not a list of features of the network")
+        raise ModelFileError(f"notes.learned.{name}: {quoted(selected)} is not a list of features of the network")
     if len(set(selected)) < len(selected):
-        raise ModelFileError(f"notes.learned.{name}: {shown(selected)} has a feature twice")
+        raise ModelFileError(f"notes.learned.{name}: {quoted(selected)} has a feature twice")
 
 
 def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
@@ -181,7 +181,7 @@ def _plain_function(name: str, value: Any) -> str:
     if word is not None:
         return word
     raise ParameterError(
-        f"{name}={shown(value)}: a function of your own cannot be written to a file; what it found is in the network already, so "
+        f"{name}={quoted(value)}: a function of your own cannot be written to a file; what it found is in the network already, so "
         f"set {name} to a word before saving"
     )
 
@@ -196,9 +196,7 @@ def _plain_smoothing(value: Any) -> float | str:
 
 
 def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
-    kinds = (
-        encoder.kinds if encoder.kinds is None or isinstance(encoder.kinds, str) else [[n, k] for n, k in encoder.kinds.items()]
-    )
+    kinds = encoder.kinds if encoder.kinds is None or isinstance(encoder.kinds, str) else [[n, k] for n, k in encoder.kinds.items()]
     return {
         "kinds": kinds,
         "cut": _cut_word(encoder.cut),
@@ -228,7 +226,7 @@ def _cut_word(cut: Cut | None) -> str | None:
     if isinstance(cut, EqualWidth):
         return f"width:{cut.bins}"
     raise ParameterError(
-        f"cut={shown(cut)}: a function of your own cannot be written to a file; the cut points are in the network already, "
+        f"cut={quoted(cut)}: a function of your own cannot be written to a file; the cut points are in the network already, "
         "so set the encoder's cut to mdl before saving"
     )
 
@@ -245,4 +243,4 @@ def cut_of(word: str) -> Cut:
     if name in ("frequency", "width") and (not bins or (bins.isdecimal() and 0 < int(bins) < 10_000)):
         kind = EqualFrequency if name == "frequency" else EqualWidth
         return kind(int(bins)) if bins else kind()
-    raise ParameterError(f"cut {shown(word)}: choose mdl, distinct, frequency:BINS or width:BINS")
+    raise ParameterError(f"cut {quoted(word)}: choose mdl, distinct, frequency:BINS or width:BINS")

@@ -13,10 +13,10 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 from naivete.learners import cb, hill_climb, k2, kdb, naive, pc, tan
 from naivete.learners.info_as import info_selection
-from naivete.learners.selection import Learner, k2_selection, naive_on, naive_selection, on_selected
+from naivete.learners.selection import Learner, k2_selection, naive_on_selected, naive_selection, network_on_selected
 from naivete.network.network import Network
 
 __all__ = ["K2AS", "LEARNERS", "InfoAS", "SelectiveNaive"]
@@ -37,12 +37,12 @@ def seed_of(random_state: Any) -> int:
     """A seed from a whole number, which is one already, a generator, or None for a new one each time."""
     if isinstance(random_state, (int, np.integer)):
         if random_state < 0 or isinstance(random_state, bool):
-            raise ParameterError(f"random_state={shown(random_state)}: a whole number, at least 0")
+            raise ParameterError(f"random_state={quoted(random_state)}: a whole number, at least 0")
         return int(random_state)
     try:
         return int(check_random_state(random_state).randint(2**31))
     except ValueError as error:
-        raise ParameterError(f"random_state={shown(random_state)}: a whole number, a RandomState, or None") from error
+        raise ParameterError(f"random_state={quoted(random_state)}: a whole number, a RandomState, or None") from error
 
 
 class SelectiveNaive(NetworkClassifier):
@@ -71,7 +71,7 @@ class SelectiveNaive(NetworkClassifier):
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
         selected = naive_selection(counts, random_state=seed_of(self.random_state), **common)
-        return naive_on(counts, selected, **common), {"selected_": selected}
+        return naive_on_selected(counts, selected, **common), {"selected_": selected}
 
 
 class Selecting(NetworkClassifier):
@@ -86,10 +86,10 @@ class Selecting(NetworkClassifier):
             return lambda counts: self.learner._learn(counts)[0]
         if isinstance(self.learner, str) and self.learner in LEARNERS:
             return partial(LEARNERS[self.learner], **common)
-        close = nearest(self.learner, LEARNERS)
+        close = close_matches(self.learner, LEARNERS)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ParameterError(
-            f"learner={shown(self.learner)}: choose one of {', '.join(map(repr, LEARNERS))}, or a classifier of naivete{hint}"
+            f"learner={quoted(self.learner)}: choose one of {', '.join(map(repr, LEARNERS))}, or a classifier of naivete{hint}"
         )
 
 
@@ -138,7 +138,7 @@ class K2AS(Selecting):
             smoothing=self.smoothing,
             prior=self.prior,
         )
-        return on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}
+        return network_on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}
 
 
 class InfoAS(Selecting):
@@ -195,4 +195,4 @@ class InfoAS(Selecting):
             smoothing=self.smoothing,
             prior=self.prior,
         )
-        return on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}
+        return network_on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}

@@ -9,13 +9,13 @@ from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
     from naivete.classifiers.dependence import NetworkClassifier
     from naivete.encoding.encoder import Encoder
 
-__all__ = ["PARAMETERS", "Spec", "classifier_of", "parsed", "spec_of", "split"]
+__all__ = ["PARAMETERS", "Spec", "classifier_of", "parse_spec", "spec_of", "split_specs"]
 
 PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
@@ -88,7 +88,7 @@ _WORDS: Final[Mapping[str, bool | None]] = MappingProxyType({"true": True, "fals
 
 @dataclass(frozen=True)
 class Spec:
-    """A model and its parameters; as text, what `parsed` reads."""
+    """A model and its parameters; as text, what `parse_spec` reads."""
 
     word: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
@@ -102,7 +102,7 @@ def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
-def parsed(text: str) -> Spec:
+def parse_spec(text: str) -> Spec:
     """The model that a text stands for.
 
     >>> parsed("kdb:k=2,theta=0.03")
@@ -114,14 +114,14 @@ def parsed(text: str) -> Spec:
     word, given = _NAMED.get(word.strip().lower(), (word.strip().lower(), {}))
     if word not in PARAMETERS:
         meant = _meant(word, PARAMETERS, _ALIASES.get(word))
-        raise ParameterError(f"model {shown(text)}: there is no model {shown(word)}; {meant}")
+        raise ParameterError(f"model {quoted(text)}: there is no model {quoted(word)}; {meant}")
     if colon and not rest.strip():
-        raise ParameterError(f"model {shown(text)}: nothing follows the colon; write for instance kdb:k=2,theta=0.03")
+        raise ParameterError(f"model {quoted(text)}: nothing follows the colon; write for instance kdb:k=2,theta=0.03")
     parameters: dict[str, Value] = dict(given)
     for part in rest.split(",") if rest else []:
         name, value = _parameter(text, word, part)
         if name in parameters:
-            raise ParameterError(f"model {shown(text)}: the parameter {shown(name)} is given twice")
+            raise ParameterError(f"model {quoted(text)}: the parameter {quoted(name)} is given twice")
         parameters[name] = value
     return Spec(word, parameters)
 
@@ -130,17 +130,17 @@ def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
     name, equals, value = (piece.strip() for piece in part.partition("="))
     if name not in PARAMETERS[word]:
         if not PARAMETERS[word]:
-            raise ParameterError(f"model {shown(text)}: {word} has no parameters; write {word}")
+            raise ParameterError(f"model {quoted(text)}: {word} has no parameters; write {word}")
         alias = "criterion" if name == "score" and "criterion" in PARAMETERS[word] else None
         meant = _meant(name, PARAMETERS[word], alias)
-        raise ParameterError(f"model {shown(text)}: {word} has no parameter {shown(name)}; {meant}")
+        raise ParameterError(f"model {quoted(text)}: {word} has no parameter {quoted(name)}; {meant}")
     if not equals or not value:
-        raise ParameterError(f"model {shown(text)}: the parameter {name} has no value; write {name}=VALUE")
+        raise ParameterError(f"model {quoted(text)}: the parameter {name} has no value; write {name}=VALUE")
     return name, _value(value)
 
 
 def _meant(word: str, known: Iterable[str], alias: str | None = None) -> str:
-    close = [alias] if alias else nearest(word, known)
+    close = [alias] if alias else close_matches(word, known)
     return f"did you mean {' or '.join(close)}?" if close else f"choose among {', '.join(known)}"
 
 
@@ -154,7 +154,7 @@ def _value(text: str) -> Value:
     return text
 
 
-def split(texts: Iterable[str]) -> list[Spec]:
+def split_specs(texts: Iterable[str]) -> list[Spec]:
     """The models of some arguments, each with one model or with several between semicolons or commas.
 
     A piece like `theta=0.03` between commas belongs to the model before it.
@@ -172,7 +172,7 @@ def split(texts: Iterable[str]) -> list[Spec]:
                     pieces.append(piece)
     if not pieces:
         raise ParameterError(f"no model is given; choose among {', '.join(PARAMETERS)}")
-    specs = {str(spec): spec for spec in map(parsed, pieces)}
+    specs = {str(spec): spec for spec in map(parse_spec, pieces)}
     return list(specs.values())
 
 
@@ -190,7 +190,7 @@ def classifier_of(model: Spec | str, *, encoder: Encoder | None = None, budget: 
     """
     from naivete.classifiers.saving import KINDS
 
-    spec = parsed(model) if isinstance(model, str) else model
+    spec = parse_spec(model) if isinstance(model, str) else model
     parameters: dict[str, Any] = dict(spec.parameters)
     if "prior" in parameters:
         parameters["prior"] = _prior(str(parameters["prior"]))
@@ -225,7 +225,7 @@ def spec_of(classifier: NetworkClassifier) -> Spec:
 
     word = next((word for word, kind in KINDS.items() if type(classifier) is kind), None)
     if word is None:
-        raise ParameterError(f"{shown(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
+        raise ParameterError(f"{quoted(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
     usual = KINDS[word]().get_params(deep=False)
     own = {name: _as_word(name, value) for name, value in classifier.get_params(deep=False).items()}
     if own.get("prior") is not None:

@@ -9,7 +9,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.discretization import distinct
 from naivete.encoding.encoder import Encoder
-from naivete.errors import NaiveteWarning, shown, warn
+from naivete.errors import NaiveteWarning, quoted, warn
 from naivete.learners.tree import c45, id3
 from naivete.network.network import Network
 
@@ -101,7 +101,7 @@ class C45(NetworkClassifier):
         network = c45(counts, **own, smoothing=self.smoothing)
         if (counts.rows or 0) >= 2 * self.min_rows > counts.total:
             warn(
-                f"the cases weigh {counts.total:.6g} together, less than two branches of min_rows={shown(self.min_rows)} need, "
+                f"the cases weigh {counts.total:.6g} together, less than two branches of min_rows={quoted(self.min_rows)} need, "
                 "so that nothing is asked; weights are cases: scale them to sum to the number of rows",
                 NaiveteWarning,
             )

@@ -12,7 +12,7 @@ from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import relevance
 from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 from naivete.learners import cb, hill_climb, k2, pc
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name
@@ -65,9 +65,9 @@ class K2(NetworkClassifier):
                 return [CLASS, *counts.features]
             if self.order == "relevance":
                 return [CLASS, *np.argsort(-relevance(counts), kind="stable").tolist()]
-            raise ParameterError(f"order={shown(self.order)}: choose 'given', 'relevance', or give a list of all features")
+            raise ParameterError(f"order={quoted(self.order)}: choose 'given', 'relevance', or give a list of all features")
         if not isinstance(self.order, (list, tuple, np.ndarray)):
-            raise ParameterError(f"order={shown(self.order)}: choose 'given', 'relevance', or give a list of all features")
+            raise ParameterError(f"order={quoted(self.order)}: choose 'given', 'relevance', or give a list of all features")
         names = [v.name for v in counts.variables[:-1]]
         found = [self._place(name, names) for name in self.order]
         return found if CLASS in found else [CLASS, *found]
@@ -79,9 +79,9 @@ class K2(NetworkClassifier):
             return names.index(name)
         if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and CLASS <= name < len(names):
             return int(name)
-        close = nearest(name, names)
+        close = close_matches(name, names)
         hint = f"; did you mean {close[0]!r}?" if close else ""
-        raise ParameterError(f"order={shown(self.order)}: there is no feature {shown(name)}{hint}")
+        raise ParameterError(f"order={quoted(self.order)}: there is no feature {quoted(name)}{hint}")
 
 
 class HillClimb(NetworkClassifier):

@@ -16,10 +16,10 @@ from naivete.cli.output import escaped, json_text, note, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
 from naivete.cli.tables import check_output, labelled_cases
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
-    from naivete.evaluation import Labelled, Protocol, Report, Results
+    from naivete.evaluation import LabelledTable, Protocol, Report, Results
     from naivete.evaluation.comparison import Terms
 
 __all__ = ["COMMAND"]
@@ -78,11 +78,11 @@ def arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace) -> int:
     """Run the experiment, compare the models, and print and write what was asked for."""
     _complete(args)
-    from naivete.classifiers.specification import split
+    from naivete.classifiers.specification import split_specs
     from naivete.evaluation import report
     from naivete.evaluation import run as run_all
 
-    specs = split(args.models)
+    specs = split_specs(args.models)
     baseline = _baseline(args, [str(spec) for spec in specs])
     protocol = _protocol(args)
     _check(args)
@@ -161,16 +161,16 @@ def _check(args: Namespace) -> None:
 
 
 def _baseline(args: Namespace, models: Sequence[str]) -> str:
-    from naivete.classifiers.specification import parsed
+    from naivete.classifiers.specification import parse_spec
 
     if len(models) < 2:
         raise ParameterError(f"--models: {models[0]} alone cannot be compared; give two or more different models")
     if args.baseline is None:
         return models[0]
-    baseline = str(parsed(args.baseline))
+    baseline = str(parse_spec(args.baseline))
     if baseline not in models:
-        close = nearest(baseline, models, 1) or models
-        raise ParameterError(f"--baseline {shown(baseline)}: it is none of the models; did you mean {' or '.join(close)}?")
+        close = close_matches(baseline, models, 1) or models
+        raise ParameterError(f"--baseline {quoted(baseline)}: it is none of the models; did you mean {' or '.join(close)}?")
     return baseline
 
 
@@ -185,7 +185,7 @@ def _protocol(args: Namespace) -> Protocol:
     if args.seed < 0:
         raise ParameterError("--seed is at least 0")
     if "seed=" in args.protocol.lower():
-        raise ParameterError(f"--seed {args.seed}: the protocol {shown(args.protocol)} has a seed already; give one of them")
+        raise ParameterError(f"--seed {args.seed}: the protocol {quoted(args.protocol)} has a seed already; give one of them")
     return replace(protocol, random_state=args.seed)  # type: ignore[no-any-return]
 
 
@@ -198,7 +198,7 @@ def _rounds(protocol: Any) -> int:
     return int(protocol.count) * (len(protocol.sizes) if isinstance(protocol, LearningCurve) else 1)
 
 
-def _loss(args: Namespace, data: dict[str, Labelled]) -> Any:
+def _loss(args: Namespace, data: dict[str, LabelledTable]) -> Any:
     """The costs of wrong decisions, refused where a data set has other classes."""
     if args.loss is None:
         return None
@@ -275,9 +275,7 @@ def _mean(terms: Terms, mean: float, halfwidth: float) -> str:
 def _tell_costs(args: Namespace, found: Report) -> None:
     """The expected losses, where something else was compared."""
     if args.shape != "text":
-        note(
-            "--loss: expected_loss and least_expected_loss are not in this output; choose one as --measure, or --as text or json"
-        )
+        note("--loss: expected_loss and least_expected_loss are not in this output; choose one as --measure, or --as text or json")
         return
     several = len(found.data) > 1
     for data, models in found.means().items():

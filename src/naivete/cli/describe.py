@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from naivete.data.table import Column, Table
-    from naivete.evaluation import Labelled
+    from naivete.evaluation import LabelledTable
     from naivete.variables import Variable
 
 __all__ = ["COMMAND"]
@@ -32,14 +32,14 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Describe the columns, the class and whether the cases are consistent."""
-    from naivete.data.labelled import labelled
+    from naivete.data.labelled import label_table
 
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
     check_columns(table, target=target, weight=args.weight)
     cases = None
     if target is not None and len(table):
-        cases = labelled(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
+        cases = label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
     described = {"data": args.data, "rows": len(table), "columns": _columns(table, args)}
     if cases is not None:
         _add_class(described, cases, args)
@@ -84,7 +84,7 @@ def _column(column: Column, variable: Variable) -> dict[str, Any]:
     return record
 
 
-def _add_class(described: dict[str, Any], cases: Labelled, args: Namespace) -> None:
+def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace) -> None:
     """Add the balance of the classes, the information of the features and whether the cases are consistent."""
     import numpy as np
 
@@ -100,13 +100,13 @@ def _add_class(described: dict[str, Any], cases: Labelled, args: Namespace) -> N
     described["consistent"], described["conflicts"] = _consistency(cases)
 
 
-def _informations(cases: Labelled, args: Namespace) -> NDArray[np.float64]:
+def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
     """I(X; C) of every feature, numbers cut by the minimum description length."""
     from naivete._kernels.codes import narrowest
     from naivete.cases import Block, MemoryCases
     from naivete.counts.counts import Counts
     from naivete.counts.information import relevance
-    from naivete.encoding.encoder import Encoder, Margins, encode
+    from naivete.encoding.encoder import Encoder, FeatureTables, encode
     from naivete.variables import Variable
 
     kinds: Any = kept_kinds(args)
@@ -119,10 +119,10 @@ def _informations(cases: Labelled, args: Namespace) -> NDArray[np.float64]:
     encoded = encode(cases.features, features)
     variables = (*features, Variable(cases.target, tallies.classes))
     memory = MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.gaps)
-    return relevance(Counts(memory, known=Margins(tallies, features)))
+    return relevance(Counts(memory, known=FeatureTables(tallies, features)))
 
 
-def _consistency(cases: Labelled) -> tuple[bool, dict[str, Any] | None]:
+def _consistency(cases: LabelledTable) -> tuple[bool, dict[str, Any] | None]:
     """Whether no two complete cases have equal features and different classes; and otherwise how many do.
 
     The sense of Jensen and Nielsen (2007), chapter 8: only then can some classifier be right on every case.

@@ -71,7 +71,7 @@ def run(args: Namespace) -> int:
 
 def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
     """The network as text, and what was found."""
-    from naivete.classifiers.specification import classifier_of, parsed, spec_of
+    from naivete.classifiers.specification import classifier_of, parse_spec, spec_of
     from naivete.evaluation.diagnosis.diagnose import diagnose
 
     if args.model.lower().endswith(_MODEL):
@@ -82,7 +82,7 @@ def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
         model = load(args.model)
         table, labels = _asked(args.data, args, model)
         return str(spec_of(model)), diagnose(model, table, labels, sample_weight=table.weight)
-    spec = parsed(args.model)
+    spec = parse_spec(args.model)
     cases = labelled_cases(args.data, args)
     model = classifier_of(spec, encoder=encoder_of(args, cases.target), budget=args.budget)
     if args.test is None:
@@ -94,8 +94,8 @@ def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
 
 def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table, Column | None]:
     """The cases that a fitted model answers, read so that their texts meet its states, and their classes if they have them."""
-    from naivete.classifiers.answers import kinds_to_read, meeting
-    from naivete.data.labelled import labelled
+    from naivete.classifiers.answers import convert_to_states, kinds_to_read
+    from naivete.data.labelled import label_table
 
     *features, target = model.network_.variables
     table = read_table(path, args, kinds_to_read(features), wanted=[v.name for v in features])
@@ -103,9 +103,9 @@ def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table,
     if args.target is not None and args.target != target.name:
         raise ParameterError(f"--target: the class of the model is {target.name!r}, not {args.target!r}; leave the option out")
     if target.name not in table.names:
-        return meeting(table, features), None
-    cases = labelled(table, target.name, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
-    return meeting(cases.features, features), cases.column
+        return convert_to_states(table, features), None
+    cases = label_table(table, target.name, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
+    return convert_to_states(cases.features, features), cases.column
 
 
 def _write(found: Diagnosis, args: Namespace) -> None:
@@ -259,8 +259,7 @@ def _page(told: dict[str, Any], found: Diagnosis) -> Any:
     headers, rows = _worst_rows(told)
     caption = "Each case by its log odds; on the dashed line the dependence changes nothing, across the axes it turns the answer."
     about = [
-        f"{text[0].upper()}{text[1:]}." if word == "how" else f"{word.capitalize()}: {text}."
-        for word, text in _about(told).items()
+        f"{text[0].upper()}{text[1:]}." if word == "how" else f"{word.capitalize()}: {text}." for word, text in _about(told).items()
     ]
     arcs = page.table(*_arc_rows(told)) if told["arcs"] else "The network has no arcs between features."
     return page.page(

@@ -112,9 +112,9 @@ def _counts_agree() -> bool:
 def _corral() -> tuple[Any, Any]:
     from naivete.classifiers.specification import classifier_of
     from naivete.data.generated import corral
-    from naivete.data.labelled import labelled
+    from naivete.data.labelled import label_table
 
-    cases = labelled(corral(), "class")
+    cases = label_table(corral(), "class")
     return classifier_of("kdb:k=1").fit(cases.features, cases.y), cases
 
 

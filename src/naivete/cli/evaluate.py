@@ -32,10 +32,10 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Cross-validate every model on every file."""
-    from naivete.classifiers.specification import split
+    from naivete.classifiers.specification import split_specs
     from naivete.evaluation import cross_validate
 
-    specs = split(args.models or list(MODELS))
+    specs = split_specs(args.models or list(MODELS))
     if args.folds < 2 or args.repeat < 1 or args.seed < 0:
         raise ParameterError("--folds is at least 2, --repeat at least 1, --seed at least 0")
     results: dict[str, Sequence[Result]] = {}

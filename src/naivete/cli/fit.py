@@ -54,9 +54,9 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Learn, save, and say what came out."""
-    from naivete.classifiers.specification import parsed
+    from naivete.classifiers.specification import parse_spec
 
-    spec = parsed(args.model)
+    spec = parse_spec(args.model)
     check_output(args.out, args.data, args.force)
     check_saving(args)
     learned = _streamed(spec, args) if is_streamed(args) else _read_at_once(spec, args)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from typing import TYPE_CHECKING, Final
 
-from naivete.errors import shown
+from naivete.errors import quoted
 
 if TYPE_CHECKING:
     from naivete.network.network import Network
@@ -20,9 +20,7 @@ _MODEL: Final = ".nvt"
 def network_options(parser: ArgumentParser) -> None:
     """How to read a network."""
     group = parser.add_argument_group(f"networks ({LISTED}; these may be gzipped; or a model, {_MODEL})")
-    group.add_argument(
-        "--target", metavar="VARIABLE", help="the class; by default the one that the file marks, else the last one"
-    )
+    group.add_argument("--target", metavar="VARIABLE", help="the class; by default the one that the file marks, else the last one")
     group.add_argument(
         "--tolerance",
         type=_tolerance,
@@ -43,7 +41,7 @@ def _tolerance(text: str) -> float:
     except ValueError:
         value = -1.0
     if not 0 <= value < 1:
-        raise ArgumentTypeError(f"{shown(text)} is not a number from 0 to less than 1")
+        raise ArgumentTypeError(f"{quoted(text)} is not a number from 0 to less than 1")
     return value
 
 

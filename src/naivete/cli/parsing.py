@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from naivete import __version__
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 
 __all__ = ["Command", "Finished", "UsageError", "parse"]
 
@@ -99,9 +99,9 @@ def parse(commands: Sequence[Command], words: Sequence[str]) -> tuple[Command, N
         parser.print_help()
         raise Finished(2)
     if named is not None and named not in of:
-        close = nearest(named, of)
+        close = close_matches(named, of)
         hint = f"did you mean {' or '.join(close)}?" if close else f"the commands are {', '.join(of)}"
-        raise UsageError(f"there is no command {shown(named)}; {hint}")
+        raise UsageError(f"there is no command {quoted(named)}; {hint}")
     if named is not None:
         _check_options(words[words.index(named) + 1 :], named, of[named][1])
     arguments, strange = parser.parse_known_args(words)
@@ -130,10 +130,10 @@ def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
     if not word.startswith("-"):
         several = any(action.nargs == "+" and not action.option_strings for action in parser._actions)
         hint = "name all files next to each other, before or after the options" if several else f"see 'naivete {command} --help'"
-        return f"{command}: {shown(word)} is one argument too many; {hint}"
-    close = nearest(word.partition("=")[0], _options(parser), 1)
+        return f"{command}: {quoted(word)} is one argument too many; {hint}"
+    close = close_matches(word.partition("=")[0], _options(parser), 1)
     hint = f"did you mean {close[0]}?" if close else f"see 'naivete {command} --help'"
-    return f"{command}: there is no option {shown(word)}; {hint} (a file of that name: write ./{word} or put -- before it)"
+    return f"{command}: there is no option {quoted(word)}; {hint} (a file of that name: write ./{word} or put -- before it)"
 
 
 def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Command, _Parser]]]:

@@ -24,10 +24,10 @@ from naivete.cli.streams import (
     tables_of,
 )
 from naivete.cli.tables import check_ending, check_output, is_delimited, output_options, read_table, reading_options
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
-    from naivete.classifiers.answers import Answered, Told
+    from naivete.classifiers.answers import Answers, AnswerSummary
     from naivete.classifiers.base import NetworkClassifier
     from naivete.data.table import Table
     from naivete.variables import Name
@@ -103,8 +103,8 @@ def _is_json(path: str) -> bool:
 
 def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
     """The table, its texts read so that they meet the states of the model."""
-    from naivete.classifiers.answers import kinds_to_read, meeting
-    from naivete.encoding.encoder import matched
+    from naivete.classifiers.answers import convert_to_states, kinds_to_read
+    from naivete.encoding.encoder import matched_columns
 
     features = classifier.network_.columns
     own = {variable.name for variable in features}
@@ -112,20 +112,20 @@ def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
         table = read_table(args.data[0], args, kinds_to_read(features), wanted=own)
     except ParameterError:  # of a column that is not there, about which there is more to say
         table = read_table(args.data[0], args, wanted=own)
-        matched(table, features)
+        matched_columns(table, features)
     _note_unused(table.names, table.source, classifier)
-    return meeting(table, features)
+    return convert_to_states(table, features)
 
 
 def _note_unused(names: Sequence[Name], source: str, classifier: NetworkClassifier) -> None:
     own = {variable.name for variable in classifier.network_.variables}
     extra = [name for name in names if name not in own]
     if extra:
-        listed = ", ".join(map(shown, extra[:5])) + (" ..." if len(extra) > 5 else "")
+        listed = ", ".join(map(quoted, extra[:5])) + (" ..." if len(extra) > 5 else "")
         note(f"{source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
 
 
-def _tell(told: Told, classifier: NetworkClassifier) -> None:
+def _tell(told: AnswerSummary, classifier: NetworkClassifier) -> None:
     """Tell which rows are impossible, and how many of those that have a class were given it."""
     if told.unseen_tables > 1:
         note(f"the same is true of {counted(told.unseen_tables - 1, 'later part')} of the rows")
@@ -136,16 +136,16 @@ def _tell(told: Told, classifier: NetworkClassifier) -> None:
         )
     target = classifier.network_.variables[-1].name
     if told.stranger is not None:
-        note(f"no accuracy is told: column {shown(target)} has {shown(told.stranger)}, which is no class of the model")
+        note(f"no accuracy is told: column {quoted(target)} has {quoted(told.stranger)}, which is no class of the model")
     elif told.labelled:
         note(f"accuracy {100 * told.right / told.labelled:.1f} % of {counted(told.labelled, 'labelled row')}")
 
 
 def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
     """Read one file, answer it and write the answers."""
-    from naivete.classifiers.answers import Told, answer_tables
+    from naivete.classifiers.answers import AnswerSummary, answer_tables
 
-    told = Told()
+    told = AnswerSummary()
     (table,) = answer_tables(classifier, [_read(args, classifier)], unseen=args.unseen, append=args.append, told=told)
     _tell(told, classifier)
     _written(args, lambda path, options: _write(table, path, options))
@@ -153,11 +153,11 @@ def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
 
 def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
     """Read one file, answer it and write the answers as JSON."""
-    from naivete.classifiers.answers import Told, answered
+    from naivete.classifiers.answers import AnswerSummary, answer_table
     from naivete.storage.atomic import atomic_write
 
-    table, told = _read(args, classifier), Told()
-    answers = answered(classifier, table, args.unseen)
+    table, told = _read(args, classifier), AnswerSummary()
+    answers = answer_table(classifier, table, args.unseen)
     told.add(table, classifier.network_.variables[-1].name, answers)
     _tell(told, classifier)
     text = json_text(_records(answers))
@@ -167,26 +167,26 @@ def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
         atomic_write(Path(args.out), f"{text}\n".encode(), overwrite=args.force)
 
 
-def _records(answers: Answered) -> dict[str, Any]:
-    from naivete.inference.predictor import largest
+def _records(answers: Answers) -> dict[str, Any]:
+    from naivete.inference.predictor import argmax_class
 
     impossible = set(answers.impossible.tolist())
     labels = answers.labels
     rows = [
         {"predicted": labels[best], "probabilities": dict(zip(map(str, labels), p, strict=True)), "impossible": i in impossible}
-        for i, (best, p) in enumerate(zip(largest(answers.posterior).tolist(), answers.posterior.tolist(), strict=True))
+        for i, (best, p) in enumerate(zip(argmax_class(answers.posterior).tolist(), answers.posterior.tolist(), strict=True))
     ]
     return {"classes": list(labels), "rows": rows}
 
 
-def _stream(args: Namespace, classifier: NetworkClassifier) -> Told:
+def _stream(args: Namespace, classifier: NetworkClassifier) -> AnswerSummary:
     """Read some rows, answer them and write the answers, until all are done."""
-    from naivete.cases.sources import planned
+    from naivete.cases.sources import plan_reading
     from naivete.data.files import KindError
 
     opened = _opened(args, classifier)
     check_output(args.out, [file.path for file in opened.files.files], args.force)
-    rows = planned(args.memory, len(opened.names) + 2 * len(classifier.classes_), classifier.budget).rows
+    rows = plan_reading(args.memory, len(opened.names) + 2 * len(classifier.classes_), classifier.budget).rows
     meter = Meter(opened.files) if opened.files.rows is None else None
     files = opened.files if meter is None else meter.watched(opened.files)
     broken: Collection[Name] = ()
@@ -214,7 +214,7 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
 
     from naivete.classifiers.answers import kinds_to_read
     from naivete.data.table import Column, Table
-    from naivete.encoding.encoder import matched
+    from naivete.encoding.encoder import matched_columns
 
     features = classifier.network_.columns
     own = {variable.name for variable in features}
@@ -223,7 +223,7 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
     except ParameterError:  # of a column that is not there, about which there is more to say
         opened = opened_files(args, wanted=own)
     columns = tuple(Column(name, np.zeros(0)) for name in opened.header.names)
-    matched(Table(columns, source=opened.header.source), features)
+    matched_columns(Table(columns, source=opened.header.source), features)
     _note_unused(opened.files.names, opened.header.source, classifier)
     return opened
 
@@ -245,16 +245,16 @@ class _Stream:
     broken: Collection[Name]
     went: Callable[[int], None]
 
-    def answered(self, args: Namespace, classifier: NetworkClassifier) -> Told:
+    def answered(self, args: Namespace, classifier: NetworkClassifier) -> AnswerSummary:
         """Write the answers to all rows."""
-        from naivete.classifiers.answers import Told, answer_tables, meeting
+        from naivete.classifiers.answers import AnswerSummary, answer_tables, convert_to_states
         from naivete.data.files import write_stream
 
-        told = Told()
+        told = AnswerSummary()
 
         def tables() -> Iterator[Table]:
             for table in self._tables(args, classifier):
-                yield meeting(self._floating(table), classifier.network_.columns)
+                yield convert_to_states(self._floating(table), classifier.network_.columns)
                 self.went(told.rows)
 
         answers = answer_tables(classifier, tables(), unseen=args.unseen, append=args.append, told=told)

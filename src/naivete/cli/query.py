@@ -11,7 +11,7 @@ from naivete.cli.networks import encoding_option, network_options, read_network_
 from naivete.cli.output import escaped, json_text, named, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.tables import bytes_of
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
     from naivete.network.network import Network
@@ -30,9 +30,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--of", nargs="+", metavar="NAME", help="the variables asked for; by default all that are not known")
     parser.add_argument("--joint", action="store_true", help="the joint distribution of those variables")
     parser.add_argument("--mpe", action="store_true", help="the most probable states of all that is not known, together")
-    parser.add_argument(
-        "--log-probability", action="store_true", help="the natural logarithm of the probability of what is known"
-    )
+    parser.add_argument("--log-probability", action="store_true", help="the natural logarithm of the probability of what is known")
     parser.add_argument("--budget", type=bytes_of, metavar="BYTES", help="the most that tables may take, such as 500MB or 8GiB")
     network_options(parser)
     encoding_option(parser)
@@ -58,7 +56,7 @@ def _given(network: Network, words: Sequence[str], file: str) -> dict[Name, Stat
     for word in words:
         name, value = _parted(network, word, file)
         if name in given:
-            raise ParameterError(f"--given: {shown(name)} is given twice")
+            raise ParameterError(f"--given: {quoted(name)} is given twice")
         given[name] = _value(next(v for v in network.variables if v.name == name), value)
     return given
 
@@ -66,7 +64,7 @@ def _given(network: Network, words: Sequence[str], file: str) -> dict[Name, Stat
 def _parted(network: Network, word: str, file: str) -> tuple[Name, str]:
     pieces = word.split("=")
     if len(pieces) == 1:
-        raise ParameterError(f"--given: {shown(word)} names no state; write NAME=STATE")
+        raise ParameterError(f"--given: {quoted(word)} names no state; write NAME=STATE")
     for count in range(1, len(pieces)):
         name = "=".join(pieces[:count])
         if any(str(variable.name) == name for variable in network.variables):
@@ -80,9 +78,9 @@ def _named(network: Network, text: str, file: str) -> Name:
     alike = [name for name in names if str(name) == text]
     if alike:
         return text if text in alike else alike[0]
-    close = nearest(text, names)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"it has {shown(names, 200)}"
-    raise DataError(f"{file}: there is no variable {shown(text)}; {hint}")
+    close = close_matches(text, names)
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"it has {quoted(names, 200)}"
+    raise DataError(f"{file}: there is no variable {quoted(text)}; {hint}")
 
 
 def _value(variable: Variable, text: str) -> State:

@@ -59,11 +59,11 @@ def _save(path: str, text: str, force: bool) -> None:
 
 def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
     from naivete.display.network_drawing import lone_features
-    from naivete.display.outline import has_outline, mattering
+    from naivete.display.outline import has_outline, relevant_columns
 
     network = model.network_
     outlined = has_outline(network)
-    blanket, hidden = mattering(network), [] if outlined else [*network.derived]
+    blanket, hidden = relevant_columns(network), [] if outlined else [*network.derived]
     alone = {*network.inputs}.difference(blanket) if outlined else set(lone_features(network))
     shown = (*network.inputs, *hidden, CLASS)
     records = [_variable(network, v) for v in shown]
@@ -106,11 +106,11 @@ def _variable(network: Network, v: int) -> dict[str, Any]:
 
 def _table(network: Network, v: int) -> dict[str, Any]:
     """P(v | parents), parents by parents; of a number with a density its means and deviations."""
-    from naivete.display.summaries import normals
+    from naivete.display.summaries import normal_parameters
 
     names = [str(network.name(m)) for m in network.family(v) if m != v]
     if v in network.densities:
-        told = islice(normals(network, v), _ROWS)
+        told = islice(normal_parameters(network, v), _ROWS)
         return {"normal": [{"given": dict(zip(names, g, strict=True)), "mean": m, "deviation": d} for g, m, d in told]}
     rows = islice(network.distributions(v), _ROWS)
     return {"table": [{"given": dict(zip(names, g, strict=True)), "probabilities": p.tolist()} for g, p in rows]}

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
 from naivete.cli.tables import Header, bytes_of, heard, is_delimited, kinds_of, left_out, reading
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from naivete.data.files import Files
@@ -59,9 +59,7 @@ def memory_option(parser: ArgumentParser, about: str) -> Any:
 
 def checkpoint_options(group: Any) -> None:
     """Where the state of the work is kept, and where the work is done."""
-    group.add_argument(
-        "--checkpoint", metavar="FOLDER", help="keep the state of the work there; the same command goes on from it"
-    )
+    group.add_argument("--checkpoint", metavar="FOLDER", help="keep the state of the work there; the same command goes on from it")
     group.add_argument("--every", type=_seconds, metavar="SECONDS", help="the time between two checkpoints (30)")
     group.add_argument("--restart", action="store_true", help="begin again, whatever the checkpoint holds")
     group.add_argument("--cluster", metavar="WHERE", help="count with Dask: 'local', or the address of a scheduler")
@@ -76,7 +74,7 @@ def _seconds(text: str) -> float:
     with suppress(ValueError):
         if 0 <= float(text) < float("inf"):
             return float(text)
-    raise ArgumentTypeError(f"{shown(text)} is not a number of seconds; write for instance 30")
+    raise ArgumentTypeError(f"{quoted(text)} is not a number of seconds; write for instance 30")
 
 
 def check_saving(args: Namespace) -> None:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.errors import FileError, ParameterError, nearest, shown
+from naivete.errors import FileError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
-    from naivete.data.labelled import Labelled
+    from naivete.data.labelled import LabelledTable
     from naivete.data.table import Kind, Table
     from naivete.encoding.encoder import Encoder
     from naivete.variables import Name
@@ -87,9 +87,7 @@ def target_options(parser: ArgumentParser) -> None:
 def resource_options(parser: ArgumentParser) -> None:
     """How much the work may take."""
     group = parser.add_argument_group("resources")
-    group.add_argument(
-        "--budget", type=bytes_of, metavar="BYTES", help="the most that the tables may take, such as 500MB or 2GiB"
-    )
+    group.add_argument("--budget", type=bytes_of, metavar="BYTES", help="the most that the tables may take, such as 500MB or 2GiB")
 
 
 def bytes_of(text: str) -> int:
@@ -101,7 +99,7 @@ def bytes_of(text: str) -> int:
     found = re.fullmatch(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?([kmgt]?i?)b?", text.strip().lower())
     unit = found and _UNITS.get(found[2])
     if not found or not unit or float(found[1]) * unit < 1:
-        raise ArgumentTypeError(f"{shown(text)} is not a number of bytes; write for instance 500MB or 2GiB")
+        raise ArgumentTypeError(f"{quoted(text)} is not a number of bytes; write for instance 500MB or 2GiB")
     return int(float(found[1]) * unit)
 
 
@@ -145,11 +143,11 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, Kind] | Kind:
             if not equals:
                 continue
             if kind not in ("nominal", "numeric"):
-                hint = (nearest(kind, ["nominal", "numeric"], 1) or ["nominal or numeric"])[0]
-                raise ParameterError(f"--kinds: column {shown(column)} cannot be {shown(kind)}; did you mean {hint}?")
+                hint = (close_matches(kind, ["nominal", "numeric"], 1) or ["nominal or numeric"])[0]
+                raise ParameterError(f"--kinds: column {quoted(column)} cannot be {quoted(kind)}; did you mean {hint}?")
             kinds[column] = kind  # type: ignore[assignment]
         if held:
-            raise ParameterError(f"--kinds: {shown(held.rstrip(','))} names no kind; write COLUMN=nominal or COLUMN=numeric")
+            raise ParameterError(f"--kinds: {quoted(held.rstrip(','))} names no kind; write COLUMN=nominal or COLUMN=numeric")
     return kinds
 
 
@@ -239,7 +237,7 @@ def left_out(table: Table | Header, path: str, args: Namespace) -> list[Name]:
     for option, column in (("target", usual_target(path, args, table)), ("weight", args.weight)):
         if column in gone:
             raise ParameterError(
-                f"--ignore: the column {shown(column)} is the {option}; leave it in, or choose another --{option}"
+                f"--ignore: the column {quoted(column)} is the {option}; leave it in, or choose another --{option}"
             )
     return list(dict.fromkeys(gone))
 
@@ -259,10 +257,10 @@ def check_columns(table: Table | Header, **options: Name) -> None:
 def _check_column(table: Table | Header, option: str, name: Name) -> None:
     if name in table.names:
         return
-    close = nearest(name, table.names)
+    close = close_matches(name, table.names)
     hint = f"did you mean {' or '.join(map(repr, close))}? The" if close else "the"
     listed = ", ".join(map(str, table.names[:30])) + (f" and {len(table.names) - 30} more" if len(table.names) > 30 else "")
-    raise ParameterError(f"{table.source}: --{option}: there is no column {shown(name)}; {hint} columns are: {listed}")
+    raise ParameterError(f"{table.source}: --{option}: there is no column {quoted(name)}; {hint} columns are: {listed}")
 
 
 def is_delimited(path: str, args: Namespace) -> bool:
@@ -274,13 +272,13 @@ def _named(path: str, *endings: str) -> bool:
     return path.lower().removesuffix(".gz").endswith(endings)
 
 
-def labelled_cases(path: str, args: Namespace) -> Labelled:
+def labelled_cases(path: str, args: Namespace) -> LabelledTable:
     """The cases of a file, divided into features and class."""
-    from naivete.data.labelled import labelled
+    from naivete.data.labelled import label_table
 
     table = read_table(path, args)
     target = target_of(table, path, args)
-    return labelled(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
+    return label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
 
 
 def target_of(table: Table | Header, path: str, args: Namespace) -> Name:

@@ -90,9 +90,9 @@ def outline_told(network: Network, tables: bool) -> list[str]:
 
     from naivete.display.rules import tree_text
 
-    lines = tree_text(network).split("\n")
+    summary_lines = tree_text(network).split("\n")
     rules = ["", *_rules(network)] if tables else []
-    return [*_first(lines, "line"), *rules]
+    return [*_first(summary_lines, "line"), *rules]
 
 
 def outline_section(network: Network, kind: str) -> tuple[str, tuple[str, list[Any]]]:
@@ -115,19 +115,19 @@ def _rules(network: Network) -> list[str]:
     return _first(rules(network), "rule")
 
 
-def _first(lines: list[str], what: str) -> list[str]:
-    more = [f"... and {counted(len(lines) - LINES, what)} more"] if len(lines) > LINES else []
-    return [*map(escaped, lines[:LINES]), *more]
+def _first(summary_lines: list[str], what: str) -> list[str]:
+    more = [f"... and {counted(len(summary_lines) - LINES, what)} more"] if len(summary_lines) > LINES else []
+    return [*map(escaped, summary_lines[:LINES]), *more]
 
 
 def _hierarchy(network: Network, found: Outline, tables: bool) -> Iterator[str]:
     """The classifiers, each below the one that sends it its cases."""
-    from naivete.display.outline import heading, parts
+    from naivete.display.outline import heading, node_summaries
 
     for node in found.nodes:
         indent = "|   " * node.depth
         yield indent + escaped(heading(network, found, node))
-        for word, own in parts(node):
+        for word, own in node_summaries(node):
             yield from (f"{indent}  {line}" for line in _summary_told(network, word, own, tables))
         if node.feature >= 0:
             yield f"{indent}  sends cases on by {escaped(named(network.name(node.feature)))}"
@@ -137,12 +137,12 @@ def _hierarchy(network: Network, found: Outline, tables: bool) -> Iterator[str]:
 
 def _summary_told(network: Network, word: str, own: Summary, tables: bool) -> list[str]:
     """A summary as a table, with the features that tell most."""
-    from naivete.display.summaries import lines
+    from naivete.display.summaries import summary_lines
 
     labels = network.variables[CLASS].labels
     classes, features = own.classes(_CLASSES), own.ranked[: None if tables else _FEATURES]
     rows = [["base rate", "", *(f"{own.rates[c]:.4f}" for c in classes)]]
-    for line in lines(network, own, features, max_states=None if tables else _STATES):
+    for line in summary_lines(network, own, features, max_states=None if tables else _STATES):
         numbers = [f"{line.values[c]:.4f}" if line.probable else f"{line.values[c]:.6g}" for c in classes]
         rows.append([named(network.name(line.feature)), line.label, *numbers])
     more = [(len(own.ranked) - len(features), "feature"), (len(own.classes(len(labels))) - len(classes), "class")]

@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.exact_sums import Parts, added, combined, limbs, summed
+from naivete._kernels.exact_sums import LimbSums, add_sums, limbs, sum_all, sums_as_numbers
 from naivete.cases.base import Block, Cases
-from naivete.cases.views import Column, chosen, with_column
+from naivete.cases.views import ComputedColumn, select_features, with_column
 from naivete.counts.memory_budget import BUDGET, DENSE_CELLS, check_informations, occurring_bytes, panel_bytes
 from naivete.counts.moments import Moments, MomentsIn, Points, PointsIn, Scatter, ScattersIn, merged
 from naivete.counts.pairs import (
     PANEL_CELLS,
     Group,
-    OccurringPair,
     Pairs,
     Panel,
     PlaneCounts,
+    SparsePair,
     groups,
     panels,
     plane_counts,
@@ -31,11 +31,11 @@ from naivete.counts.pairs import (
     plane_pairs,
     streamed,
 )
-from naivete.counts.sparse_tables import Occurring, SparseTable, occurring_in, united
-from naivete.errors import DataError, ResourceError, shown
+from naivete.counts.sparse_tables import SparseCounts, SparseTable, merge_sparse, sparse_counts_of
+from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, Variables, family
 
-__all__ = ["BUDGET", "Counts", "Table", "kinds", "telling"]
+__all__ = ["BUDGET", "Counts", "Table", "feature_kinds", "informative_features"]
 
 T = TypeVar("T")
 
@@ -96,14 +96,14 @@ class Counts:
     def only(self, features: Sequence[int]) -> Counts:
         """The counts of these features and the class, as if there were no others; the features are numbered from 0."""
         own = tuple(features)
-        return self.over(chosen(self.cases, own), lambda f: self._remembered(family(*(v if v == CLASS else own[v] for v in f))))
+        return self.over(
+            select_features(self.cases, own), lambda f: self._remembered(family(*(v if v == CLASS else own[v] for v in f)))
+        )
 
-    def with_column(self, variable: Variable, column: Column, *, gaps: bool) -> Counts:
+    def with_column(self, variable: Variable, column: ComputedColumn, *, gaps: bool) -> Counts:
         """The counts with one more feature, the last before the class, computed row by row."""
         own = len(self.features)
-        return self.over(
-            with_column(self.cases, variable, column, gaps=gaps), lambda f: None if own in f else self._remembered(f)
-        )
+        return self.over(with_column(self.cases, variable, column, gaps=gaps), lambda f: None if own in f else self._remembered(f))
 
     def _remembered(self, family: Family) -> NDArray[Any] | None:
         """A table that needs no pass."""
@@ -209,11 +209,11 @@ class Counts:
         for x, own in zip(columns, squares, strict=True):
             if not np.isfinite(own).all():
                 raise DataError(
-                    f"column {shown(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; "
+                    f"column {quoted(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; "
                     "scale it, or cut it (numbers='cut')"
                 )
 
-    def pairs(self) -> Iterator[Pairs | OccurringPair]:
+    def pairs(self) -> Iterator[Pairs | SparsePair]:
         """The tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
 
         Features with few states are counted by bit planes, pairs with a feature of many states one table at a time, those whose
@@ -237,7 +237,7 @@ class Counts:
             grouped = narrow if own or (at == 0 and whole is None) else []
             count = partial(_pair_counts, grouped=grouped, wanted=own, layout=layout, sparse=wanted)
             counted, parts, occurring = self.fold(count, _pairs_merged)
-            found = self._unpacked(combined(parts), layout)
+            found = self._unpacked(sums_as_numbers(parts), layout)
             self._kept |= {f: found[f].copy() for f in margins if at == 0}
             strips = plane_pairs(counted, own) if counted is not None else iter(())
             if whole is not None and at == 0:
@@ -248,7 +248,7 @@ class Counts:
             yield from self._table_pairs(tables, found)
             yield from self._occurring_pairs(occurring)
 
-    def pairs_to_weigh(self) -> Iterator[Pairs | OccurringPair]:
+    def pairs_to_weigh(self) -> Iterator[Pairs | SparsePair]:
         """The pairs whose informations are not known yet: all of them."""
         return self.pairs()
 
@@ -274,10 +274,10 @@ class Counts:
                 stacked = np.stack([tables[f] for f in pairs])[None]
                 yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), partial(_itself, stacked), not (gaps[x] or holes))
 
-    def _occurring_pairs(self, found: Mapping[Family, Occurring]) -> Iterator[OccurringPair]:
+    def _occurring_pairs(self, found: Mapping[Family, SparseCounts]) -> Iterator[SparsePair]:
         gaps = self.cases.gaps
         for (x, y, _), (configurations, parts) in found.items():
-            yield OccurringPair(x, y, configurations, combined(parts), not (gaps[x] or gaps[y]))
+            yield SparsePair(x, y, configurations, sums_as_numbers(parts), not (gaps[x] or gaps[y]))
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
         """One pass: the function's value for every block, in the order of the rows."""
@@ -293,12 +293,12 @@ class Counts:
         sparse = {f: self.cards(f) for f in families if self._cells(f) > DENSE_CELLS and f not in self._margins}
         layout = self._layout([f for f in families if f not in sparse])
         parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=sparse), _both_merged)
-        found: dict[Family, Table] = {**self._unpacked(combined(parts), layout)}
+        found: dict[Family, Table] = {**self._unpacked(sums_as_numbers(parts), layout)}
         return found | {f: self._listed(f, *own) for f, own in occurring.items()}
 
-    def _listed(self, members: Family, configurations: NDArray[np.int32], parts: Parts) -> SparseTable:
+    def _listed(self, members: Family, configurations: NDArray[np.int32], parts: LimbSums) -> SparseTable:
         self.check_budget({members: len(configurations) * (self._cards[members[-1]] + len(members))})
-        return SparseTable(members[:-1], configurations, combined(parts), members[-1])
+        return SparseTable(members[:-1], configurations, sums_as_numbers(parts), members[-1])
 
     def arranged(self, orders: Sequence[Family], shapes: Sequence[tuple[int, ...]]) -> Iterator[tuple[list[int], Table]]:
         """The tables of many families that are looked at once and not kept, in as few passes as a quarter of the budget allows.
@@ -323,7 +323,7 @@ class Counts:
             layout = self._layout([orders[i] for i in dense])
             sparse = {family(*orders[i]): self.cards(family(*orders[i])) for i in batch if i in large}
             parts, occurring = self.fold(partial(_tables_and_occurring, layout=layout, sparse=sparse), _both_merged)
-            flat, start = combined(parts), 0
+            flat, start = sums_as_numbers(parts), 0
             for shape, same in groupby(dense, key=lambda i: shapes[i]):
                 which = list(same)
                 cells = len(which) * sizes[which[0]]
@@ -351,7 +351,7 @@ class Counts:
         if needed <= self.budget:
             return
         worst = max(cells, key=lambda f: cells[f])
-        names = ", ".join(f"{shown(self.variables[v].name)} ({self.variables[v].card} states)" for v in worst)
+        names = ", ".join(f"{quoted(self.variables[v].name)} ({self.variables[v].card} states)" for v in worst)
         raise ResourceError(
             f"the tables of {len(cells)} families need {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
             f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: allow fewer parents, merge rare states, "
@@ -360,9 +360,9 @@ class Counts:
 
     def _wide_pairs(self, planes: set[Family]) -> tuple[list[Family], list[Family]]:
         """The pairs with a feature of many states, which planes do not count: those with a full table, and the others."""
-        telling = [x for x in self.features if self._cards[x] > 1]
-        wide = [x for x in telling if family(x, CLASS) not in planes]
-        found = sorted({family(x, y, CLASS) for x in wide for y in telling if x != y})
+        informative_features = [x for x in self.features if self._cards[x] > 1]
+        wide = [x for x in informative_features if family(x, CLASS) not in planes]
+        found = sorted({family(x, y, CLASS) for x in wide for y in informative_features if x != y})
         large = {f for f in found if self._mostly_empty(math.prod(self.cards(f)))}
         return [f for f in found if f not in large], [f for f in found if f in large]
 
@@ -371,7 +371,7 @@ class Counts:
         return cells > DENSE_CELLS and (self.rows is None or cells > DENSE_ROWS * self.rows or 8 * cells > self.budget // 4)
 
 
-def kinds(counts: Counts) -> list[list[int]]:
+def feature_kinds(counts: Counts) -> list[list[int]]:
     """The features with states, and those with densities, where there are some of both; arcs join features of one kind."""
     both: list[list[int]] = [[], []]
     for x in counts.features:
@@ -379,7 +379,7 @@ def kinds(counts: Counts) -> list[list[int]]:
     return [features for features in both if features]
 
 
-def telling(counts: Counts) -> list[int]:
+def informative_features(counts: Counts) -> list[int]:
     """The features with more than one state, or with a density; one of a single state tells nothing."""
     return [x for x in counts.features if counts.variables[x].card > 1 or counts.variables[x].density]
 
@@ -411,17 +411,17 @@ def _batches(items: Sequence[T], sizes: Iterable[int], room: int) -> list[list[T
 
 def _tables_and_occurring(
     block: Block, layout: _kernels.Layout, sparse: dict[Family, tuple[int, ...]]
-) -> tuple[Parts, dict[Family, Occurring]]:
-    return _scattered(block, layout), {f: occurring_in(block, f, cards) for f, cards in sparse.items()}
+) -> tuple[LimbSums, dict[Family, SparseCounts]]:
+    return _scattered(block, layout), {f: sparse_counts_of(block, f, cards) for f, cards in sparse.items()}
 
 
 def _both_merged(
-    one: tuple[Parts, dict[Family, Occurring]], two: tuple[Parts, dict[Family, Occurring]]
-) -> tuple[Parts, dict[Family, Occurring]]:
-    return added(one[0], two[0]), {f: united(own, two[1][f]) for f, own in one[1].items()}
+    one: tuple[LimbSums, dict[Family, SparseCounts]], two: tuple[LimbSums, dict[Family, SparseCounts]]
+) -> tuple[LimbSums, dict[Family, SparseCounts]]:
+    return add_sums(one[0], two[0]), {f: merge_sparse(own, two[1][f]) for f, own in one[1].items()}
 
 
-PairCounts = tuple[PlaneCounts | None, Parts, dict[Family, "Occurring"]]
+PairCounts = tuple[PlaneCounts | None, LimbSums, dict[Family, SparseCounts]]
 
 
 def _pair_counts(
@@ -436,9 +436,9 @@ def _pairs_merged(one: PairCounts, two: PairCounts) -> PairCounts:
     return planes, *_both_merged(one[1:], two[1:])
 
 
-def _scattered(block: Block, layout: _kernels.Layout) -> Parts:
+def _scattered(block: Block, layout: _kernels.Layout) -> LimbSums:
     if not layout.families:
         return {0: np.zeros(0, np.int64)}
-    return summed(
+    return sum_all(
         {q: _kernels.scatter(part.codes, layout, limb) for q, limb in limbs(part.weight).items()} for part in block.parts()
     )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
 from naivete.counts.sparse_tables import SparseTable, grouped_rows
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 __all__ = [
     "Independence",
@@ -52,7 +52,7 @@ def g(observed: Numbers, expected: Numbers) -> Numbers:
 def checked_level(alpha: object) -> float:
     """A level between 0 and 1."""
     if not isinstance(alpha, (int, float, np.integer, np.floating)) or not 0 < alpha < 1:
-        raise ParameterError(f"alpha={shown(alpha)}: a level between 0 and 1")
+        raise ParameterError(f"alpha={quoted(alpha)}: a level between 0 and 1")
     return float(alpha)
 
 
@@ -66,7 +66,7 @@ def statistic_of(value: object) -> Statistic:
         return value
     if isinstance(value, str) and value in ("chi2", "g"):
         return pearson if value == "chi2" else g
-    raise ParameterError(f"test={shown(value)}: choose 'chi2' or 'g', or pass a function of observed and expected counts")
+    raise ParameterError(f"test={quoted(value)}: choose 'chi2' or 'g', or pass a function of observed and expected counts")
 
 
 def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float = 0.1) -> Independence:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels import spread, threads
+from naivete._kernels import run_parallel, threads
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts, Table
 from naivete.counts.moments import normal_dependence, normal_relevance
-from naivete.counts.pairs import OccurringPair, Pairs
+from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.sparse_tables import SparseTable
 from naivete.variables import CLASS
 
@@ -153,7 +153,7 @@ def _number_dependence(counts: Counts, numbers: Sequence[int]) -> Numbers:
     return found
 
 
-def informations(pairs: Iterable[Pairs | OccurringPair], counts: Counts) -> Numbers:
+def informations(pairs: Iterable[Pairs | SparsePair], counts: Counts) -> Numbers:
     """I(X; Y | C) of these pairs of the features of these counts, as `dependence` has it of all of them."""
     n, every = len(counts.features), iter(pairs)
     some = list(islice(every, 8 * threads()))  # refused here where there is not enough room
@@ -161,7 +161,7 @@ def informations(pairs: Iterable[Pairs | OccurringPair], counts: Counts) -> Numb
     context: _Context | None = None
     while some:
         context = context or _Context(counts)  # the margins come with the first pairs
-        spread(partial(_fill, matrix, context), some)
+        run_parallel(partial(_fill, matrix, context), some)
         some = list(islice(every, 8 * threads()))
     _mirror(matrix)
     return matrix
@@ -177,7 +177,7 @@ def _mirror(matrix: Numbers) -> None:
             both = matrix[one] + matrix[two].T
             matrix[one], matrix[two] = both, both.T
 
-    spread(turn, range(len(tiles)), matrix.size)
+    run_parallel(turn, range(len(tiles)), matrix.size)
 
 
 def arc_information(counts: Counts, arcs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
@@ -198,9 +198,9 @@ class _Context:
         self.classes = int(self.logs.terms(margins[CLASS,]).sum())
 
 
-def _fill(matrix: Numbers, context: _Context, pairs: Pairs | OccurringPair) -> None:
+def _fill(matrix: Numbers, context: _Context, pairs: Pairs | SparsePair) -> None:
     """Write the informations of some pairs, on one side of the diagonal."""
-    if isinstance(pairs, OccurringPair):
+    if isinstance(pairs, SparsePair):
         matrix[pairs.first, pairs.second] = _settled(np.array(_of_occurring(pairs, context)))
         return
     if pairs.complete:
@@ -223,7 +223,7 @@ def _across(first: NDArray[np.int64], second: NDArray[np.int64]) -> Any:
     return np.ix_(first, second)
 
 
-def _of_occurring(pair: OccurringPair, context: _Context) -> float:
+def _of_occurring(pair: SparsePair, context: _Context) -> float:
     """I(X; Y | C) from the configurations that occur: the same whole numbers as from a full table, whose other cells add zero."""
     logs, x, y = context.logs, pair.first, pair.second
     cells = logs.total_of(pair.counts)

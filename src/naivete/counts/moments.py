@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete._kernels.column_blocks import over_strips
+from naivete._kernels.column_blocks import map_row_blocks
 from naivete.cases.base import Block
 from naivete.encoding.discretization import FLOOR
 from naivete.variables import Family
 
 __all__ = [
-    "LengthsIn",
+    "FourthMoments",
     "Moments",
     "MomentsIn",
     "Points",
@@ -28,7 +28,7 @@ __all__ = [
     "merged",
     "normal_dependence",
     "normal_relevance",
-    "quotient",
+    "safe_ratio",
 ]
 
 
@@ -61,7 +61,7 @@ class Moments(NamedTuple):
         if not self.weights.ndim:
             return self
         total = self.weights.sum(axis=-1, keepdims=True)
-        mean = quotient((self.weights * self.means).sum(axis=-1, keepdims=True), total)
+        mean = safe_ratio((self.weights * self.means).sum(axis=-1, keepdims=True), total)
         with np.errstate(over="ignore"):
             within = self.deviations + self.weights * (self.means - mean) ** 2
         return Moments(total, mean, within.sum(axis=-1, keepdims=True))
@@ -72,9 +72,9 @@ class Moments(NamedTuple):
         A variance is at least a thousandth of that of all, or one where all have the same value.
         """
         n, mean, deviations = self.summed()
-        whole = np.where(deviations > 0, quotient(deviations, n), 1.0)
+        whole = np.where(deviations > 0, safe_ratio(deviations, n), 1.0)
         least = np.where(deviations > 0, FLOOR * whole, whole)
-        own = np.maximum(quotient(self.deviations, self.weights), least)
+        own = np.maximum(safe_ratio(self.deviations, self.weights), least)
         return np.where(self.weights > 0, self.means, mean), np.where(self.weights > 1, own, whole)
 
     def at(self, shape: tuple[int, ...], nodes: Any = slice(None)) -> Moments:
@@ -107,7 +107,7 @@ FEW_GROUPS = 8
 def _moments(columns: Sequence[NDArray[Any]], group: NDArray[np.intp], weight: Numbers | None, size: int) -> list[Moments]:
     """The moments of columns, strip by strip, each merged to those before it."""
     of = _by_group if size <= FEW_GROUPS else _by_place
-    found = over_strips(columns, lambda rows, strip: of(strip, group[rows], None if weight is None else weight[rows], size))
+    found = map_row_blocks(columns, lambda rows, strip: of(strip, group[rows], None if weight is None else weight[rows], size))
     n, means, deviations = (np.stack([part[i] for part in found]) for i in range(3))  # (strip, group, column)
     whole = Moments(n[0], means[0], deviations[0])
     for at in range(1, len(found)):
@@ -133,10 +133,10 @@ def _of_rows(own: Numbers, weight: Numbers | None) -> tuple[Numbers, Numbers, Nu
     if np.isnan(sums).any():
         known = ~np.isnan(own)
         n, own = (heavy @ known).astype(np.float64), np.where(known, own, 0.0)
-        means = quotient(heavy @ own, n)
+        means = safe_ratio(heavy @ own, n)
         apart = np.where(known, own - means, 0.0)
     else:
-        means = quotient(sums, n)
+        means = safe_ratio(sums, n)
         apart = own - means
     return n, means, np.einsum("ij,ij,i->j", apart, apart, heavy)
 
@@ -149,13 +149,13 @@ def _by_place(strip: Numbers, group: NDArray[np.intp], weight: Numbers | None, s
         own, at = strip[known, j], group[known]
         heavy = np.ones(len(own)) if weight is None else weight[known]
         n = np.bincount(at, heavy, size).astype(np.float64)
-        means = quotient(np.bincount(at, own * heavy, size), n)
+        means = safe_ratio(np.bincount(at, own * heavy, size), n)
         apart = own - means[at]
         found[:, :, j] = n, means, np.bincount(at, apart * apart * heavy, size)
     return found[0], found[1], found[2]
 
 
-def quotient(sums: NDArray[Any], n: Numbers) -> Numbers:
+def safe_ratio(sums: NDArray[Any], n: Numbers) -> Numbers:
     """The quotient, 0 where nothing was counted."""
     return np.asarray(np.divide(sums, n, out=np.zeros(n.shape), where=n > 0))
 
@@ -176,7 +176,7 @@ class Scatter(NamedTuple):
     def merged(self, other: Scatter) -> Scatter:
         """The scatter of the cases of both."""
         total = self.weights + other.weights
-        share = quotient(other.weights, total)
+        share = safe_ratio(other.weights, total)
         apart = other.means - self.means
         means = np.where(self.weights[:, None] > 0, self.means + apart * share[:, None], other.means)
         between = apart[:, :, None] * apart[:, None, :] * (self.weights * share)[:, None, None]
@@ -184,7 +184,7 @@ class Scatter(NamedTuple):
 
     def pooled(self) -> Scatter:
         """With one covariance for all groups: that around their own means, in each in proportion to its weight."""
-        share = quotient(self.weights, np.full(len(self.weights), self.weights.sum()))
+        share = safe_ratio(self.weights, np.full(len(self.weights), self.weights.sum()))
         return Scatter(self.weights, self.means, share[:, None, None] * self.products.sum(axis=0))
 
     def shrunk(self, share: float | Numbers) -> Scatter:
@@ -213,7 +213,7 @@ class ScattersIn:
             return [self._scatter(block, own, group) for own in self.sets]
 
     def _scatter(self, block: Block, columns: tuple[int, ...], group: NDArray[np.intp]) -> Scatter:
-        found = over_strips(
+        found = map_row_blocks(
             [block.codes[x] for x in columns],
             lambda rows, strip: self._of_strip(strip, group[rows], None if block.weight is None else block.weight[rows]),
         )
@@ -227,14 +227,14 @@ class ScattersIn:
             rows = np.flatnonzero(group == g) if known is None else np.flatnonzero(known & (group == g))
             own, heavy = strip[rows], np.ones(len(rows)) if weight is None else weight[rows]
             weights[g] = heavy.sum()
-            means[g] = quotient(heavy @ own, np.full(d, weights[g]))
+            means[g] = safe_ratio(heavy @ own, np.full(d, weights[g]))
             own = own - means[g]
             products[g] = own.T @ (own if weight is None else own * heavy[:, None])
         return Scatter(weights, means, products)
 
 
 @dataclass(frozen=True, eq=False)
-class LengthsIn:
+class FourthMoments:
     """In each group the sum over the cases of the fourth power of the length of their standardised numbers."""
 
     columns: tuple[int, ...]
@@ -247,8 +247,8 @@ class LengthsIn:
         group = _groups(block, self.given, self.cards)
         matrix = np.stack([block.codes[x] for x in self.columns], axis=1) - self.scatter.means[group]
         sums = np.diagonal(self.scatter.products, axis1=1, axis2=2)
-        variances = quotient(sums, np.broadcast_to(self.scatter.weights[:, None], sums.shape))
-        lengths = quotient(matrix**2, variances[group]).sum(axis=1) ** 2
+        variances = safe_ratio(sums, np.broadcast_to(self.scatter.weights[:, None], sums.shape))
+        lengths = safe_ratio(matrix**2, variances[group]).sum(axis=1) ** 2
         known = ~np.isnan(lengths)
         heavy = lengths[known] if block.weight is None else lengths[known] * block.weight[known]
         return np.bincount(group[known], heavy, len(self.scatter.weights)).astype(np.float64)
@@ -260,7 +260,7 @@ def ledoit_wolf(scatter: Scatter, lengths: Numbers) -> Numbers:
     Parameters
     ----------
     scatter : of the groups.
-    lengths : what `LengthsIn` finds.
+    lengths : what `FourthMoments` finds.
 
     References
     ----------
@@ -268,7 +268,7 @@ def ledoit_wolf(scatter: Scatter, lengths: Numbers) -> Numbers:
     numbers, so that the target has the variances of the columns.
     """
     scale = np.sqrt(np.diagonal(scatter.products, axis1=1, axis2=2))
-    correlations = quotient(scatter.products, scale[:, :, None] * scale[:, None, :])
+    correlations = safe_ratio(scatter.products, scale[:, :, None] * scale[:, None, :])
     squares = (correlations**2).sum(axis=(1, 2))
     apart = squares - (np.diagonal(correlations, axis1=1, axis2=2) ** 2).sum(axis=1)  # from the diagonal
     n = np.maximum(scatter.weights, 1.0)
@@ -296,7 +296,7 @@ def normal_dependence(scatter: Scatter) -> Numbers:
     scale = np.sqrt(np.diagonal(scatter.products, axis1=1, axis2=2))
     scale = np.where(scale > 0, scale, 1.0)
     rho = (scatter.products / scale[:, :, None] / scale[:, None, :]) ** 2
-    shares = quotient(scatter.weights, np.full(len(scatter.weights), scatter.weights.sum()))
+    shares = safe_ratio(scatter.weights, np.full(len(scatter.weights), scatter.weights.sum()))
     bits = -0.5 * np.einsum("g,gij->ij", shares, np.log2(1 - np.minimum(rho, CLOSEST)))
     np.fill_diagonal(bits, 0.0)
     return np.asarray(bits)

@@ -12,17 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.exact_sums import LIMB, Parts, added, combined, limbs
+from naivete._kernels.exact_sums import LIMB, LimbSums, add_sums, limbs, sums_as_numbers
 from naivete.cases.base import Block
 from naivete.storage.plain import record
 
 __all__ = [
     "PLANE_STATES",
     "Group",
-    "OccurringPair",
     "Pairs",
     "Panel",
     "PlaneCounts",
+    "SparsePair",
     "groups",
     "panels",
     "plane_counts",
@@ -62,7 +62,7 @@ class Pairs:
 
 
 @dataclass(frozen=True, eq=False)
-class OccurringPair:
+class SparsePair:
     """The table of two features of very many states: only the configurations that occur.
 
     Parameters
@@ -140,17 +140,17 @@ class PlaneCounts:
     grams : for each panel, the rows of each class that are in both planes.  # (class, plane, plane)
     """
 
-    margins: Parts
-    classes: Parts
-    grams: tuple[Parts, ...]
+    margins: LimbSums
+    classes: LimbSums
+    grams: tuple[LimbSums, ...]
 
     def merged(self, other: PlaneCounts) -> PlaneCounts:
         """The counts of both sets of rows."""
-        grams = tuple(added(_wide(a), _wide(b)) for a, b in zip(self.grams, other.grams, strict=True))
-        return PlaneCounts(added(self.margins, other.margins), added(self.classes, other.classes), grams)
+        grams = tuple(add_sums(_wide(a), _wide(b)) for a, b in zip(self.grams, other.grams, strict=True))
+        return PlaneCounts(add_sums(self.margins, other.margins), add_sums(self.classes, other.classes), grams)
 
 
-def _wide(parts: Parts) -> Parts:
+def _wide(parts: LimbSums) -> LimbSums:
     return {q: part.astype(np.int64, copy=False) for q, part in parts.items()}
 
 
@@ -198,16 +198,14 @@ def _packed(
 
 
 def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, wanted: Sequence[Panel]) -> PlaneCounts:
-    def weighed(counts: NDArray[Any]) -> Parts:
+    def weighed(counts: NDArray[Any]) -> LimbSums:
         return {q: counts if bit == 0 else counts.astype(np.int64) << bit}
 
     grams = tuple(weighed(_kernels.gram(planes, *panel.planes)) for panel in wanted)
     return PlaneCounts(weighed(_kernels.margins(planes)), weighed(planes.counts), grams)
 
 
-def streamed(
-    block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int
-) -> tuple[PlaneCounts, Iterator[Pairs]]:
+def streamed(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int) -> tuple[PlaneCounts, Iterator[Pairs]]:
     """The margins of a block without weights, and its pairs, each panel counted only when its turn comes."""
     ((q, bit, planes),) = _packed(block, grouped, classes)
     counts = _counted(q, bit, planes, ())
@@ -221,7 +219,7 @@ def plane_margins(counts: PlaneCounts, grouped: Sequence[Group]) -> dict[int, ND
     for group in grouped:
         planes = group.planes(slice(0, len(group.features)))
         parts = {q: _with_first(own[:, planes], counts.classes[q], group) for q, own in counts.margins.items()}
-        found |= dict(zip(group.features, combined(parts), strict=True))
+        found |= dict(zip(group.features, sums_as_numbers(parts), strict=True))
     return found
 
 
@@ -230,7 +228,7 @@ def plane_pairs(counts: PlaneCounts, wanted: Sequence[Panel]) -> Iterator[Pairs]
     return _strips(counts, wanted, counts.grams)
 
 
-def _strips(counts: PlaneCounts, wanted: Sequence[Panel], found: Iterable[Parts]) -> Iterator[Pairs]:
+def _strips(counts: PlaneCounts, wanted: Sequence[Panel], found: Iterable[LimbSums]) -> Iterator[Pairs]:
     classes = len(next(iter(counts.classes.values())))
     for panel, grams in zip(wanted, found, strict=True):
         for strip in panel.strips(classes):
@@ -239,7 +237,7 @@ def _strips(counts: PlaneCounts, wanted: Sequence[Panel], found: Iterable[Parts]
             yield Pairs(first, second, made, not (panel.one.gaps or panel.two.gaps))
 
 
-def _strip_tables(counts: PlaneCounts, grams: Parts, panel: Panel, strip: Panel) -> NDArray[Any]:
+def _strip_tables(counts: PlaneCounts, grams: LimbSums, panel: Panel, strip: Panel) -> NDArray[Any]:
     here, there = strip.planes
     top, left = (side.start for side in panel.planes)
     down, across = slice(here.start - top, here.stop - top), slice(there.start - left, there.stop - left)
@@ -254,7 +252,7 @@ def _strip_tables(counts: PlaneCounts, grams: Parts, panel: Panel, strip: Panel)
         )
         for q, gram in grams.items()
     }
-    return combined(tables)
+    return sums_as_numbers(tables)
 
 
 def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:

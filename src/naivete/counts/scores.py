@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
-from naivete.counts.pairs import OccurringPair
+from naivete.counts.pairs import SparsePair
 from naivete.counts.sparse_tables import SparseTable
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["BDeu", "FamilyScores", "Score", "aic", "bic", "dirichlet", "k2", "likelihood", "score_of"]
@@ -123,11 +123,11 @@ def score_of(value: object, name: str = "score") -> Score:
         except ValueError:
             weight = -1.0
         if not 0 < weight < float("inf"):
-            raise ParameterError(f"{name}={shown(value)}: the number of virtual cases has to be above 0, as in 'bdeu:10'")
+            raise ParameterError(f"{name}={quoted(value)}: the number of virtual cases has to be above 0, as in 'bdeu:10'")
         return BDeu(weight)
-    close = nearest(word, [*_SCORES, "bdeu"])
+    close = close_matches(word, [*_SCORES, "bdeu"])
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ParameterError(f"{name}={shown(value)}: choose 'k2', 'bdeu', 'bdeu:10', 'bic' or 'aic', or pass a function{hint}")
+    raise ParameterError(f"{name}={quoted(value)}: choose 'k2', 'bdeu', 'bdeu:10', 'bic' or 'aic', or pass a function{hint}")
 
 
 def dirichlet(n: NDArray[Any], a: float) -> Numbers:
@@ -151,11 +151,7 @@ def dirichlet(n: NDArray[Any], a: float) -> Numbers:
     m, big = present[seen], full[seen]
     rows = np.zeros(total.shape)
     rows[seen] = (
-        -0.5 * (m - 1) * np.log(big)
-        - (states - m) * a * (np.log(big) - 1)
-        - _rest(big)
-        - 0.5 * log(2 * pi)
-        + _gammaln(states * a)
+        -0.5 * (m - 1) * np.log(big) - (states - m) * a * (np.log(big) - 1) - _rest(big) - 0.5 * log(2 * pi) + _gammaln(states * a)
     )
     return np.asarray((cells.sum(axis=-1) + rows).sum(axis=-1))
 
@@ -297,7 +293,7 @@ class FamilyScores:
         n = len(self.counts.variables)
         gains = np.full((n, n), -np.inf)
         for pairs in self.counts.pairs():
-            if isinstance(pairs, OccurringPair):
+            if isinstance(pairs, SparsePair):
                 self._occurring_gains(pairs, gains)
                 continue
             ahead = (pairs.first[:, None] < pairs.second) | ~np.isin(pairs.second, pairs.first)
@@ -317,7 +313,7 @@ class FamilyScores:
         gains = self.score(tables, tables.shape[1]) - self.score(tables.sum(axis=1, keepdims=True), 1)
         return np.where(tables.sum(axis=(1, 2)) >= ENOUGH * self._alone[variables], gains, -np.inf)
 
-    def _occurring_gains(self, pair: OccurringPair, gains: Numbers) -> None:
+    def _occurring_gains(self, pair: SparsePair, gains: Numbers) -> None:
         x, y = pair.first, pair.second
         cards = self.counts.cards((x, y))
         table = SparseTable((x, y), pair.configurations, pair.counts.sum(axis=1, keepdims=True), NOBODY)

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.exact_sums import Parts, limbs
+from naivete._kernels.exact_sums import LimbSums, limbs
 from naivete.cases.base import Block
 from naivete.variables import CLASS, Family
 
-__all__ = ["Occurring", "SparseTable", "grouped_rows", "occurring_in", "united"]
+__all__ = ["SparseCounts", "SparseTable", "grouped_rows", "merge_sparse", "sparse_counts_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +52,11 @@ class SparseTable:
         return n
 
 
-Occurring = tuple[NDArray[np.int32], Parts]
+SparseCounts = tuple[NDArray[np.int32], LimbSums]
 """The configurations that occur, in increasing order, and their weight in each state of the last member as limbs."""
 
 
-def occurring_in(block: Block, members: Family, cards: Sequence[int]) -> Occurring:
+def sparse_counts_of(block: Block, members: Family, cards: Sequence[int]) -> SparseCounts:
     """The configurations of all members but the last that occur in a block, with the cases of each state of the last."""
     columns = [block.codes[x] for x in members]
     known = np.logical_and.reduce([c != np.iinfo(c.dtype).max for c in columns])
@@ -69,11 +69,11 @@ def occurring_in(block: Block, members: Family, cards: Sequence[int]) -> Occurri
     return configurations, {q: flat.reshape(-1, cards[-1])[: len(rows)] for q, flat in parts.items()}
 
 
-def united(one: Occurring, two: Occurring) -> Occurring:
+def merge_sparse(one: SparseCounts, two: SparseCounts) -> SparseCounts:
     """What occurs in two blocks."""
     stacked = np.concatenate([one[0], two[0]])
     rows, row_of = grouped_rows(list(stacked.T), (stacked.max(axis=0, initial=0) + 1).tolist())
-    parts: Parts = {}
+    parts: LimbSums = {}
     for q in one[1].keys() | two[1].keys():
         total = np.zeros((len(rows), next(iter(one[1].values())).shape[1]), np.int64)
         for start, part in ((0, one[1].get(q)), (len(one[0]), two[1].get(q))):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.table import Column, Table
-from naivete.errors import DataError, DataTypeError, shown
+from naivete.errors import DataError, DataTypeError, quoted
 from naivete.variables import Name, State, check_unique
 
 __all__ = ["SparseMatrix", "as_array", "is_frame", "table_of"]
@@ -72,7 +72,7 @@ def as_array(X: Any) -> NDArray[Any]:
         array = np.asarray(X)
     except ValueError:
         lengths = sorted({len(row) for row in X if isinstance(row, Sequence)})
-        raise DataError(f"X: the rows differ in length ({shown(lengths)}); every row needs one value for each column") from None
+        raise DataError(f"X: the rows differ in length ({quoted(lengths)}); every row needs one value for each column") from None
     plain = array.dtype.kind == "b" or (array.dtype.kind in "iuf" and not _holds_truth(X))
     return array if plain else np.asarray(X, dtype=object)
 
@@ -190,7 +190,7 @@ def _from_array(name: Name, values: NDArray[Any], source: str) -> Column:
         return Column(name, values.astype(np.float64, copy=False))
     if kind in "OUT":
         return _from_objects(name, values.tolist(), source)
-    raise DataTypeError(f"{source}: column {shown(name)} holds {values.dtype}; {_advice(kind)}")
+    raise DataTypeError(f"{source}: column {quoted(name)} holds {values.dtype}; {_advice(kind)}")
 
 
 def _advice(kind: str) -> str:
@@ -209,7 +209,7 @@ def _finite(name: Name, values: NDArray[np.float64], source: str) -> NDArray[np.
 
 def _infinite(name: Name, row: int, value: Any, source: str) -> str:
     return (
-        f"{source}: column {shown(name)}, row {row + 1}: {value} is infinity, not a number to learn from; "
+        f"{source}: column {quoted(name)}, row {row + 1}: {value} is infinity, not a number to learn from; "
         "replace it by a finite value or by a missing one"
     )
 
@@ -248,7 +248,7 @@ def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
     row = next(i for i, v in enumerate(values) if type(v) is t)
     kind = "M" if "date" in t.__name__.lower() or "time" in t.__name__.lower() else "O"
     raise DataTypeError(
-        f"{source}: column {shown(name)}, row {row + 1}: {shown(values[row])} is of type {t.__name__} "
+        f"{source}: column {quoted(name)}, row {row + 1}: {quoted(values[row])} is of type {t.__name__} "
         f"(argument must be a string or a real number); {_advice(kind)}"
     )
 
@@ -257,7 +257,7 @@ def _numbers(name: Name, values: list[Any], source: str) -> NDArray[np.float64]:
     for row, value in enumerate(values):
         if isinstance(value, numbers.Integral) and abs(int(value)) > WIDEST_INTEGER:
             raise DataError(
-                f"{source}: column {shown(name)}, row {row + 1}: {shown(value)} is beyond 2**53 and would lose "
+                f"{source}: column {quoted(name)}, row {row + 1}: {quoted(value)} is beyond 2**53 and would lose "
                 "digits as a number; pass such identifiers as text"
             )
     return _finite(name, np.array([math.nan if _is_missing(v) else float(v) for v in values], np.float64), source)
@@ -299,7 +299,7 @@ def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:
     columns = []
     for j, name in enumerate(frame.columns):
         if not isinstance(name, (str, int, float, type(None))):
-            raise DataTypeError(f"{source}: a column is named {shown(name)}; names are text or numbers")
+            raise DataTypeError(f"{source}: a column is named {quoted(name)}; names are text or numbers")
         if only is None or name in only:
             columns.append(_from_series(name, frame[:, j], nw, source))
     return Table(tuple(columns), source=source, rows=len(frame))
@@ -327,8 +327,8 @@ def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
     if series.null_count() == len(series):  # of no type at all
         return _from_text(name, [None] * len(series))
     if dtype.is_temporal():
-        raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('M')}")
-    raise DataTypeError(f"{source}: column {shown(name)} holds {dtype}; {_advice('O')}")
+        raise DataTypeError(f"{source}: column {quoted(name)} holds {dtype}; {_advice('M')}")
+    raise DataTypeError(f"{source}: column {quoted(name)} holds {dtype}; {_advice('O')}")
 
 
 def _any_na(values: list[Any]) -> bool:
@@ -340,7 +340,7 @@ def _from_categories(name: Name, series: Any, source: str) -> Column:
     categories = [_scalar(c) for c in series.cat.get_categories().to_list() if c != ""]
     for category in categories:
         if not isinstance(category, (str, int, float, bool)):
-            raise DataTypeError(f"{source}: column {shown(name)} has the category {shown(category)}; {_advice('O')}")
+            raise DataTypeError(f"{source}: column {quoted(name)} has the category {quoted(category)}; {_advice('O')}")
     column = _from_objects(name, series.to_list(), source)
     known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
     keys = {(isinstance(c, bool), c): i for i, c in enumerate(categories)}

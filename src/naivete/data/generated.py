@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.table import Column, Table
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 __all__ = ["corral", "led7"]
 
@@ -62,9 +62,9 @@ def led7(rows: int = 3200, *, noise: float = 0.1, random_state: int = 0) -> Tabl
     Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees, section 2.6.1.
     """
     if rows < 0:
-        raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
+        raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
     if not 0 <= noise <= 1:
-        raise ParameterError(f"noise={shown(noise)}: a probability between 0 and 1")
+        raise ParameterError(f"noise={quoted(noise)}: a probability between 0 and 1")
     draw = np.random.default_rng(random_state)
     digits = draw.integers(0, 10, rows).astype(np.int8)
     lit = np.array([list(map(int, segments)) for segments in _SEGMENTS], np.int8)[digits]

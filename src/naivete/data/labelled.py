@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.codes import narrowest
 from naivete.data.table import Column, Table
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import Name, State
 
-__all__ = ["Division", "Labelled", "labelled", "no_column", "small_classes"]
+__all__ = ["ColumnRoles", "LabelledTable", "label_table", "small_classes", "unknown_column_error"]
 
 SMALL_RANGE = 1 << 16
 LARGEST_WEIGHT = 1e290
@@ -23,7 +23,7 @@ LARGEST_WEIGHT = 1e290
 
 
 @dataclass(frozen=True, eq=False)
-class Labelled:
+class LabelledTable:
     """Cases with their classes.
 
     Parameters
@@ -58,19 +58,19 @@ class Labelled:
         """The labels under the name of the class."""
         return Column(self.target, self.labels, tuple(self.classes.tolist()), kind="nominal")
 
-    def take(self, rows: NDArray[Any]) -> Labelled:
+    def take(self, rows: NDArray[Any]) -> LabelledTable:
         """These rows only; the classes stay."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, features=self.features.take(rows), labels=self.labels[rows], weight=weight)
 
-    def settled(self) -> Labelled:
+    def settled(self) -> LabelledTable:
         """With the classes that occur only."""
         there, labels = np.unique(self.labels, return_inverse=True)
         return self if len(there) == len(self.classes) else replace(self, classes=self.classes[there], labels=labels)
 
 
 @dataclass(frozen=True)
-class Division:
+class ColumnRoles:
     """Which columns of a table are the class and the weight, and which are left out.
 
     Parameters
@@ -86,18 +86,18 @@ class Division:
     ignore: tuple[Name, ...] = ()
     drop_unlabelled: bool = False
 
-    def of(self, table: Table) -> Labelled:
+    def of(self, table: Table) -> LabelledTable:
         """The table divided; perhaps no row is left."""
         column = _named(table, self.target)
         if self.weight is not None:
             if self.weight == self.target:
-                raise ParameterError(f"the column {shown(self.target)} cannot be both the class and the weight")
+                raise ParameterError(f"the column {quoted(self.target)} cannot be both the class and the weight")
             table = _weighted(table, _named(table, self.weight))
         codes, classes = _labels(column, table)
         unlabelled = np.flatnonzero(codes < 0)
         if len(unlabelled) and not self.drop_unlabelled:
             raise DataError(
-                f"{table.place(int(unlabelled[0]))}: column {shown(self.target)}: no label, as in {len(unlabelled)} rows of "
+                f"{table.place(int(unlabelled[0]))}: column {quoted(self.target)}: no label, as in {len(unlabelled)} rows of "
                 f"{len(table)}; fill them in, or leave those rows out with Encoder(unlabelled='drop'), here drop_unlabelled=True "
                 "(--drop-unlabelled on the command line)"
             )
@@ -109,12 +109,12 @@ class Division:
             features, codes = features.take(rows), codes[rows]
         if not features.columns:
             raise DataError(
-                f"{table.source}: there are no columns beside the class {shown(self.target)}; at least one feature is needed"
+                f"{table.source}: there are no columns beside the class {quoted(self.target)}; at least one feature is needed"
             )
         declared = column.states if column.declared else None
-        return Labelled(features, column.name, classes, codes, features.weight, len(unlabelled), declared)
+        return LabelledTable(features, column.name, classes, codes, features.weight, len(unlabelled), declared)
 
-    def weighing(self, table: Table) -> Labelled:
+    def weighing(self, table: Table) -> LabelledTable:
         """The table divided, without the rows of weight zero: those that are learned from."""
         cases = self.of(table)
         if cases.weight is None:
@@ -124,15 +124,15 @@ class Division:
         return cases if len(kept) == len(cases) else cases.take(kept).settled()
 
 
-def labelled(table: Table, target: Name, *, weight: Name = None, drop_unlabelled: bool = False) -> Labelled:
+def label_table(table: Table, target: Name, *, weight: Name = None, drop_unlabelled: bool = False) -> LabelledTable:
     """The table divided into features, class and weights; refused where no row is left.
 
     Parameters
     ----------
     table : the table.
-    target, weight, drop_unlabelled : as for `Division`.
+    target, weight, drop_unlabelled : as for `ColumnRoles`.
     """
-    cases = Division(target, weight, (), drop_unlabelled).of(table)
+    cases = ColumnRoles(target, weight, (), drop_unlabelled).of(table)
     if not len(cases):
         raise DataError(f"{table.source}: there are no rows with a label to learn from; 0 of {len(table)} have one")
     return cases
@@ -153,27 +153,27 @@ def _named(table: Table, name: Name) -> Column:
     try:
         return table[name]
     except ParameterError:
-        raise no_column(name, table.names, table.source) from None
+        raise unknown_column_error(name, table.names, table.source) from None
 
 
-def no_column(name: Name, names: Sequence[Name], source: str) -> ParameterError:
+def unknown_column_error(name: Name, names: Sequence[Name], source: str) -> ParameterError:
     """The refusal of a column that is not there, with those that are."""
-    close = nearest(name, names)
+    close = close_matches(name, names)
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
     listed = ", ".join(map(str, names[:30])) + more
-    return ParameterError(f"{source}: there is no column {shown(name)}; {hint}The columns are: {listed}")
+    return ParameterError(f"{source}: there is no column {quoted(name)}; {hint}The columns are: {listed}")
 
 
 def _weighted(table: Table, column: Column) -> Table:
     if column.states is not None or column.values.dtype.kind == "b":
-        raise DataError(f"{table.source}: column {shown(column.name)} cannot be the weight: it holds no numbers")
+        raise DataError(f"{table.source}: column {quoted(column.name)} cannot be the weight: it holds no numbers")
     values = column.values.astype(np.float64)
     wrong = np.flatnonzero(~(values >= 0))
     if len(wrong):
         row = int(wrong[0])
         raise DataError(
-            f"{table.place(row)}: column {shown(column.name)}: {values[row]} is not a weight; weights are finite and at least 0"
+            f"{table.place(row)}: column {quoted(column.name)}: {values[row]} is not a weight; weights are finite and at least 0"
         )
     return replace(table.without(column.name), weight=values)
 
@@ -223,6 +223,6 @@ def _check_whole(column: Column, values: NDArray[Any], known: NDArray[np.bool_],
     if len(broken):
         row = int(broken[0])
         raise DataError(
-            f"{table.place(row)}: column {shown(column.name)}: {values[row]} is a quantity, not a class; choose another target, "
+            f"{table.place(row)}: column {quoted(column.name)}: {values[row]} is a quantity, not a class; choose another target, "
             f"or declare the column nominal (--kinds {column.name}=nominal on the command line)"
         )

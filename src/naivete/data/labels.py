@@ -12,10 +12,10 @@ from naivete._kernels.codes import narrowest
 from naivete.data.frames import is_frame
 from naivete.data.labelled import small_classes
 from naivete.data.table import Table
-from naivete.errors import DataError, DataTypeError, NaiveteWarning, shown, warn
+from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn
 from naivete.variables import Name
 
-__all__ = ["class_name", "classes_of", "label_values", "usable", "weights"]
+__all__ = ["checked_weights", "class_name", "encode_classes", "label_values", "usable_rows"]
 
 
 def label_values(y: Any, rows: int) -> NDArray[Any]:
@@ -46,23 +46,21 @@ def _label_array(y: Any) -> NDArray[Any]:
     return np.array(y, dtype=object) if mixed else np.asarray(y)
 
 
-def weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
+def checked_weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
     """The weights as numbers, one for each row, finite and at least 0, not all 0; None where there are none."""
     if sample_weight is None:
         return None
     try:
         weight = np.array(sample_weight, np.float64)
     except (TypeError, ValueError):
-        raise DataTypeError(f"sample_weight={shown(sample_weight)}: one number for each row is needed") from None
+        raise DataTypeError(f"sample_weight={quoted(sample_weight)}: one number for each row is needed") from None
     if weight.ndim == 0:
         weight = np.full(rows, float(weight))
     if weight.shape != (rows,):
         raise DataError(f"sample_weight has shape {weight.shape}, X has {rows} rows; one weight for each row is needed")
     wrong = np.flatnonzero(~(weight >= 0) | np.isinf(weight))
     if len(wrong):
-        raise DataError(
-            f"sample_weight, row {wrong[0] + 1}: {weight[wrong[0]]} is not a weight; weights are finite and at least 0"
-        )
+        raise DataError(f"sample_weight, row {wrong[0] + 1}: {weight[wrong[0]]} is not a weight; weights are finite and at least 0")
     if not weight.any():
         raise DataError("sample_weight is zero in every row; there is nothing to learn from")
     if weight.max() > np.finfo(np.float64).max / rows:
@@ -72,7 +70,7 @@ def weights(sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
     return weight
 
 
-def usable(
+def usable_rows(
     table: Table, values: NDArray[Any], weight: NDArray[np.float64] | None, unlabelled: str
 ) -> tuple[Table, NDArray[Any], NDArray[np.float64] | None]:
     """The rows to learn from: those with a label and a weight above zero."""
@@ -80,7 +78,7 @@ def usable(
     if len(without) and unlabelled != "drop":
         listed = ", ".join(str(row + 1) for row in without[:5])
         raise DataError(
-            f"y has no label in {len(without)} rows, the first are {listed}: {shown(values[without[0]])} (Input y contains NaN, "
+            f"y has no label in {len(without)} rows, the first are {listed}: {quoted(values[without[0]])} (Input y contains NaN, "
             "infinity or missing values); leave them out yourself or with encoder=Encoder(unlabelled='drop')"
         )
     if len(without):
@@ -101,7 +99,7 @@ def _unlabelled(values: NDArray[Any]) -> NDArray[np.intp]:
     return np.flatnonzero(~np.isfinite(values)) if values.dtype.kind == "f" else np.empty(0, np.intp)
 
 
-def classes_of(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+def encode_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
     """The classes that occur, increasing, and the rows' codes among them in the narrowest type; several types are refused."""
     from sklearn.utils.multiclass import check_classification_targets
 
@@ -127,7 +125,7 @@ def _of_one_type(values: NDArray[Any]) -> NDArray[Any]:
     kinds: dict[str, int] = {}
     for row, value in enumerate(values.tolist()):
         kinds.setdefault(_label_kind(value), row)
-    listed = " and ".join(f"{kind} (first in row {row + 1}: {shown(values[row])})" for kind, row in kinds.items())
+    listed = " and ".join(f"{kind} (first in row {row + 1}: {quoted(values[row])})" for kind, row in kinds.items())
     if len(kinds) > 1:
         raise DataTypeError(f"y mixes {listed}; the labels have to be of one type")
     if "type" in listed.split(" (")[0]:

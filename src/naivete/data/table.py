@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import Name, State, check_unique
 
 __all__ = ["Column", "Kind", "Table"]
@@ -53,7 +53,7 @@ class Column:
 
     def __repr__(self) -> str:
         kind = self.kind or ("nominal" if self.states is not None else self.values.dtype)
-        return f"Column({shown(self.name)}, {kind}, {len(self)} rows: {_head(self.take(slice(HEAD + 1)))})"
+        return f"Column({quoted(self.name)}, {kind}, {len(self)} rows: {_head(self.take(slice(HEAD + 1)))})"
 
     def __iter__(self) -> Iterator[State | None]:
         """The values as Python scalars, None where missing."""
@@ -78,7 +78,7 @@ class Column:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False and self.states is not None:
-            raise ValueError(f"column {shown(self.name)} holds codes of its values; as an array it is always a copy")
+            raise ValueError(f"column {quoted(self.name)} holds codes of its values; as an array it is always a copy")
         return np.array(self.to_numpy(), dtype=dtype, copy=copy)
 
     @property
@@ -101,7 +101,7 @@ class Column:
         values = self.values[key]
         if np.ndim(values) > 1:
             raise IndexError(
-                f"column {shown(self.name)} has 1 dimension; its rows are chosen by a number, a slice, an array or a mask"
+                f"column {quoted(self.name)} has 1 dimension; its rows are chosen by a number, a slice, an array or a mask"
             )
         cut = replace(self, values=np.atleast_1d(values))
         return cut if np.ndim(values) else next(iter(cut))
@@ -172,7 +172,7 @@ class Table:
         return iter(self.names)
 
     def __repr__(self) -> str:
-        return f"Table({shown(self.source)}, {len(self)} rows x {len(self.columns)} columns: {_head(self.names)})"
+        return f"Table({quoted(self.source)}, {len(self)} rows x {len(self.columns)} columns: {_head(self.names)})"
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -210,9 +210,9 @@ class Table:
         for column in self.columns:
             if column.name == name and isinstance(column.name, str) == isinstance(name, str):
                 return column
-        close = nearest(name, self.names)
-        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; the columns are {shown(list(self.names))}"
-        raise ParameterError(f"{self.source}: there is no column {shown(name)}{hint}")
+        close = close_matches(name, self.names)
+        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else f"; the columns are {quoted(list(self.names))}"
+        raise ParameterError(f"{self.source}: there is no column {quoted(name)}{hint}")
 
     def without(self, name: Name) -> Table:
         """The table without the column of this name."""
@@ -258,5 +258,5 @@ class Table:
 
 def _head(items: Iterable[object]) -> str:
     """The first few of them, and dots where there are more."""
-    first = [shown(item) for item in islice(items, HEAD + 1)]
+    first = [quoted(item) for item in islice(items, HEAD + 1)]
     return ", ".join([*first[:HEAD], *["..."] * (len(first) > HEAD)])

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from naivete.display.layout import spread
-from naivete.display.markup import COLOURS, Number, Safe, cut, element, figure, text_width
+from naivete.display.markup import COLOURS, Markup, Number, element, figure, shorten, text_width
 
 __all__ = ["Axis", "line_chart"]
 
 
 def line_chart(
     series: Mapping[object, Sequence[tuple[float, Number]]], *, x: str = "", y: str = "", caption: object = None
-) -> Safe:
+) -> Markup:
     """Lines through points (x, y) or (x, (y, deviation)), with a whisker of one deviation up and down and the name at the end.
 
     Parameters
@@ -24,7 +24,7 @@ def line_chart(
     """
     lines = {name: [p for p in map(_point, points) if all(map(math.isfinite, p))] for name, points in series.items()}
     points = [p for own in lines.values() for p in own] or [(0.0, 0.0, 0.0)]
-    names = {name: cut(name, 150, 12) for name in lines}
+    names = {name: shorten(name, 150, 12) for name in lines}
     right = 24 + max((text_width(n, 12) for n in names.values()), default=0.0)
     across = Axis.over([p[0] for p in points], 66.0, 700.0 - right)
     up = Axis.over([v for _, v, d in points for v in (v - d, v + d)], 306.0, 34.0)
@@ -76,7 +76,7 @@ class Axis(NamedTuple):
         return [(self(v), f"{0.0 if abs(v) < self.step / 1e6 else v:.6g}") for v in values]
 
 
-def _axes(across: Axis, up: Axis, x: str, y: str) -> Iterator[Safe]:
+def _axes(across: Axis, up: Axis, x: str, y: str) -> Iterator[Markup]:
     for at, told in up.ticks():
         yield element("path", d=f"M{across.start:.1f} {at:.1f}H{across.end:.1f}", class_="axis")
         yield element("text", told, x=across.start - 8, y=at + 4, text_anchor="end", class_="tick")
@@ -86,7 +86,7 @@ def _axes(across: Axis, up: Axis, x: str, y: str) -> Iterator[Safe]:
     yield element("text", y, x=8.0, y=12.0, text_anchor="start")
 
 
-def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across: Axis, up: Axis) -> Iterator[Safe]:
+def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across: Axis, up: Axis) -> Iterator[Markup]:
     for i, points in enumerate(lines.values()):
         colour, dash = COLOURS[i % len(COLOURS)], "6 4" if i >= len(COLOURS) else None
         way = "L".join(f"{across(a):.1f} {up(b):.1f}" for a, b, _ in points)
@@ -99,7 +99,7 @@ def _drawn(lines: Mapping[object, Sequence[tuple[float, float, float]]], across:
 
 def _end_names(
     names: Mapping[object, str], lines: Mapping[object, Sequence[tuple[float, float, float]]], across: Axis, up: Axis
-) -> Iterator[Safe]:
+) -> Iterator[Markup]:
     """The name of every line beside its last point, moved apart where they would touch."""
     ends = sorted((up(points[-1][1]), i, name) for i, (name, points) in enumerate(lines.items()) if points)
     places = spread([at for at, _, _ in ends], [1.0] * len(ends), [15.0] * (len(ends) - 1), 16.0, 316.0) if ends else []

@@ -163,9 +163,7 @@ def _sources_lowered(
     return {v: rank[level] for v, level in lowered.items()}
 
 
-def spread(
-    desired: Sequence[float], weights: Sequence[float], distances: Sequence[float], low: float, high: float
-) -> list[float]:
+def spread(desired: Sequence[float], weights: Sequence[float], distances: Sequence[float], low: float, high: float) -> list[float]:
     """The positions nearest to the desired ones, in weighted squares, that keep their order and distances within bounds.
 
     Isotonic regression by pooling adjacent violators, after taking the distances off.

@@ -11,16 +11,16 @@ from typing import Final
 __all__ = [
     "COLOURS",
     "STYLE",
+    "Markup",
     "Number",
-    "Safe",
     "attribute",
-    "cut",
+    "bidi_isolated",
     "element",
     "escaped",
     "figure",
     "image",
-    "isolated",
     "plain",
+    "shorten",
     "text_width",
 ]
 
@@ -69,7 +69,7 @@ _STACKED: Final = re.compile(
 )
 
 
-class Safe(str):
+class Markup(str):
     """Text that is markup already and is not escaped again."""
 
     __slots__ = ()
@@ -85,23 +85,23 @@ def plain(value: object) -> str:
     return _STACKED.sub(r"\1", text) if text.strip() else "(empty)" if not text else "(blank)"
 
 
-def escaped(value: object) -> Safe:
-    """The value as markup: a `Safe` as it is, anything else as inert text, also inside a quoted attribute.
+def escaped(value: object) -> Markup:
+    """The value as markup: a `Markup` as it is, anything else as inert text, also inside a quoted attribute.
 
     >>> escaped('<a href="x">'), escaped(Safe("<b>"))
     ('&lt;a href=&quot;x&quot;&gt;', '<b>')
     """
-    return value if isinstance(value, Safe) else Safe(html.escape(plain(value), quote=True))
+    return value if isinstance(value, Markup) else Markup(html.escape(plain(value), quote=True))
 
 
-def element(tag: str, *children: object, **attributes: object) -> Safe:
+def element(tag: str, *children: object, **attributes: object) -> Markup:
     """An element with its children; `class_` gives class, `stroke_width` gives stroke-width, None leaves an attribute out.
 
     >>> element("text", "a < b", x=1.0, class_="name")
     '<text x="1" class="name">a &lt; b</text>'
     """
     inside = "".join(f' {k.rstrip("_").replace("_", "-")}="{attribute(v)}"' for k, v in attributes.items() if v is not None)
-    return Safe(f"<{tag}{inside}>{''.join(map(escaped, children))}</{tag}>")
+    return Markup(f"<{tag}{inside}>{''.join(map(escaped, children))}</{tag}>")
 
 
 def attribute(value: object) -> str:
@@ -124,7 +124,7 @@ def _em(char: str) -> float:
     return 0.4 if char in "iljtfrI.,:;'|!()[] " else 0.72 if char.isupper() else 0.62
 
 
-def cut(value: object, width: float, size: float, length: int = 60) -> str:
+def shorten(value: object, width: float, size: float, length: int = 60) -> str:
     """The value as text, with an ellipsis where it would be wider or longer than this.
 
     >>> cut("temperature", 60, 13)
@@ -140,23 +140,25 @@ def cut(value: object, width: float, size: float, length: int = 60) -> str:
     return text[:end].rstrip() + "\u2026"
 
 
-def isolated(text: str) -> str:
+def bidi_isolated(text: str) -> str:
     """The text so that letters written from right to left do not move what stands around them."""
     return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text) else text
 
 
-def image(title: object, description: str, body: Iterable[Safe], width: float, height: float, *, class_: str = "nv-net") -> Safe:
+def image(
+    title: object, description: str, body: Iterable[Markup], width: float, height: float, *, class_: str = "nv-net"
+) -> Markup:
     """A drawing of this size as a self-contained piece of SVG, with its title and description for those who do not see it."""
     return element(
         "svg",
         element("title", title),
         element("desc", description),
-        element("style", Safe(STYLE)),
+        element("style", Markup(STYLE)),
         *body,
         xmlns="http://www.w3.org/2000/svg",
         class_=class_,
         role="img",
-        aria_label=cut(title, 900, 15),
+        aria_label=shorten(title, 900, 15),
         viewBox=f"0 0 {attribute(width)} {attribute(height)}",
         width=width,
         height=height,
@@ -164,8 +166,8 @@ def image(title: object, description: str, body: Iterable[Safe], width: float, h
     )
 
 
-def figure(content: Safe, caption: object = None) -> Safe:
+def figure(content: Markup, caption: object = None) -> Markup:
     """A drawing, chart or table with a caption; what is too wide for the page scrolls by itself."""
     told = [] if caption is None else [element("figcaption", caption)]
-    label = "figure" if caption is None or isinstance(caption, Safe) else caption
+    label = "figure" if caption is None or isinstance(caption, Markup) else caption
     return element("figure", content, *told, tabindex=0, role="group", aria_label=label)

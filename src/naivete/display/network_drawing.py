@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from naivete.display.layout import HEIGHT, Arc, Box, Layout, Point, grid, layout
-from naivete.display.markup import Safe, attribute, cut, element, image, isolated, plain, text_width
-from naivete.display.outline import has_outline, mattering
+from naivete.display.markup import Markup, attribute, bidi_isolated, element, image, plain, shorten, text_width
+from naivete.display.outline import has_outline, relevant_columns
 from naivete.display.outline_drawing import outline_svg
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -29,7 +29,7 @@ _NAME, _SMALL = 13.0, 10.5  # sizes of text
 
 def svg(
     network: Network, *, information: Information | None = None, title: object = None, max_width: float | None = None
-) -> Safe:
+) -> Markup:
     """The network as SVG: features in layers below the class, every arc pointing down; of a tree or hierarchy, that itself.
 
     The class stands above a frame around all features when it is a parent of each; otherwise its arcs, also those that lead to
@@ -47,7 +47,7 @@ def svg(
     max_width : the width in pixels that the drawing keeps to where it can, 1040 by default.
     """
     if max_width is not None and not max_width > 0:
-        raise ParameterError(f"svg: max_width must be a positive number of pixels, got {shown(max_width)}")
+        raise ParameterError(f"svg: max_width must be a positive number of pixels, got {quoted(max_width)}")
     if has_outline(network):
         return outline_svg(network, title=title, max_width=max_width or _WIDTH)
     bits = {key: float(b) for key, b in (information or {}).items() if abs(b) <= _MOST_BITS}
@@ -76,7 +76,7 @@ class _Picture:
 def _picture(network: Network, bits: Mapping[int | Arc, float], max_width: float) -> _Picture:
     alone = lone_features(network)
     joined = sorted({*network.features}.difference(alone))
-    outside = frozenset(joined).difference(mattering(network), network.derived)
+    outside = frozenset(joined).difference(relevant_columns(network), network.derived)
     framed = all(CLASS in network.parents[x] for x in joined)
     nodes = [*joined] if framed else [*joined, CLASS]
     arcs = [(p, v) for v in nodes for p in network.parents[v] if not (framed and p == CLASS)]
@@ -97,16 +97,16 @@ def _picture(network: Network, bits: Mapping[int | Arc, float], max_width: float
     )
 
 
-def _remarks(network: Network, outside: Collection[int], alone: int, shown: bool) -> Iterator[str]:
+def _remarks(network: Network, outside: Collection[int], alone: int, quoted: bool) -> Iterator[str]:
     """What is to be said of features that do not matter for the class, or do not matter at all."""
     if network.derived:
         yield f"dotted: {_counted(len(network.derived), 'hidden variable')}"
     if outside:
-        name = isolated(cut(network.name(CLASS), 160, _SMALL))
+        name = bidi_isolated(shorten(network.name(CLASS), 160, _SMALL))
         yield f"dashed: {_features(len(outside))} outside the Markov blanket of {name}: idle once all others are known"
     if alone:
         verbs = "depends on nothing and influences" if alone == 1 else "depend on nothing and influence"
-        yield f"{'pale' if shown else 'left out'}: {_features(alone)} that {verbs} nothing"
+        yield f"{'pale' if quoted else 'left out'}: {_features(alone)} that {verbs} nothing"
 
 
 def _features(count: int) -> str:
@@ -124,7 +124,7 @@ def _most_relevant(nodes: Sequence[int], bits: Mapping[int | Arc, float]) -> lis
 
 def _node_width(network: Network, v: int) -> float:
     least = text_width(_states(network, v), _SMALL) + 30 if v == CLASS or v in network.derived else 70.0
-    return max(least, text_width(cut(network.name(v), 124, _NAME), _NAME) + 22)
+    return max(least, text_width(shorten(network.name(v), 124, _NAME), _NAME) + 22)
 
 
 def _states(network: Network, v: int) -> str:
@@ -133,15 +133,15 @@ def _states(network: Network, v: int) -> str:
     return "a number" if own.density else f"{kind}{_counted(own.card, 'state')}"
 
 
-def _document(network: Network, picture: _Picture, bits: Mapping[int | Arc, float], title: object) -> Safe:
-    body, width, height = _body(network, picture, bits, None if title is None else cut(title, 900, 15))
+def _document(network: Network, picture: _Picture, bits: Mapping[int | Arc, float], title: object) -> Markup:
+    body, width, height = _body(network, picture, bits, None if title is None else shorten(title, 900, 15))
     told = network.name(CLASS) if title is None else title
     return image(told, _description(network, picture), body, width, height)
 
 
 def _body(
     network: Network, picture: _Picture, bits: Mapping[int | Arc, float], title: str | None
-) -> tuple[list[Safe], float, float]:
+) -> tuple[list[Markup], float, float]:
     """From top to bottom the title, the class and its frame, the features and the legend; with the size of it all."""
     places, legend = picture.places, _legend(bits, network, picture)
     frame = (places.width + 2 * _PAD, places.height + 2 * _PAD)
@@ -164,13 +164,13 @@ def _body(
     return body, width, top + 20.0 * len(legend) - (16 if legend else 22) + _MARGIN
 
 
-def _at(x: float, y: float, *parts: Safe) -> Safe:
+def _at(x: float, y: float, *parts: Markup) -> Markup:
     return element("g", *parts, transform=f"translate({attribute(x)},{attribute(y)})")
 
 
 def _description(network: Network, picture: _Picture) -> str:
     count, arcs = len(network.inputs), len(network.arcs)
-    name = cut(network.name(CLASS), 300, _NAME)
+    name = shorten(network.name(CLASS), 300, _NAME)
     hidden = f" and {_counted(len(network.derived), 'hidden variable')}" if network.derived else ""
     first = f"Bayesian network of the class {name} and {count} features{hidden} with {arcs} arcs between them."
     how = "The class is drawn among the features."
@@ -179,7 +179,7 @@ def _description(network: Network, picture: _Picture) -> str:
     return " ".join([first, how, *(f"{note}." for note in picture.notes)])
 
 
-def _header(network: Network, width: float, top: float, frame: tuple[float, float], some: bool) -> list[Safe]:
+def _header(network: Network, width: float, top: float, frame: tuple[float, float], some: bool) -> list[Markup]:
     """The class, the frame around the features, and the one arrow that stands for an arc to each of them."""
     own = _node_width(network, CLASS)
     node = _node(network, CLASS, Box((width - own) / 2, top, own), 0.22)
@@ -194,7 +194,7 @@ def _header(network: Network, width: float, top: float, frame: tuple[float, floa
     return [outline, arrow, note, node]
 
 
-def _contents(network: Network, picture: _Picture, bits: Mapping[int | Arc, float]) -> list[Safe]:
+def _contents(network: Network, picture: _Picture, bits: Mapping[int | Arc, float]) -> list[Markup]:
     """Arcs, then nodes, then the labels of the arcs."""
     places = picture.places
     labels = _labels(places, bits)
@@ -207,7 +207,7 @@ def _contents(network: Network, picture: _Picture, bits: Mapping[int | Arc, floa
     return [element("g", *arcs, class_="nv-arcs"), *nodes, *told]
 
 
-def _lone(network: Network, places: Layout, bits: Mapping[int | Arc, float]) -> list[Safe]:
+def _lone(network: Network, places: Layout, bits: Mapping[int | Arc, float]) -> list[Markup]:
     """The features without arcs."""
     shades = _shades(places, bits)
     return [_node(network, x, box, shades[x], " nv-lone") for x, box in places.boxes.items()]
@@ -219,28 +219,28 @@ def _shades(places: Layout, bits: Mapping[int | Arc, float]) -> dict[int, float]
     return {**told, CLASS: 0.22}
 
 
-def _node(network: Network, v: int, box: Box, shade: float, mark: str = "") -> Safe:
+def _node(network: Network, v: int, box: Box, shade: float, mark: str = "") -> Markup:
     name, states = network.name(v), _states(network, v)
     return element(
         "g",
-        element("title", f"{isolated(plain(name))}: {states}"),
+        element("title", f"{bidi_isolated(plain(name))}: {states}"),
         element("rect", x=box.x, y=box.y, width=box.width, height=box.height, rx=19.0 if v == CLASS else 7.0, fill_opacity=shade),
-        _text(cut(name, 124, _NAME), box.centre, box.y + 17, "nv-name"),
+        _text(shorten(name, 124, _NAME), box.centre, box.y + 17, "nv-name"),
         _text(states, box.centre, box.y + 30, "nv-small"),
         class_="nv-node nv-class" if v == CLASS else f"nv-node{mark}",
     )
 
 
-def _text(text: str, x: float, y: float, class_: str) -> Safe:
+def _text(text: str, x: float, y: float, class_: str) -> Markup:
     return element("text", text, x=x, y=y, class_=class_)
 
 
 def _arc(
     network: Network, arc: Arc, points: Sequence[Point], bits: Mapping[int | Arc, float], strongest: float, labels: Sequence[Box]
-) -> Safe:
+) -> Markup:
     width = 1.0 + 3.0 * max(0.0, bits.get(arc, 0.0)) / strongest if strongest > 0 else 1.4
     (x, y), tip = points[-1], 5.5 + width
-    between, after = (isolated(cut(network.name(v), 300, _NAME)) for v in arc)
+    between, after = (bidi_isolated(shorten(network.name(v), 300, _NAME)) for v in arc)
     told = f": {bits[arc]:.4f} bits" if arc in bits else ""
     path = element("path", d=_path([*points[:-1], (x, y - tip)], labels), stroke_width=width)
     return element(
@@ -252,7 +252,7 @@ def _arc(
     )
 
 
-def _head(x: float, y: float, width: float) -> Safe:
+def _head(x: float, y: float, width: float) -> Markup:
     side, back = 2.6 + 0.7 * width, 7.5 + width
     corners = [(x, y), (x - side, y - back), (x + side, y - back)]
     return element("polygon", points=" ".join(f"{attribute(a)},{attribute(b)}" for a, b in corners))
@@ -336,7 +336,7 @@ def _overlap(a: Box, b: Box) -> bool:
     return a.x < b.x + b.width and b.x < a.x + a.width and a.y < b.bottom and b.y < a.bottom
 
 
-def _legend(bits: Mapping[int | Arc, float], network: Network, picture: _Picture) -> list[Safe]:
+def _legend(bits: Mapping[int | Arc, float], network: Network, picture: _Picture) -> list[Markup]:
     """What shades and widths mean, and what is not shown."""
     nodes = {*picture.places.boxes, *picture.lone.boxes}
     relevance = [b for key, b in bits.items() if not isinstance(key, tuple) and key in nodes]
@@ -344,8 +344,8 @@ def _legend(bits: Mapping[int | Arc, float], network: Network, picture: _Picture
     lines = []
     if relevance:
         shades = [element("rect", x=16.0 * i, y=-10.0, width=16.0, height=11.0, fill_opacity=0.05 + 0.09 * i) for i in range(6)]
-        name = cut(network.name(CLASS), 160, _SMALL)
-        words = f"information about {isolated(name)}: up to {max(relevance):.3f} bits"
+        name = shorten(network.name(CLASS), 160, _SMALL)
+        words = f"information about {bidi_isolated(name)}: up to {max(relevance):.3f} bits"
         lines.append(element("g", element("g", *shades, class_="nv-node"), _text(words, 106, 0, "nv-small nv-start")))
     if strength:
         lines.append(
@@ -358,5 +358,5 @@ def _legend(bits: Mapping[int | Arc, float], network: Network, picture: _Picture
     return [*lines, *(_text(note, 0, 0, "nv-small nv-start") for note in picture.notes)]
 
 
-def _wedge() -> Safe:
+def _wedge() -> Markup:
     return element("g", element("polygon", points="0,-4.5 96,-6 96,-2 0,-3.5"), class_="nv-arc nv-arcs")

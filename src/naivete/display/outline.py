@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from naivete.display.summaries import Summary, summary_of
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.network.derived_columns import Cells, Tree
 from naivete.network.graphs import ancestors, markov_blanket, moral
 from naivete.network.network import Network
@@ -25,9 +25,9 @@ __all__ = [
     "branch_label",
     "has_outline",
     "heading",
-    "mattering",
+    "node_summaries",
     "outline",
-    "parts",
+    "relevant_columns",
 ]
 
 Branch = tuple[int, tuple[int, ...]]  # the child, and the states or classes whose cases go there
@@ -118,7 +118,7 @@ def outline(network: Network, *, max_nodes: int = MOST) -> Outline:
     [('', 4.0), ('blue', 3.0), ('grey, red', 1.0)]
     """
     if max_nodes < 1:
-        raise ParameterError(f"max_nodes={shown(max_nodes)}: at least 1")
+        raise ParameterError(f"max_nodes={quoted(max_nodes)}: at least 1")
     if not has_outline(network):
         raise ParameterError(
             "network: only a tree or a hierarchy of classifiers has an outline; draw others with naivete.display.network_drawing"
@@ -139,13 +139,13 @@ def heading(network: Network, found: Outline, node: Node) -> str:
     return f"{network.name(x)} {'' if network.variables[x].numeric else '= '}{node.branch}"
 
 
-def parts(node: Node) -> list[tuple[str, Summary]]:
+def node_summaries(node: Node) -> list[tuple[str, Summary]]:
     """The summaries of a classifier, each with a word: what it sorts cases into, and what it answers."""
     told = [("sorts into", node.sorting), ("answers" if node.sorting else "classes", node.answer)]
     return [(word, own) for word, own in told if own is not None]
 
 
-def mattering(network: Network) -> list[int]:
+def relevant_columns(network: Network) -> list[int]:
     """The columns of the table that can matter for the class when all others are known, in increasing order.
 
     In a tree those that it asks for; else those that the arcs do not separate from the class, hidden columns never being known.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import accumulate
 
 from naivete.display.layout import Box, Point
-from naivete.display.markup import Safe, attribute, cut, element, image, isolated, plain, text_width
+from naivete.display.markup import Markup, attribute, bidi_isolated, element, image, plain, shorten, text_width
 from naivete.display.outline import Outline, outline
 from naivete.display.outline_panels import Panel, counted, panel_of, text
 from naivete.network.network import Network
@@ -23,7 +23,7 @@ _GAP, _FALL = 14.0, 52.0  # between neighbours, between levels
 _HIGH = 900.0  # more does not fit on a screen
 
 
-def outline_svg(network: Network, *, title: object = None, max_width: float = _WIDTH) -> Safe:
+def outline_svg(network: Network, *, title: object = None, max_width: float = _WIDTH) -> Markup:
     """A tree or hierarchy as SVG.
 
     A node of a classification tree is the feature it asks for, a leaf the class it answers, with its probability and the weight
@@ -41,7 +41,7 @@ def outline_svg(network: Network, *, title: object = None, max_width: float = _W
     if any(node.answer is not None and node.answer.ranked for node in found.nodes):
         found = outline(network, max_nodes=BOXES_UP_TO)
     panels = [panel_of(network, found, i) for i in range(len(found.nodes))]
-    labels = [cut(node.branch, 150, _LABEL) if node.depth else "" for node in found.nodes]
+    labels = [shorten(node.branch, 150, _LABEL) if node.depth else "" for node in found.nodes]
     boxes = placed(found, panels, labels, down=True)
     down = _right(boxes, labels) <= max_width - 2 * _MARGIN
     if not down:
@@ -57,9 +57,9 @@ def _right(boxes: Sequence[Box], labels: Sequence[str]) -> float:
     return max(box.centre + max(box.width, _label_width(label)) / 2 for box, label in zip(boxes, labels, strict=True))
 
 
-def _document(network: Network, found: Outline, inside: Sequence[Safe], size: Point, title: object) -> Safe:
+def _document(network: Network, found: Outline, inside: Sequence[Markup], size: Point, title: object) -> Markup:
     """The drawing with its title above it and what else there is to say below."""
-    notes, line = [*_notes(found)], "" if title is None else cut(title, 900, 15)
+    notes, line = [*_notes(found)], "" if title is None else shorten(title, 900, 15)
     said = max(text_width(line, 15), *(text_width(note, _SMALL) for note in ["", *notes]))
     width, top = 2 * _MARGIN + max(size[0], said, 300.0), 40.0 if line else _MARGIN
     bottom = top + size[1]
@@ -137,12 +137,12 @@ def _bands(found: Outline, breadths: Sequence[float]) -> list[float]:
 
 def _branches(
     network: Network, found: Outline, panels: Sequence[Panel], boxes: Sequence[Box], labels: Sequence[str], down: bool
-) -> Iterator[Safe]:
+) -> Iterator[Markup]:
     """A line from each node to the label of each of its children, and the label."""
     for i, node in enumerate(found.nodes[1:], start=1):
         box, above, panel = boxes[i], boxes[node.parent], panels[node.parent]
         by = network.name(found.nodes[node.parent].feature)
-        told = element("title", f"{isolated(plain(by))}: {isolated(cut(node.branch, 4000, _LABEL, 400))}")
+        told = element("title", f"{bidi_isolated(plain(by))}: {bidi_isolated(shorten(node.branch, 4000, _LABEL, 400))}")
         if down:
             port = panel.ports.get(node.states[0], panel.width / 2) if found.nodes[node.parent].feature < 0 else panel.width / 2
             path = _fall((above.x + port, above.bottom), (box.centre, box.y - 17))
@@ -182,7 +182,7 @@ def _notes(found: Outline) -> Iterator[str]:
 
 
 def _description(network: Network, found: Outline, notes: Iterable[str]) -> str:
-    name = cut(network.name(CLASS), 300, _NAME)
+    name = shorten(network.name(CLASS), 300, _NAME)
     if found.leaves:
         first = f"Classification tree for the class {name} with {counted(found.total, 'node')}."
     else:
@@ -190,5 +190,5 @@ def _description(network: Network, found: Outline, notes: Iterable[str]) -> str:
     return " ".join([first, *(f"{note[0].upper()}{note[1:]}." for note in notes)])
 
 
-def _shifted(x: float, y: float, body: Iterable[Safe]) -> Safe:
+def _shifted(x: float, y: float, body: Iterable[Markup]) -> Markup:
     return element("g", *body, transform=f"translate({attribute(x)},{attribute(y)})")

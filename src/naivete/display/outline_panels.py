@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from naivete.display.layout import HEIGHT, Box
-from naivete.display.markup import COLOURS, Safe, cut, element, isolated, plain, text_width
-from naivete.display.outline import Node, Outline, heading, parts
-from naivete.display.summaries import Line, Summary, lines
+from naivete.display.markup import COLOURS, Markup, bidi_isolated, element, plain, shorten, text_width
+from naivete.display.outline import Node, Outline, heading, node_summaries
+from naivete.display.summaries import Line, Summary, summary_lines
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -35,7 +35,7 @@ class Panel:
 
     width: float
     height: float
-    body: Sequence[Safe]
+    body: Sequence[Markup]
     ports: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -51,11 +51,11 @@ def panel_of(network: Network, found: Outline, i: int) -> Panel:
 
 def _question(network: Network, node: Node) -> Panel:
     below = [weighed(node.weight), *_cut_off(node)]
-    name = cut(network.name(node.feature), 150, _NAME)
+    name = shorten(network.name(node.feature), 150, _NAME)
     width = max(70.0, text_width(name, _NAME) + 20, *(text_width(line, _SMALL) + 20 for line in below))
     height = HEIGHT + 13 * (len(below) - 1)
     rect = element("rect", x=0.0, y=0.0, width=width, height=height, rx=7.0, fill_opacity=0.12)
-    told = element("title", f"{isolated(plain(network.name(node.feature)))}: {below[0]}")
+    told = element("title", f"{bidi_isolated(plain(network.name(node.feature)))}: {below[0]}")
     texts = [text(line, width / 2, 30 + 13 * k, "nv-small") for k, line in enumerate(below)]
     return Panel(width, height, [element("g", told, rect, text(name, width / 2, 17, "nv-name"), *texts, class_="nv-node")])
 
@@ -63,12 +63,12 @@ def _question(network: Network, node: Node) -> Panel:
 def _leaf(network: Network, node: Node, answer: Summary) -> Panel:
     labels, best = network.variables[CLASS].labels, answer.best
     sure = float(answer.rates[best])
-    name, line = cut(labels[best], 150, _NAME), f"{sure:.2f} of {weighed(node.weight)}"
+    name, line = shorten(labels[best], 150, _NAME), f"{sure:.2f} of {weighed(node.weight)}"
     width = max(70.0, text_width(name, _NAME) + 24, text_width(line, _SMALL) + 24)
     colour = f"--k:{COLOURS[best]}" if len(labels) <= len(COLOURS) else None
     rect = element("rect", x=0.0, y=0.0, width=width, height=HEIGHT, rx=19.0, fill_opacity=0.06 + 0.28 * sure)
     ranked = sorted(range(len(labels)), key=lambda c: (-answer.rates[c], c))[:8]
-    rates = ", ".join(f"{isolated(cut(labels[c], 300, _NAME))} {answer.rates[c]:.4f}" for c in ranked)
+    rates = ", ".join(f"{bidi_isolated(shorten(labels[c], 300, _NAME))} {answer.rates[c]:.4f}" for c in ranked)
     told = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {weighed(node.weight)}")
     texts = text(name, width / 2, 17, "nv-name"), text(line, width / 2, 30, "nv-small")
     mark = "nv-leaf" if node.weight else "nv-leaf nv-empty"
@@ -96,15 +96,15 @@ class _Part:
 
 def _classifier(network: Network, found: Outline, node: Node) -> Panel:
     """A box with the summaries of a node, one beside the other, a column for every class that occurs."""
-    summaries = parts(node)
+    summaries = node_summaries(node)
     first = summaries[0][1]
     features = _features(first, network)
-    rows = [*lines(network, first, features, max_states=_STATES)]
+    rows = [*summary_lines(network, first, features, max_states=_STATES)]
     names, states = _margin(network, rows)
     drawn: list[_Part] = []
     for word, own in summaries:
         drawn.append(_part(network, word, own, rows, drawn[-1].right + 10 if drawn else names + states))
-    top = cut(heading(network, found, node), 260, _NAME)
+    top = shorten(heading(network, found, node), 260, _NAME)
     foot = [*_foot(network, node, first, features), *_cut_off(node)]
     width = max(drawn[-1].right + 6, text_width(top, _NAME) + 16, *(text_width(line, _SMALL) + 16 for line in ["", *foot]))
     bottom = _TOP + _ROW * (len(rows) + 1) + 6
@@ -112,27 +112,27 @@ def _classifier(network: Network, found: Outline, node: Node) -> Panel:
     rect = element("rect", x=0.0, y=0.0, width=width, height=height, rx=9.0, fill_opacity=0.04)
     body = [element("g", rect, class_="nv-node"), text(top, width / 2, 16, "nv-name"), *_row_names(network, rows, names)]
     for part in drawn:
-        body += _columns(network, part, [*lines(network, part.summary, features, max_states=_STATES)])
+        body += _columns(network, part, [*summary_lines(network, part.summary, features, max_states=_STATES)])
     body += [text(line, 8, bottom + 8 + 13 * k, "nv-small nv-start") for k, line in enumerate(foot)]
     return Panel(width, height, body, drawn[0].ports)
 
 
 def _margin(network: Network, rows: Sequence[Line]) -> tuple[float, float]:
     """How wide the names of the features and their states are."""
-    names = ["base rate", *(cut(network.name(row.feature), _NAMES, _SMALL) for row in rows)]
-    states = ["", *(cut(row.label, _VALUES, _SMALL) for row in rows)]
+    names = ["base rate", *(shorten(network.name(row.feature), _NAMES, _SMALL) for row in rows)]
+    states = ["", *(shorten(row.label, _VALUES, _SMALL) for row in rows)]
     return max(text_width(name, _SMALL) for name in names) + 16, max(text_width(state, _SMALL) for state in states) + 8
 
 
 def _part(network: Network, word: str, summary: Summary, rows: Sequence[Line], left: float) -> _Part:
     classes, labels = summary.classes(_COLUMNS), network.variables[CLASS].labels
     least = max([38.0, *(text_width(_number(v), _SMALL) + 6 for row in rows if not row.probable for v in row.values.tolist())])
-    widths = [max(least, text_width(cut(labels[c], _CLASSES, _SMALL), _SMALL) + 8) for c in classes]
+    widths = [max(least, text_width(shorten(labels[c], _CLASSES, _SMALL), _SMALL) + 8) for c in classes]
     widths[-1] = max(widths[-1], text_width(word, _SMALL) + 4 - sum(widths[:-1]))
     return _Part(word, summary, classes, [*accumulate(widths[:-1], initial=left)], widths)
 
 
-def _row_names(network: Network, rows: Sequence[Line], left: float) -> Iterator[Safe]:
+def _row_names(network: Network, rows: Sequence[Line], left: float) -> Iterator[Markup]:
     """What the lines of a table are about, the name of a feature where it begins."""
     yield text("base rate", 8, _TOP + 11, "nv-small nv-start")
     for k, row in enumerate(rows, start=1):
@@ -141,7 +141,7 @@ def _row_names(network: Network, rows: Sequence[Line], left: float) -> Iterator[
         yield _named(row.label, left, _TOP + 11 + _ROW * k, _VALUES, " nv-start")
 
 
-def _columns(network: Network, part: _Part, rows: Sequence[Line]) -> Iterator[Safe]:
+def _columns(network: Network, part: _Part, rows: Sequence[Line]) -> Iterator[Markup]:
     """The heading and the numbers of a summary, probabilities shaded."""
     yield text(part.word, (part.edges[0] + part.right) / 2, 33, "nv-small")
     for c, edge, width in zip(part.classes, part.edges, part.widths, strict=True):
@@ -154,7 +154,7 @@ def _columns(network: Network, part: _Part, rows: Sequence[Line]) -> Iterator[Sa
             yield from _cell(told, Box(edge, _TOP + _ROW * k, width, _ROW), shade, "nv-cell")
 
 
-def _cell(number: str, box: Box, shade: float, mark: str) -> Iterator[Safe]:
+def _cell(number: str, box: Box, shade: float, mark: str) -> Iterator[Markup]:
     yield element("rect", x=box.x + 1, y=box.y, width=box.width - 2, height=box.height - 1, fill_opacity=shade, class_=mark)
     yield text(number, box.centre, box.y + 11, "nv-small")
 
@@ -166,7 +166,7 @@ def _number(value: float) -> str:
 def _foot(network: Network, node: Node, summary: Summary, features: Sequence[int]) -> Iterator[str]:
     """What else is to be said of a classifier, and what is left out."""
     if node.feature >= 0:
-        yield f"sends cases on by {isolated(cut(network.name(node.feature), 160, _SMALL))}"
+        yield f"sends cases on by {bidi_isolated(shorten(network.name(node.feature), 160, _SMALL))}"
     if any(network.variables[x].card > _STATES for x in features):
         yield f"the first {_STATES} values of a feature"
     if len(features) < len(summary.ranked):
@@ -210,13 +210,13 @@ def counted(count: int, what: str) -> str:
     return f"{count:,} {what}{('es' if what.endswith('s') else 's') * (count != 1)}"
 
 
-def _named(name: object, x: float, y: float, room: float, mark: str = "") -> Safe:
+def _named(name: object, x: float, y: float, room: float, mark: str = "") -> Markup:
     """A name that is cut where it is too long, whole under the pointer."""
-    short = cut(name, room, _SMALL)
-    whole = [] if short == plain(name) else [element("title", cut(name, 4000, _SMALL, 400))]
+    short = shorten(name, room, _SMALL)
+    whole = [] if short == plain(name) else [element("title", shorten(name, 4000, _SMALL, 400))]
     return element("text", short, *whole, x=x, y=y, class_=f"nv-small{mark}")
 
 
-def text(words: str, x: float, y: float, class_: str) -> Safe:
+def text(words: str, x: float, y: float, class_: str) -> Markup:
     """A text at a place."""
     return element("text", words, x=x, y=y, class_=class_)

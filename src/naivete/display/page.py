@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from naivete.display.charts import line_chart
-from naivete.display.markup import COLOURS, Number, Safe, cut, element, escaped, figure, isolated, plain
+from naivete.display.markup import COLOURS, Markup, Number, bidi_isolated, element, escaped, figure, plain, shorten
 from naivete.display.network_tables import tables_html
 
 __all__ = [
@@ -90,13 +90,13 @@ class Answer(NamedTuple):
     probabilities: Mapping[object, float]
 
 
-def page(title: object, sections: Sequence[tuple[object, Sequence[object]]], *, footer: object = None) -> Safe:
+def page(title: object, sections: Sequence[tuple[object, Sequence[object]]], *, footer: object = None) -> Markup:
     """A whole HTML document: the title, a list of contents, and the sections.
 
     Parameters
     ----------
     title : the heading of the page.
-    sections : for each its heading and its parts; a part that is no `Safe` becomes a paragraph.
+    sections : for each its heading and its parts; a part that is no `Markup` becomes a paragraph.
     footer : a last line.
 
     >>> "<script>" in page("<script>", [("one", ["text"])])
@@ -106,36 +106,36 @@ def page(title: object, sections: Sequence[tuple[object, Sequence[object]]], *, 
     contents = [element("nav", element("ol", *entries), aria_label="Contents")] if len(entries) > 1 else []
     parts = [_section(i, heading, body) for i, (heading, body) in enumerate(sections, start=1)]
     last = [] if footer is None else [element("footer", footer)]
-    head = Safe(
+    head = Markup(
         '<meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{escaped(POLICY)}">'
         '<meta name="viewport" content="width=device-width,initial-scale=1">'
         '<meta name="referrer" content="no-referrer">'
     )
-    style = element("style", Safe(_CSS))
+    style = element("style", Markup(_CSS))
     body = element("main", element("header", element("h1", title), *contents), *parts, *last)
     whole = element("html", element("head", head, element("title", title), style), element("body", body), lang="en")
-    return Safe(f"<!doctype html>\n{whole}\n")
+    return Markup(f"<!doctype html>\n{whole}\n")
 
 
-def _section(i: int, heading: object, parts: Iterable[object]) -> Safe:
-    body = [part if isinstance(part, Safe) else text(part) for part in parts]
+def _section(i: int, heading: object, parts: Iterable[object]) -> Markup:
+    body = [part if isinstance(part, Markup) else text(part) for part in parts]
     return element("section", element("h2", heading), *body, id=f"s{i}")
 
 
-def text(paragraph: object) -> Safe:
+def text(paragraph: object) -> Markup:
     """A paragraph."""
     return element("p", paragraph)
 
 
-def note(*parts: object) -> Safe:
+def note(*parts: object) -> Markup:
     """A remark that stands out."""
     return element("div", *parts, class_="note", role="note")
 
 
-def details(summary: object, *body: object) -> Safe:
+def details(summary: object, *body: object) -> Markup:
     """Parts that open on a click on their summary."""
-    return element("details", element("summary", summary), *(part if isinstance(part, Safe) else text(part) for part in body))
+    return element("details", element("summary", summary), *(part if isinstance(part, Markup) else text(part) for part in body))
 
 
 def table(
@@ -145,7 +145,7 @@ def table(
     highlight: Callable[[Iterable[float]], float] | None = None,
     caption: object = None,
     digits: int = 3,
-) -> Safe:
+) -> Markup:
     """A table: numbers to the right, the best of each row in bold.
 
     Parameters
@@ -162,17 +162,17 @@ def table(
     return figure(element("table", element("thead", element("tr", *head)), element("tbody", *lines)), caption)
 
 
-def _row(row: Sequence[object], right: Sequence[bool], highlight: Callable[[Iterable[float]], float] | None, digits: int) -> Safe:
+def _row(row: Sequence[object], right: Sequence[bool], highlight: Callable[[Iterable[float]], float] | None, digits: int) -> Markup:
     values = [_number(cell) if r else None for cell, r in zip(row, right, strict=True)]
     known = [v for v in values if v is not None and not math.isnan(v)]
     best = highlight(known) if highlight and known else None
     return element("tr", *(_cell(c, r, v is not None and v == best, digits) for c, r, v in zip(row, right, values, strict=True)))
 
 
-def _cell(cell: object, right: bool, best: bool, digits: int) -> Safe:
+def _cell(cell: object, right: bool, best: bool, digits: int) -> Markup:
     if right:
         return element("td", _shown(cell, digits), class_="num best" if best else "num")
-    return element("td", cell if isinstance(cell, Safe) else element("span", _shown(cell, digits), class_="name"))
+    return element("td", cell if isinstance(cell, Markup) else element("span", _shown(cell, digits), class_="name"))
 
 
 def _number(cell: object) -> float | None:
@@ -194,10 +194,10 @@ def _shown(cell: object, digits: int) -> str:
         return "\u2013"
     if isinstance(cell, tuple) and value is not None:
         return f"{value:.{digits}f} \u00b1 {cell[1]:.{digits}f}"
-    return cut(cell, 2400, 14, 400) if value is None else f"{cell:,}" if isinstance(cell, Integral) else f"{value:.{digits}f}"
+    return shorten(cell, 2400, 14, 400) if value is None else f"{cell:,}" if isinstance(cell, Integral) else f"{value:.{digits}f}"
 
 
-def confusion(matrix: ArrayLike, labels: Sequence[object], caption: object = None) -> Safe:
+def confusion(matrix: ArrayLike, labels: Sequence[object], caption: object = None) -> Markup:
     """The table P#(classified, correct): a row for the class a case was given, a column for the class it has.
 
     Shades show the share of a column, so that a column of a perfect classifier is dark on the diagonal only.
@@ -206,17 +206,17 @@ def confusion(matrix: ArrayLike, labels: Sequence[object], caption: object = Non
     shares = counts / np.maximum(counts.sum(axis=0, keepdims=True), 1e-300)
     top = element("tr", element("td"), element("th", "correct class", colspan=len(labels), scope="colgroup"))
     corner = element("th", "classified as", scope="col")
-    names = element("tr", corner, *(element("th", isolated(cut(c, 90, 14)), scope="col", title=plain(c)) for c in labels))
+    names = element("tr", corner, *(element("th", bidi_isolated(shorten(c, 90, 14)), scope="col", title=plain(c)) for c in labels))
     rows = [_heat_row(i, label, counts[i], shares[i]) for i, label in enumerate(labels)]
     return figure(element("table", element("thead", top, names), element("tbody", *rows), class_="heat"), caption)
 
 
-def _heat_row(i: int, label: object, counts: NDArray[np.float64], shares: NDArray[np.float64]) -> Safe:
+def _heat_row(i: int, label: object, counts: NDArray[np.float64], shares: NDArray[np.float64]) -> Markup:
     cells = [_heat(c, s, "feature" if i == j else "class") for j, (c, s) in enumerate(zip(counts, shares, strict=True))]
-    return element("tr", element("th", isolated(cut(label, 160, 14)), scope="row", title=plain(label)), *cells)
+    return element("tr", element("th", bidi_isolated(shorten(label, 160, 14)), scope="row", title=plain(label)), *cells)
 
 
-def _heat(count: float, share: float, colour: str) -> Safe:
+def _heat(count: float, share: float, colour: str) -> Markup:
     shown = f"{count:,.0f}" if count == round(count) else f"{count:,.2f}"
     style = f"background:color-mix(in srgb,var(--nv-{colour}) {round(6 + 60 * share) if count else 0}%,transparent)"
     return element("td", shown, style=style, class_=None if count else "muted", title=f"{share:.1%} of the column")
@@ -229,7 +229,7 @@ def bars(
     maximum: float | None = None,
     digits: int = 3,
     pale: Collection[object] = (),
-) -> Safe:
+) -> Markup:
     """A horizontal bar for every value, from 0 to the largest or to `maximum`; those named in `pale` stand back."""
     top = maximum or max((abs(v) for v in map(_number, values.values()) if v is not None), default=1.0) or 1.0
     rows = [
@@ -245,17 +245,17 @@ def bars(
     return figure(element("table", element("tbody", *rows), style="width:100%;max-width:760px"), caption)
 
 
-def _track(shares: Iterable[tuple[float, str, str | None]]) -> Safe:
+def _track(shares: Iterable[tuple[float, str, str | None]]) -> Markup:
     """A bar of shares of the whole, each with its colour and what it says under the pointer."""
     pieces = [element("i", style=f"width:{min(1.0, s):.2%};background:{colour}", title=told) for s, colour, told in shares]
     return element("span", *pieces, class_="track", aria_hidden="true")
 
 
-def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: int = 3) -> Safe:
+def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: int = 3) -> Markup:
     """Cases with their correct class, the most probable class, and all probabilities as one bar."""
     classes = list(dict.fromkeys(c for answer in answers for c in answer.probabilities))
     colours = {c: COLOURS[i] if i < len(COLOURS) else "var(--muted)" for i, c in enumerate(classes)}
-    keys = [element("span", element("i", style=f"background:{colours[c]}"), cut(c, 200, 14), class_="key") for c in classes[:8]]
+    keys = [element("span", element("i", style=f"background:{colours[c]}"), shorten(c, 200, 14), class_="key") for c in classes[:8]]
     heads = [
         "case",
         "correct",
@@ -265,19 +265,19 @@ def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: i
     ]
     head = element("thead", element("tr", *(element("th", element("span", h), scope="col") for h in heads)))
     body = element("tbody", *(_answer(answer, colours, top) for answer in answers))
-    return figure(Safe(element("div", *keys) + element("table", head, body, style="width:100%")), caption)
+    return figure(Markup(element("div", *keys) + element("table", head, body, style="width:100%")), caption)
 
 
-def _answer(answer: Answer, colours: Mapping[object, str], top: int) -> Safe:
+def _answer(answer: Answer, colours: Mapping[object, str], top: int) -> Markup:
     ranked = sorted(answer.probabilities.items(), key=lambda item: -item[1])
     wrong = bool(ranked) and answer.correct is not None and ranked[0][0] != answer.correct
-    shares = [(p, colours[c], f"{isolated(cut(c, 200, 14))} {p:.3f}") for c, p in answer.probabilities.items()]
-    said = ", ".join(f"{isolated(cut(c, 120, 14))}\u00a0{p:.3f}" for c, p in ranked[:top])
-    found = cut(ranked[0][0], 160, 14) if ranked else "\u2013"
+    shares = [(p, colours[c], f"{bidi_isolated(shorten(c, 200, 14))} {p:.3f}") for c, p in answer.probabilities.items()]
+    said = ", ".join(f"{bidi_isolated(shorten(c, 120, 14))}\u00a0{p:.3f}" for c, p in ranked[:top])
+    found = shorten(ranked[0][0], 160, 14) if ranked else "\u2013"
     cells = [
-        element("span", cut(answer.case, 4000, 14, 400), class_="name case"),
-        "\u2013" if answer.correct is None else cut(answer.correct, 160, 14),
-        element("span", found, element("span", " \u2717 wrong" if wrong else Safe(""), class_="wrong")),
+        element("span", shorten(answer.case, 4000, 14, 400), class_="name case"),
+        "\u2013" if answer.correct is None else shorten(answer.correct, 160, 14),
+        element("span", found, element("span", " \u2717 wrong" if wrong else Markup(""), class_="wrong")),
         _track(shares),
         said,
     ]

@@ -14,7 +14,7 @@ from naivete.counts.information import information
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Line", "Summary", "lines", "normals", "summary_of"]
+__all__ = ["Line", "Summary", "normal_parameters", "summary_lines", "summary_of"]
 
 
 EQUAL = 12
@@ -71,7 +71,7 @@ class Line(NamedTuple):
     probable: bool
 
 
-def lines(network: Network, summary: Summary, features: Iterable[int], *, max_states: int | None = None) -> Iterator[Line]:
+def summary_lines(network: Network, summary: Summary, features: Iterable[int], *, max_states: int | None = None) -> Iterator[Line]:
     """The table of a summary line by line: of a feature its states, or its mean and deviation.
 
     Parameters
@@ -95,11 +95,11 @@ def summary_of(network: Network, state: int) -> Summary:
     telling = [x for x in network.inputs if x in network.densities or network.variables[x].card > 1]
     at = {x: (..., state, slice(None)) if place in network.parents[x] else ... for x in telling if CLASS in network.parents[x]}
     tables = {x: np.asarray(network.cpts[x])[own] for x, own in at.items() if x not in network.densities}
-    normals = {x: _normal(network, x, own) for x, own in at.items() if x in network.densities}
-    return Summary(np.asarray(network.cpts[CLASS])[state], tables, normals)
+    normal_parameters = {x: _normal(network, x, own) for x, own in at.items() if x in network.densities}
+    return Summary(np.asarray(network.cpts[CLASS])[state], tables, normal_parameters)
 
 
-def normals(network: Network, x: int) -> Iterator[tuple[tuple[str, ...], float, float]]:
+def normal_parameters(network: Network, x: int) -> Iterator[tuple[tuple[str, ...], float, float]]:
     """The mean and the deviation of a number with a density, one configuration of its parents after the other."""
     others = [m for m in network.family(x) if m != x]
     means, deviations = _normal(network, x, ...)

@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.codes import narrowest
 from naivete._kernels.column_blocks import extremes
-from naivete._kernels.exact_sums import Parts, limbs, nonzero
+from naivete._kernels.exact_sums import LimbSums, limbs, nonzero_sums
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Kind, Table
 from naivete.encoding.sparse_counting import tallied_matrix
-from naivete.encoding.value_counts import CELLS, Tallies, Tally, cells_of, in_cells, ordered, state_key
-from naivete.errors import DataError, shown
+from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, cells_of, in_cells, ordered, state_key
+from naivete.errors import DataError, quoted
 from naivete.variables import Name, State
 
 __all__ = ["as_numbers", "byte_limits", "check_finite", "tallied"]
@@ -46,7 +46,7 @@ def tallied(
     kinds: Mapping[Name, Kind],
     *,
     broad: bool = False,
-) -> Tallies:
+) -> ValueCounts:
     """The tallies of a table's columns, all counted in one pass.
 
     Parameters
@@ -74,16 +74,16 @@ def tallied(
     codes = (*(own.codes for own in coded), labels)
     flat = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
     totals = {q: part[layout.offsets[-1] :][: len(classes)] for q, part in flat.items()}
-    columns: list[Tally] = [None] * len(coded)  # type: ignore[list-item]
+    columns: list[ColumnCounts] = [None] * len(coded)  # type: ignore[list-item]
     for at in _alike(coded):
         own = [coded[j] for j in at]
         weights = _stacked(flat, layout, at, len(own[0].values), len(classes))
         missing = {q: totals[q] - part.sum(axis=1) for q, part in weights.items()}
-        whole: list[bool] = np.all(np.any(nonzero(weights), axis=2), axis=1).tolist()
+        whole: list[bool] = np.all(np.any(nonzero_sums(weights), axis=2), axis=1).tolist()
         for i, j in enumerate(at):
             parts = {q: part[i] for q, part in weights.items()}, {q: part[i] for q, part in missing.items()}
             columns[j] = _tally(taken[j], own[i], *parts, kinds.get(taken[j].name), whole[i])
-    return Tallies(tuple(classes), totals, tuple(columns), len(labels))
+    return ValueCounts(tuple(classes), totals, tuple(columns), len(labels))
 
 
 def _surely_numeric(column: Column, kind: Kind | None) -> bool:
@@ -112,17 +112,17 @@ def _alike(coded: Sequence[_Coded]) -> Iterable[list[int]]:
     return found.values()
 
 
-def _stacked(flat: Parts, layout: _kernels.Layout, at: list[int], values: int, classes: int) -> Parts:
+def _stacked(flat: LimbSums, layout: _kernels.Layout, at: list[int], values: int, classes: int) -> LimbSums:
     """The tables of columns with equally many values.  # (column, value, class)"""
     size = layout.sizes[at[0]]
     cells = layout.offsets[at][:, None] + np.arange(size)
     return {q: part[cells].reshape(len(at), -1, layout.cards[-1])[:, :values, :classes] for q, part in flat.items()}
 
 
-def _tally(column: Column, own: _Coded, weights: Parts, missing: Parts, told: Kind | None, whole: bool) -> Tally:
+def _tally(column: Column, own: _Coded, weights: LimbSums, missing: LimbSums, told: Kind | None, whole: bool) -> ColumnCounts:
     kind = told or column.kind
     declared = column.states if column.declared else None
-    tally = Tally(column.name, own.values, weights, missing, kind, declared, own.tops, own.level, kind == "nominal")
+    tally = ColumnCounts(column.name, own.values, weights, missing, kind, declared, own.tops, own.level, kind == "nominal")
     if not whole:
         tally = tally.trimmed()
     if tally.numbers:
@@ -190,7 +190,7 @@ def as_numbers(column: Column, table: Table | None = None) -> NDArray[Any]:
         row = int(np.argmax(column.values == column.states.index(wrong)))
         place = f"row {row + 1}" if table is None else table.place(row)
         raise DataError(
-            f"{place}: column {shown(column.name)}: {shown(wrong)} is not a number, but the column is declared numeric; "
+            f"{place}: column {quoted(column.name)}: {quoted(wrong)} is not a number, but the column is declared numeric; "
             "correct it, or declare the column nominal"
         )
     return np.append(np.array(column.states, np.float64), np.nan)[column.values]  # type: ignore[no-any-return]
@@ -205,7 +205,7 @@ def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[flo
         if not (-np.inf < low and high < np.inf) and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
             raise DataError(
-                f"{table.place(row)}: column {shown(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
+                f"{table.place(row)}: column {quoted(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
                 "replace it by a finite value or by a missing one"
             )
     return dict(zip(at, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))

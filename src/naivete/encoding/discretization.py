@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 __all__ = ["FLOOR", "Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl", "normal_is_better"]
 
@@ -138,7 +138,7 @@ class EqualWidth:
 def check_bins(bins: object) -> None:
     """Refuse a number of intervals below one."""
     if not isinstance(bins, (int, np.integer)) or isinstance(bins, bool) or bins < 1:
-        raise ParameterError(f"bins={shown(bins)}: the number of intervals is a whole number, at least 1")
+        raise ParameterError(f"bins={quoted(bins)}: the number of intervals is a whole number, at least 1")
 
 
 def normal_is_better(values: Numbers, table: Numbers, cuts: Sequence[float]) -> bool:

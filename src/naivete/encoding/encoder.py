@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
-from naivete._kernels.exact_sums import combined
+from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Kind, Table
 from naivete.encoding.counting import as_numbers, byte_limits, check_finite, tallied
 from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl, normal_is_better
-from naivete.encoding.value_counts import Tallies, Tally
-from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, nearest, shown, warn
+from naivete.encoding.value_counts import ColumnCounts, ValueCounts
+from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning, close_matches, quoted, warn
 from naivete.variables import CLASS, Family, Name, State, Variable
 
-__all__ = ["Encoded", "Encoder", "Margins", "encode"]
+__all__ = ["Encoded", "Encoder", "FeatureTables", "encode"]
 
 IDENTIFIER_STATES = 1000
 DENSITIES = ("normal", "kernel")
@@ -74,7 +74,7 @@ class Encoder:
         """The same encoder with other settings."""
         for name, value in settings.items():
             if name not in self.__dataclass_fields__:
-                raise ParameterError(f"the encoder has no setting {shown(name)}; it has {', '.join(self.__dataclass_fields__)}")
+                raise ParameterError(f"the encoder has no setting {quoted(name)}; it has {', '.join(self.__dataclass_fields__)}")
             object.__setattr__(self, name, value)
         return self
 
@@ -89,15 +89,15 @@ class Encoder:
         for field, allowed in choices.items():
             value = getattr(self, field)
             if value not in allowed:
-                raise ParameterError(f"{field}={shown(value)}: choose one of {', '.join(map(repr, allowed))}")
+                raise ParameterError(f"{field}={quoted(value)}: choose one of {', '.join(map(repr, allowed))}")
         if self.cut is not None and not callable(self.cut):
-            raise ParameterError(f"cut={shown(self.cut)}: pass mdl, EqualFrequency(bins), EqualWidth(bins) or distinct")
+            raise ParameterError(f"cut={quoted(self.cut)}: pass mdl, EqualFrequency(bins), EqualWidth(bins) or distinct")
         if isinstance(self.cut, (EqualFrequency, EqualWidth)):
             check_bins(self.cut.bins)
         if type(self.few) is not int or self.few < 0:
-            raise ParameterError(f"few={shown(self.few)}: a whole number, at least 0")
+            raise ParameterError(f"few={quoted(self.few)}: a whole number, at least 0")
 
-    def schema(self, tallies: Tallies) -> tuple[Variable, ...]:
+    def schema(self, tallies: ValueCounts) -> tuple[Variable, ...]:
         """The variables of the columns that were tallied."""
         return tuple(self._variable(tally, tallies.rows) for tally in tallies.columns)
 
@@ -109,7 +109,7 @@ class Encoder:
         weight: NDArray[np.float64] | None,
         *,
         exact: bool = False,
-    ) -> Tallies:
+    ) -> ValueCounts:
         """The tallies of some rows, of which `schema` makes the variables; `labels` are positions among the classes.
 
         Of numbers that get a density the tallies keep only the ends, unless they have to be `exact`, so that rows can be taken
@@ -126,22 +126,22 @@ class Encoder:
         if isinstance(kinds, str):
             kinds = dict.fromkeys(table.names, kinds)
         elif not isinstance(kinds, Mapping):
-            raise ParameterError(f"kinds={shown(kinds)}: pass 'nominal', 'numeric' or a mapping from column names to these")
+            raise ParameterError(f"kinds={quoted(kinds)}: pass 'nominal', 'numeric' or a mapping from column names to these")
         names = set(table.names)
         for name, kind in kinds.items():
             if name not in names:
-                close = nearest(name, table.names)
+                close = close_matches(name, table.names)
                 raise ParameterError(
-                    f"kinds: there is no column {shown(name)}" + (f"; did you mean {close[0]!r}?" if close else "")
+                    f"kinds: there is no column {quoted(name)}" + (f"; did you mean {close[0]!r}?" if close else "")
                 )
             if kind not in ("nominal", "numeric"):
-                raise ParameterError(f"kinds: column {shown(name)} is {shown(kind)}; choose 'nominal' or 'numeric'")
+                raise ParameterError(f"kinds: column {quoted(name)} is {quoted(kind)}; choose 'nominal' or 'numeric'")
         return kinds
 
-    def _variable(self, tally: Tally, rows: int) -> Variable:
+    def _variable(self, tally: ColumnCounts, rows: int) -> Variable:
         if rows and tally.vacant:
             warn(
-                f"column {shown(tally.name)} has no value in any row and tells nothing; leave it out or fill it in",
+                f"column {quoted(tally.name)} has no value in any row and tells nothing; leave it out or fill it in",
                 NaiveteWarning,
             )
         missing, other = self.missing == "state" and tally.gaps, self.unseen == "smooth"
@@ -153,7 +153,7 @@ class Encoder:
         _warn_identifier(tally.name, states, rows)
         return Variable(tally.name, states, missing=missing, other=other)
 
-    def _numeric(self, tally: Tally, missing: bool) -> Variable:
+    def _numeric(self, tally: ColumnCounts, missing: bool) -> Variable:
         """A number that is cut, or has a density where that tells more and was left open."""
         curve = tally.curve()
         cuts = (self.cut or mdl)(*curve)
@@ -161,7 +161,7 @@ class Encoder:
             return Variable(tally.name, origin=_origin(tally))
         return Variable(tally.name, cuts=cuts, missing=missing)
 
-    def _states(self, tally: Tally) -> tuple[State, ...] | None:
+    def _states(self, tally: ColumnCounts) -> tuple[State, ...] | None:
         """The states of a nominal column, None for one that is to be cut."""
         if tally.vacant and tally.kind != "numeric":
             return ()  # of which type the values are that never came, nobody can say
@@ -172,7 +172,7 @@ class Encoder:
         return tally.states if tally.kind == "nominal" or few else None
 
 
-def _origin(tally: Tally) -> float:
+def _origin(tally: ColumnCounts) -> float:
     """Where the numbers of a column are measured from: zero, or the middle where that is far from zero."""
     if not len(tally.values) or tally.tops is None:
         return 0.0
@@ -188,10 +188,10 @@ def _united(declared: tuple[State, ...], occurring: tuple[State, ...]) -> tuple[
 
 
 @dataclass(frozen=True, eq=False)
-class Margins:
+class FeatureTables:
     """The tables of single features, with or without the class, as counting the encoded rows would give them."""
 
-    tallies: Tallies
+    tallies: ValueCounts
     variables: Sequence[Variable]
 
     @property
@@ -205,20 +205,20 @@ class Margins:
         That is so of several features, and of a column with a cut point inside a cell: only its rows can tell.
         """
         if family == (CLASS,):
-            return combined(self.tallies.weights)
+            return sums_as_numbers(self.tallies.weights)
         if len(family) != 1 and family[1:] != (CLASS,):
             return None
         tally, variable = self.tallies.columns[family[0]], self.variables[family[0]]
         if len(family) == 2 and variable.cuts is None and tally.states is variable.states and variable.card == variable.known:
-            return combined(tally.weights)  # a code for every value that occurs, in its place
+            return sums_as_numbers(tally.weights)  # a code for every value that occurs, in its place
         at = _codes_of(tally, variable)
         if at is None:
             return None
         parts = {q: _margin(tally, q, at, variable) for q in tally.weights.keys() | tally.missing.keys()}
-        return combined(parts if len(family) == 2 else {q: part.sum(axis=1) for q, part in parts.items()})
+        return sums_as_numbers(parts if len(family) == 2 else {q: part.sum(axis=1) for q, part in parts.items()})
 
 
-def _codes_of(tally: Tally, variable: Variable) -> NDArray[np.int64] | None:
+def _codes_of(tally: ColumnCounts, variable: Variable) -> NDArray[np.int64] | None:
     """The code of each value of a tally, None where values of one cell have different codes."""
     if variable.density:
         return np.zeros(len(tally.values), np.int64)
@@ -234,7 +234,7 @@ def _codes_of(tally: Tally, variable: Variable) -> NDArray[np.int64] | None:
     return np.array([code_of[isinstance(s, bool), s] for s in tally.states], np.int64)
 
 
-def _margin(tally: Tally, q: int, at: NDArray[np.int64], variable: Variable) -> NDArray[np.int64]:
+def _margin(tally: ColumnCounts, q: int, at: NDArray[np.int64], variable: Variable) -> NDArray[np.int64]:
     if variable.card == len(at) and q in tally.weights and np.array_equal(at, np.arange(len(at))):
         return tally.weights[q]
     table = np.zeros((variable.card, next(iter(tally.missing.values())).shape[-1]), np.int64)
@@ -248,7 +248,7 @@ def _margin(tally: Tally, q: int, at: NDArray[np.int64], variable: Variable) -> 
 def _warn_identifier(name: Name, states: Sequence[State], rows: int) -> None:
     if len(states) > IDENTIFIER_STATES and len(states) * 2 > rows:
         warn(
-            f"column {shown(name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
+            f"column {quoted(name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
             "leave it out, or declare it numeric if it is a quantity",
             NaiveteWarning,
         )
@@ -265,7 +265,7 @@ def encode(
     >>> [c.tolist() for c in encode(table_of([["b"], [None], ["a"]]), [Variable("x0", ("a", "b"))]).codes]
     [[1, 255, 0]]
     """
-    columns = matched(table, variables)
+    columns = matched_columns(table, variables)
     sparse = isinstance(table, SparseMatrix)  # looked at when it was taken, and made column by column
     ends: Mapping[int, tuple[float, float]] = {}
     if not sparse:
@@ -290,7 +290,7 @@ def encode(
             raise DataError(unseen_message(table, column, variable, int(strange[0])))
         if len(strange) and not (variable.other and unseen == "smooth"):
             found[variable.name] = len(strange)
-            other_types += other_type(column, variable)
+            other_types += other_type_message(column, variable)
         codes.append(own)
         missed.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
     warn_unseen(found, other_types)
@@ -306,7 +306,7 @@ def _measured(column: Column, origin: float) -> NDArray[np.float64]:
 def warn_unseen(found: Mapping[Name, int], other_types: Sequence[str]) -> None:
     """Say how many values of which columns did not occur in training, where there are any."""
     if found:
-        listed = ", ".join(f"{shown(name)}: {count}" for name, count in list(found.items())[:10])
+        listed = ", ".join(f"{quoted(name)}: {count}" for name, count in list(found.items())[:10])
         more = f" and {len(found) - 10} more columns" if len(found) > 10 else ""
         warn(
             f"values that did not occur in training were treated as missing ({listed}{more}){''.join(other_types)}; "
@@ -315,14 +315,12 @@ def warn_unseen(found: Mapping[Name, int], other_types: Sequence[str]) -> None:
         )
 
 
-def other_type(column: Column, variable: Variable) -> list[str]:
+def other_type_message(column: Column, variable: Variable) -> list[str]:
     """What to say of a column none of whose values can be a state because they are of another type."""
     had, has = ({_type_word(s) for s in states} for states in (variable.states, _some_values(column)))
     if not had or not has or had & has:
         return []
-    return [
-        f"; column {shown(variable.name)} had {' and '.join(sorted(had))} in training and has {' and '.join(sorted(has))} now"
-    ]
+    return [f"; column {quoted(variable.name)} had {' and '.join(sorted(had))} in training and has {' and '.join(sorted(has))} now"]
 
 
 def _some_values(column: Column) -> Iterable[State]:
@@ -333,15 +331,15 @@ def _type_word(state: State) -> str:
     return "text" if isinstance(state, str) else "truth values" if isinstance(state, bool) else "numbers"
 
 
-def matched(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
+def matched_columns(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
     """The columns of the variables, by name; a missing one is an error that lists all of them."""
     if table.names == tuple(v.name for v in variables):
         return table.columns
     by_name = {name: at for at, name in enumerate(table.names)}
     absent = [v.name for v in variables if v.name not in by_name]
     if absent:
-        listed = ", ".join(map(shown, absent[:5])) + (" ..." if len(absent) > 5 else "")
-        close = nearest(absent[0], by_name)
+        listed = ", ".join(map(quoted, absent[:5])) + (" ..." if len(absent) > 5 else "")
+        close = close_matches(absent[0], by_name)
         hint = f"; is {close[0]!r} the renamed {absent[0]!r}?" if close else ""
         raise DataError(f"{table.source}: columns seen in training are missing: {listed}{hint}")
     return [table.columns[by_name[v.name]] for v in variables]
@@ -350,9 +348,9 @@ def matched(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
 def unseen_message(table: Table, column: Column, variable: Variable, row: int) -> str:
     """What to say of a value that did not occur in training."""
     value = next(iter(column.take(np.array([row]))))
-    close = nearest(value, variable.labels)
+    close = close_matches(value, variable.labels)
     return (
-        f"{table.place(row)}: column {shown(column.name)}: value {shown(value)} did not occur in training"
+        f"{table.place(row)}: column {quoted(column.name)}: value {quoted(value)} did not occur in training"
         + (f" (nearest: {', '.join(map(repr, close))})" if close else "")
         + "; correct it, leave it empty, or predict with unseen='marginalise'"
     )
@@ -372,9 +370,7 @@ def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple
         intervals = np.searchsorted(np.array(variable.cuts), numbers.astype(np.float64, copy=False), side="left").astype(dtype)
         intervals[gaps] = absent
         return intervals, np.empty(0, np.int64), bool(gaps.any())
-    codes, missing, wrong = (
-        _numeric_states(column.values, variable) if column.states is None else _listed_states(column, variable)
-    )
+    codes, missing, wrong = _numeric_states(column.values, variable) if column.states is None else _listed_states(column, variable)
     out = codes.astype(dtype)
     if missing is not None:
         out[missing] = absent

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import narrowest
-from naivete._kernels.exact_sums import Parts, limbs, nonzero
+from naivete._kernels.exact_sums import LimbSums, limbs, nonzero_sums
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Kind
-from naivete.encoding.value_counts import CELLS, Tallies, Tally, in_cells
+from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, in_cells
 from naivete.variables import Name, State
 
 __all__ = ["tallied_matrix"]
@@ -35,7 +35,7 @@ class _Cells:
 
     column: NDArray[np.int64]
     values: NDArray[Any]
-    weights: Parts
+    weights: LimbSums
 
     def over(self, classes: slice) -> _Cells:
         """With these classes only."""
@@ -48,7 +48,7 @@ def tallied_matrix(
     classes: Sequence[State],
     weight: NDArray[np.float64] | None,
     kinds: Mapping[Name, Kind],
-) -> Tallies:
+) -> ValueCounts:
     """The tallies of the columns, equal to those of the dense table; the arguments are those of `tallied`."""
     matrix, width, split = table.matrix, max(1, len(classes)), limbs(weight)
     row = np.repeat(np.arange(len(labels)), np.diff(matrix.indptr))
@@ -68,7 +68,7 @@ def tallied_matrix(
     whole, bounds = _with_zeros(stored, rest, filled < len(labels))
     used = slice(len(classes))
     columns = _tallies(table, whole.over(used), bounds, {q: part[:, used] for q, part in missing.items()}, kinds, complete)
-    return Tallies(tuple(classes), {q: part[0, used] for q, part in totals.items()}, columns, len(labels))
+    return ValueCounts(tuple(classes), {q: part[0, used] for q, part in totals.items()}, columns, len(labels))
 
 
 def _at(split: dict[int, NDArray[np.int64] | None], rows: NDArray[Any]) -> dict[int, NDArray[np.int64] | None]:
@@ -78,7 +78,7 @@ def _at(split: dict[int, NDArray[np.int64] | None], rows: NDArray[Any]) -> dict[
 
 def _sums(
     group: NDArray[Any], count: int, labels: NDArray[Any], split: dict[int, NDArray[np.int64] | None], classes: int
-) -> Parts:
+) -> LimbSums:
     """The weight of each class in each of the groups.  # (group, class)"""
     codes = (group.astype(narrowest(count), copy=False), labels)
     layout = _kernels.Layout(((0, -1),), (max(1, count), classes))
@@ -98,7 +98,7 @@ def _stored(
     key = column.astype(np.int64) * len(values) + position
     if count <= 4 * len(data) + (1 << 16):
         parts = _sums(key, count, labels, split, shape[1])
-        found = np.flatnonzero(nonzero(parts).any(axis=1))
+        found = np.flatnonzero(nonzero_sums(parts).any(axis=1))
         parts = {q: part[found] for q, part in parts.items()}
     else:
         found, group = np.unique(key, return_inverse=True)
@@ -131,7 +131,7 @@ def _by_column(column: NDArray[np.int64], part: NDArray[np.int64], shape: tuple[
     return total
 
 
-def _with_zeros(stored: _Cells, rest: Parts, zero: NDArray[np.bool_]) -> tuple[_Cells, NDArray[np.int64]]:
+def _with_zeros(stored: _Cells, rest: LimbSums, zero: NDArray[np.bool_]) -> tuple[_Cells, NDArray[np.int64]]:
     """With zero among the values of the columns that have it, at its place; and where each column begins and the last ends."""
     before: NDArray[np.int64] = np.cumsum(zero) - zero
     place = np.arange(len(stored.column)) + before[stored.column] + ((stored.values > 0) & zero[stored.column])
@@ -148,8 +148,8 @@ def _with_zeros(stored: _Cells, rest: Parts, zero: NDArray[np.bool_]) -> tuple[_
 
 
 def _tallies(
-    table: SparseMatrix, cells: _Cells, bounds: NDArray[np.int64], missing: Parts, kinds: Mapping[Name, Kind], complete: bool
-) -> tuple[Tally, ...]:
+    table: SparseMatrix, cells: _Cells, bounds: NDArray[np.int64], missing: LimbSums, kinds: Mapping[Name, Kind], complete: bool
+) -> tuple[ColumnCounts, ...]:
     truth = table.matrix.dtype.kind == "b"
     nothing = {q: part[0] for q, part in missing.items()} if complete and len(bounds) > 1 else None
     found, edges = [], bounds.tolist()
@@ -159,10 +159,10 @@ def _tallies(
     return tuple(found)
 
 
-def _tally(name: Name, cells: _Cells, at: slice, missing: Parts, kind: Kind | None, truth: bool) -> Tally:
+def _tally(name: Name, cells: _Cells, at: slice, missing: LimbSums, kind: Kind | None, truth: bool) -> ColumnCounts:
     values, exact = cells.values[at], kind == "nominal"
     weights = {q: part[at] for q, part in cells.weights.items()}
     if truth and kind != "numeric":
-        return Tally(name, tuple(values.astype(bool).tolist()), weights, missing, kind, exact=exact)
-    tally = Tally(name, values, weights, missing, kind, None, values, 0, exact)
+        return ColumnCounts(name, tuple(values.astype(bool).tolist()), weights, missing, kind, exact=exact)
+    tally = ColumnCounts(name, values, weights, missing, kind, None, values, 0, exact)
     return in_cells(tally, exact=False) if len(values) > CELLS and not exact else tally

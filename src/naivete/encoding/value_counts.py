@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.exact_sums import Parts, added, combined, less, nonzero
+from naivete._kernels.exact_sums import LimbSums, add_sums, nonzero_sums, subtract_sums, sums_as_numbers
 from naivete.data.table import Kind
-from naivete.errors import DataError, DataTypeError, shown
+from naivete.errors import DataError, DataTypeError, quoted
 from naivete.storage.plain import record
 from naivete.variables import Name, State
 
-__all__ = ["CELLS", "Tallies", "Tally", "cells_of", "in_cells", "ordered", "plain_numbers", "state_key"]
+__all__ = ["CELLS", "ColumnCounts", "ValueCounts", "cells_of", "in_cells", "ordered", "plain_numbers", "state_key"]
 
 CELLS = 1 << 14
 """The most distinct values of a numeric column that are told apart when its cut points are sought."""
@@ -43,7 +43,7 @@ def ordered(states: Iterable[State]) -> tuple[State, ...]:
 
 @record("tally")
 @dataclass(frozen=True, eq=False)
-class Tally:
+class ColumnCounts:
     """The weight of each class at each value of one column.
 
     Parameters
@@ -61,8 +61,8 @@ class Tally:
 
     name: Name
     values: tuple[State, ...] | NDArray[Any]
-    weights: Parts
-    missing: Parts
+    weights: LimbSums
+    missing: LimbSums
     kind: Kind | None = None
     declared: tuple[State, ...] | None = None
     tops: NDArray[Any] | None = None
@@ -84,9 +84,9 @@ class Tally:
         """Whether some value is missing."""
         return any(part.any() for part in self.missing.values())
 
-    def merged(self, other: Tally) -> Tally:
+    def merged(self, other: ColumnCounts) -> ColumnCounts:
         """The tally of both sets of rows."""
-        missing, exact = added(self.missing, other.missing), self.exact or other.exact
+        missing, exact = add_sums(self.missing, other.missing), self.exact or other.exact
         if self.vacant or other.vacant:  # rows without a value say nothing of its type
             told = other if self.vacant and not (other.vacant and other.numbers) else self
             return replace(told, missing=missing, exact=exact)
@@ -95,26 +95,26 @@ class Tally:
             return replace(_numbers_merged(self, other), missing=missing, kind=kind, exact=exact)
         one, two = _as_states(self), _as_states(other)
         states = ordered({state_key(s): s for s in (*one.values, *two.values)}.values())
-        weights = added(_spread(one, states), _spread(two, states))
-        return Tally(self.name, states, weights, missing, kind, _declared(one, two), exact=exact)
+        weights = add_sums(_spread(one, states), _spread(two, states))
+        return ColumnCounts(self.name, states, weights, missing, kind, _declared(one, two), exact=exact)
 
-    def less(self, other: Tally) -> Tally:
+    def less(self, other: ColumnCounts) -> ColumnCounts:
         """The tally without those rows; what no row has any more is gone."""
         if self.level or other.level:
             raise DataError(
-                f"column {shown(self.name)}: rows cannot be taken out again, because its more than {CELLS} distinct numbers were "
+                f"column {quoted(self.name)}: rows cannot be taken out again, because its more than {CELLS} distinct numbers were "
                 "counted in cells; declare it nominal, cut it beforehand, or learn again from the rows that are left"
             )
         both = self.merged(replace(other, weights={q: -p for q, p in other.weights.items()}))
-        weights = less(both.weights, {0: np.zeros_like(next(iter(both.weights.values())))})
-        missing = less(self.missing, other.missing)
+        weights = subtract_sums(both.weights, {0: np.zeros_like(next(iter(both.weights.values())))})
+        missing = subtract_sums(self.missing, other.missing)
         if any(p.min(initial=0) < 0 for p in (weights[max(weights)], missing[max(missing)])):
-            raise DataError(f"column {shown(self.name)}: a value is to be taken out more often than it was learned")
+            raise DataError(f"column {quoted(self.name)}: a value is to be taken out more often than it was learned")
         return replace(both, weights=weights, missing=missing, declared=self.declared).trimmed()
 
-    def trimmed(self) -> Tally:
+    def trimmed(self) -> ColumnCounts:
         """The tally without the values that do not occur."""
-        there = np.asarray(nonzero(self.weights).any(axis=1))
+        there = np.asarray(nonzero_sums(self.weights).any(axis=1))
         if there.all():
             return self
         weights = {q: part[there] for q, part in self.weights.items()}
@@ -125,7 +125,7 @@ class Tally:
         tops = None if self.tops is None else self.tops[there]
         return replace(self, values=self.values[there], tops=tops, weights=weights)
 
-    def among(self, at: NDArray[np.int64], classes: int) -> Tally:
+    def among(self, at: NDArray[np.int64], classes: int) -> ColumnCounts:
         """The tally with its classes put at these positions among more of them."""
         return replace(self, weights=_placed(self.weights, at, classes), missing=_placed(self.missing, at, classes))
 
@@ -142,7 +142,7 @@ class Tally:
         """
         assert self.tops is not None
         assert not isinstance(self.values, tuple)
-        table = combined(self.weights).astype(np.float64)
+        table = sums_as_numbers(self.weights).astype(np.float64)
         low, high = self.values.astype(np.float64), self.tops.astype(np.float64)
         wide = low < high
         at = np.arange(len(low)) + np.cumsum(wide)
@@ -156,7 +156,7 @@ def state_key(state: State) -> tuple[bool, State]:
     return isinstance(state, bool), state
 
 
-def _declared(one: Tally, two: Tally) -> tuple[State, ...] | None:
+def _declared(one: ColumnCounts, two: ColumnCounts) -> tuple[State, ...] | None:
     """What both declare: the same, or else all of it in one order for every order of merging."""
     if one.declared is None or two.declared is None:
         return one.declared if two.declared is None else two.declared
@@ -165,13 +165,13 @@ def _declared(one: Tally, two: Tally) -> tuple[State, ...] | None:
     return ordered({state_key(s): s for s in (*one.declared, *two.declared)}.values())
 
 
-def _as_states(tally: Tally) -> Tally:
+def _as_states(tally: ColumnCounts) -> ColumnCounts:
     """A tally of numbers as one of states."""
     if isinstance(tally.values, tuple):
         return tally
     if tally.level:
         raise DataTypeError(
-            f"column {shown(tally.name)}: some of the rows hold text and others more than {CELLS} distinct numbers; "
+            f"column {quoted(tally.name)}: some of the rows hold text and others more than {CELLS} distinct numbers; "
             "declare the column nominal, or correct the text"
         )
     return replace(tally, values=tally.states, tops=None)
@@ -200,7 +200,7 @@ def _plain(values: NDArray[Any]) -> tuple[State, ...]:
     return tuple(int(v) if v == np.floor(v) and abs(v) < WIDEST else v for v in values.tolist())
 
 
-def _spread(tally: Tally, states: tuple[State, ...]) -> Parts:
+def _spread(tally: ColumnCounts, states: tuple[State, ...]) -> LimbSums:
     """The weights with a row for each of these states."""
     assert isinstance(tally.values, tuple)
     position = {state_key(s): i for i, s in enumerate(states)}
@@ -208,9 +208,9 @@ def _spread(tally: Tally, states: tuple[State, ...]) -> Parts:
     return _placed({q: part.T for q, part in tally.weights.items()}, at, len(states), transposed=True)
 
 
-def _placed(parts: Parts, at: NDArray[np.int64], count: int, *, transposed: bool = False) -> Parts:
+def _placed(parts: LimbSums, at: NDArray[np.int64], count: int, *, transposed: bool = False) -> LimbSums:
     """The parts with their last axis spread over `count` places."""
-    found: Parts = {}
+    found: LimbSums = {}
     for q, part in parts.items():
         wide = np.zeros((*part.shape[:-1], count), np.int64)
         wide[..., at] = part
@@ -218,11 +218,11 @@ def _placed(parts: Parts, at: NDArray[np.int64], count: int, *, transposed: bool
     return found
 
 
-def _numbers_merged(one: Tally, two: Tally) -> Tally:
+def _numbers_merged(one: ColumnCounts, two: ColumnCounts) -> ColumnCounts:
     values = _joined(one.values, two.values)
     tops = _joined(one.tops, two.tops)
     count = len(one.values)
-    weights: Parts = {}
+    weights: LimbSums = {}
     for q in one.weights.keys() | two.weights.keys():
         rows = next(iter(one.weights.values())).shape[1]
         weights[q] = np.zeros((len(values), rows), np.int64)
@@ -240,7 +240,7 @@ def _joined(one: Any, two: Any) -> NDArray[Any]:
     return both if both.dtype.kind in "iuf" else both.astype(np.float64)
 
 
-def in_cells(tally: Tally, *, exact: bool) -> Tally:
+def in_cells(tally: ColumnCounts, *, exact: bool) -> ColumnCounts:
     """The tally, its values increasing but perhaps repeated, with one row for each cell of the lowest level that fits."""
     assert not isinstance(tally.values, tuple)
     assert tally.tops is not None
@@ -289,7 +289,7 @@ def _sortable(values: NDArray[Any]) -> NDArray[np.uint64]:
 
 @record("tallies")
 @dataclass(frozen=True, eq=False)
-class Tallies:
+class ValueCounts:
     """The tallies of all columns of some rows.
 
     Parameters
@@ -302,8 +302,8 @@ class Tallies:
     """
 
     classes: tuple[State, ...]
-    weights: Parts
-    columns: tuple[Tally, ...]
+    weights: LimbSums
+    columns: tuple[ColumnCounts, ...]
     rows: int
     dropped: int = 0
 
@@ -311,16 +311,14 @@ class Tallies:
     def size(self) -> int:
         """About how many bytes these and the schema that is made of them take."""
         cells = 8 * len(self.weights) * len(self.classes)
-        return sum(
-            len(tally.values) * (cells + (STATE_BYTES if isinstance(tally.values, tuple) else 16)) for tally in self.columns
-        )
+        return sum(len(tally.values) * (cells + (STATE_BYTES if isinstance(tally.values, tuple) else 16)) for tally in self.columns)
 
     @property
     def gaps(self) -> NDArray[np.bool_]:
         """Which features have missing values."""
         return np.array([tally.gaps for tally in self.columns], np.bool_)
 
-    def merged(self, other: Tallies) -> Tallies:
+    def merged(self, other: ValueCounts) -> ValueCounts:
         """The tallies of both sets of rows."""
         if not self.rows or not other.rows:  # rows that are none have no types to agree on
             empty, full = (self, other) if other.rows else (other, self)
@@ -328,30 +326,30 @@ class Tallies:
             return full if set(empty.classes) <= set(full.classes) else full.over((*full.classes, *empty.classes))
         names, others = ([tally.name for tally in own.columns] for own in (self, other))
         if names != others:
-            raise DataError(f"the rows have different columns: {shown(names)} and {shown(others)}; give all rows the same ones")
+            raise DataError(f"the rows have different columns: {quoted(names)} and {quoted(others)}; give all rows the same ones")
         classes = (*self.classes, *other.classes)
         one, two = self.over(classes), other.over(classes)
         columns = tuple(a.merged(b) for a, b in zip(one.columns, two.columns, strict=True))
         dropped = self.dropped + other.dropped
-        return Tallies(one.classes, added(one.weights, two.weights), columns, self.rows + other.rows, dropped)
+        return ValueCounts(one.classes, add_sums(one.weights, two.weights), columns, self.rows + other.rows, dropped)
 
-    def less(self, other: Tallies) -> Tallies:
+    def less(self, other: ValueCounts) -> ValueCounts:
         """The tallies without those rows; the classes stay."""
         strange = [label for label in other.classes if label not in self.classes]
         if strange:
-            raise DataError(f"a case of the class {shown(strange[0])} is to be taken out more often than it was learned")
+            raise DataError(f"a case of the class {quoted(strange[0])} is to be taken out more often than it was learned")
         two = other.over(self.classes)
         columns = tuple(a.less(b) for a, b in zip(self.columns, two.columns, strict=True))
-        return Tallies(self.classes, less(self.weights, two.weights), columns, self.rows - other.rows)
+        return ValueCounts(self.classes, subtract_sums(self.weights, two.weights), columns, self.rows - other.rows)
 
-    def over(self, labels: Iterable[State]) -> Tallies:
+    def over(self, labels: Iterable[State]) -> ValueCounts:
         """The tallies with these classes beside its own, all increasing; labels of several types are refused."""
         classes = tuple(sorted({state_key(c): c for c in (*self.classes, *labels)}.values(), key=_sort_key))
         if classes == self.classes:
             return self
         kinds = {_label_type(c): c for c in classes}
         if len(kinds) > 1:
-            listed = " and ".join(f"{kind} ({shown(value)})" for kind, value in kinds.items())
+            listed = " and ".join(f"{kind} ({quoted(value)})" for kind, value in kinds.items())
             raise DataTypeError(f"the class mixes {listed}; the labels have to be of one type")
         at = np.array([classes.index(c) for c in self.classes], np.int64)
         columns = tuple(tally.among(at, len(classes)) for tally in self.columns)

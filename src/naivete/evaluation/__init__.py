@@ -1,6 +1,6 @@
 """Experiments: classifiers compared on cases they have not seen."""
 
-from naivete.data.labelled import Labelled, labelled
+from naivete.data.labelled import LabelledTable, label_table
 from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many
 from naivete.evaluation.cross_validation import Progress, Result, cross_validate, stratified_folds
 from naivete.evaluation.description import Description, read_description
@@ -14,7 +14,7 @@ __all__ = [
     "Comparisons",
     "Description",
     "KFold",
-    "Labelled",
+    "LabelledTable",
     "LearningCurve",
     "Progress",
     "Protocol",
@@ -27,7 +27,7 @@ __all__ = [
     "compare",
     "compare_many",
     "cross_validate",
-    "labelled",
+    "label_table",
     "protocol_of",
     "read_description",
     "report",

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.evaluation import statistics as tests
 from naivete.evaluation.statistics import Floats
 
@@ -213,12 +213,12 @@ def compare_many(
     models = list(next(iter(table.values())))
     for name, own in table.items():
         if set(own) != set(models):
-            raise DataError(f"compare_many: data set {shown(name)} has other models than the first: {shown(list(own))}")
+            raise DataError(f"compare_many: data set {quoted(name)} has other models than the first: {quoted(list(own))}")
     base = _baseline(baseline, models)
     models = [base, *(m for m in models if m != base)]
     shares = test_share if isinstance(test_share, Mapping) else dict.fromkeys(table, test_share)
     if missing := [name for name in table if name not in shares]:
-        raise ParameterError(f"compare_many: test_share has nothing for the data set {shown(missing[0])}")
+        raise ParameterError(f"compare_many: test_share has nothing for the data set {quoted(missing[0])}")
     terms = _terms(measure, higher_is_better, alpha, rope)
     options: dict[str, Any] = {"baseline": base, "higher_is_better": higher_is_better, "measure": measure}
     options |= {"alpha": alpha, "rope": rope}
@@ -241,13 +241,13 @@ def visible(value: str) -> str:
 
 def _terms(measure: str, higher_is_better: bool, alpha: float, rope: float) -> Terms:
     if not 0 < alpha < 1:
-        raise ParameterError(f"compare: alpha={shown(alpha)} is no level; expected a number between 0 and 1")
+        raise ParameterError(f"compare: alpha={quoted(alpha)} is no level; expected a number between 0 and 1")
     return Terms(measure, higher_is_better, alpha, rope)
 
 
 def _rounds(scores: Mapping[str, Sequence[float]], data: str) -> dict[str, Floats]:
     """The scores as arrays of one length."""
-    where = f"compare: {shown(data)}: " if data else "compare: "
+    where = f"compare: {quoted(data)}: " if data else "compare: "
     if len(scores) < 2:
         raise ParameterError(f"{where}{len(scores)} models; expected two or more")
     try:
@@ -258,9 +258,9 @@ def _rounds(scores: Mapping[str, Sequence[float]], data: str) -> dict[str, Float
     for model, own in rounds.items():
         if own.ndim != 1 or own.shape != first.shape or len(own) < 2:
             told = f"scores of the shape {own.shape}, the first model {first.shape}"
-            raise DataError(f"{where}{shown(model)} has {told}; expected as many rounds for all, two or more")
+            raise DataError(f"{where}{quoted(model)} has {told}; expected as many rounds for all, two or more")
         if not (np.abs(own) < _LARGEST).all():
-            raise DataError(f"{where}the scores of {shown(model)} must be finite numbers below {_LARGEST:g}")
+            raise DataError(f"{where}the scores of {quoted(model)} must be finite numbers below {_LARGEST:g}")
     return rounds
 
 
@@ -268,8 +268,8 @@ def _baseline(baseline: str | None, models: Sequence[str] | Mapping[str, Any]) -
     if baseline is None:
         return next(iter(models))
     if baseline not in models:
-        near = ", ".join(map(shown, nearest(baseline, models) or list(models)[:5]))
-        raise ParameterError(f"compare: baseline={shown(baseline)} is none of the models; did you mean {near}?")
+        near = ", ".join(map(quoted, close_matches(baseline, models) or list(models)[:5]))
+        raise ParameterError(f"compare: baseline={quoted(baseline)} is none of the models; did you mean {near}?")
     return baseline
 
 
@@ -332,9 +332,7 @@ def _of_ranks(own: Comparisons) -> Iterator[str]:
     yield f"Over {ranked.data_sets} data sets the average ranks differ ({told})."
     order = sorted(range(len(own.models)), key=lambda m: ranked.ranks[m])
     names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(own.models, ranked.ranks, strict=True)]
-    found = [
-        (names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order
-    ]
+    found = [(names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order]
     pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in found if others)
     yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two can be told apart'}."
 

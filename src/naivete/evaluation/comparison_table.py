@@ -46,9 +46,7 @@ def sheet_of(result: Comparison | Comparisons) -> Sheet:
             f"{legend}; rank 1 is best",
             result.sentences,
         )
-    title = (
-        f"{f'{visible(own.data)}: ' * bool(own.data)}{terms.label}, {own.rounds} rounds, compared with {visible(own.baseline)}"
-    )
+    title = f"{f'{visible(own.data)}: ' * bool(own.data)}{terms.label}, {own.rounds} rounds, compared with {visible(own.baseline)}"
     headers = ["model", "mean ", "sd", "difference", *_TESTS]
     rows = [
         [visible(own.baseline), f"{terms.value(own.mean)}  ", terms.value(own.deviation), "", *[""] * len(_TESTS)],

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.evaluation.data_sets import Given, cases_of
 from naivete.evaluation.held_out_answers import Answer, answers
 from naivete.evaluation.measures import LEAST
@@ -108,7 +108,7 @@ class _Tally:
         self.fit_seconds = self.predict_seconds = 0.0
         self.unseen = 0
 
-    def add(self, answer: Answer, cases: Labelled) -> None:
+    def add(self, answer: Answer, cases: LabelledTable) -> None:
         """Measure what was said of the test rows."""
         self.fit_seconds += answer.fit_seconds
         self.predict_seconds += answer.predict_seconds

@@ -8,14 +8,14 @@ from typing import Any, Final
 import numpy as np
 
 from naivete.data.frames import table_of
-from naivete.data.labelled import Labelled
-from naivete.data.labels import class_name, classes_of, label_values, usable
-from naivete.errors import DataError, DataTypeError, NaiveteError, ParameterError, shown
+from naivete.data.labelled import LabelledTable
+from naivete.data.labels import class_name, encode_classes, label_values, usable_rows
+from naivete.errors import DataError, DataTypeError, NaiveteError, ParameterError, quoted
 from naivete.evaluation.protocols import Split
 
 __all__ = ["Data", "Given", "cases_by_name", "cases_of", "lacking"]
 
-Given = Labelled | tuple[Any, Any]
+Given = LabelledTable | tuple[Any, Any]
 """Cases, or rows and their labels (X, y)."""
 Data = Mapping[str, Given] | Given
 """Cases by name, or one set of them."""
@@ -25,7 +25,7 @@ _TOLD: Final = 5
 """How many classes a message names."""
 
 
-def cases_by_name(data: Data) -> dict[str, Labelled]:
+def cases_by_name(data: Data) -> dict[str, LabelledTable]:
     """All cases of an experiment by name; one set of them is called "data".
 
     >>> list(cases_by_name(([["a"], ["b"]], ["no", "yes"])))
@@ -35,10 +35,10 @@ def cases_by_name(data: Data) -> dict[str, Labelled]:
         return {"data": cases_of(data)}
     if not data:
         raise ParameterError(f"data: at least one set of cases is needed; {_ACCEPTED}")
-    return {name: cases_of(own, f"data {shown(name)}") for name, own in data.items()}
+    return {name: cases_of(own, f"data {quoted(name)}") for name, own in data.items()}
 
 
-def cases_of(given: object, called: str = "data") -> Labelled:
+def cases_of(given: object, called: str = "data") -> LabelledTable:
     """The cases; rows and labels are put together as `fit` does it.
 
     Parameters
@@ -46,7 +46,7 @@ def cases_of(given: object, called: str = "data") -> Labelled:
     given : cases, or rows and labels.
     called : what messages call them.
     """
-    if isinstance(given, Labelled):
+    if isinstance(given, LabelledTable):
         return given
     if not isinstance(given, tuple) or len(given) != 2:
         kind = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
@@ -60,17 +60,17 @@ def cases_of(given: object, called: str = "data") -> Labelled:
         raise DataError(f"{called}: {error}") from error
 
 
-def _together(X: Any, y: Any) -> Labelled:
+def _together(X: Any, y: Any) -> LabelledTable:
     table = table_of(X)
     values = label_values(y, len(table))
     if not len(table) or not table.columns:
         raise DataError(f"X: {len(table)} rows and {len(table.columns)} columns; at least one of each is needed")
-    table, values, weight = usable(table, values, table.weight, "error")
-    classes, labels = classes_of(values)
-    return Labelled(table, class_name(y, table.names), classes, labels.astype(np.int64), weight)
+    table, values, weight = usable_rows(table, values, table.weight, "error")
+    classes, labels = encode_classes(values)
+    return LabelledTable(table, class_name(y, table.names), classes, labels.astype(np.int64), weight)
 
 
-def lacking(name: str, cases: Labelled, splits: Iterable[Split]) -> str | None:
+def lacking(name: str, cases: LabelledTable, splits: Iterable[Split]) -> str | None:
     """Which classes do not occur among the training rows of how many splits, for a warning; None where all occur in all."""
     total, absent = 0, np.zeros(len(cases.classes), np.int64)
     for split in splits:
@@ -80,7 +80,7 @@ def lacking(name: str, cases: Labelled, splits: Iterable[Split]) -> str | None:
     places = np.flatnonzero(absent).tolist()
     if not places:
         return None
-    told = ", ".join(f"{shown(cases.classes.tolist()[c])} ({absent[c]} of {total} splits)" for c in places[:_TOLD])
+    told = ", ".join(f"{quoted(cases.classes.tolist()[c])} ({absent[c]} of {total} splits)" for c in places[:_TOLD])
     more = f" and {len(places) - _TOLD} more" if len(places) > _TOLD else ""
     return (
         f"{name}: the training rows of some splits have no row of the class {told}{more}: there no model can know it, and its "

@@ -9,7 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from naivete.errors import FileError, ParameterError, shown
+from naivete.errors import FileError, ParameterError, quoted
 from naivete.evaluation.suggestions import meant
 
 __all__ = ["Description", "read_description"]
@@ -71,7 +71,7 @@ def _known(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
     known = [field.name for field in fields(Description)]
     for key in found:
         if key not in known:
-            raise ParameterError(f"{path}: there is no key {shown(key)}; {meant(key, known, 'the keys are')}")
+            raise ParameterError(f"{path}: there is no key {quoted(key)}; {meant(key, known, 'the keys are')}")
     return found
 
 
@@ -79,23 +79,23 @@ def _value(path: Path, key: str, value: Any) -> Any:
     """The value of a key, refused where it is not of its type."""
     if key in _LISTS:
         if type(value) is not list or not value or not all(type(own) is str and own.strip() for own in value):
-            raise ParameterError(f'{path}: {key} = {shown(value)}: expected a list of texts, as in {key} = ["...", "..."]')
+            raise ParameterError(f'{path}: {key} = {quoted(value)}: expected a list of texts, as in {key} = ["...", "..."]')
         return [_beside(path, key, own) for own in value] if key == "data" else value
     if key in _NUMBERS:
         if type(value) not in (int, float):
-            raise ParameterError(f"{path}: {key} = {shown(value)}: expected a number")
+            raise ParameterError(f"{path}: {key} = {quoted(value)}: expected a number")
         return float(value)
     if key == "seed":
         if type(value) is not int:
-            raise ParameterError(f"{path}: {key} = {shown(value)}: expected a whole number")
+            raise ParameterError(f"{path}: {key} = {quoted(value)}: expected a whole number")
         return value
     if type(value) is not str or not value:
-        raise ParameterError(f'{path}: {key} = {shown(value)}: expected a text, as in {key} = "..."')
+        raise ParameterError(f'{path}: {key} = {quoted(value)}: expected a text, as in {key} = "..."')
     return _beside(path, key, value) if key in _FILES else value
 
 
 def _beside(path: Path, key: str, name: str) -> str:
     """The path of a name in the file."""
     if "\0" in name:
-        raise ParameterError(f"{path}: {key} = {shown(name)}: it is not the name of a file")
+        raise ParameterError(f"{path}: {key} = {quoted(name)}: it is not the name of a file")
     return str(path.parent / name)

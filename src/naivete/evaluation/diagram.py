@@ -10,7 +10,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
-from naivete.display.markup import Safe, attribute, cut, element, text_width
+from naivete.display.markup import Markup, attribute, element, shorten, text_width
 from naivete.errors import DataError
 from naivete.evaluation.comparison import MARKS, Comparison, Comparisons, visible
 from naivete.evaluation.comparison_table import sheet_of
@@ -80,7 +80,7 @@ def as_json(result: Comparison | Comparisons) -> dict[str, Any]:
     return dict(_finite(plain))
 
 
-def critical_difference_diagram(ranks: Nemenyi, models: Sequence[object], *, title: object = None) -> Safe:
+def critical_difference_diagram(ranks: Nemenyi, models: Sequence[object], *, title: object = None) -> Markup:
     """The average ranks on an axis as one piece of SVG, the best to the left; a bar joins models that are not told apart.
 
     Parameters
@@ -96,21 +96,21 @@ def critical_difference_diagram(ranks: Nemenyi, models: Sequence[object], *, tit
     k = len(ranks.ranks)
     if len(models) != k:
         raise DataError(f"critical_difference_diagram: {len(models)} names for {k} average ranks")
-    names = [cut(model, 240, _NAME) for model in models]
+    names = [shorten(model, 240, _NAME) for model in models]
     side = max(160.0, _MARGIN + max(text_width(name, _NAME) for name in names) + _GAP + _FIGURES + _LEAD)
     axis = _Axis(side, 78.0 if title is None else 104.0, k)
     levels = _levels(ranks)
     first = axis.y + 26 + _BAR * (1 + max((level for level, _ in levels), default=-1))
     order = sorted(range(k), key=lambda m: ranks.ranks[m])
     width, height = 2 * side + _LENGTH, first + _ROW * ((k + 1) // 2 - 1) + _MARGIN + 6
-    heading = [] if title is None else [_text(cut(title, width - 2 * _MARGIN, 15, 200), width / 2, 26, "middle", font_size=15)]
+    heading = [] if title is None else [_text(shorten(title, width - 2 * _MARGIN, 15, 200), width / 2, 26, "middle", font_size=15)]
     body = [*heading, *_scale(axis), *_ruler(ranks, axis), *_leaders(ranks, names, order, axis, first), *_bars(levels, axis)]
-    label = "Critical-difference diagram" if title is None else cut(title, 900, 15, 200)
+    label = "Critical-difference diagram" if title is None else shorten(title, 900, 15, 200)
     return element(
         "svg",
         element("title", label),
         element("desc", _description(ranks, models, order)),
-        element("style", Safe(_STYLE)),
+        element("style", Markup(_STYLE)),
         *body,
         xmlns="http://www.w3.org/2000/svg",
         class_="nv-cd",
@@ -134,7 +134,7 @@ class _Axis(NamedTuple):
         return self.left + _LENGTH * (rank - 1) / (self.k - 1)
 
 
-def _scale(axis: _Axis) -> Iterator[Safe]:
+def _scale(axis: _Axis) -> Iterator[Markup]:
     """The axis, with at most about twenty numbers."""
     yield _path(f"M{_n(axis.left)} {_n(axis.y)}h{_n(_LENGTH)}")
     for rank in range(1, axis.k + 1, -(-axis.k // 20)):
@@ -143,7 +143,7 @@ def _scale(axis: _Axis) -> Iterator[Safe]:
     yield _text("average rank, 1 is best", axis.left - 10, axis.y - 10, "end", class_="nv-small")
 
 
-def _ruler(ranks: Nemenyi, axis: _Axis) -> Iterator[Safe]:
+def _ruler(ranks: Nemenyi, axis: _Axis) -> Iterator[Markup]:
     """The critical difference as a length above the axis, if the axis is that long."""
     told, y = f"critical difference {ranks.critical_difference:.2f} (p < {ranks.alpha:g})", axis.y - 44
     if ranks.critical_difference <= axis.k - 1:
@@ -153,7 +153,7 @@ def _ruler(ranks: Nemenyi, axis: _Axis) -> Iterator[Safe]:
     yield _text(told, axis.left, y - 10, "start", class_="nv-small")
 
 
-def _leaders(ranks: Nemenyi, names: Sequence[str], order: Sequence[int], axis: _Axis, first: float) -> Iterator[Safe]:
+def _leaders(ranks: Nemenyi, names: Sequence[str], order: Sequence[int], axis: _Axis, first: float) -> Iterator[Markup]:
     """A line from the axis to every name: the better half to the left, the other to the right, the outermost on top."""
     for place, model in enumerate(order):
         left = place < (axis.k + 1) // 2
@@ -164,7 +164,7 @@ def _leaders(ranks: Nemenyi, names: Sequence[str], order: Sequence[int], axis: _
         yield _text(names[model], end + away * (_GAP + _FIGURES), y + 4, anchor)
 
 
-def _bars(levels: Sequence[tuple[int, tuple[float, float]]], axis: _Axis) -> Iterator[Safe]:
+def _bars(levels: Sequence[tuple[int, tuple[float, float]]], axis: _Axis) -> Iterator[Markup]:
     for level, (start, end) in levels:
         yield _path(f"M{_n(axis(start) - 4)} {_n(axis.y + 14 + _BAR * level)}H{_n(axis(end) + 4)}", "nv-group")
 
@@ -182,8 +182,8 @@ def _levels(ranks: Nemenyi) -> list[tuple[int, tuple[float, float]]]:
 
 
 def _description(ranks: Nemenyi, models: Sequence[object], order: Sequence[int]) -> str:
-    listed = ", ".join(f"{cut(models[m], 300, _NAME)} {ranks.ranks[m]:.2f}" for m in order)
-    groups = "; ".join(", ".join(cut(models[m], 300, _NAME) for m in group) for group in ranks.groups()) or "none"
+    listed = ", ".join(f"{shorten(models[m], 300, _NAME)} {ranks.ranks[m]:.2f}" for m in order)
+    groups = "; ".join(", ".join(shorten(models[m], 300, _NAME) for m in group) for group in ranks.groups()) or "none"
     return f"Average ranks over {ranks.data_sets} data sets: {listed}. Not told apart: {groups}."
 
 
@@ -191,11 +191,11 @@ def _n(value: float) -> str:
     return attribute(float(value))
 
 
-def _path(way: str, class_: str | None = None) -> Safe:
+def _path(way: str, class_: str | None = None) -> Markup:
     return element("path", d=way, class_=class_)
 
 
-def _text(told: str, x: float, y: float, anchor: str, **attributes: object) -> Safe:
+def _text(told: str, x: float, y: float, anchor: str, **attributes: object) -> Markup:
     return element("text", told, x=float(x), y=float(y), text_anchor=anchor, **attributes)
 
 

@@ -17,8 +17,8 @@ from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.dependence import KDB, TAN, Lookup, Majority, NaiveBayes
 from naivete.data.frames import is_frame
-from naivete.data.labelled import Labelled
-from naivete.encoding.encoder import Encoded, Encoder, Margins
+from naivete.data.labelled import LabelledTable
+from naivete.encoding.encoder import Encoded, Encoder, FeatureTables
 from naivete.errors import NaiveteWarning, UnseenValueWarning
 from naivete.evaluation.fold_estimates import Estimates, Remembered, exact_pseudo_count
 from naivete.evaluation.held_out_counts import HeldOut, Shared
@@ -52,7 +52,7 @@ class Answer:
     fitted: Any
 
 
-def answers(models: Mapping[str, Any], cases: Labelled, splits: Sequence[Split]) -> Iterator[Answer]:
+def answers(models: Mapping[str, Any], cases: LabelledTable, splits: Sequence[Split]) -> Iterator[Answer]:
     """The answers of all models to all splits, split by split; cut points and structures are learned in each training set.
 
     Parameters
@@ -88,7 +88,7 @@ class _Group(Protocol):
 
     models: dict[str, Any]
 
-    def prepare(self, cases: Labelled, splits: Sequence[Split]) -> None:
+    def prepare(self, cases: LabelledTable, splits: Sequence[Split]) -> None:
         """Get ready for these splits."""
 
     def answer(self, name: str, split: Split) -> Answer:
@@ -121,9 +121,9 @@ class _Strangers:
     """Models that fit and answer by themselves."""
 
     models: dict[str, Any]
-    cases: Labelled | None = None
+    cases: LabelledTable | None = None
 
-    def prepare(self, cases: Labelled, splits: Sequence[Split]) -> None:  # noqa: ARG002
+    def prepare(self, cases: LabelledTable, splits: Sequence[Split]) -> None:  # noqa: ARG002
         """Keep the cases."""
         self.cases = cases
 
@@ -152,13 +152,13 @@ class _Sharing:
     models: dict[str, Any]
     encoder: Encoder
     budget: int
-    cases: Labelled | None = None
+    cases: LabelledTable | None = None
     parts: Parts | None = None
     estimates: dict[float, Estimates] = field(default_factory=dict)
     seconds: float = 0.0
     ready: _Ready | None = None
 
-    def prepare(self, cases: Labelled, splits: Sequence[Split]) -> None:
+    def prepare(self, cases: LabelledTable, splits: Sequence[Split]) -> None:
         """Count the parts, where the splits have any."""
         self.cases, self.parts, self.ready, self.estimates, first = cases, None, None, {}, splits[0]
         started = time.perf_counter()
@@ -184,7 +184,7 @@ class _Sharing:
         seconds = learned - started + ready.seconds / len(self.models)
         return Answer(split, name, posterior, seconds, done - learned, ready.unseen, fitted)
 
-    def _made(self, split: Split, cases: Labelled) -> _Ready:
+    def _made(self, split: Split, cases: LabelledTable) -> _Ready:
         started = time.perf_counter()
         if self.parts is None:
             ready = self._honest(split, cases)
@@ -195,7 +195,7 @@ class _Sharing:
         ready.seconds = self.seconds + time.perf_counter() - started
         return ready
 
-    def _honest(self, split: Split, cases: Labelled) -> _Ready:
+    def _honest(self, split: Split, cases: LabelledTable) -> _Ready:
         """The counts of the training rows, as `fit` makes them."""
         train, first = cases.take(split.train), next(iter(self.models.values()))
         batch = first._batch(train.features, train.labels, train.weight, names=None)
@@ -203,7 +203,7 @@ class _Sharing:
         features = self.encoder.schema(tallies)
         variables = (*features, Variable(batch.target, tallies.classes))
         rows = encoded_cases(batch.features, variables, batch.labels, batch.weight, self.encoder.unseen)
-        counts = Shared(rows, budget=self.budget, known=Margins(tallies, features), passes=1)
+        counts = Shared(rows, budget=self.budget, known=FeatureTables(tallies, features), passes=1)
         return _Ready(split, cases, counts, batch.classes, len(batch), self)
 
 
@@ -212,7 +212,7 @@ class _Ready:
     """A split that models can learn from and be asked about."""
 
     split: Split
-    cases: Labelled
+    cases: LabelledTable
     counts: Shared
     classes: NDArray[Any]
     rows: int

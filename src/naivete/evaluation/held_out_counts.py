@@ -19,7 +19,7 @@ from naivete._kernels.codes import narrowest
 from naivete.cases import Block
 from naivete.counts.counts import Counts, Table
 from naivete.counts.memory_budget import DENSE_CELLS
-from naivete.counts.pairs import OccurringPair, Pairs
+from naivete.counts.pairs import Pairs, SparsePair
 from naivete.encoding.encoder import encode
 from naivete.encoding.value_counts import state_key
 from naivete.evaluation.partitioned_counts import Parts
@@ -90,7 +90,7 @@ class Shared(Counts):
     def dependence(self, found: NDArray[np.float64] | None) -> None:
         self._bits = found if self._bits is None else self._bits
 
-    def pairs_to_weigh(self) -> Iterator[Pairs | OccurringPair]:
+    def pairs_to_weigh(self) -> Iterator[Pairs | SparsePair]:
         """The tables of all pairs of features with the class; none where their informations are known."""
         self._asked = True
         return super().pairs_to_weigh() if self._bits is None else iter(())
@@ -158,7 +158,7 @@ class HeldOut(Shared):
         missing = np.flatnonzero(self.parts.missing[:, self.at]).tolist()
         return all(self.variables[x].missing for x in missing)
 
-    def pairs_to_weigh(self) -> Iterator[Pairs | OccurringPair]:
+    def pairs_to_weigh(self) -> Iterator[Pairs | SparsePair]:
         """The tables of all pairs of features with the class; none where their informations are known for all training sets."""
         if self._bits is None and not self._joins and self.parts.dependences is not None:
             self._bits = self.parts.dependences[self.at]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.losses import Loss
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.evaluation.outcomes import Cases, confusion, shares
 
 __all__ = [
@@ -189,7 +189,7 @@ def calibration(cases: Cases, c: int | None = None, *, bins: int = 10) -> Calibr
     [0.5, 1.0]
     """
     if bins != int(bins) or bins < 1:
-        raise ParameterError(f"bins={shown(bins)}: a whole number, at least 1")
+        raise ParameterError(f"bins={quoted(bins)}: a whole number, at least 1")
     said = cases.posterior.max(axis=1) if c is None else cases.posterior[:, c]
     came = cases.truth == (cases.decided if c is None else c)
     order = np.argsort(said, kind="stable")

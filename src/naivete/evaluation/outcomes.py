@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.data.labels import weights
-from naivete.errors import DataError, shown
+from naivete.data.labels import checked_weights
+from naivete.errors import DataError, quoted
 
 __all__ = ["Cases", "confusion", "shares"]
 
@@ -50,7 +50,7 @@ class Cases(NamedTuple):
         codes = _codes(truth, *answers.shape)
         if classes is not None and answers.shape[1] != len(classes):
             raise DataError(f"posteriors of {answers.shape[1]} classes, but {len(classes)} labels; pass one for each class")
-        counted = weights(weight, len(codes))
+        counted = checked_weights(weight, len(codes))
         if counted is None:
             return cls(codes, answers, np.ones(len(codes)))
         keep = counted > 0
@@ -77,7 +77,7 @@ def _posterior(posterior: ArrayLike) -> Numbers:
         raise DataError(f"posteriors of shape {answers.shape}; at least one row and one class are needed to measure anything")
     wrong = np.flatnonzero(~(answers >= 0).all(axis=1) | ~(abs(answers.sum(axis=1) - 1) <= _SUM))
     if len(wrong):
-        listed = shown(answers[wrong[0]].tolist())
+        listed = quoted(answers[wrong[0]].tolist())
         raise DataError(
             f"posterior, row {wrong[0] + 1}: {listed}: probabilities are at least 0 and add up to 1; pass predict_proba's"
         )
@@ -122,7 +122,7 @@ def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: Arr
     if not len(codes):
         raise DataError("no rows; at least one is needed to measure anything")
     rows = classes + bool((decisions == classes).any())
-    cells = np.bincount(decisions * classes + codes, weights(weight, len(codes)), rows * classes)
+    cells = np.bincount(decisions * classes + codes, checked_weights(weight, len(codes)), rows * classes)
     return cells.reshape(rows, classes).astype(np.float64)
 
 

@@ -19,10 +19,10 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.pairs import Pairs
 from naivete.data.frames import SparseMatrix
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.data.labels import class_name
-from naivete.encoding.encoder import Encoder, Margins, encode
-from naivete.encoding.value_counts import CELLS, Tallies, Tally, state_key
+from naivete.encoding.encoder import Encoder, FeatureTables, encode
+from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, state_key
 from naivete.evaluation.fold_information import dependences, relevances
 from naivete.variables import CLASS, Family, Variable
 
@@ -73,7 +73,7 @@ class Parts:
     """
 
     def __init__(
-        self, cases: Labelled, part: NDArray[np.int64], count: int, training: Training, encoder: Encoder, budget: int
+        self, cases: LabelledTable, part: NDArray[np.int64], count: int, training: Training, encoder: Encoder, budget: int
     ) -> None:
         self.cases, self.part, self.count, self.training = cases, part, count, training
         self.encoder, self.budget = encoder, budget
@@ -88,7 +88,7 @@ class Parts:
     @classmethod
     def of(
         cls,
-        cases: Labelled,
+        cases: LabelledTable,
         part: NDArray[np.int64],
         count: int,
         training: Training = all_but_one,
@@ -151,7 +151,7 @@ class Parts:
         encoded = encode(self.cases.features, features, unseen=self.encoder.unseen)
         variables = (*features, Variable(self.target, tuple(range(self.classes * self.count))))
         block = Block((*encoded.codes, self.labels), self.cases.weight)
-        return Counts(MemoryCases(variables, block, encoded.gaps), budget=self.budget, known=Margins(self.tallies, features))
+        return Counts(MemoryCases(variables, block, encoded.gaps), budget=self.budget, known=FeatureTables(self.tallies, features))
 
     @cached_property
     def pairs(self) -> list[tuple[Pairs, NDArray[Any]]] | None:
@@ -186,7 +186,7 @@ class Parts:
             return None
         return dependences(self.pairs, self.margins, self._trained(self.tallies.weights[0]).T, self.totals)
 
-    def _each(self, tally: Tally, gaps: NDArray[np.bool_]) -> list[Variable]:
+    def _each(self, tally: ColumnCounts, gaps: NDArray[np.bool_]) -> list[Variable]:
         """The variable of one column in each training set; made once where no training set lacks anything."""
         weights = self._trained(tally.weights[0])  # (value, class, training set)
         there, rows = weights.any(axis=1), len(self.cases)
@@ -199,8 +199,8 @@ class Parts:
             found += self._schema(own.trimmed(), self.rows[at])
         return found
 
-    def _schema(self, tally: Tally, rows: int) -> tuple[Variable, ...]:
-        return self.encoder.schema(Tallies((), {}, (tally,), rows))
+    def _schema(self, tally: ColumnCounts, rows: int) -> tuple[Variable, ...]:
+        return self.encoder.schema(ValueCounts((), {}, (tally,), rows))
 
     def _trained(self, table: NDArray[Any]) -> NDArray[Any]:
         """Counts by class and training set from counts by class and part.  # (..., class, training set)"""
@@ -280,12 +280,10 @@ def _whole(weight: NDArray[np.float64] | None) -> bool:
     return weight is None or bool(np.all((weight == np.floor(weight)) & (weight > 0) & (weight < LARGEST)))
 
 
-def _affordable(cases: Labelled, count: int, budget: int) -> bool:
+def _affordable(cases: LabelledTable, count: int, budget: int) -> bool:
     """Whether the tallies of all columns, by class and part, take at most a quarter of the budget."""
     numbers = min(len(cases), CELLS)
-    values = sum(
-        numbers if c.states is None and c.kind != "nominal" else len(c.states or c.values) for c in cases.features.columns
-    )
+    values = sum(numbers if c.states is None and c.kind != "nominal" else len(c.states or c.values) for c in cases.features.columns)
     return 8 * values * len(cases.classes) * count <= budget // 4
 
 

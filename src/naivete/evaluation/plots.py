@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from naivete.errors import DataError, FileError, ParameterError, shown
+from naivete.errors import DataError, FileError, ParameterError, quoted
 from naivete.evaluation.measures import Calibration, Cases, Roc, cost_curve, shares
 from naivete.evaluation.measures import calibration as calibration_of
 from naivete.evaluation.measures import confusion as confusion_of
@@ -69,7 +69,7 @@ def mean_and_bar(values: Sequence[float] | float) -> tuple[float, float]:
     """
     runs = np.atleast_1d(np.asarray(values, np.float64))
     if runs.ndim != 1 or not runs.size or not np.isfinite(runs).all():
-        raise DataError(f"{shown(values)}: at least one result, and finite ones, are needed for a point of the picture")
+        raise DataError(f"{quoted(values)}: at least one result, and finite ones, are needed for a point of the picture")
     if len(runs) == 1:
         return float(runs[0]), 0.0
     from scipy.stats import t
@@ -88,9 +88,7 @@ def confusion(counts: ArrayLike, classes: Sequence[Any], *, share: bool = False,
     """
     numbers = shares(counts) if share else np.asarray(counts, np.float64)
     if numbers.ndim != 2 or numbers.shape[1] != len(classes) or len(numbers) - len(classes) not in (0, 1):
-        raise DataError(
-            f"a confusion matrix of shape {numbers.shape} for {len(classes)} classes; give a row and a column for each"
-        )
+        raise DataError(f"a confusion matrix of shape {numbers.shape} for {len(classes)} classes; give a row and a column for each")
     names = [plain_text(label, 24) for label in classes]
     decisions = [*names, *["rejected"] * (len(numbers) - len(names))]
     with _drawing(ax) as axes:
@@ -217,7 +215,7 @@ def critical_difference(ranks: Mapping[Any, float], cd: float, *, ax: Any = None
     order = sorted(ranks, key=lambda name: ranks[name])
     values = [float(ranks[name]) for name in order]
     if not (len(values) >= 2 and np.isfinite(values).all() and 0 < cd < np.inf):
-        raise ParameterError(f"ranks={shown(dict(ranks))}, cd={shown(cd)}: at least two finite ranks and a cd above 0 are needed")
+        raise ParameterError(f"ranks={quoted(dict(ranks))}, cd={quoted(cd)}: at least two finite ranks and a cd above 0 are needed")
     low, high = floor(values[0]), max(ceil(values[-1]), ceil(floor(values[0]) + cd))
     groups = similar(values, cd)
     deep = 0.3 * len(groups) + 0.5  # where the names begin
@@ -393,5 +391,5 @@ def _codes(labels: Any, classes: Sequence[Any], rejects: Sequence[Any] = ()) -> 
     found = _plain(labels)
     unknown = [row for row, label in enumerate(found) if label not in place]
     if unknown:
-        raise DataError(f"row {unknown[0] + 1}: {shown(found[unknown[0]])} is none of the classes {shown(list(classes))}; add it")
+        raise DataError(f"row {unknown[0] + 1}: {quoted(found[unknown[0]])} is none of the classes {quoted(list(classes))}; add it")
     return np.array([place[label] for label in found], np.int64)

@@ -10,8 +10,8 @@ from typing import Protocol as Protocol_
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.labelled import Labelled
-from naivete.errors import ParameterError, nearest, shown
+from naivete.data.labelled import LabelledTable
+from naivete.errors import ParameterError, close_matches, quoted
 from naivete.evaluation.suggestions import meant
 
 __all__ = ["KFold", "LearningCurve", "Protocol", "Split", "Splits", "TrainTest", "protocol_of", "stratified_folds"]
@@ -46,7 +46,7 @@ class Split:
 class Protocol(Protocol_):
     """A way of dividing cases."""
 
-    def splits(self, cases: Labelled) -> Iterator[Split]:
+    def splits(self, cases: LabelledTable) -> Iterator[Split]:
         """The divisions, the same ones every time."""
 
 
@@ -65,7 +65,7 @@ class KFold:
     repeat: int = 1
     random_state: int = 0
 
-    def splits(self, cases: Labelled) -> Iterator[Split]:
+    def splits(self, cases: LabelledTable) -> Iterator[Split]:
         """The divisions, fold by fold."""
         _check_folds(self.folds, len(cases))
         self.check()
@@ -99,7 +99,7 @@ class Splits:
     test: float | None = None
     random_state: int = 0
 
-    def splits(self, cases: Labelled) -> Iterator[Split]:
+    def splits(self, cases: LabelledTable) -> Iterator[Split]:
         """The divisions."""
         self.check()
         train, test = self.sizes(len(cases))
@@ -113,7 +113,7 @@ class Splits:
         test = rows - train if self.test is None else _size("test", self.test, rows)
         if train < 1 or test < 1 or train + test > rows:
             raise ParameterError(
-                f"train={shown(self.train)}, test={shown(self.test)}: {train} and {test} of {rows} rows; choose less"
+                f"train={quoted(self.train)}, test={quoted(self.test)}: {train} and {test} of {rows} rows; choose less"
             )
         return train, test
 
@@ -142,7 +142,7 @@ class TrainTest:
     train: int
     validate: int = 0
 
-    def splits(self, cases: Labelled) -> Iterator[Split]:
+    def splits(self, cases: LabelledTable) -> Iterator[Split]:
         """The one division, or the two."""
         self.check()
         start = self.train + self.validate
@@ -179,13 +179,13 @@ class LearningCurve:
     test: float = 1 / 3
     random_state: int = 0
 
-    def splits(self, cases: Labelled) -> Iterator[Split]:
+    def splits(self, cases: LabelledTable) -> Iterator[Split]:
         """The divisions; `fold` says which size it is."""
         self.check()
         test = _size("test", self.test, len(cases))
         wrong = next((s for s in self.sizes if not 1 <= s <= len(cases) - test), None)
         if wrong is not None or not self.sizes or list(self.sizes) != sorted(set(self.sizes)):
-            raise ParameterError(f"sizes={shown(self.sizes)}: increasing numbers of rows, at most {len(cases) - test}")
+            raise ParameterError(f"sizes={quoted(self.sizes)}: increasing numbers of rows, at most {len(cases) - test}")
         for again in range(self.count):
             order = np.random.default_rng(self.random_state + again).permutation(len(cases))
             parts = np.full(len(cases), -1)
@@ -234,7 +234,7 @@ def protocol_of(text: str) -> Protocol:
         return _protocol(word, _settings(rest))
     except _Unreadable as error:
         examples = _FIRST if word == "first" else _EXAMPLES
-        raise ParameterError(f"protocol {shown(text)}: {error}; write for instance {examples}") from None
+        raise ParameterError(f"protocol {quoted(text)}: {error}; write for instance {examples}") from None
 
 
 _EXAMPLES = "10-fold, 10x10-fold, 30-splits:train=1000,test=2196, curve:sizes=10/20/50,count=20"
@@ -260,7 +260,7 @@ def _protocol(word: str, settings: _Settings) -> Protocol:
         test = settings.number("test") if "test" in settings.given else usual.test
         made = LearningCurve(settings.sizes(usual.sizes), settings.whole("count", usual.count), test, seed)
         return settings.all_of(made, "sizes", "count", "test", "seed")
-    close = nearest(word, ("10-fold", "30-splits", "curve"), 1)
+    close = close_matches(word, ("10-fold", "30-splits", "curve"), 1)
     raise _Unreadable(f"it is unknown{f' (did you mean {close[0]}?)' if close else ''}")
 
 
@@ -283,7 +283,7 @@ class _Settings:
         try:
             return float(self.given[name])
         except ValueError:
-            raise _Unreadable(f"{name}={shown(self.given[name])} is not a number") from None
+            raise _Unreadable(f"{name}={quoted(self.given[name])} is not a number") from None
 
     def sizes(self, usual: tuple[int, ...]) -> tuple[int, ...]:
         """Whole numbers between slashes."""
@@ -294,7 +294,7 @@ class _Settings:
         for name in self.given:
             if name not in known:
                 listed = meant(name, known, "there is" if len(known) == 1 else "there are")
-                raise _Unreadable(f"there is no setting {shown(name)} ({listed})")
+                raise _Unreadable(f"there is no setting {quoted(name)} ({listed})")
         try:
             made.check()
         except ParameterError as error:
@@ -307,23 +307,23 @@ def _settings(text: str) -> _Settings:
     for part in filter(None, text.split(",")):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if not value:
-            raise _Unreadable(f"the setting {shown(name)} has no value")
+            raise _Unreadable(f"the setting {quoted(name)} has no value")
         if name in given:
-            raise _Unreadable(f"the setting {shown(name)} is there twice")
+            raise _Unreadable(f"the setting {quoted(name)} is there twice")
         given[name] = value
     return _Settings(given)
 
 
 def _whole(text: str, called: str = "") -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise _Unreadable(f"{called}{shown(text)} is not a whole number")
+        raise _Unreadable(f"{called}{quoted(text)} is not a whole number")
     return int(text)
 
 
 def _check_count(name: str, count: object, least: int = 1, most: int | None = None) -> None:
     if not _is_whole(count) or count < least or (most is not None and count > most):
         bounds = f"at least {least}" if most is None else f"between {least} and {most:,}"
-        raise ParameterError(f"{name}={shown(count)}: a whole number, {bounds}")
+        raise ParameterError(f"{name}={quoted(count)}: a whole number, {bounds}")
 
 
 def _check_rounds(name: str, count: object, random_state: object) -> None:
@@ -333,7 +333,7 @@ def _check_rounds(name: str, count: object, random_state: object) -> None:
 
 def _check_folds(folds: object, rows: int) -> None:
     if not _is_whole(folds) or not 2 <= folds <= rows:
-        raise ParameterError(f"folds={shown(folds)}: a whole number between 2 and the number of rows, {rows}")
+        raise ParameterError(f"folds={quoted(folds)}: a whole number between 2 and the number of rows, {rows}")
 
 
 def _is_whole(count: object) -> TypeGuard[int]:
@@ -343,5 +343,5 @@ def _is_whole(count: object) -> TypeGuard[int]:
 def _size(name: str, size: float, rows: int) -> int:
     """A number of rows, or a share of them."""
     if not 0 < size < float("inf") or (size >= 1 and size != int(size)):
-        raise ParameterError(f"{name}={shown(size)}: a number of rows, or a share of them below 1")
+        raise ParameterError(f"{name}={quoted(size)}: a number of rows, or a share of them below 1")
     return round(size * rows) if size < 1 else int(size)

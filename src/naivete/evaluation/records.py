@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.frames import SparseMatrix
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.data.table import Table
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.evaluation.suggestions import meant
 from naivete.storage.plain import CheckpointError, packed, pieces, record
 from naivete.storage.run_folders import ADVICE, RunFolder, read_packed, write_packed
@@ -171,7 +171,7 @@ class Results:
 
 def _check(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise ParameterError(f"{what}={shown(name)}: the experiment has no such {what}; {meant(name, known)}")
+        raise ParameterError(f"{what}={quoted(name)}: the experiment has no such {what}; {meant(name, known)}")
 
 
 class Store(RunFolder):
@@ -253,13 +253,13 @@ _ABSENT: Final = _Absent()
 def _differing(name: str, old: Any, new: Any) -> Iterator[str]:
     """Where two values differ, as deep inside as both have the same form."""
     if type(old) is type(new) is dict:
-        changed = [f"{shown(key)} is gone" for key in old if key not in new] + [f"{shown(k)} is new" for k in new if k not in old]
+        changed = [f"{quoted(key)} is gone" for key in old if key not in new] + [f"{quoted(k)} is new" for k in new if k not in old]
         if changed:
             yield f"{name}: {', '.join(changed)}"
         elif list(old) != list(new):
             yield f"{name}: they were in another order"
         for key in (key for key in old if key in new):
-            yield from _differing(f"{name}[{shown(key)}]", old[key], new[key])
+            yield from _differing(f"{name}[{quoted(key)}]", old[key], new[key])
     elif type(old) is type(new) and type(old) in (list, tuple) and len(old) == len(new):
         for at, (one, two) in enumerate(zip(old, new, strict=True)):
             yield from _differing(f"{name}[{at}]", one, two)
@@ -277,7 +277,7 @@ def _around(text: str, at: int) -> str:
     return "..." * (start > 0) + text[start : start + _WIDE] + "..." * (len(text) > start + _WIDE)
 
 
-def data_hash(cases: Labelled) -> str:
+def data_hash(cases: LabelledTable) -> str:
     """The SHA-256 of all that an experiment sees of the cases."""
     found = hashlib.sha256()
     for array in (cases.labels, cases.weight, *_arrays(cases.features)):

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from naivete import __version__
-from naivete.data.labelled import Labelled
+from naivete.data.labelled import LabelledTable
 from naivete.display import page
-from naivete.display.markup import Safe, element, figure
-from naivete.errors import ParameterError, shown
+from naivete.display.markup import Markup, element, figure
+from naivete.errors import ParameterError, quoted
 from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many, visible
 from naivete.evaluation.comparison_table import sheet_of
 from naivete.evaluation.data_sets import Data, cases_by_name
@@ -55,7 +55,7 @@ class Report:
     """
 
     protocol: Protocol
-    data: Mapping[str, Labelled]
+    data: Mapping[str, LabelledTable]
     results: Results
     final: Results
     comparison: Comparison | Comparisons
@@ -79,7 +79,7 @@ class Report:
         own, measure = self.results, self.comparison.terms.measure
         return {data: {model: own.curve(data, model, measure) for model in own.models} for data in own.data}
 
-    def html(self, title: object = None) -> Safe:
+    def html(self, title: object = None) -> Markup:
         """The page, good to read and to print.
 
         Parameters
@@ -197,10 +197,10 @@ def check_measure(measure: str, *, loss: bool) -> None:
     """
     if measure not in MEASURES:
         hint = meant(_ALSO.get(measure, measure), MEASURES, "choose among")
-        raise ParameterError(f"measure={shown(measure)}: there is no such measure; {hint}")
+        raise ParameterError(f"measure={quoted(measure)}: there is no such measure; {hint}")
     if measure.endswith("expected_loss") and not loss:
         raise ParameterError(
-            f"measure={shown(measure)}: it needs the costs of wrong decisions; give them with loss= (--loss on the command line)"
+            f"measure={quoted(measure)}: it needs the costs of wrong decisions; give them with loss= (--loss on the command line)"
         )
 
 
@@ -208,7 +208,7 @@ def _mean(scores: Sequence[float]) -> float:
     return math.fsum(scores) / len(scores)
 
 
-def _chart(curves: Mapping[str, Curve], measure: str) -> Safe:
+def _chart(curves: Mapping[str, Curve], measure: str) -> Markup:
     series: dict[object, Sequence[tuple[float, float | tuple[float, float]]]] = {}
     for model, curve in curves.items():
         points = zip(curve.sizes, curve.means, curve.halfwidths, strict=True)
@@ -217,12 +217,12 @@ def _chart(curves: Mapping[str, Curve], measure: str) -> Safe:
     return page.line_chart(series, x="training rows", y=measure.replace("_", " "), caption=told)
 
 
-def _joined(parts: Sequence[Safe]) -> Iterator[object]:
+def _joined(parts: Sequence[Markup]) -> Iterator[object]:
     for i, part in enumerate(parts):
-        yield from (Safe(", "), part) if i else (part,)
+        yield from (Markup(", "), part) if i else (part,)
 
 
-def _compared(result: Comparison | Comparisons) -> Safe:
+def _compared(result: Comparison | Comparisons) -> Markup:
     """The table of a comparison, with its marks and its legend."""
     sheet = sheet_of(result)
     told = f"{sheet.title}. {sheet.legend}."
@@ -230,10 +230,10 @@ def _compared(result: Comparison | Comparisons) -> Safe:
         return _grid(sheet.headers, sheet.rows, told)
     tests = [[name, *cells[_TESTS:]] for name, *cells in sheet.rows[1:]]  # the baseline has none
     scores = _grid(sheet.headers[: _TESTS + 1], [row[: _TESTS + 1] for row in sheet.rows], told)
-    return Safe(scores + _grid([sheet.headers[0], *sheet.headers[_TESTS + 1 :]], tests, "All tests of the same differences."))
+    return Markup(scores + _grid([sheet.headers[0], *sheet.headers[_TESTS + 1 :]], tests, "All tests of the same differences."))
 
 
-def _grid(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Safe:
+def _grid(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Markup:
     """A table of names, and of numbers with their marks."""
     tight = _TIGHT if len(headers) > _WIDE else ""
     first, *others = [name.strip() for name in headers]
@@ -243,16 +243,16 @@ def _grid(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -
     return figure(element("table", element("thead", element("tr", *head)), element("tbody", *body)), caption)
 
 
-def _row_name(name: str, style: str) -> Safe:
+def _row_name(name: str, style: str) -> Markup:
     return element("th", element("span", name, class_="name"), scope="row", style=style or None)
 
 
-def _cell(cell: str, style: str) -> Safe:
+def _cell(cell: str, style: str) -> Markup:
     """A number, and its mark where it has one."""
     if not cell.strip():
         return element("td")
     value, mark = (cell[:-1], cell[-1]) if cell[-1] in "v* " else (cell, "")
     if not mark:
         return element("td", value, class_="num", style=style or None)
-    own = element("span", Safe("") if mark == " " else mark, style=_MARK.format("class" if mark == "*" else "feature"))
+    own = element("span", Markup("") if mark == " " else mark, style=_MARK.format("class" if mark == "*" else "feature"))
     return element("td", value.strip(), own, class_="num", style=style or None)

@@ -16,8 +16,8 @@ import numpy as np
 from naivete import __version__
 from naivete.cases.sources import plain_settings
 from naivete.classifiers.base import NetworkClassifier
-from naivete.data.labelled import Labelled
-from naivete.errors import NaiveteWarning, ParameterError, shown, warn
+from naivete.data.labelled import LabelledTable
+from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.evaluation.data_sets import Data, cases_by_name, lacking
 from naivete.evaluation.held_out_answers import Answer, answers
 from naivete.evaluation.measures import confusion, measures
@@ -41,7 +41,7 @@ class _Task:
 
     place: int
     name: str
-    cases: Labelled
+    cases: LabelledTable
     splits: tuple[Split, ...]
 
     def halves(self, count: int) -> list[_Task]:
@@ -80,7 +80,7 @@ def run(
     restart : begin again, whatever the folder holds.
     """
     if jobs is not None and (type(jobs) is not int or jobs < 1):
-        raise ParameterError(f"jobs={shown(jobs)}: a whole number, at least 1")
+        raise ParameterError(f"jobs={quoted(jobs)}: a whole number, at least 1")
     _check_models(models)
     how = protocol_of(protocol) if isinstance(protocol, str) else protocol
     sets = cases_by_name(data)
@@ -100,15 +100,15 @@ def run(
 
 def _check_models(models: object) -> None:
     if not isinstance(models, Mapping):
-        raise ParameterError(f'models: pass classifiers by name, as in {{"nb": NaiveBayes()}}, not {shown(models)}')
+        raise ParameterError(f'models: pass classifiers by name, as in {{"nb": NaiveBayes()}}, not {quoted(models)}')
     if not models:
         raise ParameterError("models: at least one classifier is needed")
     for name, model in models.items():
         if not (hasattr(model, "fit") and hasattr(model, "predict_proba")):
-            raise ParameterError(f"models: {shown(name)}: {shown(model)} is no classifier; it needs fit and predict_proba")
+            raise ParameterError(f"models: {quoted(name)}: {quoted(model)} is no classifier; it needs fit and predict_proba")
 
 
-def _fingerprint(models: Mapping[str, Any], data: Mapping[str, Labelled], protocol: Protocol, loss: Any) -> dict[str, Any]:
+def _fingerprint(models: Mapping[str, Any], data: Mapping[str, LabelledTable], protocol: Protocol, loss: Any) -> dict[str, Any]:
     return {
         "version": __version__,
         "models": {name: _settings(model) for name, model in models.items()},
@@ -124,7 +124,7 @@ def _settings(model: Any) -> dict[str, Any]:
     return {"kind": kind, **settings}
 
 
-def _planned(data: Mapping[str, Labelled], protocol: Protocol, done: Mapping[Key, Any]) -> tuple[list[Key], list[_Task]]:
+def _planned(data: Mapping[str, LabelledTable], protocol: Protocol, done: Mapping[Key, Any]) -> tuple[list[Key], list[_Task]]:
     """All splits, and those that are left, in tasks of those that share their counts."""
     keys: list[Key] = []
     tasks: list[_Task] = []

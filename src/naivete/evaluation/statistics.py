@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import chdtrc, fdtrc, ndtr, stdtr
 
-from naivete.errors import DataError, ParameterError, shown
+from naivete.errors import DataError, ParameterError, quoted
 
 __all__ = [
     "Bayesian",
@@ -147,7 +147,7 @@ def corrected_t(differences: ArrayLike, test_share: float) -> TTest:
     (4.8, 2, 0.1598)
     """
     if not 0 < test_share < 1:
-        raise ParameterError(f"corrected_t: test_share={shown(test_share)} is no share; expected a number between 0 and 1")
+        raise ParameterError(f"corrected_t: test_share={quoted(test_share)} is no share; expected a number between 0 and 1")
     return _t_of(differences, test_share, "corrected_t")
 
 
@@ -167,7 +167,7 @@ def welch(mean1: float, sd1: float, n1: float, mean2: float, sd2: float, n2: flo
     """
     given = (mean1, sd1, n1, mean2, sd2, n2)
     if not (all(map(math.isfinite, given)) and min(sd1, sd2) >= 0 and min(n1, n2) >= 2):
-        raise DataError(f"welch: {shown(given, 200)}: all must be finite, no deviation negative, and no size below 2")
+        raise DataError(f"welch: {quoted(given, 200)}: all must be finite, no deviation negative, and no size below 2")
     unit = max(sd1, sd2) or 1.0
     v1, v2 = (sd1 / unit) ** 2 / n1, (sd2 / unit) ** 2 / n2
     share = v1 / (v1 + v2) if v1 or v2 else 0.0
@@ -243,7 +243,7 @@ def nemenyi(scores: ArrayLike, *, alpha: float = 0.05, higher_is_better: bool = 
     ((1.25, 1.75), 0.98, 0.3173)
     """
     if not 0 < alpha < 1:
-        raise ParameterError(f"nemenyi: alpha={shown(alpha)} is no level; expected a number between 0 and 1")
+        raise ParameterError(f"nemenyi: alpha={quoted(alpha)} is no level; expected a number between 0 and 1")
     ranks = _rank_table(scores, higher_is_better, "nemenyi")
     n, k = ranks.shape
     average = ranks.mean(axis=0)
@@ -272,9 +272,9 @@ def bayesian_correlated_t(differences: ArrayLike, correlation: float, rope: floa
     (3.0, 0.5, 1.0)
     """
     if not 0 <= correlation < 1:
-        raise ParameterError(f"bayesian_correlated_t: correlation={shown(correlation)}; expected 0 or more, and below 1")
+        raise ParameterError(f"bayesian_correlated_t: correlation={quoted(correlation)}; expected 0 or more, and below 1")
     if not 0 <= rope < math.inf:
-        raise ParameterError(f"bayesian_correlated_t: rope={shown(rope)}; expected a width, 0 or more")
+        raise ParameterError(f"bayesian_correlated_t: rope={quoted(rope)}; expected a width, 0 or more")
     scaled, unit = _scaled(_observations(differences, "bayesian_correlated_t"))
     mean, variance = _moments(scaled)
     freedom, width = len(scaled) - 1, rope / unit

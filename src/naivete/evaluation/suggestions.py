@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from naivete.errors import nearest
+from naivete.errors import close_matches
 
 __all__ = ["meant"]
 
@@ -15,5 +15,5 @@ def meant(word: object, known: Sequence[object], otherwise: str = "there are") -
     >>> meant("acuracy", ["accuracy", "brier"]), meant("x", ["accuracy", "brier"])
     ('did you mean accuracy?', 'there are accuracy, brier')
     """
-    close = nearest(word, known, 1)
+    close = close_matches(word, known, 1)
     return f"did you mean {close[0]}?" if close else f"{otherwise} {', '.join(map(str, known)) or 'none'}"

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, narrowest
-from naivete.inference.predictor import FACTOR_CELLS, Codes, Predictor, decided, silent
+from naivete.inference.predictor import FACTOR_CELLS, Codes, Predictor, most_probable_class, rows_without_evidence
 from naivete.network.derived_columns import Cells, Tree
 from naivete.network.network import Network
 
-__all__ = ["DerivingPredictor", "predictor"]
+__all__ = ["DerivedPredictor", "predictor_of"]
 
 Gaps = NDArray[np.bool_]
 
 
-def predictor(network: Network) -> Predictor | DerivingPredictor:
+def predictor_of(network: Network) -> Predictor | DerivedPredictor:
     """What answers about the class of rows of codes, which hold the columns of the table and nothing derived."""
-    return DerivingPredictor(network) if network.derived else Predictor(network)
+    return DerivedPredictor(network) if network.derived else Predictor(network)
 
 
-class DerivingPredictor:
+class DerivedPredictor:
     """Answers about the class of rows from a network with derived columns.
 
     Hidden columns are summed out. In a tree a row that lacks a value asked for is divided among leaves, and its answer is the
@@ -61,7 +61,7 @@ class DerivingPredictor:
             result = np.zeros((len(codes[0]), answers.shape[1]))
             np.add.at(result, rows, answers * shares[:, None])
             impossible = np.unique(rows[impossible])
-        result[silent(codes, gaps, self._telling, len(result))] = self._inner.prior
+        result[rows_without_evidence(codes, gaps, self._telling, len(result))] = self._inner.prior
         return result, impossible
 
     def joint(self, codes: Codes, gaps: Gaps) -> Numbers:
@@ -115,7 +115,7 @@ class DerivingPredictor:
         while len(going):
             own = [c[going] for c in codes]
             answers, _ = self._inner.posterior([*own, node[going]], np.append(gaps, False))
-            child = cells.below(node[going].astype(np.int64), own, decided(answers))
+            child = cells.below(node[going].astype(np.int64), own, most_probable_class(answers))
             going = going[child >= 0]
             node[going] = child[child >= 0]
         return node

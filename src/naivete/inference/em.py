@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete._kernels.exact_sums import combined
+from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts, Table
-from naivete.counts.sparse_tables import Occurring, SparseTable, grouped_rows, occurring_in, united
-from naivete.errors import NaiveteWarning, ResourceError, shown, warn
+from naivete.counts.sparse_tables import SparseCounts, SparseTable, grouped_rows, merge_sparse, sparse_counts_of
+from naivete.errors import NaiveteWarning, ResourceError, quoted, warn
 from naivete.inference import predictor as inference
 from naivete.inference.clique_messages import propagated
-from naivete.inference.em_steps import MAX_ITERATIONS, TOLERANCE, Convergence, Step, check_climb, climbed
+from naivete.inference.em_steps import MAX_ITERATIONS, TOLERANCE, Convergence, EMStep, check_iterations, iterate_em
 from naivete.inference.predictor import Component, Factor, Predictor
 from naivete.network.estimation import Lidstone, Smoothing, estimate, grouped_counts, smoothing_of
 from naivete.network.network import Network, SparseCpt, Structure
 from naivete.variables import CLASS, Family, family
 
-__all__ = ["Completed", "expected_network"]
+__all__ = ["ExpectedCounts", "expected_network"]
 
 Codes = Mapping[int, NDArray[Any]]
 
@@ -78,7 +78,7 @@ def expected_network(
     algorithm for graphical association models with missing data; Jensen and Nielsen (2007), Bayesian networks and decision
     graphs, sections 6.2 and 8.1.
     """
-    check_climb(tolerance, max_iterations)
+    check_iterations(tolerance, max_iterations)
     how = smoothing_of(smoothing)
     start = estimate(counts, structure, how, prior=prior)
     parts = _parts(counts, start)
@@ -88,10 +88,10 @@ def expected_network(
         start = estimate(counts, structure, 1.0, prior=prior)
 
     def maximised(tables: Mapping[Family, Table]) -> Network:
-        return estimate(Completed(counts, tables), structure, how, prior=prior)
+        return estimate(ExpectedCounts(counts, tables), structure, how, prior=prior)
 
     expectation = _Expectation(counts, start, parts, how)
-    network, _, told = climbed(start, expectation, maximised, tolerance=tolerance, max_iterations=max_iterations)
+    network, _, told = iterate_em(start, expectation, maximised, tolerance=tolerance, max_iterations=max_iterations)
     if not told.converged:
         warn(
             f"expectation-maximisation has not settled after {told.iterations} iterations (the log likelihood went from "
@@ -101,7 +101,7 @@ def expected_network(
     return network, told
 
 
-class Completed(Counts):
+class ExpectedCounts(Counts):
     """Counts in which the tables of some families are others, such as expected ones; those take no pass.
 
     Parameters
@@ -158,25 +158,25 @@ class _Incomplete:
     gaps: NDArray[np.bool_]
     limit: int
 
-    def __call__(self, block: Block) -> dict[Component, Occurring]:
+    def __call__(self, block: Block) -> dict[Component, SparseCounts]:
         return reduce(self.merged, (self._found(part) for part in block.parts()), {})
 
-    def _found(self, block: Block) -> dict[Component, Occurring]:
+    def _found(self, block: Block) -> dict[Component, SparseCounts]:
         found = {}
         for component, rows in self.predictor.places(block.codes, self.gaps).items():
             known = _known(self.predictor.network, component)
             own = block.take(rows) if len(rows) < len(block) else block
             columns = (np.zeros(len(own), np.uint8), *(own.codes[m] for m in known))  # the first is there if nothing else is
             cards = [1, *(self.predictor.network.variables[m].card for m in known)]
-            found[component] = occurring_in(Block(columns, own.weight), tuple(range(len(columns))), cards)
+            found[component] = sparse_counts_of(Block(columns, own.weight), tuple(range(len(columns))), cards)
         return self._fitting(found)
 
-    def merged(self, one: dict[Component, Occurring], two: dict[Component, Occurring]) -> dict[Component, Occurring]:
+    def merged(self, one: dict[Component, SparseCounts], two: dict[Component, SparseCounts]) -> dict[Component, SparseCounts]:
         """What occurs in two blocks."""
-        both = {component: united(one[component], two[component]) for component in one.keys() & two.keys()}
+        both = {component: merge_sparse(one[component], two[component]) for component in one.keys() & two.keys()}
         return self._fitting({**one, **two, **both})
 
-    def _fitting(self, found: dict[Component, Occurring]) -> dict[Component, Occurring]:
+    def _fitting(self, found: dict[Component, SparseCounts]) -> dict[Component, SparseCounts]:
         sizes = {c: own.nbytes + sum(part.nbytes for part in parts.values()) for c, (own, parts) in found.items()}
         if sum(sizes.values()) > self.limit:
             worst = max(sizes, key=lambda c: sizes[c])
@@ -195,7 +195,7 @@ def _known(network: Network, component: Component) -> Family:
 
 
 def _names(network: Network, variables: Iterable[int]) -> str:
-    listed = [shown(network.name(v)) for v in sorted(variables)]
+    listed = [quoted(network.name(v)) for v in sorted(variables)]
     return ", ".join(listed[:10]) + (f" and {len(listed) - 10} more" if len(listed) > 10 else "")
 
 
@@ -212,7 +212,7 @@ def _parts(counts: Counts, network: Network) -> list[_Part]:
 def _part(predictor: Predictor, component: Component, configurations: NDArray[np.int32], parts: dict[int, Any]) -> _Part:
     hidden, touched = component
     known = _known(predictor.network, component)
-    codes, weight = SparseTable((CLASS - 1, *known[:-1]), configurations, combined(parts), known[-1]).cells()
+    codes, weight = SparseTable((CLASS - 1, *known[:-1]), configurations, sums_as_numbers(parts), known[-1]).cells()
     plan = predictor.plan(set(hidden), list(touched))
     widest = max((clique for _, clique in plan), key=lambda clique: _cells(predictor.network, clique))
     if _cells(predictor.network, widest) > inference.FACTOR_CELLS:
@@ -327,7 +327,7 @@ class _Expectation:
         own = {v: part.completions(self.places[v].members, self.cards) for v in part.touched}
         return {v: self.places[v].positions(codes).reshape(rows, -1) for v, codes in own.items()}
 
-    def __call__(self, network: Network) -> Step[dict[Family, Table]]:
+    def __call__(self, network: Network) -> EMStep[dict[Family, Table]]:
         logs = {v: _log(place.probabilities(network)) for v, place in self.places.items()}
         expected = {v: self.places[v].counts.copy() for v in self.touched}
         likelihoods = [_weighed(self.places[v].counts, own) for v, own in logs.items()]
@@ -336,7 +336,7 @@ class _Expectation:
         likelihood = math.fsum(likelihoods)
         penalty = self.alpha * math.fsum(float(own.sum()) for own in logs.values()) if self.alpha else 0.0
         tables = {self.places[v].members: self.places[v].table(n) for v, n in expected.items()}
-        return Step(likelihood, likelihood + penalty, tables)
+        return EMStep(likelihood, likelihood + penalty, tables)
 
     def _add(
         self, part: _Part, positions: Mapping[int, NDArray[np.int64]], logs: Mapping[int, Numbers], expected: dict[int, Numbers]

@@ -8,9 +8,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 import numpy as np
 
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
-__all__ = ["MAX_ITERATIONS", "TOLERANCE", "Convergence", "Step", "check_climb", "climbed"]
+__all__ = ["MAX_ITERATIONS", "TOLERANCE", "Convergence", "EMStep", "check_iterations", "iterate_em"]
 
 T = TypeVar("T")
 E = TypeVar("E")
@@ -50,11 +50,11 @@ class Convergence:
         if not self.log_likelihoods:
             return "<nothing to complete>"
         how = "converged" if self.converged else "not converged"
-        climbed = f"objective {self.objectives[0]:.6g} to {self.objectives[-1]:.6g}"
-        return f"<{how} after {self.iterations} iterations: {climbed}, log likelihood {self.log_likelihoods[-1]:.6g}>"
+        iterate_em = f"objective {self.objectives[0]:.6g} to {self.objectives[-1]:.6g}"
+        return f"<{how} after {self.iterations} iterations: {iterate_em}, log likelihood {self.log_likelihoods[-1]:.6g}>"
 
 
-class Step(NamedTuple, Generic[E]):
+class EMStep(NamedTuple, Generic[E]):
     """What some tables say of the cases: how likely they are, what is climbed, and the counts to expect."""
 
     log_likelihood: float
@@ -62,8 +62,8 @@ class Step(NamedTuple, Generic[E]):
     expected: E
 
 
-def climbed(
-    tables: T, expectation: Callable[[T], Step[E]], maximised: Callable[[E], T], *, tolerance: float, max_iterations: int
+def iterate_em(
+    tables: T, expectation: Callable[[T], EMStep[E]], maximised: Callable[[E], T], *, tolerance: float, max_iterations: int
 ) -> tuple[T, E, Convergence]:
     """The tables that expectation and maximisation in turn lead to, what they expect, and how it went.
 
@@ -87,9 +87,9 @@ def climbed(
     return tables, step.expected, told
 
 
-def check_climb(tolerance: object, max_iterations: object) -> None:
+def check_iterations(tolerance: object, max_iterations: object) -> None:
     """Refuse a tolerance or a number of iterations that is none."""
     if not isinstance(tolerance, (int, float, np.integer, np.floating)) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
-        raise ParameterError(f"tolerance={shown(tolerance)}: a relative change of the objective, at least 0 and below 1")
+        raise ParameterError(f"tolerance={quoted(tolerance)}: a relative change of the objective, at least 0 and below 1")
     if not isinstance(max_iterations, (int, np.integer)) or isinstance(max_iterations, bool) or max_iterations < 1:
-        raise ParameterError(f"max_iterations={shown(max_iterations)}: a whole number, at least 1")
+        raise ParameterError(f"max_iterations={quoted(max_iterations)}: a whole number, at least 1")

@@ -20,7 +20,7 @@ from naivete._kernels.exact_sums import LIMB, limbs
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts, Table
 from naivete.counts.sparse_tables import SparseTable
-from naivete.inference.predictor import Predictor, fallback, silent
+from naivete.inference.predictor import Predictor, fallback, rows_without_evidence
 from naivete.network.estimation import (
     Backoff,
     ClarkNiblett,
@@ -28,8 +28,8 @@ from naivete.network.estimation import (
     Lidstone,
     MEstimate,
     Smoothing,
-    backed_off,
-    blended,
+    backoff_table,
+    blend,
     checked_prior,
     estimate,
     grouped_counts,
@@ -39,7 +39,7 @@ from naivete.network.estimation import (
 from naivete.network.network import SparseCpt, Structure, topological
 from naivete.variables import CLASS, Family, family
 
-__all__ = ["FamilyTerms", "Left", "leave_one_out", "leave_one_out_losses", "left_of", "parted"]
+__all__ = ["FamilyTerms", "RemainingClasses", "leave_one_out", "leave_one_out_losses", "remaining_classes", "split_infinite"]
 
 T = TypeVar("T")
 BLOCK_CELLS = 1 << 22
@@ -162,11 +162,11 @@ class _Left:
         row_by_row = 0 if all(own.tabulated for own in self.terms.values()) else self.widest
         step = max(1, BLOCK_CELLS // (terms * len(self.classes) + row_by_row))
         pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step)]
-        return _kernels.spread(function, pieces, work=len(block) * terms * 8)
+        return _kernels.run_parallel(function, pieces, work=len(block) * terms * 8)
 
     def posteriors(self, piece: Block) -> Numbers:
         """P(class | row) without the row, for every candidate.  # (candidate, row, class)"""
-        left = left_of(piece, self.classes)
+        left = remaining_classes(piece, self.classes)
         prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
         terms = {key: own(piece, left) for key, own in self.terms.items()}
         return self._answers(piece, prior, terms)
@@ -174,8 +174,8 @@ class _Left:
     def _answers(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
         """The posteriors of the candidates, each reached from the one before by exchanging what differs."""
         answers = np.empty((len(self.candidates), *prior.shape))
-        split = {key: parted(logs) for key, logs in terms.items()}
-        joint, zeros = parted(_log(prior))
+        split = {key: split_infinite(logs) for key, logs in terms.items()}
+        joint, zeros = split_infinite(_log(prior))
         memory: dict[Any, Numbers] = {}
         before = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
@@ -191,12 +191,12 @@ class _Left:
             nowhere = np.flatnonzero(np.isneginf(whole.max(axis=1)))
             whole[nowhere] = fallback(zeros[nowhere], prior[nowhere]) if len(nowhere) else 0.0
             answers[i] = _kernels.posterior(whole)
-        untold = silent(piece.codes[:-1], self.gaps, self.telling, len(piece))
+        untold = rows_without_evidence(piece.codes[:-1], self.gaps, self.telling, len(piece))
         answers[:, untold] = prior[untold]
         return answers
 
 
-class Left(NamedTuple):
+class RemainingClasses(NamedTuple):
     """What is left of the classes without each row of a piece."""
 
     labels: NDArray[np.int64]  # (row)
@@ -206,14 +206,14 @@ class Left(NamedTuple):
     whole: bool  # whether one whole case is left out of every row
 
 
-def left_of(piece: Block, classes: Numbers) -> Left:
+def remaining_classes(piece: Block, classes: Numbers) -> RemainingClasses:
     """What is left of the weights of the classes without each row of a piece."""
     labels = piece.codes[-1].astype(np.int64)
     whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
     own = np.zeros((len(piece), len(classes)))
     own[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
     left = np.maximum(classes - own, 0.0)  # (row, class)
-    return Left(labels, own, normalised(left, 1), left.sum(axis=1), whole)
+    return RemainingClasses(labels, own, normalised(left, 1), left.sum(axis=1), whole)
 
 
 class FamilyTerms:
@@ -236,7 +236,7 @@ class FamilyTerms:
         if isinstance(table, np.ndarray) and not isinstance(how, Backoff):
             self.tabulated = _tabulated(table, x, family(x, *parents, CLASS), classes, how, cards)
 
-    def __call__(self, piece: Block, left: Left) -> Numbers:
+    def __call__(self, piece: Block, left: RemainingClasses) -> Numbers:
         """The terms of the rows of a piece.  # (row, class)"""
         if left.whole and self.tabulated is not None:
             return _looked_up(piece, self.tabulated, left.labels)
@@ -246,7 +246,7 @@ class FamilyTerms:
     def _look(self) -> Lookup:
         return _lookup(self.table, self.members[0], self.members[1:], self.card)
 
-    def _row_by_row(self, piece: Block, left: Left) -> Numbers:
+    def _row_by_row(self, piece: Block, left: RemainingClasses) -> Numbers:
         known = np.logical_and.reduce([piece.codes[m] != np.iinfo(piece.codes[m].dtype).max for m in self.members])
         codes = [np.where(known, piece.codes[m], 0).astype(np.int64) for m in self.members]
         n, marginal, shorter = self._look(codes[0], codes[1:])
@@ -267,9 +267,9 @@ def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own
     for context in shorter:
         context[rows, code] = np.maximum(context[rows, code] - own, 0.0)
     base = shorter[0] if shorter else n
-    p = backed_off(base, 1, [2], m)
+    p = backoff_table(base, 1, [2], m)
     for context in [*shorter[1:], n] if shorter else []:
-        p = blended(context, m, p, 1)
+        p = blend(context, m, p, 1)
     return p
 
 
@@ -371,7 +371,7 @@ def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int], card: int
     return look
 
 
-def parted(logs: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
+def split_infinite(logs: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
     """The finite logarithms, 0 in place of -inf, and where those were, so that they can be taken off again."""
     impossible = np.isneginf(logs)
     return np.where(impossible, 0.0, logs), impossible.astype(np.int64)

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import Numbers, missing
-from naivete.errors import DataError, ResourceError, shown
+from naivete.errors import DataError, ResourceError, quoted
 from naivete.network.densities import Normal
 from naivete.network.network import Cpt, Network, SparseCpt
 from naivete.network.normal_densities import Joint, joint_of
 from naivete.variables import CLASS, Family
 
-__all__ = ["Predictor", "decided", "fallback", "largest", "silent"]
+__all__ = ["Predictor", "argmax_class", "fallback", "most_probable_class", "rows_without_evidence"]
 
 Codes = Sequence[NDArray[Any]]
 
@@ -188,7 +188,7 @@ class Predictor:
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
         if not self.network.parents[CLASS]:
-            result[silent(codes, gaps, self._telling, len(result))] = np.asarray(self.network.cpts[CLASS])
+            result[rows_without_evidence(codes, gaps, self._telling, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
     def _add_sparse(self, joint: Numbers, codes: Codes, v: int) -> None:
@@ -243,7 +243,7 @@ class Predictor:
         plan = self.plan(hidden, touched)
         widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
         if widest > FACTOR_CELLS:
-            names = ", ".join(shown(self.network.name(h)) for h in max((c for _, c in plan), key=len))
+            names = ", ".join(quoted(self.network.name(h)) for h in max((c for _, c in plan), key=len))
             raise ResourceError(
                 f"summing out missing values of {names} together needs a table of {widest:,} cells for each row; "
                 "fill in some of them, or learn a network with fewer arcs between features"
@@ -352,21 +352,21 @@ def fallback(zeros: NDArray[Any], prior: Numbers) -> Numbers:
     return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
 
 
-def silent(codes: Codes, gaps: NDArray[np.bool_], telling: Sequence[int], rows: int) -> NDArray[np.intp]:
+def rows_without_evidence(codes: Codes, gaps: NDArray[np.bool_], telling: Sequence[int], rows: int) -> NDArray[np.intp]:
     """The rows in which none of these features is known, so that the answer is the prior itself."""
     if not gaps[list(telling)].all():
         return np.empty(0, np.intp)
     return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([missing(codes[x]) for x in telling], axis=0), rows))
 
 
-def largest(posterior: Numbers) -> NDArray[np.intp]:
+def argmax_class(posterior: Numbers) -> NDArray[np.intp]:
     """The most probable class of each row, the first of equals."""
     return np.asarray(posterior.argmax(axis=1))
 
 
-def decided(posterior: Numbers) -> NDArray[np.intp]:
+def most_probable_class(posterior: Numbers) -> NDArray[np.intp]:
     """The most probable class of each row, the first of those that differ by no more than rounding."""
-    return largest(np.round(posterior, 12))
+    return argmax_class(np.round(posterior, 12))
 
 
 def _has_zeros(cpt: Cpt) -> bool:

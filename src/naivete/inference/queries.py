@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.inference.junction import Evidence, Given, JunctionTree, evidence_of, position, value_of
 from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
@@ -60,9 +60,7 @@ def marginals(network: Network | JunctionTree, given: Given | None = None) -> di
     {'sprinkler': [0.2748, 0.7252], 'rain': [0.687, 0.313], 'wet': [0.0, 1.0]}
     """
     tree = _tree(network)
-    return {
-        tree.network.name(v): np.array(table[0]) for v, table in tree.marginals(evidence_of(tree.network, given or {})).items()
-    }
+    return {tree.network.name(v): np.array(table[0]) for v, table in tree.marginals(evidence_of(tree.network, given or {})).items()}
 
 
 def log_probability(network: Network | JunctionTree, given: Given) -> float:
@@ -144,7 +142,7 @@ def _asked(network: Network, of: Asked) -> tuple[int, ...]:
     names: Sequence[Any] = of if isinstance(of, (list, tuple)) else [of]
     found = tuple(position(network, name) for name in names)
     if not found or len(set(found)) != len(found):
-        raise DataError(f"of={shown(of)}: one variable or several different ones are needed")
+        raise DataError(f"of={quoted(of)}: one variable or several different ones are needed")
     return found
 
 
@@ -155,16 +153,14 @@ def _columns(network: Network, codes: Codes) -> list[NDArray[Any]]:
     if len(columns) == len(variables) - 1:
         columns.append(np.full(len(columns[0]) if columns else 0, 255, np.uint8))
     if len(columns) != len(variables) or len({c.shape for c in columns}) != 1 or columns[0].ndim != 1:
-        raise DataError(
-            f"codes: a column of one length is needed for each of {len(variables)} variables, or for all but the class"
-        )
+        raise DataError(f"codes: a column of one length is needed for each of {len(variables)} variables, or for all but the class")
     for variable, column in zip(variables, columns, strict=True):
         if column.dtype.kind not in "ui":
-            raise DataError(f"codes: column {shown(variable.name)} is of type {column.dtype}, not of whole numbers")
+            raise DataError(f"codes: column {quoted(variable.name)} is of type {column.dtype}, not of whole numbers")
         wrong = np.flatnonzero(((column >= variable.card) | (column < 0)) & ~_missing(column))
         if len(wrong):
             raise DataError(
-                f"codes: row {wrong[0]}: column {shown(variable.name)} has {column[wrong[0]]} where its codes are "
+                f"codes: row {wrong[0]}: column {quoted(variable.name)} has {column[wrong[0]]} where its codes are "
                 f"0 to {variable.card - 1}, or {np.iinfo(column.dtype).max} for missing"
             )
     return columns

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, narrowest
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.inference.junction import Collected, Evidence, Given, JunctionTree, Plan, configuration, evidence_of
 from naivete.network.network import Network, SparseCpt
 from naivete.variables import CLASS
@@ -47,7 +47,7 @@ def sample(
     [[1, 1, 0, 1], [1, 1, 1, 1]]
     """
     if type(rows) is not int or rows < 0:
-        raise ParameterError(f"rows={shown(rows)}: a whole number, at least 0")
+        raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
     tree = network if isinstance(network, JunctionTree) else JunctionTree(network)
     rng = _generator(random_state)
     evidence = evidence_of(tree.network, given or {})
@@ -68,9 +68,7 @@ def _generator(random_state: int | np.random.Generator | None) -> np.random.Gene
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):
-        raise ParameterError(
-            f"random_state={shown(random_state)}: a whole number from 0 on, a numpy Generator, or None"
-        ) from None
+        raise ParameterError(f"random_state={quoted(random_state)}: a whole number from 0 on, a numpy Generator, or None") from None
 
 
 def _rows(

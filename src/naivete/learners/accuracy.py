@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.exact_sums import Parts, added, limbs
+from naivete._kernels.exact_sums import LimbSums, add_sums, limbs
 from naivete.cases import Block
 from naivete.counts.counts import Counts
-from naivete.inference.predictor import Predictor, largest
+from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.estimation import checked_prior
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variables
@@ -24,14 +24,14 @@ __all__ = ["correct", "majority_correct", "trial"]
 
 def correct(counts: Counts, network: Network) -> Fraction:
     """The weight of the cases that a network classifies rightly, exactly."""
-    return _totals(counts.fold(_Correct((network,), counts.cases.gaps), added))[0]
+    return _totals(counts.fold(_Correct((network,), counts.cases.gaps), add_sums))[0]
 
 
 def majority_correct(judged: Counts, learned: Counts, prior: Sequence[float] | None) -> Fraction:
     """The weight of the cases that belong to the class which is most frequent among others, exactly."""
     classes = learned.margins()[CLASS,]
     found = int(np.argmax(classes if prior is None else checked_prior(prior, len(classes))))
-    return _totals(judged.fold(_OfClass(found), added))[0]
+    return _totals(judged.fold(_OfClass(found), add_sums))[0]
 
 
 def trial(counts: Counts, network: Network, selected: Sequence[int], new: Sequence[int]) -> list[Fraction]:
@@ -42,9 +42,9 @@ def trial(counts: Counts, network: Network, selected: Sequence[int], new: Sequen
     """
     parts = [network.cpts[v] for v in (*selected, *new)]
     if not counts.cases.gaps[[*selected, *new]].any() and all(isinstance(cpt, np.ndarray) and cpt.min() > 0 for cpt in parts):
-        return _totals(counts.fold(_Additions(network, tuple(selected), tuple(new)), added))
+        return _totals(counts.fold(_Additions(network, tuple(selected), tuple(new)), add_sums))
     networks = tuple(_part(network, [*selected, x]) for x in new)
-    return _totals(counts.fold(_Correct(networks, counts.cases.gaps), added))
+    return _totals(counts.fold(_Correct(networks, counts.cases.gaps), add_sums))
 
 
 @dataclass(frozen=True)
@@ -54,8 +54,8 @@ class _Correct:
     networks: tuple[Network, ...]
     gaps: NDArray[np.bool_]
 
-    def __call__(self, block: Block) -> Parts:
-        right = [largest(Predictor(n).posterior(block.codes, self.gaps)[0]) == block.codes[CLASS] for n in self.networks]
+    def __call__(self, block: Block) -> LimbSums:
+        right = [argmax_class(Predictor(n).posterior(block.codes, self.gaps)[0]) == block.codes[CLASS] for n in self.networks]
         return _weights(block, right)
 
 
@@ -65,7 +65,7 @@ class _OfClass:
 
     found: int
 
-    def __call__(self, block: Block) -> Parts:
+    def __call__(self, block: Block) -> LimbSums:
         return _weights(block, [block.codes[CLASS] == self.found])
 
 
@@ -77,14 +77,14 @@ class _Additions:
     selected: tuple[int, ...]
     new: tuple[int, ...]
 
-    def __call__(self, block: Block) -> Parts:
+    def __call__(self, block: Block) -> LimbSums:
         base = _log_joint(self.network, (CLASS, *self.selected), block)
         right: list[NDArray[np.bool_]] = []
-        unchanged = largest(base) == block.codes[CLASS]
+        unchanged = argmax_class(base) == block.codes[CLASS]
         for x in self.new:
             tells = CLASS in self.network.parents[x]
             joint = base + _log_joint(self.network, (x,), block) if tells else base
-            right.append(largest(joint) == block.codes[CLASS] if tells else unchanged)
+            right.append(argmax_class(joint) == block.codes[CLASS] if tells else unchanged)
         return _weights(block, right)
 
 
@@ -97,14 +97,14 @@ def _log_joint(network: Network, variables: Sequence[int], block: Block) -> NDAr
     return _kernels.gather(block.codes, layout, values, network.variables[CLASS].card)
 
 
-def _weights(block: Block, right: Sequence[NDArray[np.bool_]]) -> Parts:
+def _weights(block: Block, right: Sequence[NDArray[np.bool_]]) -> LimbSums:
     return {
         q: np.array([int(np.count_nonzero(r)) if limb is None else int(limb[r].sum()) for r in right], np.int64)
         for q, limb in limbs(block.weight).items()
     }
 
 
-def _totals(parts: Parts) -> list[Fraction]:
+def _totals(parts: LimbSums) -> list[Fraction]:
     """What limbs stand for, as exact numbers."""
     shares = [(Fraction(2) ** (32 * q), part.tolist()) for q, part in parts.items()]
     return [sum((unit * own[i] for unit, own in shares), Fraction(0)) for i in range(len(shares[0][1]))]

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 __all__ = ["Balanced", "balanced"]
 
@@ -89,14 +89,14 @@ def _checked(weights: ArrayLike) -> Numbers:
     try:
         numbers = np.asarray(weights, np.float64)
     except (TypeError, ValueError):
-        raise ParameterError(f"weights={shown(weights)}: a number for each feature, or a row of numbers") from None
+        raise ParameterError(f"weights={quoted(weights)}: a number for each feature, or a row of numbers") from None
     if numbers.ndim not in (1, 2) or (numbers.ndim == 2 and not numbers.shape[1]):
         raise ParameterError(f"weights of shape {numbers.shape}: a number for each feature, or a row of numbers")
     rows = numbers[:, None] if numbers.ndim == 1 else numbers
     bad = np.flatnonzero(~np.isfinite(rows).all(axis=1))
     if len(bad):
         raise ParameterError(
-            f"the weight of feature {bad[0]} is {shown(rows[bad[0]].tolist())}; "
+            f"the weight of feature {bad[0]} is {quoted(rows[bad[0]].tolist())}; "
             "it has to be finite: smooth the tables it comes from, or leave the feature out"
         )
     if np.abs(rows).max(initial=0.0) > LARGEST:
@@ -115,7 +115,7 @@ def _check_settings(n: int, size: int | None, starts: int, random_state: int) ->
 
 def _check_number(name: str, value: object, least: int) -> None:
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name}={shown(value)}: a whole number, at least {least}")
+        raise ParameterError(f"{name}={quoted(value)}: a whole number, at least {least}")
 
 
 def _whole(numbers: Numbers) -> tuple[Whole, int]:

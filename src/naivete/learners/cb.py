@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Literal, NamedTuple
 
-from naivete.counts.counts import Counts, telling
+from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import Statistic, data_independence, enough_cases, statistic_of
 from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import correct
@@ -75,7 +75,7 @@ def cb(
         checked_most(most, name)
     scores = FamilyScores(counts, score_of(score))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
-    graph, separators = PartialGraph.complete([CLASS, *telling(counts)]), Separators()
+    graph, separators = PartialGraph.complete([CLASS, *informative_features(counts)]), Separators()
     unrelated: Structure = {CLASS: (), **dict.fromkeys(counts.features, ())}
     best: _Found | None = None
     order = 0

@@ -23,7 +23,7 @@ from naivete._kernels.codes import Numbers, missing, narrowest
 from naivete._kernels.exact_sums import LIMB, limbs
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
-from naivete.errors import DataError, ParameterError, shown
+from naivete.errors import DataError, ParameterError, quoted
 from naivete.inference.predictor import Predictor
 from naivete.network.network import Network, SparseCpt, check_tabular
 from naivete.variables import CLASS
@@ -54,9 +54,7 @@ class Derivatives:
     def ratios(self) -> Numbers:
         """log2 ddr(x) for two classes: above zero where the dependence speaks for the second class.  # (row, feature)"""
         if self.logs.shape[2] != 2:
-            raise DataError(
-                f"a ratio of derivatives needs two classes, here are {self.logs.shape[2]}; use the logs of each class"
-            )
+            raise DataError(f"a ratio of derivatives needs two classes, here are {self.logs.shape[2]}; use the logs of each class")
         return np.asarray(contrasts(self.logs)[..., 0])
 
     @property
@@ -212,7 +210,7 @@ def naive_part(network: Network) -> Network:
 def _check(network: Network, naive: Network, conditional: str) -> None:
     if conditional not in ("dag", "all"):
         raise ParameterError(
-            f"conditional={shown(conditional)}: 'dag' for the parents of a feature, or 'all' for all other features"
+            f"conditional={quoted(conditional)}: 'dag' for the parents of a feature, or 'all' for all other features"
         )
     for own in (network, naive):
         _check_root(own)
@@ -221,23 +219,23 @@ def _check(network: Network, naive: Network, conditional: str) -> None:
     arcs = naive.arcs
     if arcs:
         p, x = arcs[0]
-        raise DataError(f"naive: there is an arc from {shown(naive.name(p))} to {shown(naive.name(x))}; naive Bayes has none")
+        raise DataError(f"naive: there is an arc from {quoted(naive.name(p))} to {quoted(naive.name(x))}; naive Bayes has none")
 
 
 def _check_average(average: str) -> None:
     if average not in ("logs", "ratios"):
-        raise ParameterError(f"average={shown(average)}: 'logs' for the mean of logarithms, or 'ratios' for that of the ratios")
+        raise ParameterError(f"average={quoted(average)}: 'logs' for the mean of logarithms, or 'ratios' for that of the ratios")
 
 
 def _check_root(network: Network) -> None:
     if network.parents[CLASS]:
         raise DataError(
-            f"network: the class {shown(network.name(CLASS))} has the parent {shown(network.name(network.parents[CLASS][0]))}; "
+            f"network: the class {quoted(network.name(CLASS))} has the parent {quoted(network.name(network.parents[CLASS][0]))}; "
             "dependence derivatives need P(features | class): learn a network whose class is a root"
         )
     if network.derived:
         raise DataError(
-            f"network: {shown(network.name(min(network.derived)))} is a derived column, which cases do not have; "
+            f"network: {quoted(network.name(min(network.derived)))} is a derived column, which cases do not have; "
             "dependence derivatives need a network over the columns themselves"
         )
 

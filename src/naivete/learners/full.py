@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts.counts import Counts, kinds
+from naivete.counts.counts import Counts, feature_kinds
 from naivete.counts.information import dependence
-from naivete.counts.moments import LengthsIn, Scatter, ledoit_wolf
-from naivete.errors import ParameterError, shown
+from naivete.counts.moments import FourthMoments, Scatter, ledoit_wolf
+from naivete.errors import ParameterError, quoted
 from naivete.learners.k2 import checked_truth
 from naivete.learners.kdb import candidates
 from naivete.network.estimation import estimate
@@ -55,7 +55,7 @@ def full(
 def full_structure(counts: Counts) -> dict[int, tuple[int, ...]]:
     """All features before each as its parents: of columns of states in decreasing I(X; C), of numbers in their order."""
     structure: dict[int, tuple[int, ...]] = {CLASS: ()}
-    for features in kinds(counts):
+    for features in feature_kinds(counts):
         if counts.variables[features[0]].density:
             structure |= {x: (*features[:i], CLASS) for i, x in enumerate(features)}
         else:
@@ -87,7 +87,7 @@ def covariances(counts: Counts, shared: Any, shrinkage: Any) -> Covariances | No
         return Covariances(shared, share)
     (scatter,) = counts.scatters([numbers], (CLASS,))
     own = scatter.pooled() if shared else scatter
-    lengths = counts.fold(LengthsIn(numbers, (CLASS,), counts.cards([CLASS]), own), add)
+    lengths = counts.fold(FourthMoments(numbers, (CLASS,), counts.cards([CLASS]), own), add)
     if shared:
         whole = Scatter(own.weights.sum(keepdims=True), own.means[:1], own.products.sum(axis=0, keepdims=True))
         return Covariances(True, ledoit_wolf(whole, lengths.sum(keepdims=True)))
@@ -100,5 +100,5 @@ def _checked(shrinkage: Any) -> float | None:
         return None
     number = isinstance(shrinkage, (int, float, np.number)) and not isinstance(shrinkage, bool)
     if not number or not 0 <= float(shrinkage) <= 1:
-        raise ParameterError(f"shrinkage={shown(shrinkage)}: a share between 0 and 1, or 'ledoit-wolf'")
+        raise ParameterError(f"shrinkage={quoted(shrinkage)}: a share between 0 and 1, or 'ledoit-wolf'")
     return float(shrinkage)

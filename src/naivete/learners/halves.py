@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
-from naivete._kernels.exact_sums import combined, limbs
+from naivete._kernels.exact_sums import limbs, sums_as_numbers
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import hash_half, row_hashes
-from naivete.counts.counts import Counts, telling
-from naivete.counts.sparse_tables import Occurring, grouped_rows, united
+from naivete.counts.counts import Counts, informative_features
+from naivete.counts.sparse_tables import SparseCounts, grouped_rows, merge_sparse
 from naivete.variables import CLASS
 
 __all__ = ["halves"]
@@ -27,7 +27,7 @@ def halves(counts: Counts, seed: int) -> tuple[Counts, Cases]:
     and dealt out in turn. Where there are more different rows than a quarter of the budget holds, each goes where its hash says.
     Features of a single state make no difference.
     """
-    columns = (*telling(counts), CLASS)
+    columns = (*informative_features(counts), CLASS)
     distinct = counts.fold(_Distinct(columns, counts.budget // 4), _Merged(counts.budget // 4))
     if distinct is None:
         first, second = (hash_half(counts.cases, columns, seed, which) for which in (0, 1))
@@ -43,7 +43,7 @@ class _Distinct:
     columns: tuple[int, ...]
     most: int
 
-    def __call__(self, block: Block) -> Occurring | None:
+    def __call__(self, block: Block) -> SparseCounts | None:
         columns = [_known_or_minus(block.codes[v]) for v in self.columns]
         cards = [int(c.max(initial=0)) + 2 for c in columns]
         rows, row_of = grouped_rows([c + 1 for c in columns], cards)
@@ -60,14 +60,14 @@ class _Distinct:
 class _Merged:
     most: int
 
-    def __call__(self, one: Occurring | None, two: Occurring | None) -> Occurring | None:
+    def __call__(self, one: SparseCounts | None, two: SparseCounts | None) -> SparseCounts | None:
         if one is None or two is None:
             return None
-        codes, parts = united((one[0] + 1, one[1]), (two[0] + 1, two[1]))
+        codes, parts = merge_sparse((one[0] + 1, one[1]), (two[0] + 1, two[1]))
         return _fitting((codes - 1, parts), self.most)
 
 
-def _fitting(distinct: Occurring, most: int) -> Occurring | None:
+def _fitting(distinct: SparseCounts, most: int) -> SparseCounts | None:
     limbs_of_each = sum(bool(part.any()) for part in distinct[1].values())
     return distinct if distinct[0].nbytes + 8 * len(distinct[0]) * limbs_of_each <= most else None
 
@@ -77,8 +77,8 @@ def _known_or_minus(column: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(column == np.iinfo(column.dtype).max, -1, column.astype(np.int64))
 
 
-def _dealt(distinct: Occurring, columns: tuple[int, ...], counts: Counts, seed: int) -> tuple[Cases, Cases]:
-    rows, weight = distinct[0], combined(distinct[1])[:, 0].astype(np.float64)
+def _dealt(distinct: SparseCounts, columns: tuple[int, ...], counts: Counts, seed: int) -> tuple[Cases, Cases]:
+    rows, weight = distinct[0], sums_as_numbers(distinct[1])[:, 0].astype(np.float64)
     own = {v: _stored(column, counts.variables[v].card) for v, column in zip(columns, rows.T, strict=True)}
     evenly = np.floor(weight / 2)
     over = weight - 2 * evenly

@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block
-from naivete.counts.counts import Counts, Table, telling
+from naivete.counts.counts import Counts, Table, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import dependence
-from naivete.errors import NaiveteWarning, ParameterError, nearest, shown, warn
-from naivete.inference.em import Completed
+from naivete.errors import NaiveteWarning, ParameterError, close_matches, quoted, warn
+from naivete.inference.em import ExpectedCounts
 from naivete.inference.em_steps import Convergence
 from naivete.learners.hidden_mixture import Fit, Search, Trial, check_whole, naive_bic, observed, searched
 from naivete.learners.kdb import significant
 from naivete.network.derived_columns import Hidden
 from naivete.network.estimation import Lidstone, Smoothing, estimate, smoothing_of
 from naivete.network.network import Network
-from naivete.variables import CLASS, Family, Name, Variable, family, unused
+from naivete.variables import CLASS, Family, Name, Variable, family, unused_name
 
-__all__ = ["Mediation", "found_groups", "given_groups", "hidden_naive", "mediated"]
+__all__ = ["LearnedHidden", "found_groups", "given_groups", "hidden_naive", "hidden_network"]
 
 Group = tuple[int, ...]
 
@@ -34,7 +34,7 @@ CELLS = 5
 
 
 @dataclass(frozen=True, repr=False)
-class Mediation:
+class LearnedHidden:
     """A hidden variable that was learned.
 
     Parameters
@@ -113,10 +113,10 @@ def hidden_naive(
     Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.3, figure 8.5.
     """
     search = Search(max_states, starts, random_state, tolerance, max_iterations)
-    return mediated(counts, search, groups=groups, states=states, alpha=alpha, smoothing=smoothing, prior=prior)[0]
+    return hidden_network(counts, search, groups=groups, states=states, alpha=alpha, smoothing=smoothing, prior=prior)[0]
 
 
-def mediated(
+def hidden_network(
     counts: Counts,
     search: Search,
     *,
@@ -125,7 +125,7 @@ def mediated(
     alpha: float = 0.05,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
-) -> tuple[Network, tuple[Mediation, ...]]:
+) -> tuple[Network, tuple[LearnedHidden, ...]]:
     """The network of `hidden_naive`, and what was found for each hidden variable.
 
     Parameters
@@ -144,14 +144,14 @@ def mediated(
     kept = []
     for group, own in zip(chosen, observed(counts, list(chosen)) if chosen else (), strict=True):
         if (chosen[group] or 0) > max(2, prod(counts.cards(group))):
-            names = ", ".join(shown(counts.variables[x].name) for x in group[:5])
+            names = ", ".join(quoted(counts.variables[x].name) for x in group[:5])
             raise ParameterError(
-                f"states={shown(chosen[group])}: {names} have {prod(counts.cards(group))} configurations together, and a hidden "
+                f"states={quoted(chosen[group])}: {names} have {prod(counts.cards(group))} configurations together, and a hidden "
                 "variable of more states says no more; ask for fewer"
             )
         counts.check_budget({family(*group, CLASS): CELLS * len(own.codes) * (len(group) + (chosen[group] or search.max_states))})
         fit, trials = searched(own, chosen[group], search, pseudo_count)
-        told = Mediation(group, len(fit.tables.hidden), tuple(trials), naive_bic(own, pseudo_count), fit.convergence)
+        told = LearnedHidden(group, len(fit.tables.hidden), tuple(trials), naive_bic(own, pseudo_count), fit.convergence)
         if groups is not None or max(trial.bic for trial in trials) > told.naive_bic:
             kept.append((told, fit))
             _warn_unsettled(counts, told)
@@ -167,13 +167,13 @@ def _sizes(states: Any, groups: int, given: bool) -> list[int | None]:
     for size in sizes:
         check_whole("states", size, 2)
     if several and (not given or len(sizes) != groups):
-        raise ParameterError(f"states={shown(states)}: one number for all groups, or one for each group that is given")
+        raise ParameterError(f"states={quoted(states)}: one number for all groups, or one for each group that is given")
     return sizes if several else sizes * groups
 
 
-def _warn_unsettled(counts: Counts, told: Mediation) -> None:
+def _warn_unsettled(counts: Counts, told: LearnedHidden) -> None:
     if not told.convergence.converged:
-        names = ", ".join(shown(counts.variables[x].name) for x in told.group[:5]) + (", ..." if len(told.group) > 5 else "")
+        names = ", ".join(quoted(counts.variables[x].name) for x in told.group[:5]) + (", ..." if len(told.group) > 5 else "")
         warn(
             f"the hidden variable of {names} has not settled after {told.convergence.iterations} iterations; its tables are used "
             "as they are; raise `max_iterations` or `tolerance`",
@@ -208,7 +208,7 @@ def _significant(counts: Counts, alpha: float) -> NDArray[np.bool_]:
     """
     from scipy.special import chdtri
 
-    n, some = len(counts.features), len(telling(counts))
+    n, some = len(counts.features), len(informative_features(counts))
     if some < 2:
         return np.zeros((n, n), np.bool_)
     level, bits, margins = alpha / (some * (some - 1) / 2), dependence(counts), counts.margins()
@@ -225,17 +225,17 @@ def _significant(counts: Counts, alpha: float) -> NDArray[np.bool_]:
 def given_groups(counts: Counts, groups: Iterable[Iterable[Name]]) -> list[Group]:
     """Groups of features by name or position as positions, refused unless they are disjoint and large enough."""
     if isinstance(groups, str) or not isinstance(groups, Iterable):
-        raise ParameterError(f"groups={shown(groups)}: pass a list of groups of features, or nothing")
+        raise ParameterError(f"groups={quoted(groups)}: pass a list of groups of features, or nothing")
     names, found = [v.name for v in counts.variables[:CLASS]], list[Group]()
     for group in groups:
         if isinstance(group, str) or not isinstance(group, Iterable):
-            raise ParameterError(f"groups={shown(groups)}: {shown(group)} is no list of features")
+            raise ParameterError(f"groups={quoted(groups)}: {quoted(group)} is no list of features")
         own = tuple(sorted(_position(name, names) for name in group))
         taken = [x for x in own if own.count(x) > 1 or any(x in other for other in found)]
         if taken:
-            raise ParameterError(f"groups={shown(groups)}: the feature {shown(names[taken[0]])} is there twice")
+            raise ParameterError(f"groups={quoted(groups)}: the feature {quoted(names[taken[0]])} is there twice")
         if len(own) < 2:
-            raise ParameterError(f"groups={shown(groups)}: {shown(group)} needs two features at least")
+            raise ParameterError(f"groups={quoted(groups)}: {quoted(group)} needs two features at least")
         found.append(own)
     return found
 
@@ -245,9 +245,9 @@ def _position(name: Name, names: list[Name]) -> int:
         return names.index(name)
     if isinstance(name, (int, np.integer)) and not isinstance(name, bool) and 0 <= name < len(names):
         return int(name)
-    close = nearest(name, names)
+    close = close_matches(name, names)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    raise ParameterError(f"groups: there is no feature {shown(name)}{hint}")
+    raise ParameterError(f"groups: there is no feature {quoted(name)}{hint}")
 
 
 @dataclass(frozen=True)
@@ -261,17 +261,17 @@ class _Unknown:
         return np.full(len(block), np.iinfo(dtype).max, dtype)
 
 
-def _network(counts: Counts, kept: list[tuple[Mediation, Fit]], how: Smoothing, prior: Sequence[float] | None) -> Network:
+def _network(counts: Counts, kept: list[tuple[LearnedHidden, Fit]], how: Smoothing, prior: Sequence[float] | None) -> Network:
     """The network of the features and the hidden variables, the tables of the latter from the counts they let expect."""
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
     tables: dict[Family, Table] = {}
     whole, first = counts, len(counts.features)
     for h, (told, fit) in enumerate(kept, start=first):
-        variable = Variable(unused("hidden", whole.variables), tuple(range(1, told.states + 1)))
+        variable = Variable(unused_name("hidden", whole.variables), tuple(range(1, told.states + 1)))
         whole = whole.with_column(variable, _Unknown(told.states), gaps=True)
         structure |= {h: (CLASS,), **dict.fromkeys(told.group, (h,))}
         parts = np.split(fit.expected.features, np.cumsum(counts.cards(told.group))[:-1])
         tables |= {(h, CLASS): fit.expected.hidden, **{(x, h): part for x, part in zip(told.group, parts, strict=True)}}
-    found = estimate(Completed(whole, tables), structure, how, prior=prior)
+    found = estimate(ExpectedCounts(whole, tables), structure, how, prior=prior)
     hidden = {h: Hidden() for h in range(first, first + len(kept))}
     return Network(found.variables, found.parents, found.cpts, hidden, check=False)

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.cases.views import chosen, gaps_as_states
+from naivete.cases.views import missing_as_states, select_features
 from naivete.counts.counts import Counts
 from naivete.counts.sparse_tables import SparseTable
-from naivete.errors import ParameterError, shown
-from naivete.inference.em_steps import Convergence, Step, check_climb, climbed
+from naivete.errors import ParameterError, quoted
+from naivete.inference.em_steps import Convergence, EMStep, check_iterations, iterate_em
 from naivete.variables import CLASS, family
 
 __all__ = ["Fit", "Observed", "Search", "Tables", "Trial", "check_whole", "fitted", "naive_bic", "observed", "searched"]
@@ -114,13 +114,13 @@ class Search:
         """Refuse settings out of their range."""
         for name, least in {"max_states": 2, "starts": 1, "random_state": 0}.items():
             check_whole(name, getattr(self, name), least)
-        check_climb(self.tolerance, self.max_iterations)
+        check_iterations(self.tolerance, self.max_iterations)
 
 
 def check_whole(name: str, value: object, least: int) -> None:
     """Refuse what is no whole number, or too small."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name}={shown(value)}: a whole number, at least {least}")
+        raise ParameterError(f"{name}={quoted(value)}: a whole number, at least {least}")
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class Fit:
 def observed(counts: Counts, groups: Sequence[tuple[int, ...]]) -> list[Observed]:
     """What each group of features tells, in one pass; after it the rows are not needed any more."""
     features = sorted({x for group in groups for x in group})
-    filled = counts.over(gaps_as_states(chosen(counts.cases, tuple(features))))
+    filled = counts.over(missing_as_states(select_features(counts.cases, tuple(features))))
     families = [family(*(features.index(x) for x in group), CLASS) for group in groups]
     tables = filled.tables(families)
     found = []
@@ -214,7 +214,7 @@ def fitted(own: Observed, states: int, search: Search, alpha: float) -> Fit:
     pseudo-count of every cell.
     """
 
-    def expectation(tables: Tables) -> Step[Tables]:
+    def expectation(tables: Tables) -> EMStep[Tables]:
         return _expectation(own, tables, alpha)
 
     def maximised(expected: Tables) -> Tables:
@@ -224,7 +224,7 @@ def fitted(own: Observed, states: int, search: Search, alpha: float) -> Fit:
         return Tables(shares, own.normalised(expected.features + alpha))
 
     def further(tables: Tables, iterations: int) -> tuple[Tables, Tables, Convergence]:
-        return climbed(tables, expectation, maximised, tolerance=search.tolerance, max_iterations=iterations)
+        return iterate_em(tables, expectation, maximised, tolerance=search.tolerance, max_iterations=iterations)
 
     short = min(SHORT, search.max_iterations)
     begun = (_start(own, states, np.random.default_rng([search.random_state, states, start])) for start in range(search.starts))
@@ -243,7 +243,7 @@ def _order(tables: Tables, expected: Tables) -> list[int]:
     return sorted(range(len(weight)), key=lambda h: (-weight[h], tables.features[:, h].tolist()))
 
 
-def _expectation(own: Observed, tables: Tables, alpha: float) -> Step[Tables]:
+def _expectation(own: Observed, tables: Tables, alpha: float) -> EMStep[Tables]:
     """What the tables let expect of the hidden variable; missing features have no say."""
     logs = np.asarray(own.configurations @ _log(tables.features))  # (configuration, hidden)
     prior = _log(tables.hidden)
@@ -260,7 +260,7 @@ def _expectation(own: Observed, tables: Tables, alpha: float) -> Step[Tables]:
         likelihoods.append(float((n * (np.log(total) + top)).sum()))
     likelihood = math.fsum(likelihoods)
     penalty = alpha * float(_log(tables.features).sum() + prior.sum()) if alpha else 0.0
-    return Step(likelihood, likelihood + penalty, Tables(hidden, np.asarray(own.states @ shares)))
+    return EMStep(likelihood, likelihood + penalty, Tables(hidden, np.asarray(own.states @ shares)))
 
 
 def _start(own: Observed, states: int, rng: np.random.Generator) -> Tables:

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.counts import Counts, telling
+from naivete.counts.counts import Counts, informative_features
 from naivete.counts.scores import FamilyScores, Score, score_of
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.learners.k2 import checked_most, checked_truth, class_last
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
@@ -64,7 +64,7 @@ def hill_climb(
     for name, value in (("tabu", tabu), ("max_steps", max_steps)):
         checked_most(value, name)
     if tabu is None:
-        raise ParameterError(f"tabu={shown(tabu)}: a whole number, at least 0")
+        raise ParameterError(f"tabu={quoted(tabu)}: a whole number, at least 0")
     checked_truth(class_root, "class_root")
     scores = FamilyScores(counts, score_of(score))
     structure = climbed(scores, most=checked_most(max_parents), tabu=tabu, steps=max_steps, class_root=class_root)
@@ -206,7 +206,7 @@ def climbed(
     scores: FamilyScores, *, most: int | None = None, tabu: int = 10, steps: int | None = None, class_root: bool = False
 ) -> dict[int, tuple[int, ...]]:
     """The best structure that hill climbing finds from no arcs at all."""
-    variables = [CLASS, *telling(scores.counts)]
+    variables = [CLASS, *informative_features(scores.counts)]
     search = _Search(scores, variables, len(variables) if most is None else most, class_root)
     level = highest = 0.0
     best, left = search.arcs.copy(), tabu

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.cases.views import Configuration
-from naivete.counts.counts import Counts, Table, telling
+from naivete.counts.counts import Counts, Table, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import selection_information
 from naivete.counts.sparse_tables import SparseTable
 from naivete.learners.cb import cb
 from naivete.learners.k2 import checked_truth, checked_word
-from naivete.learners.selection import Learner, Trials, k2_families, on_selected
+from naivete.learners.selection import Learner, Trials, k2_families, network_on_selected
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 
@@ -117,7 +117,7 @@ def info_as(
         prior=prior,
     )
     final = learner or (lambda own: cb(own, smoothing=smoothing, prior=prior))
-    return on_selected(counts, selected, final, smoothing, prior)
+    return network_on_selected(counts, selected, final, smoothing, prior)
 
 
 def info_selection(
@@ -170,7 +170,7 @@ def _pruned(trials: Trials, selected: list[int]) -> list[int]:
 
 def _steps(counts: Counts, found: Configuration, metric: Metric) -> Iterator[Step]:
     """What each feature that is not selected would tell, in one pass."""
-    left = [x for x in telling(counts) if x not in found.features]
+    left = [x for x in informative_features(counts) if x not in found.features]
     for which, tables in _tables(counts, found, left):
         alone = found.card - 1 if found.alone else None
         gains, own, joint = selection_information(tables, counts.margins()[CLASS,].sum(), alone=alone)

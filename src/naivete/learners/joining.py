@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from naivete.counts.counts import Counts, telling
-from naivete.errors import ParameterError, shown
+from naivete.counts.counts import Counts, informative_features
+from naivete.errors import ParameterError, quoted
 from naivete.learners.joining_moves import Judge
 from naivete.learners.joining_terms import STAY, Group, Move, chain
 from naivete.learners.k2 import checked_truth
@@ -18,7 +18,7 @@ from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["JOINT_CELLS", "bsej", "bsej_groups", "fssj", "fssj_groups", "joined_on"]
+__all__ = ["JOINT_CELLS", "bsej", "bsej_groups", "fssj", "fssj_groups", "joined_naive_on"]
 
 JOINT_CELLS = 1 << 16
 """Attributes whose joint table with the class would have more cells than this are not joined."""
@@ -58,7 +58,7 @@ def fssj(
     Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
     """
     groups = fssj_groups(counts, equal=equal, max_joined=max_joined, smoothing=smoothing, prior=prior)
-    return joined_on(counts, groups, smoothing=smoothing, prior=prior)
+    return joined_naive_on(counts, groups, smoothing=smoothing, prior=prior)
 
 
 def bsej(
@@ -90,7 +90,7 @@ def bsej(
     Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
     """
     groups = bsej_groups(counts, equal=equal, max_joined=max_joined, smoothing=smoothing, prior=prior)
-    return joined_on(counts, groups, smoothing=smoothing, prior=prior)
+    return joined_naive_on(counts, groups, smoothing=smoothing, prior=prior)
 
 
 def fssj_groups(
@@ -105,7 +105,7 @@ def fssj_groups(
     allowed = _allowed(counts, max_joined)
 
     def moves(groups: Sequence[Group]) -> list[Move]:
-        unused = [x for x in telling(counts) if all(x not in group for group in groups)]
+        unused = [x for x in informative_features(counts) if all(x not in group for group in groups)]
         joins = [Move((group,), tuple(sorted((*group, x)))) for x in unused for group in groups]
         return [*(Move((), (x,)) for x in unused), *filter(allowed, joins)]
 
@@ -127,7 +127,9 @@ def bsej_groups(
         joins = [Move(two, tuple(sorted((*two[0], *two[1])))) for two in combinations(groups, 2)]
         return [*(Move((group,), None) for group in groups), *filter(allowed, joins)]
 
-    return _climbed(Judge(counts, smoothing, prior), [(x,) for x in telling(counts)], moves, checked_truth(equal, "equal"))
+    return _climbed(
+        Judge(counts, smoothing, prior), [(x,) for x in informative_features(counts)], moves, checked_truth(equal, "equal")
+    )
 
 
 def _climbed(judge: Judge, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], equal: bool) -> list[Group]:
@@ -158,10 +160,10 @@ def _checked(most: Any) -> int | None:
         return None
     if isinstance(most, (int, np.integer)) and not isinstance(most, bool) and most >= 1:
         return int(most)
-    raise ParameterError(f"max_joined={shown(most)}: a whole number, at least 1, or None for any number")
+    raise ParameterError(f"max_joined={quoted(most)}: a whole number, at least 1, or None for any number")
 
 
-def joined_on(
+def joined_naive_on(
     counts: Counts, groups: Sequence[Sequence[int]], *, smoothing: object = 1.0, prior: Sequence[float] | None = None
 ) -> Network:
     """Naive Bayes on groups of attributes; the others are in it too, but depend on nothing."""

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete._kernels.codes import Numbers
-from naivete._kernels.exact_sums import Parts, added, combined, limbs, summed
+from naivete._kernels.exact_sums import LimbSums, add_sums, limbs, sum_all, sums_as_numbers
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
-from naivete.inference.leave_one_out import Left, left_of, parted
-from naivete.inference.predictor import fallback, largest
+from naivete.inference.leave_one_out import RemainingClasses, remaining_classes, split_infinite
+from naivete.inference.predictor import argmax_class, fallback
 from naivete.learners.joining_terms import (
     FACTOR,
     STEPS,
@@ -78,7 +78,7 @@ class Judge:
         self.terms |= group_terms(self.counts, new, self.classes, self.how)
         self.deltas = {move: self.deltas[move] if move in self.deltas else delta_of(move, self.terms) for move in moves}
         trial = _Trial(self.classes, self.prior, self._piece_rows, groups, self.deltas, self.terms, self.kept)
-        return combined(self.counts.fold(trial, added))
+        return sums_as_numbers(self.counts.fold(trial, add_sums))
 
     def _keeps(self) -> bool:
         """Whether the rows are at hand and the terms of all groups of one step may be kept for the next."""
@@ -108,13 +108,13 @@ class _Piece:
     """Some rows, what is left of the classes without each, and the terms of groups that are known of them."""
 
     block: Block
-    left: Left
+    left: RemainingClasses
     prior: Numbers  # (row, class)
     terms: dict[Group, Term] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         with np.errstate(divide="ignore"):
-            logs, zeros = parted(np.log(self.prior))
+            logs, zeros = split_infinite(np.log(self.prior))
         self.nothing = term_of(logs, FACTOR * zeros, self.left.labels)
         states = np.arange(self.prior.shape[1])
         self.bounds = np.where(states[:, None] < self.left.labels, 0.0, 0.5 / STEPS)  # (class, row)
@@ -138,7 +138,7 @@ class _Piece:
         whole = np.where(zeros > 0, -np.inf, total.logs).T
         nowhere = np.flatnonzero(np.isneginf(whole.max(axis=1)))
         whole[nowhere] = fallback(zeros.T[nowhere] // FACTOR, self.prior[nowhere]) if len(nowhere) else 0.0
-        return np.asarray(largest(whole) != self.left.labels)
+        return np.asarray(argmax_class(whole) != self.left.labels)
 
 
 class _Ranked:
@@ -176,36 +176,34 @@ class _Trial:
     terms: Mapping[Group, GroupTerms]
     kept: list[_Piece] | None
 
-    def __call__(self, block: Block) -> Parts:
+    def __call__(self, block: Block) -> LimbSums:
         starts = range(0, max(1, len(block)), self.piece_rows)
         if self.kept is None:
-            return summed(_kernels.spread(lambda start: self._judged(self._piece(block, start)), starts))
+            return sum_all(_kernels.run_parallel(lambda start: self._judged(self._piece(block, start)), starts))
         if not self.kept:
             self.kept.extend(self._piece(block, start) for start in starts)
-        return summed(_kernels.spread(self._judged, self.kept))
+        return sum_all(_kernels.run_parallel(self._judged, self.kept))
 
     def _piece(self, block: Block, start: int) -> _Piece:
         rows = block.take(np.arange(start, min(len(block), start + self.piece_rows)))
-        left = left_of(rows, self.classes)
+        left = remaining_classes(rows, self.classes)
         prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
         return _Piece(rows, left, prior)
 
-    def _judged(self, piece: _Piece) -> Parts:
+    def _judged(self, piece: _Piece) -> LimbSums:
         self._hold(piece, self.groups)
         base = piece.nothing.changed([piece.terms[group] for group in self.groups], ())
         ranked = _Ranked(piece, base) if piece.left.whole and base.zeros is None else None
         if self.kept is not None:
-            self._hold(
-                piece, [m.new for m, delta in self.moves.items() if m.new is not None and (delta is None or ranked is None)]
-            )
+            self._hold(piece, [m.new for m, delta in self.moves.items() if m.new is not None and (delta is None or ranked is None)])
         moved = partial(self._moved, piece, base, ranked)
-        found = _kernels.spread(moved, list(self.moves), 8.0 * piece.prior.size * len(self.moves))
+        found = _kernels.run_parallel(moved, list(self.moves), 8.0 * piece.prior.size * len(self.moves))
         return {q: np.array([own[i] for own in found], np.int64) for i, q in enumerate(piece.limbs)}
 
     def _hold(self, piece: _Piece, groups: Sequence[Group]) -> None:
         """Work out the terms of these groups and hold them."""
         new = [group for group in groups if group not in piece.terms]
-        terms = _kernels.spread(partial(piece.term, terms=self.terms), new, 8.0 * piece.prior.size * len(new))
+        terms = _kernels.run_parallel(partial(piece.term, terms=self.terms), new, 8.0 * piece.prior.size * len(new))
         piece.terms.update(zip(new, terms, strict=True))
 
     def _moved(self, piece: _Piece, base: Term, ranked: _Ranked | None, move: Move) -> list[int]:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
-from naivete.inference.leave_one_out import FamilyTerms, Left, left_of, parted
+from naivete.inference.leave_one_out import FamilyTerms, RemainingClasses, remaining_classes, split_infinite
 from naivete.inference.predictor import Predictor
 from naivete.network.estimation import Smoothing, estimate
 from naivete.network.network import Network, Structure
@@ -127,7 +127,7 @@ class GroupTerms:
         self.group, self.families, self.network, self.gaps, self.shape = group, families, network, gaps, shape
         self.table: Term | None = None
 
-    def __call__(self, piece: Block, left: Left) -> Term:
+    def __call__(self, piece: Block, left: RemainingClasses) -> Term:
         """The terms of the rows of a piece."""
         if self.table is None or not left.whole:
             return self._worked_out(piece, left)
@@ -141,18 +141,18 @@ class GroupTerms:
             dtype = narrowest(size)
             columns[x] = np.where(gap & (own == size - 1), np.iinfo(dtype).max, own).astype(dtype)
         every = Block(columns)
-        self.table = self._worked_out(every, left_of(every, classes))
+        self.table = self._worked_out(every, remaining_classes(every, classes))
 
-    def _worked_out(self, piece: Block, left: Left) -> Term:
-        logs, zeros = parted(self.families[0](piece, left))
+    def _worked_out(self, piece: Block, left: RemainingClasses) -> Term:
+        logs, zeros = split_infinite(self.families[0](piece, left))
         zeros *= FACTOR
         for terms in self.families[1:]:
-            more, impossible = parted(terms(piece, left))
+            more, impossible = split_infinite(terms(piece, left))
             logs, zeros = logs + more, zeros + FACTOR * impossible
         if self.network is not None:
             summed_out = np.zeros_like(logs)
             Predictor(self.network).add_marginalised(summed_out, [piece.codes[x] for x in self.group], self.gaps)
-            more, impossible = parted(summed_out)
+            more, impossible = split_infinite(summed_out)
             logs, zeros = logs + more, zeros + impossible
         return term_of(logs, zeros, left.labels)
 

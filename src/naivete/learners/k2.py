@@ -9,7 +9,7 @@ import numpy as np
 
 from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, Score, score_of
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -67,7 +67,7 @@ def checked_order(order: Sequence[int] | None, counts: Counts) -> list[int]:
     found = [v.item() if isinstance(v, np.generic) else v for v in given]
     if not all(type(v) is int for v in found) or sorted(found) != sorted(variables):
         raise ParameterError(
-            f"order={shown(found)}: every feature 0 .. {len(counts.features) - 1} and the class (-1) have to be there once"
+            f"order={quoted(found)}: every feature 0 .. {len(counts.features) - 1} and the class (-1) have to be there once"
         )
     return found
 
@@ -78,21 +78,21 @@ def checked_most(most: Any, name: str = "max_parents") -> int | None:
         return None
     if isinstance(most, (int, np.integer)) and not isinstance(most, bool) and most >= 0:
         return int(most)
-    raise ParameterError(f"{name}={shown(most)}: a whole number, at least 0, or None for any number")
+    raise ParameterError(f"{name}={quoted(most)}: a whole number, at least 0, or None for any number")
 
 
 def checked_truth(value: object, name: str) -> bool:
     """True or False."""
     if isinstance(value, (bool, np.bool_)):
         return bool(value)
-    raise ParameterError(f"{name}={shown(value)}: choose True or False")
+    raise ParameterError(f"{name}={quoted(value)}: choose True or False")
 
 
 def checked_word(value: object, name: str, words: Sequence[str]) -> str:
     """One of some words."""
     if isinstance(value, str) and value in words:
         return value
-    raise ParameterError(f"{name}={shown(value)}: choose {', '.join(map(repr, words[:-1]))} or {words[-1]!r}")
+    raise ParameterError(f"{name}={quoted(value)}: choose {', '.join(map(repr, words[:-1]))} or {words[-1]!r}")
 
 
 def best_parents(

@@ -14,13 +14,13 @@ from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.counts.sparse_tables import SparseTable
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.inference.leave_one_out import leave_one_out_losses
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS, family
 
-__all__ = ["chosen", "kdb"]
+__all__ = ["chosen_parameters", "kdb"]
 
 THETAS = 64
 
@@ -67,7 +67,7 @@ def kdb(
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, steps 1-6; theta: the variant of step 5.4.
     """
-    k, theta = chosen(counts, k=k, theta=theta, alpha=alpha, k_max=k_max, smoothing=smoothing, prior=prior)
+    k, theta = chosen_parameters(counts, k=k, theta=theta, alpha=alpha, k_max=k_max, smoothing=smoothing, prior=prior)
     dependent = _dependence(counts, k)
     parents = candidates(counts, dependent, k)
     if theta == "chi2":
@@ -132,7 +132,7 @@ def significant(counts: Counts, parents: dict[int, list[int]], bits: Numbers, al
     return {x: [y for y in own if convincing(x, y)] for x, own in parents.items()}
 
 
-def chosen(
+def chosen_parameters(
     counts: Counts,
     *,
     k: int | Literal["auto"],
@@ -190,11 +190,11 @@ def thresholds(bits: list[Numbers], size: int) -> list[float]:
 def _check(k: object, k_max: object, theta: object, alpha: object) -> None:
     name, most = ("k_max", k_max) if isinstance(k, str) and k == "auto" else ("k", k)
     if not isinstance(most, (int, np.integer)) or isinstance(most, bool) or most < 0:
-        raise ParameterError(f"{name}={shown(most)}: a whole number, at least 0" + (", or 'auto'" if name == "k" else ""))
+        raise ParameterError(f"{name}={quoted(most)}: a whole number, at least 0" + (", or 'auto'" if name == "k" else ""))
     if isinstance(theta, str):
         if theta not in ("auto", "chi2"):
-            raise ParameterError(f"theta={shown(theta)}: a number of bits, 'auto' or 'chi2'")
+            raise ParameterError(f"theta={quoted(theta)}: a number of bits, 'auto' or 'chi2'")
     elif not isinstance(theta, (int, float, np.integer, np.floating)) or isinstance(theta, bool) or theta != theta:
-        raise ParameterError(f"theta={shown(theta)}: a number of bits, 'auto' or 'chi2'")
+        raise ParameterError(f"theta={quoted(theta)}: a number of bits, 'auto' or 'chi2'")
     if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
-        raise ParameterError(f"alpha={shown(alpha)}: a level between 0 and 1")
+        raise ParameterError(f"alpha={quoted(alpha)}: a level between 0 and 1")

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts.counts import Counts, kinds, telling
+from naivete.counts.counts import Counts, feature_kinds, informative_features
 from naivete.counts.information import dependence, relevance
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.learners.balance import Balanced, balanced
 from naivete.learners.derivatives import mean_weights
 from naivete.learners.full import covariances
@@ -92,7 +92,7 @@ def knaive_choice(
 ) -> Choice:
     """The features that are held naive: the maximally balanced set of that size, or of any size."""
     if k is not None and (not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 0 <= k <= len(counts.features)):
-        raise ParameterError(f"k={shown(k)}: a whole number from 0 to the number of features, {len(counts.features)}, or None")
+        raise ParameterError(f"k={quoted(k)}: a whole number from 0 to the number of features, {len(counts.features)}, or None")
     whole = knaive_on(counts, (), strong=False, **how)
     plain = naive(counts, smoothing=how["smoothing"], prior=how["prior"])
     weights = mean_weights(counts, whole, plain, conditional=conditional, average=average)
@@ -129,12 +129,12 @@ def knaive_structure(
 ) -> dict[int, tuple[int, ...]]:
     """The class as parent of all; of the features that are not held, all before them too, those that are held first."""
     checked_truth(strong, "strong")
-    most, told = checked_most(max_parents), set(telling(counts))
+    most, told = checked_most(max_parents), set(informative_features(counts))
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
     if told <= set(held):
         return structure
     relevant, dependent = relevance(counts), dependence(counts)
-    for features in kinds(counts):
+    for features in feature_kinds(counts):
         own = [x for x in features if x in told]
         rest = sorted((x for x in own if x not in held), key=lambda x: -relevant[x])
         before = [] if strong else [x for x in own if x in held]

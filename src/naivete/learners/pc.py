@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from naivete.counts.counts import Counts, telling
+from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
 from naivete.learners.k2 import checked_most, class_last
 from naivete.learners.partial import PartialGraph, Separators, extended, sparser
@@ -53,7 +53,7 @@ def pc(
     """
     checked_most(max_order, "max_order")
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
-    graph = pc_graph([CLASS, *telling(counts)], independent, max_order=max_order, testable=enough_cases(counts))
+    graph = pc_graph([CLASS, *informative_features(counts)], independent, max_order=max_order, testable=enough_cases(counts))
     parents = {**dict.fromkeys(counts.features, ()), **extended(graph)}
     return estimate(counts, {v: class_last(own) for v, own in sorted(parents.items())}, smoothing, prior=prior)
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.counts.counts import Counts
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, at_nodes
 from naivete.variables import CLASS
 
@@ -60,7 +60,7 @@ def checked_confidence(value: Any) -> float:
     """A level above 0 and at most 0.5."""
     if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and 0 < value <= 0.5:
         return float(value)
-    raise ParameterError(f"confidence={shown(value)}: a number above 0 and at most 0.5")
+    raise ParameterError(f"confidence={quoted(value)}: a number above 0 and at most 0.5")
 
 
 def collapsed(nodes: Nodes) -> Nodes:

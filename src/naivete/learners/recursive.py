@@ -12,20 +12,20 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
-from naivete.cases.views import viewed
+from naivete.cases.views import transformed_cases
 from naivete.counts.counts import Counts
 from naivete.counts.information import information
 from naivete.counts.moments import Moments
-from naivete.errors import ParameterError, shown
-from naivete.inference.predictor import Predictor, decided
+from naivete.errors import ParameterError, quoted
+from naivete.inference.predictor import Predictor, most_probable_class
 from naivete.learners.k2 import checked_truth
 from naivete.learners.tree import checked_depth, checked_rows
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Cells
-from naivete.network.estimation import Backoff, Context, Smoothing, backed_off, checked_prior, normalised, smoothing_of
+from naivete.network.estimation import Backoff, Context, Smoothing, backoff_table, checked_prior, normalised, smoothing_of
 from naivete.network.network import Network
 from naivete.network.normal_densities import normal
-from naivete.variables import CLASS, Variable, Variables, unused
+from naivete.variables import CLASS, Variable, Variables, unused_name
 
 __all__ = ["recursive"]
 
@@ -76,9 +76,9 @@ def _check(min_rows: Any, prune: Any, max_depth: Any, parity: Any, refit: Any) -
     checked_rows(min_rows, zero=True)
     checked_depth(max_depth)
     if not isinstance(prune, (int, float, np.number)) or isinstance(prune, bool) or not 0 <= prune <= 1:
-        raise ParameterError(f"prune={shown(prune)}: a share of errors between 0 and 1")
+        raise ParameterError(f"prune={quoted(prune)}: a share of errors between 0 and 1")
     if parity not in ("stop", "split"):
-        raise ParameterError(f"parity={shown(parity)}: choose 'stop' or 'split'")
+        raise ParameterError(f"parity={quoted(parity)}: choose 'stop' or 'split'")
     checked_truth(refit, "refit")
 
 
@@ -143,14 +143,14 @@ class _Growth:
             sent = self._seen(whole, len(weights) * classes, _Sent(here, whole.cases.gaps))
             clusters = [(x, cell) for x in features if self.refit and len(levels) < self.max_depth]
             told = sent.tables([*clusters, (cell, CLASS)])
-            decided = np.asarray(told[cell, CLASS]).reshape(-1, classes, classes)
-            ways = self._branches(counted, decided) if len(levels) < self.max_depth else _none(len(weights), classes)
+            most_probable_class = np.asarray(told[cell, CLASS]).reshape(-1, classes, classes)
+            ways = self._branches(counted, most_probable_class) if len(levels) < self.max_depth else _none(len(weights), classes)
             routed = np.flatnonzero((ways.features == BY_CLASS) & (ways.children >= 0).any(axis=1) & self.refit)
             summed = {f[0]: np.asarray(told[f]).reshape(-1, len(weights), classes)[:, routed] for f in clusters}
             odds = 1.0 if self.odds is None else self.odds
             shape = len(weights), classes
             gathered = {x: own.at(shape, routed) for x, own in sent.moments(numbers if len(routed) else (), (cell,)).items()}
-            routing = self._classifiers(summed, (decided[routed] * odds).sum(axis=2), gathered)
+            routing = self._classifiers(summed, (most_probable_class[routed] * odds).sum(axis=2), gathered)
             levels.append(Level(answering, ways, routed, routing))
             count = int(ways.children.max()) + 1
             if not count:
@@ -162,7 +162,7 @@ class _Growth:
 
     def _seen(self, counts: Counts, cells: int, change: Any) -> Counts:
         variables = (*self.counts.variables[:CLASS], _numbered(cells), self.counts.variables[CLASS])
-        return counts.over(viewed(counts.cases, variables, counts.cases.gaps, change, same_rows=False))
+        return counts.over(transformed_cases(counts.cases, variables, counts.cases.gaps, change, same_rows=False))
 
     def _classifiers(
         self,
@@ -180,22 +180,22 @@ class _Growth:
         """P(x | node, class), in each node as naive Bayes learned from its cases alone has it."""
         n = table.astype(np.float64)
         if isinstance(self.how, Backoff):
-            return backed_off(n, 0, [2], self.how.m)
+            return backoff_table(n, 0, [2], self.how.m)
         marginal = normalised(n.sum(axis=2, keepdims=True), 0)
         return self.how(n, 0, Context(marginal, normalised(weights, 1), weights.sum(axis=1)[:, None]))
 
-    def _branches(self, counted: Mapping[int, NDArray[Any]], decided: NDArray[Any]) -> Branches:
+    def _branches(self, counted: Mapping[int, NDArray[Any]], most_probable_class: NDArray[Any]) -> Branches:
         """What follows each classifier, from the weight of its cases by the class it gives and the true one."""
-        wrong = decided * ~np.eye(decided.shape[1], dtype=bool)
-        clusters = decided.sum(axis=2)  # (node, class given)
+        wrong = most_probable_class * ~np.eye(most_probable_class.shape[1], dtype=bool)
+        clusters = most_probable_class.sum(axis=2)  # (node, class given)
         erring = wrong.any(axis=(1, 2)) & (wrong.sum(axis=(1, 2)) > self.prune * clusters.sum(axis=1))
         stuck = np.count_nonzero(clusters, axis=1) == 1
         mixed = wrong.any(axis=2) & (clusters >= self.min_rows) & (erring & ~stuck)[:, None]
-        features = np.full(len(decided), BY_CLASS)
+        features = np.full(len(most_probable_class), BY_CLASS)
         if self.split and (erring & stuck).any():
-            features = np.where(erring & stuck, _telling(counted, len(decided)), BY_CLASS)
+            features = np.where(erring & stuck, _telling(counted, len(most_probable_class)), BY_CLASS)
         cards = [self.counts.cards([x])[0] for x in np.unique(features[features >= 0]).tolist()]
-        open_ = np.zeros((len(decided), max([mixed.shape[1], *cards])), bool)
+        open_ = np.zeros((len(most_probable_class), max([mixed.shape[1], *cards])), bool)
         open_[:, : mixed.shape[1]] = mixed
         for node in np.flatnonzero(features >= 0).tolist():
             states = counted[int(features[node])][:, node]  # (state, class)
@@ -239,7 +239,7 @@ class _Sent:
 
     def __call__(self, block: Block) -> Block:
         classes = self.network.variables[CLASS].card
-        given = decided(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
+        given = most_probable_class(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
         cluster = block.codes[-2].astype(np.int64) * classes + given
         column = cluster.astype(narrowest(self.network.variables[-2].card * classes))
         return Block((*block.codes[:-2], column, block.codes[-1]), block.weight)
@@ -267,7 +267,7 @@ def _network(variables: Variables, found: Classifiers, at: Numbers, derived: Map
     `at` says where a row is before anything is known of it.
     """
     cell = len(variables) - 1
-    own = (*variables[:CLASS], Variable(unused("cell", variables), tuple(range(len(found)))), variables[CLASS])
+    own = (*variables[:CLASS], Variable(unused_name("cell", variables), tuple(range(len(found)))), variables[CLASS])
     parents = {**dict.fromkeys(range(cell), (cell, CLASS)), cell: (), CLASS: (cell,)}
     return Network(own, parents, {**found.tables, cell: at, CLASS: found.rates}, derived, found.densities, check=False)
 

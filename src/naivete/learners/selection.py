@@ -6,17 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from naivete.counts.counts import Counts, telling
+from naivete.counts.counts import Counts, informative_features
 from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import majority_correct, trial
 from naivete.learners.cb import cb
 from naivete.learners.halves import halves
 from naivete.learners.k2 import checked_most, checked_truth, greedy_parents
-from naivete.network.estimation import estimate, isolated
+from naivete.network.estimation import estimate, marginal_tables
 from naivete.network.network import Network, SparseCpt
 from naivete.variables import CLASS
 
-__all__ = ["Learner", "Trials", "k2_as", "k2_selection", "naive_as", "naive_on", "naive_selection", "on_selected"]
+__all__ = ["Learner", "Trials", "k2_as", "k2_selection", "naive_as", "naive_on_selected", "naive_selection", "network_on_selected"]
 
 Learner = Callable[[Counts], Network]
 Parents = Mapping[int, tuple[int, ...]]
@@ -121,7 +121,7 @@ def naive_selection(
 ) -> list[int]:
     """The features that naive-AS selects, in the order they enter."""
     trials = Trials(counts, only_class, random_state=random_state, smoothing=smoothing, prior=prior)
-    return forward(trials, equal=True, features=telling(counts))
+    return forward(trials, equal=True, features=informative_features(counts))
 
 
 def k2_selection(
@@ -138,7 +138,7 @@ def k2_selection(
     checked_truth(equal, "equal")
     families = k2_families(score, checked_most(max_parents))
     trials = Trials(counts, families, random_state=random_state, smoothing=smoothing, prior=prior)
-    return forward(trials, equal=equal, features=telling(counts))
+    return forward(trials, equal=equal, features=informative_features(counts))
 
 
 def naive_as(counts: Counts, *, random_state: int = 0, smoothing: object = 1.0, prior: Sequence[float] | None = None) -> Network:
@@ -159,10 +159,10 @@ def naive_as(counts: Counts, *, random_state: int = 0, smoothing: object = 1.0, 
     Singh and Provan (1995), sections 2 and 5.1; Langley and Sage (1994), Induction of selective Bayesian classifiers.
     """
     selected = naive_selection(counts, random_state=random_state, smoothing=smoothing, prior=prior)
-    return naive_on(counts, selected, smoothing=smoothing, prior=prior)
+    return naive_on_selected(counts, selected, smoothing=smoothing, prior=prior)
 
 
-def naive_on(
+def naive_on_selected(
     counts: Counts, selected: Sequence[int], *, smoothing: object = 1.0, prior: Sequence[float] | None = None
 ) -> Network:
     """Naive Bayes on some features; the others are in it too, but depend on nothing."""
@@ -204,10 +204,10 @@ def k2_as(
         counts, equal=equal, score=score, max_parents=max_parents, random_state=random_state, smoothing=smoothing, prior=prior
     )
     final = learner or (lambda own: cb(own, smoothing=smoothing, prior=prior))
-    return on_selected(counts, selected, final, smoothing, prior)
+    return network_on_selected(counts, selected, final, smoothing, prior)
 
 
-def on_selected(
+def network_on_selected(
     counts: Counts, selected: Sequence[int], learner: Learner, smoothing: object = 1.0, prior: Sequence[float] | None = None
 ) -> Network:
     """The network that a learner makes of some features; the others are in it too, but depend on nothing.
@@ -222,7 +222,7 @@ def on_selected(
     cpts: dict[int, Any] = {at[v]: _renumbered(cpt, at) for v, cpt in found.cpts.items()}
     others = [x for x in counts.features if x not in parents]
     structure = {**parents, **dict.fromkeys(others, ())}
-    return Network(counts.variables, structure, {**cpts, **isolated(counts, others, smoothing)}, check=False)
+    return Network(counts.variables, structure, {**cpts, **marginal_tables(counts, others, smoothing)}, check=False)
 
 
 def _renumbered(cpt: Any, at: Mapping[int, int]) -> Any:

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts.counts import Counts, kinds
+from naivete.counts.counts import Counts, feature_kinds
 from naivete.counts.information import dependence, relevance
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -45,10 +45,10 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     Jensen and Nielsen (2007), Bayesian networks and decision graphs, theorem 8.1; Friedman, Geiger and Goldszmidt (1997).
     """
     if root is not None and not _is_feature(root, counts.features):
-        raise ParameterError(f"root={shown(root)}: there are {len(counts.features)} features, the first is 0")
+        raise ParameterError(f"root={quoted(root)}: there are {len(counts.features)} features, the first is 0")
     weights, relevant = dependence(counts), relevance(counts)
     structure: dict[int, tuple[int, ...]] = {CLASS: ()}
-    for features in kinds(counts):
+    for features in feature_kinds(counts):
         telling = [x for x in features if counts.variables[x].card > 1 or counts.variables[x].density] or features
         top = root if root in features else max(telling, key=lambda x: relevant[x])
         parent = spanning_tree(weights, top, [x for x in telling if x != top])

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.counts.counts import Counts, Table, telling
-from naivete.errors import ParameterError, ResourceError, shown
+from naivete.counts.counts import Counts, Table, informative_features
+from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.learners.k2 import checked_truth
 from naivete.learners.pruning import checked_confidence, collapsed, pruned
 from naivete.learners.tree_network import tree_network
@@ -99,7 +99,7 @@ def checked_depth(value: Any) -> int | None:
     """A depth of at least 0, None for any."""
     if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0):
         return None if value is None else int(value)
-    raise ParameterError(f"max_depth={shown(value)}: a whole number, at least 0, or None for any depth")
+    raise ParameterError(f"max_depth={quoted(value)}: a whole number, at least 0, or None for any depth")
 
 
 def checked_rows(value: Any, *, zero: bool = False) -> float:
@@ -107,7 +107,7 @@ def checked_rows(value: Any, *, zero: bool = False) -> float:
     number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
     if number and 0 <= value < np.inf and (value > 0 or zero):
         return float(value)
-    raise ParameterError(f"min_rows={shown(value)}: a number {'at least' if zero else 'above'} 0")
+    raise ParameterError(f"min_rows={quoted(value)}: a number {'at least' if zero else 'above'} 0")
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +194,7 @@ class _Grower:
         """The test of every feature at these nodes, in one pass."""
         found: dict[int, Test] = {}
         for features, tables in counted:
-            made = _kernels.spread(lambda own: self._test(*own, there), list(zip(features, tables, strict=True)))
+            made = _kernels.run_parallel(lambda own: self._test(*own, there), list(zip(features, tables, strict=True)))
             found |= dict(zip(features, made, strict=True))
         return dict(sorted(found.items()))
 
@@ -206,7 +206,7 @@ class _Grower:
 
     def _tables(self, rows: Counts, nodes: Nodes, level: Positions) -> Iterator[tuple[list[int], Sequence[Table]]]:
         """The tables of features with the class and these nodes, or what occurs of them.  # (class, state, node)"""
-        asked, last = telling(self.counts), len(self.counts.features)
+        asked, last = informative_features(self.counts), len(self.counts.features)
         if len(nodes) == 1:
             margins = self.counts.margins()
             yield asked, [margins[x, CLASS].T[:, :, None] for x in asked]

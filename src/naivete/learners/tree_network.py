@@ -10,9 +10,9 @@ import numpy as np
 from naivete.counts.counts import Counts
 from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, ragged
 from naivete.network.derived_columns import Tree
-from naivete.network.estimation import Backoff, Context, backed_off, normalised, smoothing_of
+from naivete.network.estimation import Backoff, Context, backoff_table, normalised, smoothing_of
 from naivete.network.network import Network
-from naivete.variables import CLASS, Variable, unused
+from naivete.variables import CLASS, Variable, unused_name
 
 __all__ = ["tree_network"]
 
@@ -27,7 +27,7 @@ def tree_network(counts: Counts, nodes: Nodes, smoothing: object) -> Network:
     lasts = _lasts(nodes, len(counts.features))
     inputs = [_recut(variable, lasts[x]) for x, variable in enumerate(counts.variables[:CLASS])]
     tree = _tree(nodes, lasts, inputs)
-    leaf = Variable(unused("leaf", counts.variables), tuple(range(1, len(tree.leaves) + 1)))
+    leaf = Variable(unused_name("leaf", counts.variables), tuple(range(1, len(tree.leaves) + 1)))
     at = len(inputs)
     cpts = {x: _marginal(counts, x, lasts[x]) for x in counts.features}
     cpts[at] = normalised(nodes.totals[tree.leaves], 0)
@@ -84,5 +84,5 @@ def _classes(nodes: Nodes, leaves: Positions, smoothing: object) -> Numbers:
     n = nodes.weights[np.where(empty, parents[leaves], leaves)]
     how = smoothing_of(smoothing)
     if isinstance(how, Backoff):
-        return backed_off(n, 1, [0], how.m)
+        return backoff_table(n, 1, [0], how.m)
     return how(n, 1, Context(normalised(n.sum(axis=0, keepdims=True), 1), np.ones(1), float(nodes.totals[0])))

@@ -13,7 +13,7 @@ from naivete import _kernels
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases
-from naivete.cases.views import viewed
+from naivete.cases.views import transformed_cases
 from naivete.counts.counts import Counts
 from naivete.variables import CLASS, Variable
 
@@ -215,7 +215,7 @@ def at_nodes(counts: Counts, nodes: Nodes, wanted: Positions, *, whole: bool = T
         gaps, before = gaps[:0], ()
     variables = (*before, Variable("node", tuple(range(len(wanted)))), counts.variables[CLASS])
     change = _Places(tree, nodes.widths, nodes.shares, states, whole)
-    return counts.over(viewed(counts.cases, variables, np.append(gaps, True), change, same_rows=not divides))
+    return counts.over(transformed_cases(counts.cases, variables, np.append(gaps, True), change, same_rows=not divides))
 
 
 def grouped(counts: Counts, nodes: Nodes) -> Counts:

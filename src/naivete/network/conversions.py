@@ -14,7 +14,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, FileError, shown
+from naivete.errors import DataError, FileError, quoted
 from naivete.network.formats.assembly import Declaration, Definition, Draft, flat, network_of
 from naivete.network.formats.identifiers import plain
 from naivete.network.formats.nodes import Node, nodes_of
@@ -61,7 +61,7 @@ def from_networkx(graph: Any, *, target: Name = None, tolerance: float = 1e-6) -
     for place, (name, own) in enumerate(graph.nodes(data=True), start=1):
         parents = [str(p) for p in own.get("parents", graph.predecessors(name))]
         if set(parents) != set(map(str, graph.predecessors(name))):
-            raise DataError(f"networkx: the parents of {shown(name)} are not those of its edges")
+            raise DataError(f"networkx: the parents of {quoted(name)} are not those of its edges")
         states = Variable(None).labels if bare else own.get("states", ())
         _add(
             draft,
@@ -116,7 +116,7 @@ def from_pgmpy(model: Any, *, target: Name = None, tolerance: float = 1e-6) -> N
     for place, name in enumerate(model.nodes(), start=1):
         cpd = model.get_cpds(name)
         if cpd is None:
-            raise DataError(f"pgmpy: the node {shown(name)} has no table; add one with add_cpds")
+            raise DataError(f"pgmpy: the node {quoted(name)} has no table; add one with add_cpds")
         states = (cpd.state_names or {}).get(name) or range(cpd.cardinality[0])
         table = np.moveaxis(np.asarray(cpd.values, np.float64), 0, -1)  # (parents, variable)
         _add(draft, place, str(name), states, map(str, cpd.variables[1:]), table, model.nodes[name].get(KEY, ""))
@@ -135,7 +135,7 @@ def to_pyagrum(network: Network) -> Any:
     nodes = list(nodes_of(network, spelling=plain))
     for node in nodes:
         if len(node.states) < 2:
-            raise DataError(f"pyagrum: the variable {shown(node.name)} has a single state, which pyAgrum does not take")
+            raise DataError(f"pyagrum: the variable {quoted(node.name)} has a single state, which pyAgrum does not take")
         model.add(library.LabelizedVariable(node.name, _NOTED + node.note if node.note else "", list(node.states)))
     for node in nodes:
         for parent in node.parents:
@@ -180,7 +180,7 @@ def _add(draft: Draft, place: int, name: str, states: Iterable[Any], parents: It
     draft.declare(Declaration(name, listed, place, note))
 
     def error(problem: str) -> DataError:
-        return draft.error(place, f"{shown(name)}: {problem}")
+        return draft.error(place, f"{quoted(name)}: {problem}")
 
     def fill(shape: tuple[int, ...], own: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         if values is None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.variables import Variables
 
 __all__ = ["Cells", "Derived", "Hidden", "Shares", "Tree", "check_derived"]
@@ -204,14 +204,14 @@ def check_derived(derived: Derived, position: int, inputs: int, variables: Varia
     inputs : how many of the variables are columns of the table.
     variables : the variables, the class last.
     """
-    where = f"network: derived column {shown(variables[position].name)}"
+    where = f"network: derived column {quoted(variables[position].name)}"
     if isinstance(derived, Tree):
         _check_tree(derived, where, [v.card for v in variables[:inputs]], variables[position].card)
     elif isinstance(derived, Cells):
         cards = [0 if v.density else v.card for v in variables[:inputs]]
         _check_cells(derived, where, cards, variables[position].card, variables[-1].card)
     elif not isinstance(derived, Hidden):
-        raise DataError(f"{where}: {shown(derived)} is not a way to derive a column")
+        raise DataError(f"{where}: {quoted(derived)} is not a way to derive a column")
 
 
 def _check_tree(tree: Tree, where: str, cards: Sequence[int], leaves: int) -> None:

@@ -14,7 +14,7 @@ from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts, Table
 from naivete.counts.moments import Scatter
 from naivete.counts.sparse_tables import SparseTable, grouped_rows
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.network.densities import Normal
 from naivete.network.network import Cpt, Network, SparseCpt, Structure
 from naivete.network.normal_densities import kernel, linear, normal
@@ -72,7 +72,7 @@ class MEstimate:
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
         """P(x | parents); P(x) where the parents never occur."""
-        return blended(n, self.m, context.marginal, axis)
+        return blend(n, self.m, context.marginal, axis)
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def smoothing_of(value: object) -> Smoothing:
         kind, usual = named[word]
         return kind(_amount(number or usual, value))  # type: ignore[return-value]
     raise ParameterError(
-        f"smoothing={shown(value)}: a pseudo-count (at least 0), or one of 'm-estimate', 'friedman', 'clark-niblett', 'backoff', "
+        f"smoothing={quoted(value)}: a pseudo-count (at least 0), or one of 'm-estimate', 'friedman', 'clark-niblett', 'backoff', "
         "the last but one without a number, the others perhaps with one as in 'm-estimate:3'"
     )
 
@@ -134,7 +134,7 @@ def _amount(number: Any, value: object) -> float:
     except (TypeError, ValueError):
         amount = math.nan
     if not 0 <= amount <= LARGEST:
-        raise ParameterError(f"smoothing={shown(value)}: the number has to be at least 0 and at most {LARGEST:.0e}")
+        raise ParameterError(f"smoothing={quoted(value)}: the number has to be at least 0 and at most {LARGEST:.0e}")
     return amount
 
 
@@ -221,7 +221,7 @@ def _reshaped(density: Normal, cards: tuple[int, ...]) -> Normal:
     return Normal(density.means.reshape(cards), density.variances.reshape(cards), slopes)
 
 
-def isolated(counts: Counts, features: Iterable[int], smoothing: object) -> dict[int, Numbers]:
+def marginal_tables(counts: Counts, features: Iterable[int], smoothing: object) -> dict[int, Numbers]:
     """P(x) of features that depend on nothing, from what is known of them with the class."""
     how, margins, total = smoothing_of(smoothing), counts.margins(), counts.total
     found = {}
@@ -238,7 +238,7 @@ def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
     except (TypeError, ValueError):
         given = np.empty(0)
     if given.shape != (classes,) or not np.all(given >= 0) or abs(given.sum() - 1) > 1e-9:
-        raise ParameterError(f"prior={shown(prior)}: {classes} class probabilities that sum to 1 are needed")
+        raise ParameterError(f"prior={quoted(prior)}: {classes} class probabilities that sum to 1 are needed")
     return given
 
 
@@ -260,7 +260,7 @@ def _cpt(
     if isinstance(how, Backoff):
         features = [p for p in reversed(parents) if p != CLASS]
         weakest = [*features, *(p for p in parents if p == CLASS)]  # the class is the last parent to go
-        return backed_off(table, axis, [members.index(p) for p in weakest], how.m)
+        return backoff_table(table, axis, [members.index(p) for p in weakest], how.m)
     return how(table, axis, Context(_marginal(table, axis) if isinstance(how, MEstimate) else own, own, total))
 
 
@@ -269,13 +269,13 @@ def _marginal(n: NDArray[Any], axis: int) -> Numbers:
     return normalised(n.sum(axis=tuple(a for a in range(n.ndim) if a != axis), keepdims=True), axis)
 
 
-def backed_off(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
+def backoff_table(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
     """Smooth with the table that is summed over the weakest parent, itself smoothed so, down to a uniform distribution."""
     if weakest:
-        shorter = backed_off(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
+        shorter = backoff_table(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
     else:
         shorter = np.full(n.shape, 1 / n.shape[axis])
-    return blended(n, m, shorter, axis)
+    return blend(n, m, shorter, axis)
 
 
 def grouped_counts(
@@ -326,15 +326,15 @@ def _sparse_backoff(
     features = [p for p in parents if p != CLASS]
     kept = [i for i, p in enumerate(members) if p != features[-1]]
     if not kept:
-        base = backed_off(n.sum(axis=0), 0, [1] if CLASS in parents else [], m)
-        return SparseCpt(configurations, blended(n, m, base, 1), base, members)
+        base = backoff_table(n.sum(axis=0), 0, [1] if CLASS in parents else [], m)
+        return SparseCpt(configurations, blend(n, m, base, 1), base, members)
     keys = [configurations[:, i] for i in kept]
     rows, row_of = grouped_rows(keys, [int(k.max(initial=0)) + 1 for k in keys])
     fewer = np.zeros((len(rows), *n.shape[1:]))
     np.add.at(fewer, row_of, n)
     inner = np.ascontiguousarray(configurations[rows][:, kept])
     shorter = _sparse_backoff(fewer, inner, tuple(members[i] for i in kept), [p for p in parents if p != features[-1]], m)
-    return SparseCpt(configurations, blended(n, m, shorter.rows[row_of], 1), shorter, members)
+    return SparseCpt(configurations, blend(n, m, shorter.rows[row_of], 1), shorter, members)
 
 
 def normalised(n: NDArray[Any], axis: int, *, fresh: bool = False) -> Numbers:
@@ -345,7 +345,7 @@ def normalised(n: NDArray[Any], axis: int, *, fresh: bool = False) -> Numbers:
     return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])
 
 
-def blended(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
+def blend(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
     """(n + m base) / (N + m) along the axis; the base itself where nothing was counted."""
     mixed = normalised(n + m * base, axis, fresh=True)
     return mixed if m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, base)

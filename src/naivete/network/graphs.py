@@ -23,7 +23,7 @@ __all__ = [
     "d_separated",
     "eliminations",
     "equivalent",
-    "interactions",
+    "interaction_graph",
     "junction_tree",
     "markov_blanket",
     "maximal_cliques",
@@ -99,7 +99,7 @@ def ancestors(parents: Parents, of: Iterable[int]) -> set[int]:
     return found
 
 
-def interactions(scopes: Iterable[Iterable[int]]) -> Neighbours:
+def interaction_graph(scopes: Iterable[Iterable[int]]) -> Neighbours:
     """The undirected graph in which the members of each scope are neighbours of one another.
 
     >>> interactions([(0, 1), (1, 2), (3,)])
@@ -121,7 +121,7 @@ def moral(parents: Parents) -> Neighbours:
     >>> moral({0: (), 1: (), 2: (0, 1)})
     {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
     """
-    return interactions((v, *own) for v, own in parents.items())
+    return interaction_graph((v, *own) for v, own in parents.items())
 
 
 def eliminations(
@@ -198,7 +198,7 @@ def triangulated(neighbours: Mapping[int, Iterable[int]], cards: Mapping[int, in
     >>> triangulated({0: {1, 3}, 1: {0, 2}, 2: {1, 3}, 3: {0, 2}}, dict.fromkeys(range(4), 2))[1]
     {0, 2, 3}
     """
-    return interactions((v, *own) for v, own in eliminations(neighbours, cards))
+    return interaction_graph((v, *own) for v, own in eliminations(neighbours, cards))
 
 
 def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Derived, Hidden, check_derived
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
 __all__ = [
-    *("Cpt", "Network", "SparseCpt", "Structure", "cells", "check_tabular", "check_uncomputed"),
+    *("Cpt", "Network", "SparseCpt", "Structure", "table_cells", "check_tabular", "check_uncomputed"),
     "topological",
 ]
 
@@ -168,7 +168,7 @@ class Network:
     @property
     def cells(self) -> int:
         """How many probabilities the tables hold."""
-        return sum(map(cells, self.cpts.values())) + sum(2 * own.means.size for own in self.densities.values())
+        return sum(map(table_cells, self.cpts.values())) + sum(2 * own.means.size for own in self.densities.values())
 
     def distributions(self, v: int) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
         """P(v | parents), one distribution after the other, each with the labels of the other members of the family.
@@ -204,9 +204,9 @@ class Network:
         return Network, (self.variables, dict(self.parents), dict(self.cpts), dict(self.derived), dict(self.densities))
 
 
-def cells(cpt: Cpt) -> int:
+def table_cells(cpt: Cpt) -> int:
     """How many probabilities a table holds."""
-    return cpt.rows.size + cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
+    return cpt.rows.size + table_cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
 
 
 def check_uncomputed(network: Network, doing: str) -> None:
@@ -220,7 +220,7 @@ def check_uncomputed(network: Network, doing: str) -> None:
     computed = [v for v, own in network.derived.items() if not isinstance(own, Hidden)]
     if computed:
         raise DataError(
-            f"network: {doing} is not possible with the derived column {shown(network.name(computed[0]))}: it is computed from "
+            f"network: {doing} is not possible with the derived column {quoted(network.name(computed[0]))}: it is computed from "
             "the columns of a row, which no arc tells; ask the classifier itself (predict_proba), or save it as a model (.nvt)"
         )
 
@@ -230,7 +230,7 @@ def check_tabular(network: Network, doing: str) -> None:
     check_uncomputed(network, doing)
     if network.densities:
         raise DataError(
-            f"network: {doing} is not possible with the number {shown(network.name(min(network.densities)))}, which has a "
+            f"network: {doing} is not possible with the number {quoted(network.name(min(network.densities)))}, which has a "
             "density and no states; ask the classifier itself (predict_proba), or learn from numbers that are cut into intervals"
         )
 
@@ -265,14 +265,14 @@ def _check_structure(variables: Variables, parents: Structure) -> None:
     expected = {*range(len(variables) - 1), CLASS}
     if set(parents) != expected:
         raise DataError(
-            f"network: parents are needed for each of {len(variables)} variables, class included; got {shown(sorted(parents))}"
+            f"network: parents are needed for each of {len(variables)} variables, class included; got {quoted(sorted(parents))}"
         )
     for v, own in parents.items():
         unknown = [p for p in own if p not in expected]
         if unknown:
-            raise DataError(f"network: variable {shown(variables[v].name)} has unknown parents {shown(unknown)}")
+            raise DataError(f"network: variable {quoted(variables[v].name)} has unknown parents {quoted(unknown)}")
         if v in own or len(set(own)) != len(own):
-            raise DataError(f"network: variable {shown(variables[v].name)} is its own parent or has a parent twice: {shown(own)}")
+            raise DataError(f"network: variable {quoted(variables[v].name)} is its own parent or has a parent twice: {quoted(own)}")
     placed = set(topological(parents))
     if placed != expected:
         raise DataError(f"network: the arcs form a cycle: {_cycle(variables, parents, expected - placed)}")
@@ -280,7 +280,7 @@ def _check_structure(variables: Variables, parents: Structure) -> None:
 
 def _check_derived(network: Network) -> None:
     if set(network.derived) != set(network.features) - set(network.inputs):
-        raise DataError(f"network: derived columns are the last features before the class, not {shown(sorted(network.derived))}")
+        raise DataError(f"network: derived columns are the last features before the class, not {quoted(sorted(network.derived))}")
     if len(network.derived) > 1 and not all(isinstance(own, Hidden) for own in network.derived.values()):
         raise DataError("network: a derived column that is computed has to be the only one")
     for v, own in network.derived.items():
@@ -298,7 +298,7 @@ def _cycle(variables: Variables, parents: Structure, left: set[int]) -> str:
 
 def _check_cpt(network: Network, v: int) -> None:
     cpt, members = network.cpts.get(v), network.family(v)
-    where = f"network: table of {shown(network.variables[v].name)}"
+    where = f"network: table of {quoted(network.variables[v].name)}"
     if cpt is None:
         raise DataError(f"{where} is missing")
     shape = tuple(network.variables[m].card for m in members)
@@ -315,12 +315,12 @@ def _check_cpt(network: Network, v: int) -> None:
 def _check_densities(network: Network) -> None:
     for v, own in network.parents.items():
         if (v == CLASS or not network.variables[v].density) and any(network.variables[p].density for p in own):
-            raise DataError(f"network: {shown(network.variables[v].name)} has states and a parent that is a number without cuts")
+            raise DataError(f"network: {quoted(network.variables[v].name)} has states and a parent that is a number without cuts")
     numbers = {x for x in network.features if network.variables[x].density}
     if set(network.densities) != numbers:
-        raise DataError(f"network: a density is needed for each number that is not cut, {shown(sorted(numbers))}, and no other")
+        raise DataError(f"network: a density is needed for each number that is not cut, {quoted(sorted(numbers))}, and no other")
     for v, density in network.densities.items():
-        _check_normal(network, v, density, f"network: density of {shown(network.variables[v].name)}")
+        _check_normal(network, v, density, f"network: density of {quoted(network.variables[v].name)}")
 
 
 def _check_normal(network: Network, v: int, cpt: Normal, where: str) -> None:

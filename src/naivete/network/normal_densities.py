@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.moments import Moments, Points, Scatter, quotient
+from naivete.counts.moments import Moments, Points, Scatter, safe_ratio
 from naivete.network.densities import FAR, Kernel, Normal
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -63,7 +63,7 @@ def linear(scatter: Scatter) -> Normal:
         return alone
     slopes = np.stack([_slopes(products) for products in scatter.products])
     explained = np.einsum("gk,gk->g", slopes, scatter.products[:, :-1, -1])
-    left = quotient(np.maximum(scatter.products[:, -1, -1] - explained, 0.0), scatter.weights)
+    left = safe_ratio(np.maximum(scatter.products[:, -1, -1] - explained, 0.0), scatter.weights)
     enough = scatter.weights > 1
     slopes = np.where(enough[:, None], slopes, 0.0)
     variances = np.where(enough, np.maximum(left, LEFT * alone.variances), alone.variances)

@@ -16,7 +16,7 @@ from typing import Any, Final, NoReturn
 
 import numpy as np
 
-from naivete.errors import shown
+from naivete.errors import quoted
 
 __all__ = [
     "FieldError",
@@ -120,7 +120,7 @@ def coded_dict(values: object, field: str, depth: int) -> dict[str, Any]:
         raise FieldError(field, f"a dict was expected, got {type(values).__name__}")
     odd = next((key for key in values if type(key) is not str), None)
     if odd is not None:
-        raise FieldError(field, f"the key {shown(odd)} is not text")
+        raise FieldError(field, f"the key {quoted(odd)} is not text")
     return {key: coded(value, _member(field, key), depth) for key, value in values.items()}
 
 
@@ -183,7 +183,7 @@ def _parsed_int(text: str) -> int | _Unreadable:
 
 def _parsed_float(text: str) -> float | _Unreadable:
     value = float(text) if len(text) <= _DIGITS else math.inf
-    return value if math.isfinite(value) else _Unreadable(f"the number {shown(text[:60])} is too large or too long")
+    return value if math.isfinite(value) else _Unreadable(f"the number {quoted(text[:60])} is too large or too long")
 
 
 def _parsed_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Unreadable:
@@ -192,7 +192,7 @@ def _parsed_object(pairs: list[tuple[str, Any]]) -> dict[str, Any] | _Unreadable
         return found
     counts = Counter(key for key, _ in pairs)
     twice = counts.most_common(1)[0][0]
-    return _Unreadable(f"the key {shown(twice[:60])} occurs twice")
+    return _Unreadable(f"the key {quoted(twice[:60])} occurs twice")
 
 
 def plain_dict(value: Any, field: str) -> dict[str, Any]:
@@ -300,8 +300,8 @@ def seen(value: Any) -> str:
     """The value for a message, in bounded time whatever its size."""
     if isinstance(value, list | dict):
         return "a list" if isinstance(value, list) else "an object"
-    return shown(value[:60] if isinstance(value, str) else value)
+    return quoted(value[:60] if isinstance(value, str) else value)
 
 
 def _member(field: str, key: str) -> str:
-    return f"{field}.{key}" if key.isidentifier() and len(key) <= 60 else f"{field}[{shown(key[:60])}]"
+    return f"{field}.{key}" if key.isidentifier() and len(key) <= 60 else f"{field}[{quoted(key[:60])}]"

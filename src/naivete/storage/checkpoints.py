@@ -21,7 +21,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Final
 
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 from naivete.storage.atomic import file_error, flush_folder, remove_abandoned
 from naivete.storage.plain import CheckpointError, packed, pieces
 from naivete.storage.run_folders import ADVICE, FolderLock, RunFolder, read_packed, write_packed
@@ -116,7 +116,7 @@ class Checkpoint(RunFolder):
         restart: bool = False,
     ) -> None:
         if not every >= 0:
-            raise ParameterError(f"every={shown(every)} has to be a number of seconds, zero or more")
+            raise ParameterError(f"every={quoted(every)} has to be a number of seconds, zero or more")
         if not all(type(name) is str for name in fingerprint):
             raise ParameterError("fingerprint: its names have to be texts")
         super().__init__(folder, fingerprint, restart=restart)
@@ -275,7 +275,7 @@ def _shared(old: Any, new: Any) -> Iterable[Any]:
 
 def _shown(value: object) -> str:
     try:
-        return shown(value)
+        return quoted(value)
     except ValueError:  # Python does not write out very long integers
         return "a very long number"
 

@@ -27,7 +27,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import ModelFileError, ParameterError, shown
+from naivete.errors import ModelFileError, ParameterError, quoted
 from naivete.storage.canonical_json import FieldError, Limits, canonical, expect, items, parsed, seen
 from naivete.storage.container import Container, up
 from naivete.storage.plain_leaves import CODED, INT, array_at, array_pieces, dtype_name, float_of, fraction_of, int_of, text_of
@@ -72,7 +72,7 @@ def record(word: str) -> Callable[[type[T]], type[T]]:
     [Point(x=1, y=2)]
     """
     if not _WORD.fullmatch(word):
-        raise ParameterError(f"record: {shown(word)} is not a short word of lowercase letters, digits, _ and -; choose one")
+        raise ParameterError(f"record: {quoted(word)} is not a short word of lowercase letters, digits, _ and -; choose one")
 
     def registered(cls: type[T]) -> type[T]:
         names = _field_names(cls)
@@ -117,9 +117,7 @@ def pieces(value: object) -> Iterator[bytes]:
     except FieldError as error:
         raise CheckpointError(f"value{error.field}: {error.reason}; it cannot be packed, and nothing was written") from None
     if len(header) > LIMITS.header_bytes:
-        raise CheckpointError(
-            f"value: its texts and numbers need {len(header)} bytes, more than {LIMITS.header_bytes}; use arrays"
-        )
+        raise CheckpointError(f"value: its texts and numbers need {len(header)} bytes, more than {LIMITS.header_bytes}; use arrays")
     return BOX.pieces(
         header, chain.from_iterable(map(array_pieces, writer.arrays)), sum(up(array.nbytes) for array in writer.arrays)
     )
@@ -148,7 +146,7 @@ def unpacked(data: bytes, where: str = "data", *, advice: str = "get a new copy"
 def check_magic(data: bytes, where: str, advice: str = "get a new copy") -> None:
     """Refuse bytes that do not begin like packed ones."""
     if not data.startswith(BOX.magic):
-        raise CheckpointError(f"{where}: not data packed by naivete: it begins with {shown(data[:8])}; {advice}")
+        raise CheckpointError(f"{where}: not data packed by naivete: it begins with {quoted(data[:8])}; {advice}")
 
 
 def _understood(data: bytes, limits: Limits) -> Any:
@@ -238,7 +236,7 @@ class _Writer:
 
 def _label(key: object, place: int) -> str:
     """What errors call an entry of a dict: its key where that is text, else its place."""
-    return shown(key) if type(key) is str else f"entry {place}"
+    return quoted(key) if type(key) is str else f"entry {place}"
 
 
 def _check_keys(keys: list[Any]) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naivete.data.files import opening, read, read_arff
-from naivete.data.files.arff_tokens import Malformed, quoted, single, tokens, unquoted
+from naivete.data.files.arff_tokens import Malformed, arff_quoted, single, tokens, unquoted
 from naivete.data.files.dates import date_reader
 from naivete.data.table import Table
 
@@ -108,7 +108,7 @@ def test_many_blocks_with_new_values(tmp_path: Path) -> None:
 @given(st.text(alphabet="ab ,'\"\\%{}?\t\n\r\x00nu01E", max_size=12))
 def test_quoting(text: str) -> None:
     """What is quoted is one word, and stands for itself."""
-    word = quoted(text)
+    word = arff_quoted(text)
     assert single(word)
     assert unquoted(word) == text
     assert tokens(word) == [word]

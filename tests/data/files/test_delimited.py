@@ -125,9 +125,7 @@ def test_a_column_that_is_nearly_numeric_is_told(tmp_path: Path, strange: list[s
 
 
 def test_many_texts_among_numbers(tmp_path: Path) -> None:
-    with pytest.warns(
-        NaiveteWarning, match="95 of 100 values are numbers but 'a', 'b', 'c' and 2 others are not.*; correct them"
-    ):
+    with pytest.warns(NaiveteWarning, match="95 of 100 values are numbers but 'a', 'b', 'c' and 2 others are not.*; correct them"):
         column_of(tmp_path, ["1.5"] * 95 + list("abcde"))
 
 

@@ -50,9 +50,7 @@ def nominal(name: str, values: list[str | None], *, declared: bool) -> Column:
     return Column(name, codes, states, "nominal", declared)
 
 
-@pytest.mark.parametrize(
-    "ending", [".arff", ".csv", ".tsv", ".arff.gz", ".csv.gz", ".parquet"], ids=lambda ending: f"D25{ending}"
-)
+@pytest.mark.parametrize("ending", [".arff", ".csv", ".tsv", ".arff.gz", ".csv.gz", ".parquet"], ids=lambda ending: f"D25{ending}")
 def test_nasty_names_and_values(tmp_path: Path, ending: str) -> None:
     columns = [nominal(name, [*NASTY, None], declared=at % 2 == 0) for at, name in enumerate(NASTY)]
     path = tmp_path / f"f{ending}"

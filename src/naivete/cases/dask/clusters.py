@@ -13,7 +13,7 @@ from distributed import Client, LocalCluster
 
 from naivete._kernels.threads import cores, threads
 from naivete.cases.dask.outcomes import ClusterError
-from naivete.errors import ParameterError, shown
+from naivete.errors import ParameterError, quoted
 
 __all__ = ["connected"]
 
@@ -47,21 +47,21 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
             cluster = "local"
     if isinstance(cluster, Client):
         if cluster.asynchronous:
-            raise ParameterError(f"cluster={shown(cluster)}: pass a client that is not asynchronous")
+            raise ParameterError(f"cluster={quoted(cluster)}: pass a client that is not asynchronous")
         return cluster
     own = isinstance(cluster, str) and cluster == "local"
     if own:
         cluster = _local(stack)
     if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
         raise ParameterError(
-            f"cluster={shown(cluster)}: pass 'local', the address of a scheduler such as 'tcp://10.0.0.1:8786', a "
+            f"cluster={quoted(cluster)}: pass 'local', the address of a scheduler such as 'tcp://10.0.0.1:8786', a "
             "distributed.Client, or a cluster of Dask"
         )
     try:
         client = Client(cluster, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise ClusterError(
-            f"cluster={shown(cluster)}: it cannot be reached: {error}; pass the address of a running scheduler, or 'local'"
+            f"cluster={quoted(cluster)}: it cannot be reached: {error}; pass the address of a running scheduler, or 'local'"
         ) from error
     stack.callback(_closed, client)
     if own:

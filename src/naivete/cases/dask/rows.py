@@ -18,8 +18,8 @@ from naivete.cases.dask.tasks import Job
 from naivete.cases.dask.waiting import Wait, abandon, cores_of, submitted
 from naivete.cases.files import ROWS, Progress
 from naivete.data.files import Files, KindError
-from naivete.data.labelled import Division, Labelled
-from naivete.errors import DataError, ParameterError, shown
+from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.errors import DataError, ParameterError, quoted
 from naivete.storage.checkpoints import Checkpoint
 
 __all__ = ["DEADLINE", "DaskRows"]
@@ -46,7 +46,7 @@ class DaskRows:
     """
 
     source: Files | FrameSource
-    division: Division
+    division: ColumnRoles
     client: Client
     rows: int = ROWS
     checkpoint: Checkpoint | None = None
@@ -59,7 +59,7 @@ class DaskRows:
         if isinstance(self.source, FrameSource):
             self.source = self.source.without(self.division.ignore)
 
-    def map(self, function: Callable[[Labelled], T]) -> Iterable[T]:
+    def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """The function's value for some rows at a time, in order; a bounded number of parts is under way at any time."""
         self.passes += 1
         job, parts = self._job(function, None), self._parts
@@ -76,7 +76,7 @@ class DaskRows:
             finally:
                 abandon(self.client, waiting)
 
-    def fold(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> T:
+    def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
         """The function's values for all rows, merged on the workers."""
         self.passes += 1
         step = self.checkpoint.step() if self.checkpoint is not None else None
@@ -102,7 +102,7 @@ class DaskRows:
         if self.checkpoint is not None:
             self.checkpoint.finished()
 
-    def _folded(self, function: Callable[[Labelled], T], merge: Callable[[T, T], T]) -> Any:
+    def _folded(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> Any:
         while True:
             try:
                 value = self._whole(self._job(function, merge))
@@ -136,7 +136,7 @@ class DaskRows:
         with Watches.listening(self.client, watch):
             yield Wait(self.client, watch, self._patience, self.passes, self.progress)
 
-    def _job(self, function: Callable[[Labelled], Any], merge: Callable[[Any, Any], Any] | None) -> Job:
+    def _job(self, function: Callable[[LabelledTable], Any], merge: Callable[[Any, Any], Any] | None) -> Job:
         only = frozenset(self.source.names).difference(self.division.ignore) if isinstance(self.source, Files) else None
         names = None if isinstance(self.source, Files) else self.source.names
         return Job(uuid.uuid4().hex, function, merge, replace(self.division, ignore=()), self.rows, only, names)
@@ -151,7 +151,7 @@ class DaskRows:
         try:
             return float(told)
         except (TypeError, ValueError):
-            raise ParameterError(f"naivete.deadline={shown(told)} in Dask's configuration: a number of seconds") from None
+            raise ParameterError(f"naivete.deadline={quoted(told)} in Dask's configuration: a number of seconds") from None
 
     def _widen(self, columns: Collection[str]) -> None:
         """Take these columns as text from now on, in every pass."""

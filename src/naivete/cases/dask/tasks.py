@@ -10,9 +10,9 @@ from naivete.cases.dask.outcomes import Failure, Outcome, first_failure
 from naivete.cases.dask.progress import TOLD, Teller, collected
 from naivete.data.files import Piece
 from naivete.data.frames import table_of
-from naivete.data.labelled import Division, Labelled
+from naivete.data.labelled import ColumnRoles, LabelledTable
 from naivete.data.table import Table
-from naivete.encoding.encoder import matched
+from naivete.encoding.encoder import matched_columns
 from naivete.errors import NaiveteError
 from naivete.variables import Variable
 
@@ -36,9 +36,9 @@ class Job:
     """
 
     token: str
-    function: Callable[[Labelled], Any]
+    function: Callable[[LabelledTable], Any]
     merge: Callable[[Any, Any], Any] | None
-    division: Division
+    division: ColumnRoles
     rows: int
     only: frozenset[str] | None
     names: tuple[Any, ...] | None = None
@@ -86,7 +86,7 @@ def _tables(source: Any, at: int, job: Job) -> Iterator[Table]:
         return
     table = table_of(source, source=f"partition {at}")
     if job.names is not None:
-        table = replace(table, columns=tuple(matched(table, [Variable(name) for name in job.names])))
+        table = replace(table, columns=tuple(matched_columns(table, [Variable(name) for name in job.names])))
     for start in range(0, len(table), job.rows):
         yield table.take(slice(start, start + job.rows))
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from naivete.data.files.arff_columns import OMITTED, Cells, Dates, Nominal, Numbers, Text, java_number
 from naivete.data.files.arff_tokens import BLANKS, Malformed, tokens, unquoted
 from naivete.data.files.dates import ISO, date_reader
-from naivete.data.files.opening import Block, Limits, PathLike, blocks, opened, over, title
+from naivete.data.files.opening import Block, Limits, PathLike, display_name, open_file, over, text_blocks
 from naivete.data.table import Kind, Table
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.variables import check_unique
 
 __all__ = ["Arff", "read_arff"]
@@ -51,8 +51,8 @@ def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, l
     ...     [(column.name, list(column)) for column in read_arff(file).columns]
     [('sky', ['light rain']), ('t', [None])]
     """
-    name = title(path)
-    with opened(path) as file:
+    name = display_name(path)
+    with open_file(path) as file:
         columns, stream = Arff(encoding, widen, limits).begun(file, name)
         rows = _Rows(name, columns, limits)
         for block in stream:
@@ -75,7 +75,7 @@ class Arff:
 
     def begun(self, file: BinaryIO, name: str) -> tuple[list[Cells], Iterator[Block]]:
         """The columns that the header declares, and the text after it."""
-        stream = blocks(file, name, self.encoding, self.limits)
+        stream = text_blocks(file, name, self.encoding, self.limits)
         header = _Header(name, self.widen, self.limits)
         columns = header.read(stream)
         return columns, chain([header.rest] if header.rest.lines else [], stream)
@@ -152,13 +152,13 @@ class _Header:
             check_unique(self.names, self.name)
             return True
         else:
-            raise self._error(f"expected @attribute or @data, found {shown(words[0])}")
+            raise self._error(f"expected @attribute or @data, found {quoted(words[0])}")
         return False
 
     def _relation(self, keyword: str, words: list[str]) -> None:
         if keyword != "@relation":
             raise self._error(
-                f"no header: expected @relation, found {shown(words[0])}; begin the file with a line `@relation name`"
+                f"no header: expected @relation, found {quoted(words[0])}; begin the file with a line `@relation name`"
             )
         if len(words) != 2:
             raise self._error(f"@relation takes one name, found {len(words) - 1} words; put the name in quotes")
@@ -183,36 +183,32 @@ class _Header:
             return Text(name, self.name, limits=self.limits)
         if kind == "date":
             return Dates(name, self.name, self._dates(name, words[1:]))
-        problem = f"no type {shown(words[0])}; use numeric, string, date or the values in braces"
+        problem = f"no type {quoted(words[0])}; use numeric, string, date or the values in braces"
         if kind == "relational":
             problem = f"relational attributes are not supported (line {self.line}); flatten the table first"
-        raise self._error(f"column {shown(name)}: {problem}")
+        raise self._error(f"column {quoted(name)}: {problem}")
 
     def _states(self, name: str, words: list[str]) -> list[str]:
         inner = words[1:-1]
         if words[-1] != "}" or "}" in inner or "{" in inner:
-            raise self._error(
-                f"column {shown(name)}: the list of values is not one pair of braces, closed at the end of the line"
-            )
+            raise self._error(f"column {quoted(name)}: the list of values is not one pair of braces, closed at the end of the line")
         if len(inner) > self.limits.states:
-            raise over(
-                f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values"
-            )
+            raise over(f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values")
         states = list(map(unquoted, inner))
         first = {state: at for at, state in reversed(list(enumerate(states)))}
         if len(first) < len(states):
             twice = next(state for at, state in enumerate(states) if first[state] < at)
-            raise self._error(f"column {shown(name)}: value {shown(twice)} is declared twice; remove one")
+            raise self._error(f"column {quoted(name)}: value {quoted(twice)} is declared twice; remove one")
         return states
 
     def _dates(self, name: str, words: list[str]) -> Callable[[str], float]:
         if len(words) > 1:
-            raise self._error(f"column {shown(name)}: a date takes one pattern; put it in quotes")
+            raise self._error(f"column {quoted(name)}: a date takes one pattern; put it in quotes")
         pattern = unquoted(words[0]) if words else ISO
         try:
             return date_reader(pattern)
         except ValueError as error:
-            problem = f"column {shown(name)}: the date pattern {shown(pattern)} {error}; declare the column as string"
+            problem = f"column {quoted(name)}: the date pattern {quoted(pattern)} {error}; declare the column as string"
             raise self._error(problem) from error
 
     def _error(self, problem: str) -> DataError:
@@ -311,7 +307,7 @@ class _Rows:
 
     def _position(self, word: str, place: str) -> int:
         if not (word.isascii() and word.isdigit() and len(word) <= 9 and int(word) < self.width):
-            raise DataError(f"{place}: {shown(word)} is not the position of a column, 0 to {self.width - 1}")
+            raise DataError(f"{place}: {quoted(word)} is not the position of a column, 0 to {self.width - 1}")
         return int(word)
 
     def table(self) -> Table:
@@ -342,6 +338,6 @@ def _weighed(words: list[str], place: str) -> tuple[list[str], float | None]:
     except ValueError:
         weight = math.nan
     if not weight >= 0:
-        raise DataError(f"{place}: the weight {shown(words[-2])} is not a number from 0 up; correct it")
+        raise DataError(f"{place}: the weight {quoted(words[-2])} is not a number from 0 up; correct it")
     rest = words[:-3]
     return (rest[:-1] if rest[-1] == "," else rest), weight

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from naivete.data.files.arff_tokens import BLANKS, single, unquoted
 from naivete.data.files.opening import Limits, over
 from naivete.data.table import Column
-from naivete.errors import DataError, nearest, shown
+from naivete.errors import DataError, close_matches, quoted
 
 __all__ = ["OMITTED", "Cells", "Dates", "Nominal", "Numbers", "Text"]
 
@@ -86,20 +86,20 @@ class Nominal:
 
     def _new(self, value: str, line: int) -> int:
         if not self.widen:
-            raise DataError(f"{self._place(line)}: value {shown(value)} is not declared{self._declared(value)}; {_UNDECLARED}")
+            raise DataError(f"{self._place(line)}: value {quoted(value)} is not declared{self._declared(value)}; {_UNDECLARED}")
         if len(self.index) >= self.limits.states:
             raise over(self._place(line), "states", self.limits.states, f"more than {self.limits.states} distinct values")
         self.index[value] = len(self.index)
         return self.index[value]
 
     def _place(self, line: int) -> str:
-        return f"{self.file}:{line}: column {shown(self.name)}"
+        return f"{self.file}:{line}: column {quoted(self.name)}"
 
     def _declared(self, value: str) -> str:
-        close = nearest(value, self.index)
+        close = close_matches(value, self.index)
         if close:
-            return f" (nearest declared: {', '.join(map(shown, close))})"
-        return f" (declared: {shown(list(self.index)[:20])[1:-1]})"
+            return f" (nearest declared: {', '.join(map(quoted, close))})"
+        return f" (declared: {quoted(list(self.index)[:20])[1:-1]})"
 
     def column(self) -> Column:
         """The codes with their states."""
@@ -153,8 +153,8 @@ class Numbers:
         try:
             return self.number(text)
         except ValueError as error:
-            place = f"{self.file}:{line}: column {shown(self.name)}"
-            raise DataError(f"{place}: value {shown(text)} {error}; correct it, or write ? for a missing value") from error
+            place = f"{self.file}:{line}: column {quoted(self.name)}"
+            raise DataError(f"{place}: value {quoted(text)} {error}; correct it, or write ? for a missing value") from error
 
     def number(self, text: str) -> float:
         """The number that a text stands for."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-__all__ = ["BLANKS", "Malformed", "quoted", "single", "tokens", "unquoted"]
+__all__ = ["BLANKS", "Malformed", "arff_quoted", "single", "tokens", "unquoted"]
 
 BLANKS: Final = "".join(map(chr, range(33)))
 """The characters that separate words: the blank and everything below it."""
@@ -127,7 +127,7 @@ def _escape(text: str) -> str:
     return text
 
 
-def quoted(text: str) -> str:
+def arff_quoted(text: str) -> str:
     r"""The text as one word of an ARFF file, in quotes where it needs them.
 
     >>> quoted("rain"), quoted("it's"), quoted("?")

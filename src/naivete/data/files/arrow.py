@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from naivete.data.files.opening import Limits, over
 from naivete.data.table import Column, Kind
-from naivete.errors import DataError, DataTypeError, NaiveteError, shown
+from naivete.errors import DataError, DataTypeError, NaiveteError, quoted
 from naivete.variables import State
 
 __all__ = ["KIND", "STATES", "Converter", "check_type", "damage", "is_text", "merged_states"]
@@ -42,21 +42,21 @@ def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fet
         MemoryError,
         RecursionError,
     ) as error:
-        raise DataError(f"{place}: the {what} data is damaged: {shown(str(error))}; {advice}") from error
+        raise DataError(f"{place}: the {what} data is damaged: {quoted(str(error))}; {advice}") from error
 
 
 def check_type(field: Any, place: str, pa: ModuleType) -> None:
     """Refuse the columns whose values are neither numbers, truth values nor texts."""
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}):
-        raise DataTypeError(f"{place}: the extension type {shown(str(kind))} is not supported; store the plain values")
+        raise DataTypeError(f"{place}: the extension type {quoted(str(kind))} is not supported; store the plain values")
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     types = pa.types
     plain = types.is_integer(inner) or types.is_floating(inner) or types.is_boolean(inner) or types.is_null(inner)
     if not plain and not is_text(inner, pa):
         time = types.is_temporal(inner)
         hint = "store it as a number, such as the seconds since a date" if time else "store it as numbers, truth values or texts"
-        raise DataTypeError(f"{place}: the type {shown(str(kind))} is not supported; {hint}")
+        raise DataTypeError(f"{place}: the type {quoted(str(kind))} is not supported; {hint}")
 
 
 def is_text(kind: Any, pa: ModuleType) -> bool:

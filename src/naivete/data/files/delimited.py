@@ -11,11 +11,11 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.files.opening import Block, Limits, PathLike, blocks, opened, over, title
+from naivete.data.files.opening import Block, Limits, PathLike, display_name, open_file, over, text_blocks
 from naivete.data.files.options import checked_kinds, kinds_given
 from naivete.data.files.text_columns import Guess, KindError, bare
 from naivete.data.table import Kind, Table
-from naivete.errors import DataError, ParameterError, shown
+from naivete.errors import DataError, ParameterError, quoted
 from naivete.variables import check_unique
 
 __all__ = ["Delimited", "checked_delimiter", "checked_missing", "is_tabbed", "read_csv"]
@@ -61,8 +61,8 @@ def read_csv(
     ...     [(column.name, list(column)) for column in read_csv(file).columns]
     [('country', ['NA', 'DE']), ('code', ['01', '2']), ('age', [31.0, None])]
     """
-    name = title(path)
-    with opened(path) as file:
+    name = display_name(path)
+    with open_file(path) as file:
         mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else None)
         names, records = _begun(file, name, encoding, mark, limits)
         told = checked_kinds(kinds_given(kinds), names, name)
@@ -143,20 +143,18 @@ class Delimited:
         wrong = [guess for guess in chunk.guesses if not guess.numeric and guess.kind is None]
         if wrong:
             place, column, value = wrong[0].first_text(table)
-            told = f"value {shown(value)} is not a finite number, but the first rows made the column numeric"
+            told = f"value {quoted(value)} is not a finite number, but the first rows made the column numeric"
             raise KindError(
-                f"{place}: column {shown(column)}: {told}; declare the column nominal, or numeric if the value is an error, "
+                f"{place}: column {quoted(column)}: {told}; declare the column nominal, or numeric if the value is an error, "
                 f"with kinds=... (--kinds on the command line)",
                 frozenset(guess.name for guess in wrong),
             )
         return table
 
 
-def _begun(
-    file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits
-) -> tuple[list[str], Iterator[Records]]:
+def _begun(file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits) -> tuple[list[str], Iterator[Records]]:
     """The names in the header, and the rows after it."""
-    records = _Reader(name, delimiter, limits).records(blocks(file, name, encoding, limits))
+    records = _Reader(name, delimiter, limits).records(text_blocks(file, name, encoding, limits))
     numbers, rows = next(records, ([], []))
     if not rows:
         raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
@@ -201,13 +199,13 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter, if it can be one."""
     if delimiter is None or (len(delimiter) == 1 and delimiter not in '"\r\n\0'):
         return delimiter
-    raise ParameterError(f"delimiter={shown(delimiter)} has to be one character, not a quote or a line end")
+    raise ParameterError(f"delimiter={quoted(delimiter)} has to be one character, not a quote or a line end")
 
 
 def checked_missing(missing: Collection[str]) -> Collection[str]:
     """The texts that stand for a missing value, if they are texts."""
     if isinstance(missing, str) or not all(isinstance(token, str) for token in missing):
-        raise ParameterError(f"missing={shown(missing)} has to be a collection of texts, such as ('', 'NA')")
+        raise ParameterError(f"missing={quoted(missing)} has to be a collection of texts, such as ('', 'NA')")
     return missing
 
 
@@ -222,9 +220,7 @@ class _Chunk:
     first : how many rows of the file come before these.
     """
 
-    def __init__(
-        self, name: str, columns: Sequence[Guess | None], place: Mapping[str, int] | None = None, first: int = 0
-    ) -> None:
+    def __init__(self, name: str, columns: Sequence[Guess | None], place: Mapping[str, int] | None = None, first: int = 0) -> None:
         self.name, self.columns, self.first = name, columns, first
         asked = [column for column in columns if column is not None]
         self.guesses = asked if place is None else sorted(asked, key=lambda column: place[column.name])
@@ -365,7 +361,7 @@ class _Reader:
 
     def _close(self, raw: str) -> None:
         if raw[-1] != '"' or '"' in raw[1:-1].replace('""', ""):
-            raise DataError(f"{self.name}:{self.opened}: text after a closing quote, in {shown(raw)}; {_QUOTES}")
+            raise DataError(f"{self.name}:{self.opened}: text after a closing quote, in {quoted(raw)}; {_QUOTES}")
         self.cells.append(raw)
 
 

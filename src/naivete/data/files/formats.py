@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Final, Literal, cast
 
 from naivete.data.files.arff_tokens import BLANKS
-from naivete.data.files.opening import PathLike, opened
-from naivete.errors import ParameterError, nearest, shown
+from naivete.data.files.opening import PathLike, open_file
+from naivete.errors import ParameterError, close_matches, quoted
 
 __all__ = ["EXTENSIONS", "Format", "checked_format", "format_of", "named_format"]
 
@@ -31,8 +31,8 @@ _START: Final = 1 << 16
 def checked_format(format: str | None) -> Format | None:
     """The format, if it is one."""
     if format is not None and format not in _FORMATS:
-        hint = nearest(format, _FORMATS) or _FORMATS
-        raise ParameterError(f"format={shown(format)} is unknown; use {' or '.join(map(repr, hint))}")
+        hint = close_matches(format, _FORMATS) or _FORMATS
+        raise ParameterError(f"format={quoted(format)} is unknown; use {' or '.join(map(repr, hint))}")
     return cast("Format | None", format)
 
 
@@ -55,7 +55,7 @@ def format_of(path: PathLike) -> Format:
 
 
 def _start(path: PathLike) -> bytes:
-    with opened(path) as file:
+    with open_file(path) as file:
         if file.read(2) != b"\x1f\x8b":
             file.seek(0)
             return file.read(_START)

@@ -15,10 +15,10 @@ from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from naivete.errors import DataError, FileError, NaiveteError, ParameterError, shown
+from naivete.errors import DataError, FileError, NaiveteError, ParameterError, quoted
 from naivete.storage.atomic import file_error
 
-__all__ = ["Block", "Limits", "PathLike", "blocks", "opened", "over", "title"]
+__all__ = ["Block", "Limits", "PathLike", "display_name", "open_file", "over", "text_blocks"]
 
 PathLike = str | os.PathLike[str]
 
@@ -53,7 +53,7 @@ class Limits:
         for field in fields(self):
             value = getattr(self, field.name)
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ParameterError(f"Limits: {field.name} has to be a positive integer, got {shown(value)}")
+                raise ParameterError(f"Limits: {field.name} has to be a positive integer, got {quoted(value)}")
 
 
 def over(place: str, limit: str, value: int, problem: str) -> DataError:
@@ -78,7 +78,7 @@ class Block:
         return _lines(self.text)
 
 
-def title(path: PathLike) -> str:
+def display_name(path: PathLike) -> str:
     r"""The file as messages name it, without characters that would disturb a terminal.
 
     >>> title("a\nb.csv")
@@ -87,14 +87,14 @@ def title(path: PathLike) -> str:
     try:
         text = os.fsdecode(path)
     except TypeError as error:
-        raise ParameterError(f"a file is named by text or a path, not by {shown(path)}") from error
+        raise ParameterError(f"a file is named by text or a path, not by {quoted(path)}") from error
     return text if text.isprintable() else repr(text)
 
 
 @contextmanager
-def opened(path: PathLike) -> Iterator[BinaryIO]:
+def open_file(path: PathLike) -> Iterator[BinaryIO]:
     """The file opened for reading; refuse what is not a regular file, and what changed until the block was left."""
-    name = title(path)
+    name = display_name(path)
     try:
         with _regular(path, name) as file:
             before = os.fstat(file.fileno())
@@ -130,7 +130,7 @@ def _species(mode: int) -> str:
     return next((kind for test, kind in kinds if test(mode)), "something else")
 
 
-def blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[Block]:
+def text_blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[Block]:
     """The text of the file in blocks of whole lines; a line ends with a line feed, a carriage return, or both."""
     first = 1
     pieces: list[str] = []
@@ -190,7 +190,7 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
         "".encode(encoding)  # refuses what is no encoding of text
         return codecs.getincrementaldecoder(encoding)()
     except (LookupError, ValueError, TypeError) as error:
-        raise ParameterError(f"encoding={shown(encoding)} is unknown; try 'utf-8', 'utf-16', 'latin-1' or 'cp1252'") from error
+        raise ParameterError(f"encoding={quoted(encoding)} is unknown; try 'utf-8', 'utf-16', 'latin-1' or 'cp1252'") from error
 
 
 def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encoding: str, offset: int) -> str:
@@ -199,7 +199,7 @@ def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encodi
     except UnicodeDecodeError as error:
         waiting = len(error.object) - len(chunk)
         at = offset - waiting + error.start
-        value = shown(error.object[error.start : error.start + 8])
+        value = quoted(error.object[error.start : error.start + 8])
         hint = "utf-16" if at == 0 and chunk.startswith(_UTF16) else "latin-1"
         raise DataError(f"{name}: byte {at} is not {encoding}: {value}; pass encoding={hint!r} or what the file is in") from error
     except UnicodeError as error:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from naivete.data.table import Kind, Table
-from naivete.errors import ParameterError, nearest, shown
+from naivete.errors import ParameterError, close_matches, quoted
 
 __all__ = ["checked_count", "checked_kinds", "checked_only", "declared", "kinds_given"]
 
@@ -15,7 +15,7 @@ __all__ = ["checked_count", "checked_kinds", "checked_only", "declared", "kinds_
 def checked_count(parameter: str, value: object, least: int) -> None:
     """Refuse what is not a whole number from `least` up."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{parameter}={shown(value)} has to be a whole number from {least} up")
+        raise ParameterError(f"{parameter}={quoted(value)} has to be a whole number from {least} up")
 
 
 def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, parameter: str = "only") -> tuple[str, ...]:
@@ -27,12 +27,12 @@ def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, 
     if only is None:
         return tuple(names)
     if isinstance(only, str):
-        raise ParameterError(f"{parameter}={shown(only)} has to be a collection of names, such as [{shown(only)}]")
+        raise ParameterError(f"{parameter}={quoted(only)} has to be a collection of names, such as [{quoted(only)}]")
     wanted = set(only)
     for column in only:
         if column not in names:
-            close = nearest(column, names) or list(names[:20])
-            raise ParameterError(f"{parameter}: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
+            close = close_matches(column, names) or list(names[:20])
+            raise ParameterError(f"{parameter}: {name} has no column {quoted(column)}; did you mean one of {quoted(close)}?")
     return tuple(column for column in names if column in wanted)
 
 
@@ -42,7 +42,7 @@ def kinds_given(kinds: Mapping[str, Kind] | None) -> Mapping[str, Kind]:
         return {}
     if not isinstance(kinds, Mapping):
         raise ParameterError(
-            f"kinds={shown(kinds)}: pass a mapping from the names of columns to 'nominal' or 'numeric'; one kind for all columns "
+            f"kinds={quoted(kinds)}: pass a mapping from the names of columns to 'nominal' or 'numeric'; one kind for all columns "
             "is for the encoder: Encoder(kinds='nominal')"
         )
     return kinds
@@ -52,10 +52,10 @@ def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) ->
     """The kinds, if they are kinds of columns that there are."""
     for column, kind in kinds.items():
         if column not in names:
-            close = nearest(column, names) or names[:20]
-            raise ParameterError(f"kinds: {name} has no column {shown(column)}; did you mean one of {shown(close)}?")
+            close = close_matches(column, names) or names[:20]
+            raise ParameterError(f"kinds: {name} has no column {quoted(column)}; did you mean one of {quoted(close)}?")
         if kind not in ("nominal", "numeric"):
-            raise ParameterError(f"kinds: column {shown(column)} is 'nominal' or 'numeric', not {shown(kind)}")
+            raise ParameterError(f"kinds: column {quoted(column)} is 'nominal' or 'numeric', not {quoted(kind)}")
     return kinds
 
 

@@ -12,9 +12,9 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from naivete.data.files.arrow import KIND, STATES, Converter, check_type, damage
-from naivete.data.files.opening import Limits, PathLike, opened, over, title
+from naivete.data.files.opening import Limits, PathLike, display_name, open_file, over
 from naivete.data.table import Column, Table
-from naivete.errors import DataError, DataTypeError, FileError, shown
+from naivete.errors import DataError, DataTypeError, FileError, quoted
 from naivete.storage.atomic import atomic_write
 from naivete.variables import check_unique
 
@@ -36,8 +36,8 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
     limits : how much is too much.
     """
     pa, parquet = loaded()
-    name = title(path)
-    with opened(path) as file:
+    name = display_name(path)
+    with open_file(path) as file:
         with damage(name, pa):
             source = parquet_file(file, name, parquet)
             schema, rows = source.schema_arrow, source.metadata.num_rows
@@ -48,8 +48,8 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
         if rows * len(names) > limits.cells:
             raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
         for field in schema:
-            check_type(field, f"{name}: column {shown(field.name)}", pa)
-        columns = tuple(_column(source, at, f"{name}: column {shown(field.name)}", pa, limits) for at, field in enumerate(schema))
+            check_type(field, f"{name}: column {quoted(field.name)}", pa)
+        columns = tuple(_column(source, at, f"{name}: column {quoted(field.name)}", pa, limits) for at, field in enumerate(schema))
     return Table(columns, None, name, None, rows)
 
 
@@ -106,7 +106,7 @@ def write_row_groups(tables: Iterable[Table], path: PathLike, *, overwrite: bool
     overwrite : whether an existing file may be replaced.
     """
     pa, parquet = loaded()
-    name = title(path)
+    name = display_name(path)
     groups = (_group(table, name, pa) for table in tables)
     atomic_write(Path(path), _written(groups, name, pa, parquet), overwrite=overwrite)
 
@@ -163,7 +163,7 @@ def _group(table: Table, name: str, pa: ModuleType) -> Any:
         raise DataError(f"{name}: a Parquet file needs at least one column; add one")
     arrays, fields = [], []
     for column in table.columns:
-        place = f"{name}: column {shown(column.name)}"
+        place = f"{name}: column {quoted(column.name)}"
         if not isinstance(column.name, str):
             raise DataTypeError(f"{place}: the name is not a text; rename the column")
         arrays.append(_array(column, place, pa))
@@ -174,10 +174,10 @@ def _group(table: Table, name: str, pa: ModuleType) -> Any:
 def _fitted(group: Any, schema: Any, name: str, pa: ModuleType) -> Any:
     """A later table with the types of the first one."""
     if group.schema.names != schema.names:
-        raise DataError(f"{name}: a later table has the columns {shown(group.schema.names)}, the first {shown(schema.names)}")
+        raise DataError(f"{name}: a later table has the columns {quoted(group.schema.names)}, the first {quoted(schema.names)}")
     arrays = []
     for data, field in zip(group.columns, schema, strict=True):
-        place = f"{name}: column {shown(field.name)}"
+        place = f"{name}: column {quoted(field.name)}"
         try:
             arrays.append(data if data.type == field.type else data.cast(field.type))
         except (pa.ArrowException, NotImplementedError) as error:
@@ -194,7 +194,7 @@ def _check_told(data: Any, field: Any, place: str) -> None:
         return
     values = set(data.drop_null().unique().to_pylist()) - set(json.loads(told))
     if values:
-        raise DataError(f"{place}: value {shown(min(values))} is not among those that the first table declares; declare it there")
+        raise DataError(f"{place}: value {quoted(min(values))} is not among those that the first table declares; declare it there")
 
 
 def _array(column: Column, place: str, pa: ModuleType) -> Any:
@@ -209,7 +209,7 @@ def _array(column: Column, place: str, pa: ModuleType) -> Any:
         return data if column.declared or not pa.types.is_string(levels.type) else data.cast(pa.string())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
         raise DataTypeError(
-            f"{place}: the values are not all numbers, all truth values or all texts ({shown(str(error))})"
+            f"{place}: the values are not all numbers, all truth values or all texts ({quoted(str(error))})"
         ) from error
 
 

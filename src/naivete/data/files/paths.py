@@ -15,9 +15,9 @@ from urllib.parse import unquote
 import numpy as np
 
 from naivete.data.files.formats import Format, named_format
-from naivete.data.files.opening import PathLike, opened, title
+from naivete.data.files.opening import PathLike, display_name, open_file
 from naivete.data.table import Column, Kind
-from naivete.errors import DataError, FileError, ParameterError, shown
+from naivete.errors import DataError, FileError, ParameterError, quoted
 
 __all__ = ["Constant", "DataFile", "constants_of", "found_files"]
 
@@ -69,7 +69,7 @@ class DataFile:
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
         """The file opened for reading; refuse one that is not as it was."""
-        with opened(self.path) as file:
+        with open_file(self.path) as file:
             now = os.fstat(file.fileno())
             if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime):
                 raise FileError(f"{self.title}: the file changed since it was first looked at; begin again with the new file")
@@ -86,13 +86,13 @@ def found_files(paths: PathLike | Sequence[PathLike], format: Format | None) -> 
     for path, _ in files:
         real = os.path.realpath(path)
         if real in seen:
-            raise DataError(f"{title(path)}: the file is named twice, also as {seen[real]}; its rows would count twice")
-        seen[real] = title(path)
+            raise DataError(f"{display_name(path)}: the file is named twice, also as {seen[real]}; its rows would count twice")
+        seen[real] = display_name(path)
     return files
 
 
 def _found(path: PathLike, format: Format | None) -> list[tuple[Path, Keys]]:
-    name = title(path)
+    name = display_name(path)
     text = os.fsdecode(path)
     if "\0" in text:
         raise FileError(f"{name}: cannot be a file name: embedded null byte; check the name")
@@ -115,7 +115,7 @@ def _below(folder: Path, top: Path, format: Format | None) -> Iterator[tuple[Pat
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
-        raise FileError(f"{title(folder)}: the folder cannot be read: {error.strerror}; check who may read it") from error
+        raise FileError(f"{display_name(folder)}: the folder cannot be read: {error.strerror}; check who may read it") from error
     for path in entries:
         if path.name.startswith((".", "_")):
             continue
@@ -140,8 +140,8 @@ def constants_of(files: Sequence[tuple[Path, Keys]], kinds: Mapping[str, Kind]) 
     keys = tuple(files[0][1])
     for path, own in files:
         if set(own) != set(keys):
-            told = f"its folders tell {shown(list(own))}, those of {title(files[0][0])} tell {shown(list(keys))}"
-            raise DataError(f"{title(path)}: {told}; give all files folders of the same key=value names")
+            told = f"its folders tell {quoted(list(own))}, those of {display_name(files[0][0])} tell {quoted(list(keys))}"
+            raise DataError(f"{display_name(path)}: {told}; give all files folders of the same key=value names")
     told_kinds = {key: _kind(key, files, kinds.get(key)) for key in keys}
     return [tuple(_constant(key, own[key], told_kinds[key]) for key in keys) for _, own in files]
 
@@ -149,7 +149,9 @@ def constants_of(files: Sequence[tuple[Path, Keys]], kinds: Mapping[str, Kind]) 
 def _kind(key: str, files: Sequence[tuple[Path, Keys]], told: Kind | None) -> Kind:
     text = next((path for path, own in files if own[key] != _NULL and not _WHOLE.fullmatch(own[key])), None)
     if told == "numeric" and text is not None:
-        raise DataError(f"{title(text)}: column {shown(key)}: the name of the folder is not a whole number; declare it nominal")
+        raise DataError(
+            f"{display_name(text)}: column {quoted(key)}: the name of the folder is not a whole number; declare it nominal"
+        )
     return told or ("numeric" if text is None else "nominal")
 
 

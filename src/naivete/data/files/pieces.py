@@ -10,12 +10,12 @@ from pathlib import Path
 from naivete.data.files.arff import Arff
 from naivete.data.files.delimited import Delimited, checked_delimiter, checked_missing, is_tabbed
 from naivete.data.files.formats import Format, checked_format, format_of
-from naivete.data.files.opening import Limits, PathLike, opened, title
+from naivete.data.files.opening import Limits, PathLike, display_name, open_file
 from naivete.data.files.options import checked_count, checked_kinds, checked_only, declared, kinds_given
 from naivete.data.files.paths import Constant, DataFile, constants_of, found_files
 from naivete.data.files.row_groups import RowGroups, footer
 from naivete.data.table import Column, Kind, Table
-from naivete.errors import DataError, NaiveteWarning, nearest, shown, warn
+from naivete.errors import DataError, NaiveteWarning, close_matches, quoted, warn
 
 __all__ = ["Files", "Piece", "pieces"]
 
@@ -149,7 +149,7 @@ def pieces(
     found = found_files(paths, chosen)
     told_kinds = kinds_given(kinds)
     keys = {key: kind for key, kind in told_kinds.items() if key in found[0][1]}
-    constants = constants_of(found, checked_kinds(keys, tuple(keys), title(found[0][0])))
+    constants = constants_of(found, checked_kinds(keys, tuple(keys), display_name(found[0][0])))
     formats = [chosen or format_of(path) for path, _ in found]
     shape = _one_shape([path for path, _ in found], formats)
     own = {column: kind for column, kind in told_kinds.items() if column not in keys}
@@ -184,18 +184,18 @@ def _one_shape(paths: Sequence[Path], formats: Sequence[Format]) -> Format:
     shapes: list[Format] = ["csv" if format == "tsv" else format for format in formats]
     for path, shape in zip(paths, shapes, strict=True):
         if shape != shapes[0]:
-            told = f"the format is {shape}, that of {title(paths[0])} is {shapes[0]}"
-            raise DataError(f"{title(path)}: {told}; give files of one format, or pass format=")
+            told = f"the format is {shape}, that of {display_name(paths[0])} is {shapes[0]}"
+            raise DataError(f"{display_name(path)}: {told}; give files of one format, or pass format=")
     return shapes[0]
 
 
 def _data_file(path: Path, descriptor: int, constants: tuple[Constant, ...]) -> DataFile:
     now = os.fstat(descriptor)
-    return DataFile(str(path.absolute()), title(path), now.st_size, now.st_mtime_ns, constants)
+    return DataFile(str(path.absolute()), display_name(path), now.st_size, now.st_mtime_ns, constants)
 
 
 def _parquet(path: Path, constants: tuple[Constant, ...], limits: Limits) -> _Seen:
-    with opened(path) as stream:
+    with open_file(path) as stream:
         file = _data_file(path, stream.fileno(), constants)
         told = footer(stream, file.title, file.size, limits)
     several = len(told.groups) > 1
@@ -207,14 +207,14 @@ def _parquet(path: Path, constants: tuple[Constant, ...], limits: Limits) -> _Se
 
 
 def _arff(path: Path, constants: tuple[Constant, ...], reading: Arff) -> _Seen:
-    with opened(path) as stream:
+    with open_file(path) as stream:
         file = _data_file(path, stream.fileno(), constants)
         families = reading.kinds(stream, file.title)
     return _Seen(file, families, (Piece(file.title, None, file.size, file, (), reading),))
 
 
 def _delimited(path: Path, constants: tuple[Constant, ...], reading: Delimited) -> _Seen:
-    with opened(path) as stream:
+    with open_file(path) as stream:
         file = _data_file(path, stream.fileno(), constants)
         families = dict.fromkeys(reading.names(stream, file.title))
     return _Seen(file, families, (Piece(file.title, None, file.size, file, (), reading),))
@@ -228,7 +228,7 @@ def _matched(seen: Sequence[_Seen]) -> tuple[str, ...]:
     for one in seen:
         for name in told:
             if name in one.families:
-                problem = f"column {shown(name)} is in the file and in the name of its folder"
+                problem = f"column {quoted(name)} is in the file and in the name of its folder"
                 raise DataError(f"{one.file.title}: {problem}; rename one of them")
         for name, family in first.families.items():
             _check_column(one, name, family, first.file.title)
@@ -236,7 +236,7 @@ def _matched(seen: Sequence[_Seen]) -> tuple[str, ...]:
     if extra:
         name, file = next(iter(extra.items()))
         listed = (
-            f"{len(extra)} columns, such as {shown(name)} in {file}," if len(extra) > 1 else f"column {shown(name)} in {file}"
+            f"{len(extra)} columns, such as {quoted(name)} in {file}," if len(extra) > 1 else f"column {quoted(name)} in {file}"
         )
         warn(f"{listed} left out, because {first.file.title} has no such; name the file with all columns first", NaiveteWarning)
     return (*first.families, *told)
@@ -244,13 +244,13 @@ def _matched(seen: Sequence[_Seen]) -> tuple[str, ...]:
 
 def _check_column(one: _Seen, name: str, family: str | None, first: str) -> None:
     if name not in one.families:
-        close = nearest(name, one.families)
-        hint = f"; did you mean {' or '.join(map(shown, close))}?" if close else "; add it, or leave out the file"
-        raise DataError(f"{one.file.title}: there is no column {shown(name)}, which {first} has{hint}")
+        close = close_matches(name, one.families)
+        hint = f"; did you mean {' or '.join(map(quoted, close))}?" if close else "; add it, or leave out the file"
+        raise DataError(f"{one.file.title}: there is no column {quoted(name)}, which {first} has{hint}")
     other = one.families[name]
     if other != family and "any" not in (other, family):
         told = f"the values are {other}, those of {first} are {family}"
-        raise DataError(f"{one.file.title}: column {shown(name)}: {told}; give the column one type in all files")
+        raise DataError(f"{one.file.title}: column {quoted(name)}: {told}; give the column one type in all files")
 
 
 def _guessed(seen: Sequence[_Seen]) -> list[_Seen]:

@@ -14,7 +14,7 @@ from naivete.data.files.opening import Limits, over
 from naivete.data.files.options import checked_count, checked_only
 from naivete.data.files.parquet import loaded, parquet_file
 from naivete.data.table import Table
-from naivete.errors import DataError, DataTypeError, NaiveteError, shown
+from naivete.errors import DataError, DataTypeError, NaiveteError, quoted
 from naivete.variables import check_unique
 
 __all__ = ["Footer", "RowGroups", "arrow_tables", "footer"]
@@ -160,7 +160,7 @@ def _batches(source: Any, groups: Iterable[int], leaves: list[int], rows: int, p
     except DataError:
         by_leaf = {at: column for column, at in _leaves(source.schema_arrow, pa).items()}
         for leaf in leaves:
-            with damage(f"{name}: column {shown(by_leaf[leaf])}", pa):
+            with damage(f"{name}: column {quoted(by_leaf[leaf])}", pa):
                 for batch in source.reader.iter_batches(rows, row_groups=wanted, column_indices=[leaf], use_threads=False):
                     batch.validate()
         raise
@@ -188,7 +188,7 @@ def _regrouped(batches: Iterable[Any], rows: int, skip: int) -> Iterator[list[An
 
 
 def _converter(own: Any, name: str, pa: ModuleType, limits: Limits, *, declared: bool) -> Converter:
-    place = f"{name}: column {shown(own.name)}"
+    place = f"{name}: column {quoted(own.name)}"
     check_type(own, place, pa)
     return Converter(own, place, pa, limits, declared=declared)
 
@@ -222,7 +222,7 @@ def arrow_tables(
     checked_count("skip", skip, 0)
     data = source if hasattr(source, "__arrow_c_stream__") or not callable(source) else source()
     if not hasattr(data, "__arrow_c_stream__"):
-        raise DataTypeError(f"{name}: {shown(type(data).__name__)} offers no Arrow stream; give a table or a reader of pyarrow")
+        raise DataTypeError(f"{name}: {quoted(type(data).__name__)} offers no Arrow stream; give a table or a reader of pyarrow")
     with damage(name, pa, "Arrow", "make it again"):
         reader = pa.RecordBatchReader.from_stream(data)
     try:

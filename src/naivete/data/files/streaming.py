@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from naivete.data.files.formats import EXTENSIONS, Format, checked_format, named_format
-from naivete.data.files.opening import PathLike, title
+from naivete.data.files.opening import PathLike, display_name
 from naivete.data.files.parquet import write_row_groups
 from naivete.data.files.writing import write_csv_rows
 from naivete.data.table import Table
@@ -42,7 +42,7 @@ def write_stream(
     """
     chosen = chosen_format(path, format)
     if chosen == "arff":
-        raise ParameterError(f"{title(path)}: the header of an ARFF file declares what is in all rows; write CSV or Parquet")
+        raise ParameterError(f"{display_name(path)}: the header of an ARFF file declares what is in all rows; write CSV or Parquet")
     if chosen == "tsv":
         options.setdefault("delimiter", "\t")
     count = 0
@@ -63,5 +63,5 @@ def chosen_format(path: PathLike, format: str | None) -> Format:
     chosen = checked_format(format) or named_format(path)
     if chosen is None:
         endings = ", ".join(EXTENSIONS)
-        raise ParameterError(f"{title(path)}: the name does not tell the format; end it in {endings}, or pass format=")
+        raise ParameterError(f"{display_name(path)}: the name does not tell the format; end it in {endings}, or pass format=")
     return chosen

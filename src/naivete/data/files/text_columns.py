@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from naivete.data.files.opening import Limits, over
 from naivete.data.table import Column, Kind, Table
-from naivete.errors import DataError, MixedColumnWarning, shown, warn
+from naivete.errors import DataError, MixedColumnWarning, quoted, warn
 
 __all__ = ["Guess", "KindError", "bare"]
 
@@ -121,8 +121,8 @@ class Guess:
         at, text = next(
             (at, text) for at, text in enumerate(texts) if text not in self.missing and _numbers([text], _BETWEEN + text) is None
         )
-        place = f"{self.file}:{lines[at]}: column {shown(self.name)}"
-        told = f"{place}: value {shown(text)} is not a finite number"
+        place = f"{self.file}:{lines[at]}: column {quoted(self.name)}"
+        told = f"{place}: value {quoted(text)} is not a finite number"
         if self._told_missing([text]):
             return DataError(f"{told}; correct it, or pass {self._told_missing([text])} if it stands for a missing value")
         return DataError(f"{told}; correct it, or declare the column nominal (--kinds on the command line)")
@@ -148,7 +148,7 @@ class Guess:
             return -1
         if text not in self.index:
             if len(self.index) >= self.limits.states:
-                place = f"{self.file}: column {shown(self.name)}"
+                place = f"{self.file}: column {quoted(self.name)}"
                 raise over(place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
             self.index[text] = len(self.index)
         return self.index[text]
@@ -188,7 +188,7 @@ class Guess:
         codes = [self.index[text] for text in strange]
         first = int(np.isin(column.values, codes).argmax())
         told = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
-        text = f"{place(first)}: column {shown(self.name)}: {told}, so the column is taken as text; {self._advice(strange)}"
+        text = f"{place(first)}: column {quoted(self.name)}: {told}, so the column is taken as text; {self._advice(strange)}"
         warn(MixedColumnWarning(text, self.name))
 
     def _strange(self, counts: NDArray[np.int64]) -> list[str]:
@@ -203,7 +203,7 @@ class Guess:
         return strange
 
     def _advice(self, strange: Sequence[str]) -> str:
-        kinds = f"kinds={{{shown(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
+        kinds = f"kinds={{{quoted(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
         missing = self._told_missing(strange)
         if missing:
             return f"pass {missing} or {kinds}"
@@ -214,7 +214,7 @@ class Guess:
         if len(strange) > 3 or any(char.isdigit() for text in strange for char in text):
             return None
         tokens = tuple(dict.fromkeys([*sorted(self.missing), *strange]))
-        return f"missing={shown(tokens)} ({' '.join(f'--missing-token {shlex.quote(text)}' for text in strange)})"
+        return f"missing={quoted(tokens)} ({' '.join(f'--missing-token {shlex.quote(text)}' for text in strange)})"
 
 
 def _listed(strange: Sequence[str]) -> str:
@@ -224,9 +224,9 @@ def _listed(strange: Sequence[str]) -> str:
     ("'NA' is", "'NA' and '?' are", "'a', 'b', 'c' and 2 others are")
     """
     if len(strange) == 1:
-        return f"{shown(strange[0])} is"
+        return f"{quoted(strange[0])} is"
     rest = len(strange) - 3
-    *first, last = [*map(shown, strange[:3]), *([f"{rest} other{'s' if rest > 1 else ''}"] if rest > 0 else [])]
+    *first, last = [*map(quoted, strange[:3]), *([f"{rest} other{'s' if rest > 1 else ''}"] if rest > 0 else [])]
     return f"{', '.join(first)} and {last} are"
 
 

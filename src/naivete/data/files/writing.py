@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from naivete.data.files.arff_tokens import quoted
+from naivete.data.files.arff_tokens import arff_quoted
 from naivete.data.files.delimited import checked_delimiter, is_tabbed
-from naivete.data.files.opening import PathLike, title
+from naivete.data.files.opening import PathLike, display_name
 from naivete.data.table import Column, Table
-from naivete.errors import DataError, DataTypeError, shown
+from naivete.errors import DataError, DataTypeError, quoted
 from naivete.storage.atomic import atomic_write
 from naivete.variables import Name, State, check_unique
 
@@ -41,12 +41,12 @@ def write_arff(
     as_text : whether names and nominal values that are not texts are written as if they were (they come back as texts).
     overwrite : whether an existing file may be replaced.
     """
-    file = title(path)
+    file = display_name(path)
     names = _names(table, file, as_text)
-    states = [_words(column, file, as_text, quoted) for column in table.columns]
+    states = [_words(column, file, as_text, arff_quoted) for column in table.columns]
     kinds = [_type(column, known) for column, known in zip(table.columns, states, strict=True)]
-    head = [f"@relation {quoted(_text(relation or _stem(path), f'{file}: the relation'))}", ""]
-    head += [f"@attribute {quoted(name)} {kind}" for name, kind in zip(names, kinds, strict=True)]
+    head = [f"@relation {arff_quoted(_text(relation or _stem(path), f'{file}: the relation'))}", ""]
+    head += [f"@attribute {arff_quoted(name)} {kind}" for name, kind in zip(names, kinds, strict=True)]
     tail = _weights(table, file)
 
     def pieces() -> Iterator[str]:
@@ -115,7 +115,7 @@ def write_csv_rows(
     tables : at least one table; their nominal columns may have different states.
     path, delimiter, missing, spreadsheet_safe, as_text, overwrite : as in `write_csv`.
     """
-    file = title(path)
+    file = display_name(path)
     mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else ",")
     safe = _safe if spreadsheet_safe else _same
     rows = _DelimitedRows(file, mark, _text(missing, f"{file}: missing"), safe, as_text)
@@ -152,7 +152,7 @@ class _DelimitedRows:
             self.names = names
             yield f"{self.mark.join(map(self._cell, names))}\n"
         elif names != self.names:
-            raise DataError(f"{self.file}: a later table has the columns {shown(names)}, the first {shown(self.names)}")
+            raise DataError(f"{self.file}: a later table has the columns {quoted(names)}, the first {quoted(self.names)}")
 
     def _cell(self, text: str) -> str:
         text = self.safe(text)
@@ -162,7 +162,7 @@ class _DelimitedRows:
 
     def _value(self, text: str) -> str:
         if text == self.missing:
-            raise DataError(f"{self.file}: the value {shown(text)} is also what stands for missing; pass another missing=")
+            raise DataError(f"{self.file}: the value {quoted(text)} is also what stands for missing; pass another missing=")
         return self._cell(text)
 
 
@@ -179,16 +179,16 @@ def _safe(text: str) -> str:
 
 
 def _names(table: Table, file: str, as_text: bool) -> list[str]:
-    names = [_plain(name, f"{file}: the name {shown(name)}", as_text) for name in table.names]
+    names = [_plain(name, f"{file}: the name {quoted(name)}", as_text) for name in table.names]
     check_unique(names, file)
     return names
 
 
 def _words(column: Column, file: str, as_text: bool, written: Callable[[str], str]) -> list[str] | None:
     """The states of a column as they are written; None for a column of numbers."""
-    place = f"{file}: column {shown(column.name)}"
+    place = f"{file}: column {quoted(column.name)}"
     if column.states is not None:
-        return [written(_plain(state, f"{place}: the value {shown(state)}", as_text)) for state in column.states]
+        return [written(_plain(state, f"{place}: the value {quoted(state)}", as_text)) for state in column.states]
     if column.values.dtype.kind == "b":
         return [written(_plain(state, f"{place}: the value {state}", as_text)) for state in (False, True)]
     _check_numbers(column, place)

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from naivete.classifiers.specification import classifier_of, parsed
+from naivete.classifiers.specification import classifier_of, parse_spec
 from naivete.data.generated import corral, led7
 from naivete.data.table import Column, Table
 from naivete.encoding.encoder import Encoder
-from naivete.evaluation import Labelled, Progress, Result, cross_validate, labelled
+from naivete.evaluation import LabelledTable, Progress, Result, cross_validate, label_table
 
 __all__ = ["DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "parted", "run_all", "steps"]
 
@@ -39,7 +39,7 @@ class Domain:
 
     name: str
     about: str
-    cases: Labelled
+    cases: LabelledTable
     encoder: Encoder = field(default_factory=Encoder)
 
 
@@ -48,9 +48,11 @@ def domains(*, quick: bool = False) -> list[Domain]:
     digits = led7(1000 if quick else 2000, random_state=7)
     own = [
         Domain(
-            "corral", "generated: (A0 and A1) or (B0 and B1), every setting four times", labelled(corral(random_state=1), "class")
+            "corral",
+            "generated: (A0 and A1) or (B0 and B1), every setting four times",
+            label_table(corral(random_state=1), "class"),
         ),
-        Domain("led7", "generated: digits on seven segments, each inverted one time in ten", labelled(digits, "digit")),
+        Domain("led7", "generated: digits on seven segments, each inverted one time in ten", label_table(digits, "digit")),
     ]
     loaded = ["iris", "wine"] if quick else ["iris", "wine", "breast_cancer", "digits"]
     return [*own, *map(_loaded, loaded)]
@@ -74,7 +76,7 @@ def _loaded(name: str) -> Domain:
     labels = tuple(str(label).replace("class_", "grower ") for label in bunch.target_names)
     target = Column("class", np.asarray(bunch.target, np.int64), labels, "nominal", declared=True)
     table = Table((*columns, target), source=name.replace("_", " "), rows=len(bunch.target))
-    return Domain(table.source, _ABOUT[name], labelled(table, "class"))
+    return Domain(table.source, _ABOUT[name], label_table(table, "class"))
 
 
 def _short(name: str) -> str:
@@ -104,6 +106,6 @@ def run_all(chosen: Sequence[Domain], *, folds: int = 10, progress: Progress | N
     """All models cross-validated on all domains, by the name of the domain."""
     results = {}
     for domain in chosen:
-        models: Mapping[str, Any] = {model: classifier_of(parsed(model), encoder=domain.encoder) for model in models_of(domain)}
+        models: Mapping[str, Any] = {model: classifier_of(parse_spec(model), encoder=domain.encoder) for model in models_of(domain)}
         results[domain.name] = cross_validate(models, domain.cases, folds=folds, random_state=1, progress=progress)
     return results

@@ -13,9 +13,9 @@ from naivete.classifiers.dependence import NetworkClassifier
 from naivete.classifiers.specification import classifier_of
 from naivete.data.table import Column, Table
 from naivete.display import page
-from naivete.display.markup import Safe, element
+from naivete.display.markup import Markup, element
 from naivete.display.network_drawing import svg
-from naivete.evaluation import Labelled, Result
+from naivete.evaluation import LabelledTable, Result
 from naivete.evaluation.demo.models import FURTHER, Domain, parted
 from naivete.inference.junction import JunctionTree
 from naivete.inference.queries import most_probable, posterior
@@ -36,7 +36,7 @@ _ARCS: Final = "Arcs carry I(X;Y|C), darker features have more I(X;C), both in b
 _SHADES: Final = "Darker features have more I(X;C)."
 
 
-def report(chosen: Sequence[Domain], results: Mapping[str, Sequence[Result]], *, folds: int) -> Safe:
+def report(chosen: Sequence[Domain], results: Mapping[str, Sequence[Result]], *, folds: int) -> Markup:
     """The whole page."""
     own = {domain.name: domain for domain in chosen}
     sections: list[tuple[object, list[object]]] = [
@@ -96,18 +96,18 @@ def _fitted(domain: Domain, model: str, rows: Any = None) -> NetworkClassifier:
     return classifier_of(model, encoder=domain.encoder).fit(cases.features, cases.column)
 
 
-def _drawn(classifier: NetworkClassifier | _Drawable, title: str, caption: str = _ARCS) -> Safe:
+def _drawn(classifier: NetworkClassifier | _Drawable, title: str, caption: str = _ARCS) -> Markup:
     return page.figure(svg(classifier.network_, information=classifier.information_, title=title), caption)
 
 
-def _confused(results: Sequence[Result], model: str) -> Safe:
+def _confused(results: Sequence[Result], model: str) -> Markup:
     result = next(r for r in results if r.model == model)
     mean, deviation = result.accuracy
     caption = f"{model}: {100 * mean:.1f} ± {100 * deviation:.1f} % correct"
     return page.confusion(result.confusion, result.classes.tolist(), caption)
 
 
-def _beside(*parts: Safe) -> Safe:
+def _beside(*parts: Markup) -> Markup:
     """Parts side by side where there is room."""
     return element("div", *parts, style="display:flex;flex-wrap:wrap;gap:0 4rem")
 
@@ -175,7 +175,7 @@ def _value(value: object) -> str:
     return "?" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _first(cases: Labelled, **values: str) -> int:
+def _first(cases: LabelledTable, **values: str) -> int:
     """The first row with these values."""
     fits = np.ones(len(cases), bool)
     for name, value in values.items():
@@ -223,7 +223,7 @@ def _unrestricted(domain: Domain, results: Mapping[str, Sequence[Result]]) -> li
     ]
 
 
-def _accuracies(results: Mapping[str, Sequence[Result]], heads: Sequence[str], caption: str) -> Safe:
+def _accuracies(results: Mapping[str, Sequence[Result]], heads: Sequence[str], caption: str) -> Markup:
     rows = [[name, *((100 * r.accuracy[0], 100 * r.accuracy[1]) for r in own)] for name, own in results.items()]
     return page.table(["data", *heads], rows, highlight=max, digits=1, caption=caption)
 
@@ -358,7 +358,7 @@ def _digits(domain: Domain, results: Sequence[Result]) -> list[object]:
     ]
 
 
-def _pixels(classifier: NetworkClassifier, size: float = 44.0) -> Safe:
+def _pixels(classifier: NetworkClassifier, size: float = 44.0) -> Markup:
     """The arcs drawn on the picture they are about."""
     centre = [((x % 8 + 0.5) * size, (x // 8 + 0.5) * size) for x in range(64)]
     most = float(classifier.relevance_.max())

@@ -14,9 +14,9 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.dependence import KDB
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
-from naivete.data.labels import label_values, usable, weights
+from naivete.data.labels import checked_weights, label_values, usable_rows
 from naivete.data.table import Column, Table
-from naivete.errors import DataError, ParameterError, shown
+from naivete.errors import DataError, ParameterError, quoted
 from naivete.evaluation.diagnosis.report import UNKNOWN, Diagnosis
 from naivete.evaluation.diagnosis.terms import Networks, asked, crossed, learned, left_out, told_by
 from naivete.network.network import Network
@@ -67,7 +67,7 @@ def diagnose(
     """
     asking = KDB(k=1) if model is None else model
     if not isinstance(asking, NetworkClassifier):
-        raise ParameterError(f"model={shown(model)}: pass a classifier of naivete, such as KDB(k=1) or TAN(), or None")
+        raise ParameterError(f"model={quoted(model)}: pass a classifier of naivete, such as KDB(k=1) or TAN(), or None")
     if train is not None:
         return _on_others(copy(asking), train, X, y, sample_weight)
     if hasattr(asking, "network_"):
@@ -105,20 +105,18 @@ def _used(X: Any, y: Any, sample_weight: Any, model: NetworkClassifier) -> NDArr
     numbers = Table((Column("row", np.arange(1, len(values) + 1)),))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that rows were left out has been told
-        kept, _, _ = usable(numbers, values, _weight(X, sample_weight, len(values)), model._encoder().unlabelled)
+        kept, _, _ = usable_rows(numbers, values, _weight(X, sample_weight, len(values)), model._encoder().unlabelled)
     return np.asarray(kept["row"].values)
 
 
 def _weight(X: Any, sample_weight: Any, rows: int) -> NDArray[np.float64] | None:
-    return weights(X.weight if sample_weight is None and isinstance(X, Table) else sample_weight, rows)
+    return checked_weights(X.weight if sample_weight is None and isinstance(X, Table) else sample_weight, rows)
 
 
 def _on_others(model: NetworkClassifier, train: Any, X: Any, y: Any, sample_weight: Any) -> Diagnosis:
     """Learn from some cases, and answer others."""
     if not isinstance(train, tuple) or len(train) not in (2, 3):
-        raise ParameterError(
-            "train: pass the cases to learn from and their classes, train=(X, y), perhaps with weights as a third"
-        )
+        raise ParameterError("train: pass the cases to learn from and their classes, train=(X, y), perhaps with weights as a third")
     batch, _, counts = model._counted(*train, *([None] if len(train) == 2 else []))
     model._learned(counts, batch.classes, is_frame(train[0]), len(batch))
 
@@ -163,15 +161,15 @@ def _checked(model: NetworkClassifier, classes: NDArray[Any]) -> Network:
     network, name = model.network_, type(model).__name__
     if network.derived:
         raise DataError(
-            f"model: {name} answers by {shown(network.name(min(network.derived)))}, which is derived from the columns, and not "
+            f"model: {name} answers by {quoted(network.name(min(network.derived)))}, which is derived from the columns, and not "
             "by their dependence; diagnose a network over the columns themselves, such as KDB(k=1) or TAN()"
         )
     if network.parents[CLASS]:
         parent = network.name(network.parents[CLASS][0])
         raise DataError(
-            f"model: in this {name} the class {shown(network.name(CLASS))} depends on {shown(parent)}; diagnose a network whose "
+            f"model: in this {name} the class {quoted(network.name(CLASS))} depends on {quoted(parent)}; diagnose a network whose "
             "class has no parents, such as KDB(k=1), TAN(), K2() with the class first, or CB and HillClimb with class_root=True"
         )
     if len(classes) < 2:
-        raise DataError(f"the class {shown(network.name(CLASS))} is {shown(classes.tolist()[0])} in every case; two are needed")
+        raise DataError(f"the class {quoted(network.name(CLASS))} is {quoted(classes.tolist()[0])} in every case; two are needed")
     return network

@@ -11,7 +11,7 @@ import numpy as np
 
 from naivete._kernels.codes import Numbers
 from naivete.display.charts import Axis
-from naivete.display.markup import COLOURS, Safe, cut, element, image, isolated, text_width
+from naivete.display.markup import COLOURS, Markup, bidi_isolated, element, image, shorten, text_width
 
 __all__ = ["GROUPS", "picture"]
 
@@ -26,7 +26,7 @@ _BARS: Final = 14
 _LEFT, _TOP, _SIDE, _BESIDE = 60.0, 56.0, 380.0, 470.0
 
 
-def picture(points: Points, weights: Sequence[tuple[object, float]], *, of: str, target: object) -> Safe:
+def picture(points: Points, weights: Sequence[tuple[object, float]], *, of: str, target: object) -> Markup:
     """The points of the cases in four groups, and the largest weights as bars, as one piece of SVG.
 
     Parameters
@@ -41,9 +41,9 @@ def picture(points: Points, weights: Sequence[tuple[object, float]], *, of: str,
     axes = across._replace(start=_LEFT, end=_LEFT + _SIDE), up._replace(start=_TOP + _SIDE, end=_TOP)
     body = [*_frame(*axes), *_crosses(*axes), *_marks(kept, *axes), *_key(kept), *_bars(weights), *_words(of)]
     told = "; ".join(f"{name}: {len(own[0])} cases" for name, own in kept.items() if len(own[0]))
-    largest = ", ".join(f"{cut(name, 300, 12)} {bits:.3f}" for name, bits in weights[:_BARS])
+    largest = ", ".join(f"{shorten(name, 300, 12)} {bits:.3f}" for name, bits in weights[:_BARS])
     description = f"{told}. Mean log ddr in bits: {largest}"
-    return image(f"What naive Bayes neglects about {cut(target, 300, 15)}", description, body, 900.0, _TOP + _SIDE + 60)
+    return image(f"What naive Bayes neglects about {shorten(target, 300, 15)}", description, body, 900.0, _TOP + _SIDE + 60)
 
 
 def _finite(naive: Numbers, network: Numbers) -> tuple[Numbers, Numbers]:
@@ -57,7 +57,7 @@ def _axis(values: list[Numbers]) -> Axis:
     return Axis.over([float(whole.min()), float(whole.max())], 0.0, 1.0)
 
 
-def _frame(across: Axis, up: Axis) -> Iterator[Safe]:
+def _frame(across: Axis, up: Axis) -> Iterator[Markup]:
     for at, told in up.ticks():
         yield element("path", d=f"M{across.start:.1f} {at:.1f}H{across.end:.1f}", class_="nv-rule", stroke_opacity=0.12)
         yield element("text", told, x=across.start - 8, y=at + 4, class_="nv-label nv-end", style="text-anchor:end")
@@ -65,7 +65,7 @@ def _frame(across: Axis, up: Axis) -> Iterator[Safe]:
         yield element("text", told, x=at, y=up.start + 18, class_="nv-label")
 
 
-def _crosses(across: Axis, up: Axis) -> Iterator[Safe]:
+def _crosses(across: Axis, up: Axis) -> Iterator[Markup]:
     """Where either changes its answer, and where both say the same."""
     low, high = max(across.low, up.low), min(across.high, up.high)
     yield element("path", d=f"M{across(0):.1f} {up.start:.1f}V{up.end:.1f}", stroke="currentColor", stroke_opacity=0.5)
@@ -74,7 +74,7 @@ def _crosses(across: Axis, up: Axis) -> Iterator[Safe]:
     yield element("path", d=way, stroke="currentColor", stroke_opacity=0.5, stroke_dasharray="4 4")
 
 
-def _marks(points: Points, across: Axis, up: Axis) -> Iterator[Safe]:
+def _marks(points: Points, across: Axis, up: Axis) -> Iterator[Markup]:
     """The places of each group, larger where there are many cases, evenly thinned; those that did not turn lie below."""
     for name in reversed(GROUPS):
         pairs = zip(*(own.tolist() for own in points[name]), strict=True)
@@ -84,7 +84,7 @@ def _marks(points: Points, across: Axis, up: Axis) -> Iterator[Safe]:
         yield element("g", *circles, fill=_COLOURS[name], fill_opacity=0.4 if name == "not turned" else 0.85)
 
 
-def _key(points: Points) -> Iterator[Safe]:
+def _key(points: Points) -> Iterator[Markup]:
     at = _LEFT
     for name in (name for name in GROUPS if len(points[name][0])):
         told = f"{name} ({len(points[name][0]):,})"
@@ -93,7 +93,7 @@ def _key(points: Points) -> Iterator[Safe]:
         at += 34 + text_width(told, 11)
 
 
-def _bars(weights: Sequence[tuple[object, float]]) -> Iterator[Safe]:
+def _bars(weights: Sequence[tuple[object, float]]) -> Iterator[Markup]:
     """The largest weights, to the right where they speak for the second class."""
     shown = weights[:_BARS]
     top = max((abs(bits) for _, bits in shown), default=0.0) or 1.0
@@ -101,15 +101,20 @@ def _bars(weights: Sequence[tuple[object, float]]) -> Iterator[Safe]:
     for i, (name, bits) in enumerate(shown):
         y, length = _TOP + 26.0 * i, reach * abs(bits) / top
         yield element(
-            "text", isolated(cut(name, 170, 11)), x=_BESIDE + 180, y=y + 13, class_="nv-label nv-end", style="text-anchor:end"
+            "text",
+            bidi_isolated(shorten(name, 170, 11)),
+            x=_BESIDE + 180,
+            y=y + 13,
+            class_="nv-label nv-end",
+            style="text-anchor:end",
         )
         x = middle - length if bits < 0 else middle
         yield element("rect", x=x, y=y + 2, width=length, height=15.0, fill=COLOURS[1] if bits < 0 else COLOURS[0])
         yield element("text", f"{bits:.3f}", x=_BESIDE + 425, y=y + 13, class_="nv-label nv-end", style="text-anchor:end")
 
 
-def _words(of: str) -> Iterator[Safe]:
-    side = cut(of, 330, 11)
+def _words(of: str) -> Iterator[Markup]:
+    side = shorten(of, 330, 11)
     yield element("text", f"log odds of naive Bayes, bits: {side}", x=_LEFT + _SIDE / 2, y=_TOP + _SIDE + 42, class_="nv-label")
     yield element("text", "log odds of the network, bits", x=_LEFT - 40, y=16.0, class_="nv-label nv-start")
     yield element("text", "weight: mean log ddr, bits", x=_BESIDE + 190, y=_TOP - 16, class_="nv-label nv-start")

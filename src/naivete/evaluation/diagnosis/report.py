@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.data.table import Column, Table
-from naivete.display.markup import Safe
+from naivete.display.markup import Markup
 from naivete.evaluation.diagnosis.drawing import GROUPS, picture
 from naivete.evaluation.diagnosis.terms import Terms, answers, levels
 from naivete.learners.derivatives import Derivatives
@@ -223,11 +223,9 @@ class Diagnosis:
         told = tuple((self.network.name(x), float(taken[x])) for x in first if taken[x])
         label = None if self.correct is None else self.correct[i]
         found = self.classes.tolist()
-        return Case(
-            int(self.rows[i]), label, found[naive], found[self.network_answers[i]], float(logs[naive] - logs[other]), told
-        )
+        return Case(int(self.rows[i]), label, found[naive], found[self.network_answers[i]], float(logs[naive] - logs[other]), told)
 
-    def svg(self) -> Safe:
+    def svg(self) -> Markup:
         """The log odds of the network against those of naive Bayes, turned cases marked, beside the weights of the features."""
         across, up = self._odds()
         effect = np.where(self.naive_answers == self.network_answers, len(_EFFECTS), self._effect())

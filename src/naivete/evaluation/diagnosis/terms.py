@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
-from naivete.errors import DataError, shown
-from naivete.inference.leave_one_out import FamilyTerms, left_of
+from naivete.errors import DataError, quoted
+from naivete.inference.leave_one_out import FamilyTerms, remaining_classes
 from naivete.inference.predictor import Predictor
 from naivete.learners import naive
 from naivete.learners.derivatives import contrasts, contributions, naive_part
@@ -133,7 +133,7 @@ def told_by(network: Network) -> Networks:
     """
     if network.densities:
         raise DataError(
-            f"network: {shown(network.name(min(network.densities)))} has a density, and the network alone does not tell "
+            f"network: {quoted(network.name(min(network.densities)))} has a density, and the network alone does not tell "
             "what naive Bayes would say; pass the training cases too: diagnose(model, X, y, train=(X_train, y_train))"
         )
     equal = np.full(network.variables[CLASS].card, 1 / network.variables[CLASS].card)  # so that every class has probabilities
@@ -217,7 +217,7 @@ def _terms(networks: Networks, said: Numbers, dependence: Numbers, arcs: Sequenc
         own = [dependence[:, x], *(d for (_, child), d in zip(networks.pairs, arcs, strict=True) if child == x)]
         if not all(np.isfinite(d).all() for d in own):
             raise DataError(
-                f"column {shown(networks.network.name(x))}: a case has probability zero in some class, with or without the other "
+                f"column {quoted(networks.network.name(x))}: a case has probability zero in some class, with or without the other "
                 "features, so that no sum of terms tells the odds; use a smoothing above 0, Full in place of Lookup"
             )
     with_arc = [answers(said + d) for d in arcs]
@@ -262,7 +262,7 @@ class _LeftOut:
     def __call__(self, piece: Block) -> Terms:
         """What is said of the rows of a piece, each without itself."""
         networks, codes = self.networks, piece.codes[:-1]
-        left = left_of(piece, self.classes)
+        left = remaining_classes(piece, self.classes)
         prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
         logs = {key: own(piece, left) / np.log(2) for key, own in self.terms.items()}
         terms = {(x, p): contrasts(_telling(_telling(own, logs[x, ()]))) for (x, p), own in logs.items()}

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.errors import DataError, nearest, shown
+from naivete.errors import DataError, close_matches, quoted
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name, State, Variable
 
@@ -70,7 +70,7 @@ def evidence_of(network: Network, given: Given) -> Evidence:
     for name, value in given.items():
         v = _position(places, name)
         if v in codes or v in likelihoods:
-            raise DataError(f"evidence: variable {shown(network.name(v))} is given twice, by name and by position")
+            raise DataError(f"evidence: variable {quoted(network.name(v))} is given twice, by name and by position")
         if isinstance(value, (Mapping, list, tuple, np.ndarray)):
             likelihoods[v] = _likelihood(network.variables[v], value)[:, None]
         else:
@@ -97,9 +97,9 @@ def _position(places: Mapping[Name, int], name: Any) -> int:
     if at is None and isinstance(name, (int, np.integer)) and not isinstance(name, bool) and -1 <= name < len(places):
         at = int(name)
     if at is None:
-        close = nearest(name, places)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {shown(list(places), 200)}"
-        raise DataError(f"the network has no variable {shown(name)}{hint}")
+        close = close_matches(name, places)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {quoted(list(places), 200)}"
+        raise DataError(f"the network has no variable {quoted(name)}{hint}")
     return at if at < len(places) - 1 else CLASS
 
 
@@ -113,7 +113,7 @@ def code_of(variable: Variable, value: Any) -> int:
     if value is None or (isinstance(value, float) and isnan(value)):
         if variable.missing:
             return variable.known
-        raise DataError(f"evidence: variable {shown(variable.name)} has no value; leave it out where it is not observed")
+        raise DataError(f"evidence: variable {quoted(variable.name)} has no value; leave it out where it is not observed")
     if variable.cuts is not None and isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value):
         return int(np.searchsorted(np.array(variable.cuts), float(value), side="left"))
     for code, state in enumerate(variable.states):
@@ -121,9 +121,9 @@ def code_of(variable: Variable, value: Any) -> int:
             return code
     if isinstance(value, str) and variable.labels.count(value) == 1:
         return variable.labels.index(value)
-    close = nearest(value, variable.labels)
-    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {shown(variable.labels, 200)}"
-    raise DataError(f"evidence: variable {shown(variable.name)} has no state {shown(value)}{hint}")
+    close = close_matches(value, variable.labels)
+    hint = f"; did you mean {close[0]!r}?" if close else f"; it has {quoted(variable.labels, 200)}"
+    raise DataError(f"evidence: variable {quoted(variable.name)} has no state {quoted(value)}{hint}")
 
 
 def value_of(variable: Variable, code: int) -> State:
@@ -149,7 +149,7 @@ def described(network: Network, evidence: Evidence, row: int) -> str:
 
 def _likelihood(variable: Variable, value: Mapping[Any, float] | Sequence[float] | NDArray[Any]) -> Numbers:
     """A likelihood for each code; states that a mapping leaves out are impossible."""
-    where = f"evidence: likelihoods of {shown(variable.name)}"
+    where = f"evidence: likelihoods of {quoted(variable.name)}"
     try:
         if isinstance(value, Mapping):
             found = np.zeros(variable.card)
@@ -160,9 +160,9 @@ def _likelihood(variable: Variable, value: Mapping[Any, float] | Sequence[float]
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
-        raise DataError(f"{where} are not numbers: {shown(value)}") from None
+        raise DataError(f"{where} are not numbers: {quoted(value)}") from None
     if found.shape != (variable.card,):
-        raise DataError(f"{where}: one number for each of its {variable.card} states is needed, got {shown(value)}")
+        raise DataError(f"{where}: one number for each of its {variable.card} states is needed, got {quoted(value)}")
     if not np.isfinite(found).all() or found.min() < 0 or found.max() <= 0:
-        raise DataError(f"{where} have to be finite, not negative, and not all 0; got {shown(value)}")
+        raise DataError(f"{where} have to be finite, not negative, and not all 0; got {quoted(value)}")
     return found

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.counts.memory_budget import BUDGET
-from naivete.errors import ResourceError, shown
-from naivete.network.graphs import Clique, Elimination, Neighbours, ancestors, eliminations, interactions, junction_tree
+from naivete.errors import ResourceError, quoted
+from naivete.network.graphs import Clique, Elimination, Neighbours, ancestors, eliminations, interaction_graph, junction_tree
 from naivete.network.network import Cpt, Network, SparseCpt
 
 __all__ = ["BUDGET", "WORK", "Part", "Plan", "Planner", "offsets_of", "seat", "steps_of"]
@@ -130,10 +130,10 @@ class Planner:
         scopes = {
             v: tuple(m for m in (v, *self.network.parents[v]) if m not in fixed) for v in relevant if self.cards[v] > 1
         }  # a variable of one state has probability one
-        graph = interactions((*scopes.values(), together))
+        graph = interaction_graph((*scopes.values(), together))
         if of:
             scopes = self._telling(scopes, graph, together, soft - fixed)
-            graph = interactions((*scopes.values(), together))
+            graph = interaction_graph((*scopes.values(), together))
         steps = list(self._affordable(eliminations(graph, self.cards, together)))
         return self._placed(scopes, soft, together, steps)
 
@@ -155,7 +155,7 @@ class Planner:
         needed = 8 * (WORK * cells + other_cells)
         if needed <= self.budget:
             return
-        names = ", ".join(shown(self.network.name(m)) for m in members[:8]) + (" ..." if len(members) > 8 else "")
+        names = ", ".join(quoted(self.network.name(m)) for m in members[:8]) + (" ..." if len(members) > 8 else "")
         raise ResourceError(
             f"exact inference needs a table over {len(members)} variables together ({names}) of {cells:,} cells, "
             f"{needed:,} bytes in all; the budget is {self.budget:,} bytes: observe some of these variables, ask for "

@@ -15,8 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from naivete.data.files.opening import Limits, PathLike, blocks, opened, title
-from naivete.errors import DataError, ParameterError, nearest, shown
+from naivete.data.files.opening import Limits, PathLike, display_name, open_file, text_blocks
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.network.formats import bif, dot, hugin, strings, xdsl, xmlbif
 from naivete.network.formats.assembly import Draft, network_of
 from naivete.network.network import Network, check_uncomputed
@@ -85,14 +85,14 @@ def read_network(
     (-1,)
     """
     own = _of_path(path, format)
-    name = title(path)
-    with opened(path) as file:
+    name = display_name(path)
+    with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > _BYTES:
             raise DataError(f"{name}: more than {_BYTES:,} bytes, which is no file of a network")
         if own.xml and encoding == "utf-8":
             encoding = _declared(file.read(512)) or encoding
             file.seek(0)
-        text = "".join(block.text for block in blocks(file, name, encoding, _LIMITS))
+        text = "".join(block.text for block in text_blocks(file, name, encoding, _LIMITS))
     return network_of(own.draft(text, name), target, _checked(tolerance))
 
 
@@ -158,7 +158,7 @@ def _written(network: Network, format: _Format) -> str:
 
 
 def _of_path(path: PathLike, format: str | None) -> _Format:
-    name = title(path)
+    name = display_name(path)
     own = format or named_network_format(path)
     if own is None:
         raise ParameterError(f"{name}: the name does not tell the format; end it in {', '.join(ENDINGS)}, or pass format=")
@@ -167,14 +167,14 @@ def _of_path(path: PathLike, format: str | None) -> _Format:
 
 def _named(format: str) -> _Format:
     if format not in _FORMATS:
-        hint = nearest(format, _FORMATS) or _FORMATS
-        raise ParameterError(f"format={shown(format)} is unknown; use {' or '.join(map(repr, hint))}")
+        hint = close_matches(format, _FORMATS) or _FORMATS
+        raise ParameterError(f"format={quoted(format)} is unknown; use {' or '.join(map(repr, hint))}")
     return _FORMATS[format]
 
 
 def _checked(tolerance: float) -> float:
     if not 0 <= tolerance < 1:
-        raise ParameterError(f"tolerance={shown(tolerance)} has to be from 0 to less than 1")
+        raise ParameterError(f"tolerance={quoted(tolerance)} has to be from 0 to less than 1")
     return tolerance
 
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, NaiveteWarning, ParameterError, nearest, shown, warn
+from naivete.errors import DataError, NaiveteWarning, ParameterError, close_matches, quoted, warn
 from naivete.network.formats.identifiers import legal, plain, spelled
 from naivete.network.formats.nodes import check_cells
 from naivete.network.formats.notes import KEY, Malformed, Note, understood
@@ -69,17 +69,17 @@ class Draft:
     def declare(self, found: Declaration) -> None:
         """Add a variable; refuse one that is there already, and states that cannot be told apart."""
         if found.name in self.declared:
-            raise self.error(found.line, f"the variable {shown(found.name)} is declared twice")
+            raise self.error(found.line, f"the variable {quoted(found.name)} is declared twice")
         if not found.states:
-            raise self.error(found.line, f"the variable {shown(found.name)} has no states")
+            raise self.error(found.line, f"the variable {quoted(found.name)} has no states")
         if len(set(found.states)) < len(found.states):
-            raise self.error(found.line, f"the variable {shown(found.name)} has a state twice")
+            raise self.error(found.line, f"the variable {quoted(found.name)} has a state twice")
         self.declared[found.name] = found
 
     def define(self, found: Definition) -> None:
         """Add a table; refuse a second one for the same variable."""
         if found.name in self.defined:
-            raise self.error(found.line, f"the variable {shown(found.name)} has two tables")
+            raise self.error(found.line, f"the variable {quoted(found.name)} has two tables")
         self.defined[found.name] = found
 
 
@@ -138,21 +138,21 @@ def network_of(draft: Draft, target: Name = None, tolerance: float = 1e-6) -> Ne
 def _check_definitions(draft: Draft) -> None:
     for name, found in draft.declared.items():
         if name not in draft.defined:
-            raise draft.error(found.line, f"the variable {shown(name)} has no table; was the file cut?")
+            raise draft.error(found.line, f"the variable {quoted(name)} has no table; was the file cut?")
     for name, own in draft.defined.items():
         if name not in draft.declared:
-            raise draft.error(own.line, f"a table of {shown(name)}, which is not declared{_hint(name, draft)}")
+            raise draft.error(own.line, f"a table of {quoted(name)}, which is not declared{_hint(name, draft)}")
         unknown = next((p for p in own.parents if p not in draft.declared), None)
         if unknown is not None:
-            raise draft.error(own.line, f"{shown(name)} has an unknown parent {shown(unknown)}{_hint(unknown, draft)}")
+            raise draft.error(own.line, f"{quoted(name)} has an unknown parent {quoted(unknown)}{_hint(unknown, draft)}")
         if name in own.parents or len(set(own.parents)) < len(own.parents):
-            raise draft.error(own.line, f"{shown(name)} is its own parent or has a parent twice")
+            raise draft.error(own.line, f"{quoted(name)} is its own parent or has a parent twice")
         if len(own.parents) > _AXES:
-            raise draft.error(own.line, f"{shown(name)} has {len(own.parents)} parents; at most {_AXES} are possible")
+            raise draft.error(own.line, f"{quoted(name)} has {len(own.parents)} parents; at most {_AXES} are possible")
 
 
 def _hint(name: str, draft: Draft) -> str:
-    close = nearest(name[:200], (n for n in draft.declared if len(n) <= 200), 1)
+    close = close_matches(name[:200], (n for n in draft.declared if len(n) <= 200), 1)
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
@@ -163,7 +163,7 @@ def _note(draft: Draft, found: Declaration) -> Note:
         if note.variable is not None and not _agrees(found, note.variable):
             raise Malformed
     except Malformed:
-        problem = f"the note {KEY!r} of {shown(found.name)} is not (or no longer) that of its name and states"
+        problem = f"the note {KEY!r} of {quoted(found.name)} is not (or no longer) that of its name and states"
         raise draft.error(found.line, f"{problem}; remove it to read the file as it stands") from None
     return note
 
@@ -187,7 +187,7 @@ def _order(draft: Draft, notes: Mapping[str, Note], target: Name) -> list[str]:
     if target is not None:
         last = _named(draft, notes, target)
     elif len(marked) > 1:
-        raise draft.error(draft.declared[marked[1]].line, f"two classes are marked, {shown(marked[0])} and {shown(marked[1])}")
+        raise draft.error(draft.declared[marked[1]].line, f"two classes are marked, {quoted(marked[0])} and {quoted(marked[1])}")
     else:
         last = marked[0] if marked else order[-1]
     order.remove(last)
@@ -205,9 +205,9 @@ def _named(draft: Draft, notes: Mapping[str, Note], target: Name) -> str:
     for test in tests:
         if (found := next(filter(test, true), None)) is not None:
             return found
-    close = nearest(str(target)[:200], (str(name)[:200] for name in true.values()))
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"the first are {shown(list(true)[:5])}"
-    raise ParameterError(f"{draft.where}: target: there is no variable {shown(target)}; {hint}")
+    close = close_matches(str(target)[:200], (str(name)[:200] for name in true.values()))
+    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"the first are {quoted(list(true)[:5])}"
+    raise ParameterError(f"{draft.where}: target: there is no variable {quoted(target)}; {hint}")
 
 
 def _parents(found: Definition, index: Mapping[str, int]) -> tuple[int, ...]:
@@ -225,7 +225,7 @@ def _check_acyclic(draft: Draft, parents: Mapping[int, tuple[int, ...]], order: 
         path[v] = None
         v = next(p for p in parents[v] if p in left)
     loop = [*list(path)[list(path).index(v) :], v][:10]
-    names = " <- ".join(shown(order[u]) for u in loop)
+    names = " <- ".join(quoted(order[u]) for u in loop)
     raise draft.error(draft.defined[order[v]].line, f"the arcs form a cycle: {names}")
 
 
@@ -258,13 +258,13 @@ class _Tables:
         line = self.draft.defined[name].line
         if not np.all((table >= 0) & (table <= 1 + self.tolerance)):
             odd = table[~((table >= 0) & (table <= 1 + self.tolerance))][0]
-            raise self.draft.error(line, f"the table of {shown(name)} holds {odd}, which is no probability")
+            raise self.draft.error(line, f"the table of {quoted(name)} holds {odd}, which is no probability")
         sums = table.sum(axis=axis, keepdims=True)
         off = np.abs(sums - 1)
         if off.max() > self.tolerance * max(2, table.shape[axis]) / 2 + _EXACT:
             told = f"sums to {sums.flat[int(off.argmax())]:.9g}, not to 1"
             hint = f"if that is rounding, allow it with tolerance=... (--tolerance ...), now {self.tolerance:g}"
-            raise self.draft.error(line, f"a distribution of {shown(name)} {told}; {hint}")
+            raise self.draft.error(line, f"a distribution of {quoted(name)} {told}; {hint}")
         if off.max() <= _EXACT:
             return table
         self.worst = max(self.worst, float(off.max()))
@@ -274,7 +274,7 @@ class _Tables:
     def tell(self) -> None:
         """Warn once of all that was divided by its sum."""
         if self.divided:
-            listed = ", ".join(shown(name) for name in self.divided[:3]) + (" ..." if len(self.divided) > 3 else "")
+            listed = ", ".join(quoted(name) for name in self.divided[:3]) + (" ..." if len(self.divided) > 3 else "")
             many = f"{len(self.divided)} table{'s' if len(self.divided) > 1 else ''} ({listed})"
             told = f"distributions of {many} missed a sum of 1 by up to {self.worst:.2g} and were renormalised"
             warn(f"{self.draft.where}: {told}", NaiveteWarning)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import shown
+from naivete.errors import quoted
 from naivete.network.formats.assembly import Declaration, Definition, Draft, Fill
 from naivete.network.formats.nodes import Node, nodes_of, rows_of
 from naivete.network.formats.notes import KEY
@@ -77,7 +77,7 @@ def draft(text: str, where: str) -> Draft:
         elif word == "property":
             scanner.raw(";")
         else:
-            raise scanner.error(f"expected network, variable or probability, found {shown(word)}", line)
+            raise scanner.error(f"expected network, variable or probability, found {quoted(word)}", line)
     return found
 
 
@@ -100,7 +100,7 @@ def _variable(scanner: Scanner, line: int) -> Declaration:
         elif key == "type" and not states:
             states = _states(scanner, name)
         else:
-            raise scanner.error(f"expected one type of {shown(name)}, or a property, found {shown(key)}")
+            raise scanner.error(f"expected one type of {quoted(name)}, or a property, found {quoted(key)}")
     return Declaration(name, tuple(states), line, note)
 
 
@@ -112,7 +112,7 @@ def _noted(text: str) -> str | None:
 def _states(scanner: Scanner, name: str) -> list[str]:
     kind = scanner.word("discrete")
     if kind != "discrete":
-        raise scanner.error(f"the variable {shown(name)} is {shown(kind)}; only discrete variables are read")
+        raise scanner.error(f"the variable {quoted(name)} is {quoted(kind)}; only discrete variables are read")
     scanner.mark("[")
     claimed = scanner.word("the number of states")
     scanner.mark("]")
@@ -120,7 +120,7 @@ def _states(scanner: Scanner, name: str) -> list[str]:
     line, states = scanner.line, scanner.several("}")
     scanner.mark(";")
     if claimed != str(len(states)):
-        raise scanner.error(f"{shown(name)} has {len(states)} states where {shown(claimed)} are announced", line)
+        raise scanner.error(f"{quoted(name)} has {len(states)} states where {quoted(claimed)} are announced", line)
     return states
 
 
@@ -148,20 +148,20 @@ class _Rows:
         for line, labels, text in self.rows:
             at = self._at(labels, codes, line)
             if told[at]:
-                raise self.scanner.error(f"the row {shown(labels)} of {shown(self.name)} occurs twice", line)
+                raise self.scanner.error(f"the row {quoted(labels)} of {quoted(self.name)} occurs twice", line)
             told[at] = True
             table[at] = self._numbers(text, shape[-1], line)
         if self.default is None and not told.all():
             absent = [own[code] for own, code in zip(states, np.argwhere(~told)[0].tolist(), strict=True)]
-            raise self.scanner.error(f"the table of {shown(self.name)} has no row for {shown(absent)}", self.line)
+            raise self.scanner.error(f"the table of {quoted(self.name)} has no row for {quoted(absent)}", self.line)
         return table
 
     def _at(self, labels: list[str], codes: list[dict[str, int]], line: int) -> tuple[int, ...]:
         if len(labels) != len(codes):
-            raise self.scanner.error(f"a row of {shown(self.name)} names {len(labels)} states for {len(codes)} parents", line)
+            raise self.scanner.error(f"a row of {quoted(self.name)} names {len(labels)} states for {len(codes)} parents", line)
         unknown = next((label for label, own in zip(labels, codes, strict=True) if label not in own), None)
         if unknown is not None:
-            told = f"a row of {shown(self.name)} names {shown(unknown)}, which is no state of that parent"
+            told = f"a row of {quoted(self.name)} names {quoted(unknown)}, which is no state of that parent"
             raise self.scanner.error(told, line)
         return tuple(own[label] for label, own in zip(labels, codes, strict=True))
 
@@ -169,7 +169,7 @@ class _Rows:
         found = numbers_of(text)
         if found is None or len(found) != count:
             told = "something that is not a number" if found is None else f"{len(found)} numbers"
-            raise self.scanner.error(f"{told} in the table of {shown(self.name)} where {count} numbers are needed", line)
+            raise self.scanner.error(f"{told} in the table of {quoted(self.name)} where {count} numbers are needed", line)
         return found
 
 
@@ -181,7 +181,7 @@ def _definition(scanner: Scanner, line: int, found: Draft) -> Definition:
     while not scanner.accept("}"):
         _row(scanner, rows)
     if rows.whole is not None and (rows.rows or rows.default is not None):
-        raise scanner.error(f"the table of {shown(name)} is given as a whole and by rows", line)
+        raise scanner.error(f"the table of {quoted(name)} is given as a whole and by rows", line)
     fill: Fill = rows.fill
     return Definition(name, tuple(parents), line, fill)
 
@@ -213,4 +213,4 @@ def _row(scanner: Scanner, rows: _Rows) -> None:
     elif key == "default" and rows.default is None:
         rows.default = scanner.numbers()
     else:
-        raise scanner.error(f"expected one table, one default or rows of {shown(rows.name)}, found {shown(key)}", line)
+        raise scanner.error(f"expected one table, one default or rows of {quoted(rows.name)}, found {quoted(key)}", line)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from naivete.errors import shown
+from naivete.errors import quoted
 from naivete.network.formats.arcs import arcs_draft
 from naivete.network.formats.assembly import Draft
 from naivete.network.formats.identifiers import legal, spelled
@@ -83,7 +83,7 @@ class _Graph:
         if word == "strict":
             self.strict, word = True, scanner.word("digraph").lower()
         if word != "digraph":
-            raise scanner.error(f"expected digraph, found {shown(word)}; only directed graphs are networks")
+            raise scanner.error(f"expected digraph, found {quoted(word)}; only directed graphs are networks")
         if scanner.next != "{":
             scanner.word("a name or '{'")
         scanner.mark("{")
@@ -133,7 +133,7 @@ class _Graph:
 
     def _arc(self, parent: str, child: str) -> None:
         if parent in self.parents[child] and not self.strict:
-            raise self.scanner.error(f"the arc from {shown(parent)} to {shown(child)} occurs twice")
+            raise self.scanner.error(f"the arc from {quoted(parent)} to {quoted(child)} occurs twice")
         self.parents[child][parent] = None
 
     def _attributes(self) -> dict[str, str]:
@@ -157,4 +157,4 @@ class _Graph:
         try:
             self.notes[name] = understood(text)
         except Malformed:
-            raise self.scanner.error(f"the note {KEY!r} of {shown(name)} is not what this library writes; remove it") from None
+            raise self.scanner.error(f"the note {KEY!r} of {quoted(name)} is not what this library writes; remove it") from None

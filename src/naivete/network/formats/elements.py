@@ -8,7 +8,7 @@ from typing import Any, Final, NoReturn
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 
 __all__ = ["Element", "attribute", "content", "tree"]
 
@@ -121,7 +121,7 @@ class _Builder:
 
     def doctype(self, _: str, system: str | None, public: str | None, __: bool) -> None:
         if system is not None or public is not None:
-            self.refuse(f"a document type elsewhere ({shown(system or public)})")
+            self.refuse(f"a document type elsewhere ({quoted(system or public)})")
 
         self.parser.DefaultHandler = self.declaration
 
@@ -130,7 +130,7 @@ class _Builder:
 
     def declaration(self, text: str) -> None:
         if text.startswith("%"):
-            self.refuse(f"the entity {shown(text)}")
+            self.refuse(f"the entity {quoted(text)}")
 
     def attlist(self, *_: Any) -> None:
         self.attlists += 1
@@ -138,7 +138,7 @@ class _Builder:
             self.refuse(f"a document type with more than {_ATTLISTS} attributes")
 
     def entity(self, name: str, *_: Any) -> None:
-        self.refuse(f"the entity {shown(name)}")
+        self.refuse(f"the entity {quoted(name)}")
 
     def external(self, *_: Any) -> int:
         self.refuse("a reference to another file")

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import shown
+from naivete.errors import quoted
 from naivete.network.formats.assembly import Declaration, Definition, Draft, Fill, flat
 from naivete.network.formats.nodes import Node, nodes_of, rows_of
 from naivete.network.formats.notes import KEY
@@ -102,7 +102,7 @@ def draft(text: str, where: str) -> Draft:
         elif word in _KINDS:
             raise scanner.error(f"a {word} node; only discrete ones are read", line)
         else:
-            raise scanner.error(f"expected net, node or potential, found {shown(word)}", line)
+            raise scanner.error(f"expected net, node or potential, found {quoted(word)}", line)
     if inside:
         raise scanner.expected("'}'")
     return found
@@ -153,19 +153,19 @@ def _definition(scanner: Scanner, line: int) -> Definition:
         elif key in _IGNORED:
             scanner.raw(";")
         else:
-            raise scanner.error(f"the field {shown(key)} of a potential is not read, or stands there twice", line)
+            raise scanner.error(f"the field {quoted(key)} of a potential is not read, or stands there twice", line)
     if data is None:
-        raise scanner.error(f"the potential of {shown(children[0])} has no data", line)
+        raise scanner.error(f"the potential of {quoted(children[0])} has no data", line)
     return Definition(children[0], tuple(parents), line, _fill(data, children[0], scanner, line))
 
 
 def _fill(data: str, name: str, scanner: Scanner, line: int) -> Fill:
     def fill(shape: tuple[int, ...], states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         if not _fits(data, shape):
-            told = f"the brackets of the data of {shown(name)} do not fit {' x '.join(map(str, shape))} cells"
+            told = f"the brackets of the data of {quoted(name)} do not fit {' x '.join(map(str, shape))} cells"
             raise scanner.error(told, line)
         values = numbers_of(data.replace("(", " ").replace(")", " "))
-        return flat(values, lambda problem: scanner.error(f"{shown(name)}: {problem}", line))(shape, states)
+        return flat(values, lambda problem: scanner.error(f"{quoted(name)}: {problem}", line))(shape, states)
 
     return fill
 

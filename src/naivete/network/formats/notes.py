@@ -16,7 +16,7 @@ from urllib.parse import quote, unquote
 
 import numpy as np
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.variables import Variable
 
 __all__ = ["KEY", "Malformed", "Note", "noted", "understood"]
@@ -54,7 +54,7 @@ def noted(note: Note) -> str:
     words = ["target"] * note.target + [f"place:{note.place}"] * (note.place is not None)
     if (own := note.variable) is not None:
         if None in own.states:
-            raise DataError(f"network: variable {shown(own.name)}: None is no state; make missing a state, or rename it")
+            raise DataError(f"network: variable {quoted(own.name)}: None is no state; make missing a state, or rename it")
         words.append(f"name:{_coded(own.name)}")
         if own.states or own.cuts is None:
             words.append(f"states:{_listed(own.states)}")
@@ -113,14 +113,14 @@ def _coded(value: Any) -> str:
         return f"f:{value!r}"
     if type(value) is int and abs(value) < 10**1000:
         return f"i:{value}"
-    raise DataError(f"network: {shown(value)} cannot be written to a file of this format; rename it to a text or a number")
+    raise DataError(f"network: {quoted(value)} cannot be written to a file of this format; rename it to a text or a number")
 
 
 def _quoted(text: str) -> str:
     try:
         return quote(text, safe="").replace("~", "%7E").replace("%", "~")
     except UnicodeEncodeError:
-        problem = f"the text {shown(text)} is not Unicode: it holds half of a surrogate pair"
+        problem = f"the text {quoted(text)} is not Unicode: it holds half of a surrogate pair"
         raise DataError(f"network: {problem}; rename it before writing") from None
 
 

@@ -10,7 +10,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 
 __all__ = ["BIF", "DOT", "HUGIN", "Lexicon", "Scanner", "numbers_of"]
 
@@ -96,7 +96,7 @@ class Scanner:
 
     def expected(self, what: str) -> DataError:
         """The error that something else stands here."""
-        found = shown(self.text[self.at : self.at + 20]) if not self.done else "the end"
+        found = quoted(self.text[self.at : self.at + 20]) if not self.done else "the end"
         return self.error(f"expected {what}, found {found}" + ("; was the file cut?" if self.done else ""))
 
     def skip(self) -> None:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.network.formats.arcs import arcs_draft
 from naivete.network.formats.assembly import Draft
 from naivete.network.network import Network
@@ -26,7 +26,7 @@ def pieces(network: Network) -> Iterator[str]:
     """
     for name in (variable.name for variable in network.variables):
         if type(name) is not str or _ODD.search(name) or name != name.strip() or not name:
-            raise DataError(f"network: the name {shown(name)} cannot stand in a model string; rename it, or write BIF")
+            raise DataError(f"network: the name {quoted(name)} cannot stand in a model string; rename it, or write BIF")
     for v in (*network.features, CLASS):
         given = ":".join(str(network.name(p)) for p in network.parents[v])
         yield f"[{network.name(v)}{'|' if given else ''}{given}]"
@@ -49,14 +49,14 @@ def draft(text: str, where: str) -> Draft:
         line += piece.count("\n")
         start, bracket, inner = piece.partition("[")
         if start.strip() or not bracket:
-            raise DataError(f"{where}:{line}: expected '[', found {shown(piece.strip()[:20])}")
+            raise DataError(f"{where}:{line}: expected '[', found {quoted(piece.strip()[:20])}")
         name, bar, given = inner.partition("|")
         if "[" in inner or "|" in given or not name.strip() or (bar and not all(p.strip() for p in given.split(":"))):
-            raise DataError(f"{where}:{line}: {shown(f'[{inner[:40]}]')} is not [name] or [name|parent:parent]")
+            raise DataError(f"{where}:{line}: {quoted(f'[{inner[:40]}]')} is not [name] or [name|parent:parent]")
         if name.strip() in parents:
-            raise DataError(f"{where}:{line}: the variable {shown(name.strip())} is declared twice")
+            raise DataError(f"{where}:{line}: the variable {quoted(name.strip())} is declared twice")
         parents[name.strip()] = tuple(p.strip() for p in given.split(":")) if bar else ()
         lines[name.strip()] = line
     if pieces[-1].strip():
-        raise DataError(f"{where}:{line}: expected '[' or the end, found {shown(pieces[-1].strip()[:20])}; was the file cut?")
+        raise DataError(f"{where}:{line}: expected '[' or the end, found {quoted(pieces[-1].strip()[:20])}; was the file cut?")
     return arcs_draft(parents, lines, {}, where)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.network.formats.assembly import Declaration, Definition, Draft, Fill, flat
 from naivete.network.formats.elements import Element, attribute, content, tree
 from naivete.network.formats.nodes import Node, nodes_of, rows_of
@@ -63,7 +63,7 @@ def draft(text: str, where: str) -> Draft:
     """
     root, found = tree(text, where), Draft(where)
     if root.tag != "smile":
-        raise found.error(root.line, f"the root is {shown(root.tag)} where XDSL has 'smile'")
+        raise found.error(root.line, f"the root is {quoted(root.tag)} where XDSL has 'smile'")
     for element in root.all("dynamic"):
         raise found.error(element.line, "a dynamic network; only static ones are read")
     agrum = _by_agrum(root)
@@ -81,14 +81,14 @@ def _by_agrum(root: Element) -> bool:
 def _node(element: Element, found: Draft, agrum: bool) -> None:
     fills = {"cpt": _probabilities, "deterministic": _results}
     if element.tag not in fills:
-        raise found.error(element.line, f"a node of type {shown(element.tag)}; only 'cpt' and 'deterministic' are read")
+        raise found.error(element.line, f"a node of type {quoted(element.tag)}; only 'cpt' and 'deterministic' are read")
     name = element.attributes.get("id", "")
     states = tuple(state.attributes.get("id", "") for state in element.all("state"))
     notes = [own.text for own in element.all("property") if own.attributes.get("id") == KEY]
     parents = tuple(" ".join(element.texts("parents")).split())
 
     def error(problem: str) -> DataError:
-        return found.error(element.line, f"{shown(name)}: {problem}")
+        return found.error(element.line, f"{quoted(name)}: {problem}")
 
     found.declare(Declaration(name, states, element.line, *notes[:1]))
     fill = fills[element.tag](element, states, error)
@@ -108,7 +108,7 @@ def _results(element: Element, states: Sequence[str], error: Callable[[str], Dat
     codes = {state: code for code, state in enumerate(states)}
     unknown = next((word for word in words if word not in codes), None)
     if unknown is not None:
-        raise error(f"the resulting state {shown(unknown)} is none of its states")
+        raise error(f"the resulting state {quoted(unknown)} is none of its states")
 
     def fill(shape: tuple[int, ...], _: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         table = np.zeros((math.prod(shape[:-1]), shape[-1]))

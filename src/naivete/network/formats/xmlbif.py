@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from naivete.errors import DataError, shown
+from naivete.errors import DataError, quoted
 from naivete.network.formats.assembly import Declaration, Definition, Draft, flat
 from naivete.network.formats.elements import Element, content, tree
 from naivete.network.formats.nodes import Node, nodes_of, rows_of
@@ -55,7 +55,7 @@ def draft(text: str, where: str) -> Draft:
     """
     root, found = tree(text, where), Draft(where)
     if root.tag != "BIF":
-        raise found.error(root.line, f"the root is {shown(root.tag)} where XMLBIF has 'BIF'")
+        raise found.error(root.line, f"the root is {quoted(root.tag)} where XMLBIF has 'BIF'")
     networks = list(root.all("NETWORK"))
     if len(networks) != 1:
         raise found.error(root.line, f"{len(networks)} networks in the file where one is expected")
@@ -69,7 +69,7 @@ def draft(text: str, where: str) -> Draft:
 def _declaration(element: Element, found: Draft) -> Declaration:
     kind = element.attributes.get("TYPE", "nature")
     if kind.lower() not in ("nature", "discrete"):
-        raise found.error(element.line, f"a variable of type {shown(kind)}; only those of type 'nature' are read")
+        raise found.error(element.line, f"a variable of type {quoted(kind)}; only those of type 'nature' are read")
     notes = [value.strip() for key, _, value in map(_parted, element.texts("PROPERTY")) if key.strip() == KEY]
     states = tuple(element.texts("OUTCOME") + element.texts("VALUE"))
     return Declaration(_one(element, "NAME", found), states, element.line, *notes[:1])
@@ -91,6 +91,6 @@ def _definition_of(element: Element, found: Draft) -> Definition:
     values = numbers_of(_one(element, "TABLE", found))
 
     def error(problem: str) -> DataError:
-        return found.error(element.line, f"{shown(name)}: {problem}")
+        return found.error(element.line, f"{quoted(name)}: {problem}")
 
     return Definition(name, tuple(element.texts("GIVEN")), element.line, flat(values, error))
