@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Everything a developer runs, each with its own set-up: `python3 dev.py COMMAND [arguments]`.
+"""Commands for development, each with its own set-up: `python3 dev.py COMMAND [arguments]`.
 
-The first call makes `.venv` beside this file and installs the package there, in place; later calls reuse it until the
-configuration or the C source changes. Nothing outside the folder is touched.
+The first call creates `.venv` beside this file and installs the package there in editable mode with all that the tests need; later
+calls reuse it until the configuration or the C source changes. Nothing outside this folder is touched. `pip install -e '.[dev]'`
+followed by plain `pytest` works too.
 """
 
 from __future__ import annotations
@@ -21,44 +22,45 @@ PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "installed"
 INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "src/naivete/_kernels/kernels.c")
 
+PYTEST = ["-m", "pytest", "-q"]
+PARALLEL = [*PYTEST, "-n", "auto", "--dist", "worksteal"]
+LINT_IMPORTS = ["-c", "import sys; from importlinter.cli import lint_imports_command as main; sys.exit(main())"]
+
 COMMANDS = {
-    "demo": ("the spectrum on embedded data, with a page to look at", [["-m", "naivete", "demo"]]),
-    "test": ("the tests, in parallel", [["-m", "pytest", "-n", "auto", "--dist", "worksteal", "-q", "-m", "not slow"]]),
+    "demo": ("compare the classifiers on embedded data and write a page to look at", [["-m", "naivete", "demo"]]),
+    "test": ("run the tests in parallel", [PARALLEL]),
     "lint": (
-        "ruff, mypy and the import contract",
-        [
-            ["-m", "ruff", "check", "."],
-            ["-m", "ruff", "format", "--check", "."],
-            ["-m", "mypy"],
-            ["-c", "import sys; from importlinter.cli import lint_imports_command as go; sys.exit(go())"],
-        ],
+        "check style, types and the import contract",
+        [["-m", "ruff", "check", "."], ["-m", "ruff", "format", "--check", "."], ["-m", "mypy"], LINT_IMPORTS],
     ),
     "coverage": (
-        "the tests with branch coverage",
+        "run the tests with branch coverage",
         [
             ["-m", "coverage", "erase"],
-            ["-m", "coverage", "run", "-m", "pytest", "-n", "auto", "-q", "-m", "not slow"],
+            ["-m", "coverage", "run", *PARALLEL],
             ["-m", "coverage", "combine"],
             ["-m", "coverage", "report"],
         ],
     ),
-    "chaos": ("the slow tests: faults and kills at every file operation", [["-m", "pytest", "-q", "-m", "slow"]]),
-    "fuzz": ("50,000 mutated inputs for every reader and the loader", [["-m", "tests.fuzz"]]),
-    "bench": ("the benchmarks against the peers", [["-m", "benchmarks"]]),
-    "reproduce": ("a published experiment, its figures beside ours: dev.py reproduce sahami-1996", [["-m", "studies"]]),
-    "run": ("naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),
+    "long": ("run the property tests on many random examples", [PARALLEL]),
+    "chaos": ("run the slow tests: failures and kills at every file operation, lost workers", [[*PYTEST, "-m", "slow"]]),
+    "fuzz": ("read 50,000 mutated inputs with every reader and the model loader", [["-m", "tests.fuzz"]]),
+    "bench": ("compare speed and memory with other libraries", [["-m", "benchmarks"]]),
+    "reproduce": ("repeat a published experiment: dev.py reproduce sahami-1996", [["-m", "studies"]]),
+    "run": ("run naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),
 }
+ENVIRONMENT = {"long": {"NAIVETE_EXAMPLES": "long"}}
 
 
 def digest() -> str:
-    """What the environment was installed from: the interpreter and the files that decide what is built."""
-    found = [(ROOT / name).read_bytes() for name in INSTALLED_FROM if (ROOT / name).exists()]
+    """Return a hash of what the environment was installed from: the interpreter and the files that decide what is built."""
+    contents = [(ROOT / name).read_bytes() for name in INSTALLED_FROM if (ROOT / name).exists()]
     compiler = os.environ.get("NAIVETE_NO_COMPILER", "")
-    return hashlib.sha256(b"\0".join([sys.version.encode(), compiler.encode(), *found])).hexdigest()
+    return hashlib.sha256(b"\0".join([sys.version.encode(), compiler.encode(), *contents])).hexdigest()
 
 
 def set_up() -> None:
-    """Make the environment, unless it is there and was made from these very files."""
+    """Create the environment, unless it exists and was made from the same files."""
     if STAMP.exists() and STAMP.read_text() == digest():
         return
     print(f"setting up {VENV.name} (once) ...", flush=True)
@@ -70,19 +72,20 @@ def set_up() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Set up, then run the command; its exit status is ours."""
+    """Set up, run the command, and return its exit status."""
     if sys.version_info < (3, 11):
         print("naivete needs Python 3.11 or newer", file=sys.stderr)
         return 2
     if not arguments or arguments[0] not in COMMANDS:
         width = max(map(len, COMMANDS))
-        print(__doc__, *(f"    {name:{width}}  {what}" for name, (what, _) in COMMANDS.items()), sep="\n")
+        print(__doc__, *(f"    {name:{width}}  {help_line}" for name, (help_line, _) in COMMANDS.items()), sep="\n")
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
     set_up()
+    environment = {**os.environ, **ENVIRONMENT.get(arguments[0], {})}
     steps = COMMANDS[arguments[0]][1]
     for step in steps:
         extra = arguments[1:] if step is steps[-1] else []
-        status = subprocess.run([PYTHON, *step, *extra], cwd=ROOT, check=False).returncode
+        status = subprocess.run([PYTHON, *step, *extra], cwd=ROOT, env=environment, check=False).returncode
         if status:
             return status
     return 0

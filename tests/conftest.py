@@ -1,19 +1,48 @@
-"""What all tests share."""
+"""Fixtures and settings that all tests share.
+
+Property tests run a quarter of their examples, always the same ones, in the ordinary run. `--hypothesis-seed=N` draws others, and
+`NAIVETE_EXAMPLES=long` (`python3 dev.py long`) runs four times the stated number of random examples.
+"""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 from naivete.cases import Cases, MemoryCases
 from tests.oracles import chunked
 
+LONG = os.environ.get("NAIVETE_EXAMPLES") == "long"
+FEWEST = 8
+"""Every property is tried on at least this many examples, or on as many as it states."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the examples of all property tests: the same ones in every run unless a seed or the long run asks for others."""
+    fixed = not LONG and config.getoption("--hypothesis-seed", default=None) is None
+    too_slow = [HealthCheck.too_slow]  # a busy machine is no fault of a test
+    settings.register_profile("naivete", deadline=None, derandomize=fixed, database=None, suppress_health_check=too_slow)
+    settings.load_profile("naivete")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Scale the number of examples of every property test."""
+    for item in items:
+        test = getattr(item, "obj", None)
+        stated = getattr(test, "_hypothesis_internal_use_settings", None)
+        if stated is not None:
+            test = getattr(test, "__func__", test)
+            count = stated.max_examples * 4 if LONG else max(min(stated.max_examples, FEWEST), stated.max_examples // 4)
+            test._hypothesis_internal_use_settings = settings(stated, max_examples=count)
+
 
 @pytest.fixture(params=["memory", "chunked"])
 def cases(request: pytest.FixtureRequest) -> Callable[[MemoryCases], Cases]:
-    """The rows on every back end: a function that moves them there."""
-    moved: dict[str, Any] = {"memory": lambda own: own, "chunked": lambda own: chunked(own, np.random.default_rng(7))}
-    return moved[request.param]
+    """A function that moves rows to the back end under test."""
+    backends: dict[str, Any] = {"memory": lambda rows: rows, "chunked": lambda rows: chunked(rows, np.random.default_rng(7))}
+    return backends[request.param]

@@ -1,0 +1,82 @@
+"""The plan of the package: few entries at the top, one line of rooms, and no private name used outside its room."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests import ROOT
+
+PACKAGE = ROOT / "src" / "naivete"
+ENTRIES = 18
+"""The most entries at the top of the package."""
+
+
+def room(path: Path) -> str:
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def private(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__") and name not in ("_asdict", "_fields", "_make", "_replace")
+
+
+def private_imports(path: Path) -> Iterator[str]:
+    """The private names that a module imports from another room."""
+    for node in ast.walk(trees()[path]):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("naivete."):
+            assert node.module is not None
+            if node.module.split(".")[1] != room(path):
+                yield from (f"line {node.lineno}: {node.module}.{a.name}" for a in node.names if private(a.name))
+
+
+@cache
+def defined(of: str) -> frozenset[str]:
+    """The private names that the modules of a room define: functions, classes, attributes, fields and slots."""
+    names: set[str] = set()
+    for path, tree in trees().items():
+        if room(path) == of:
+            for node in ast.walk(tree):
+                if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
+                    names.add(node.name)
+                elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+                    names.add(node.attr)
+                elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    names.add(node.id)
+    return frozenset(filter(private, names))
+
+
+def private_attributes(path: Path) -> Iterator[str]:
+    """The private attributes of objects of other rooms that a module uses."""
+    ours = frozenset().union(*(defined(room(other)) for other in trees()))
+    for node in ast.walk(trees()[path]):
+        if isinstance(node, ast.Attribute) and private(node.attr) and node.attr in ours - defined(room(path)):
+            yield f"line {node.lineno}: {ast.unparse(node)}"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.rglob("*.py")), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_private_names_stay_in_their_room(path: Path) -> None:
+    assert [*private_imports(path), *private_attributes(path)] == []
+
+
+def test_the_top_of_the_package_is_small() -> None:
+    listed = subprocess.run(["git", "ls-files", "src/naivete"], cwd=ROOT, capture_output=True, text=True, check=False).stdout
+    names = {Path(line).parts[2] for line in listed.splitlines()} or {path.name for path in PACKAGE.iterdir()} - {"__pycache__"}
+    assert len(names) <= ENTRIES, sorted(names)
+
+
+def test_the_contract_is_one_line_of_rooms() -> None:
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    (layers,) = (contract["layers"] for contract in contracts if contract["type"] == "layers")
+    rooms = {path.name.removesuffix(".py") for path in PACKAGE.iterdir()} - {"__init__", "__main__", "__pycache__", "py.typed"}
+    assert set(layers) == rooms
