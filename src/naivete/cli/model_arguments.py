@@ -21,7 +21,7 @@ MODELS: Final = ("majority", "nb", "tan", "kdb:k=2")
 
 def models_option(parser: ArgumentParser) -> None:
     """Which models."""
-    parser.add_argument("--models", metavar="MODEL", nargs="+", help=f"the models ({' '.join(MODELS)})")
+    parser.add_argument("--models", action="extend", metavar="MODEL", nargs="+", help=f"the models ({' '.join(MODELS)})")
 
 
 def contest_options(parser: ArgumentParser) -> None:

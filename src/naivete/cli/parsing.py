@@ -78,11 +78,26 @@ class Command:
     run: Callable[[Namespace], int]
 
 
+class _StoreOnce(argparse.Action):
+    """Store the value of an option; refuse the option when it is repeated with another value."""
+
+    stored: Any = None
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
+        """Store the value, which argparse has parsed."""
+        if option is not None and self.stored not in (None, values):
+            parser.error(f"{option} is given twice, as {quoted(self.stored)} and as {quoted(values)}; give it once")
+        self.stored = values
+        setattr(namespace, self.dest, values)
+
+
 class _Parser(argparse.ArgumentParser):
-    """Errors are raised, in one line."""
+    """An argument parser that raises its errors, in one line."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
+        self.register("action", None, _StoreOnce)
+        self.register("action", "store", _StoreOnce)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message}; see '{self.prog} --help'")
@@ -144,12 +159,17 @@ def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Comma
     of = {}
     for command in commands:
         epilog = _listed(command.examples) + (f"\n{_MODELS}" if any("model" in line for line in command.examples) else "")
-        own = inner.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
-        command.arguments(own)
-        own.add_argument("--json", action="store_true", help="print the results as JSON")
-        own.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback on failure")
-        of[command.name] = command, own
+        command_parser = inner.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
+        add_arguments(command_parser, command)
+        of[command.name] = command, command_parser
     return parser, of
+
+
+def add_arguments(parser: argparse.ArgumentParser, command: Command) -> None:
+    """Add the arguments of a command to a parser, and the options that every command has."""
+    command.arguments(parser)
+    parser.add_argument("--json", action="store_true", help="print the results as JSON")
+    parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback on failure")
 
 
 def _listed(examples: Sequence[str]) -> str:

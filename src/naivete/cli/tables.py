@@ -135,6 +135,7 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, Kind] | Kind:
     kinds: dict[str, Kind] = {}
     for word in words or ():
         if word in ("nominal", "numeric"):
+            _check_alone(word, words or ())
             return word  # type: ignore[return-value]
         held = ""
         for piece in word.split(","):
@@ -145,10 +146,18 @@ def kinds_of(words: Sequence[str] | None) -> dict[str, Kind] | Kind:
             if kind not in ("nominal", "numeric"):
                 hint = (close_matches(kind, ["nominal", "numeric"], 1) or ["nominal or numeric"])[0]
                 raise ParameterError(f"--kinds: column {quoted(column)} cannot be {quoted(kind)}; did you mean {hint}?")
-            kinds[column] = kind  # type: ignore[assignment]
+            if kinds.setdefault(column, kind) != kind:  # type: ignore[arg-type]
+                raise ParameterError(f"--kinds: column {quoted(column)} is declared both nominal and numeric; choose one")
         if held:
             raise ParameterError(f"--kinds: {quoted(held.rstrip(','))} names no kind; write COLUMN=nominal or COLUMN=numeric")
     return kinds
+
+
+def _check_alone(kind: str, words: Sequence[str]) -> None:
+    """Refuse a kind for all features beside another kind."""
+    other = next((word for word in words if word != kind), None)
+    if other is not None:
+        raise ParameterError(f"--kinds: {kind} is for all features and contradicts {quoted(other)}; give one of them")
 
 
 def kept_kinds(args: Namespace) -> dict[str, Kind] | Kind:
