@@ -27,7 +27,9 @@ def arguments(parser: ArgumentParser) -> None:
     """What the command takes."""
     parser.add_argument("model", metavar="NETWORK", help="a network or a model file")
     parser.add_argument("--given", action="extend", nargs="+", default=[], metavar="NAME=STATE", help="what is known")
-    parser.add_argument("--of", action="extend", nargs="+", metavar="NAME", help="the variables asked for; by default all that are not known")
+    parser.add_argument(
+        "--of", action="extend", nargs="+", metavar="NAME", help="the variables asked for; by default all that are not known"
+    )
     parser.add_argument("--joint", action="store_true", help="the joint distribution of those variables")
     parser.add_argument("--mpe", action="store_true", help="the most probable states of all that is not known, together")
     parser.add_argument("--log-probability", action="store_true", help="the natural logarithm of the probability of what is known")
