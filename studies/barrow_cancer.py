@@ -9,9 +9,8 @@ from typing import Any, Final
 import numpy as np
 
 from naivete._kernels.codes import Numbers
+from naivete.classifiers.augmented import Full, KNaive, NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import Full, NaiveBayes
-from naivete.classifiers.knaive import KNaive
 from naivete.counts.counts import Counts
 from naivete.data.labelled import LabelledTable
 from naivete.encoding.encoder import Encoder
@@ -53,7 +52,7 @@ READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
 class Holding(NetworkClassifier):
     """The weakly naive classifier with given features held naive."""
 
-    _dense = True
+    densities = ("normal",)
 
     def __init__(self, *, held: Collection[int] = (), smoothing: Any = 1.0, encoder: Encoder | None = None) -> None:
         super().__init__(smoothing=smoothing, encoder=encoder)

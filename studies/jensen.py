@@ -10,7 +10,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.classifiers.dependence import TAN, Lookup, NaiveBayes, NetworkClassifier
+from naivete.classifiers.augmented import TAN, NaiveBayes
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.baselines import Lookup
 from naivete.classifiers.losses import Loss
 from naivete.classifiers.trees import ID3
 from naivete.counts.information import entropy

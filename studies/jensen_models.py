@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from naivete.classifiers.hidden import HiddenNaive
+from naivete.classifiers.naive_variants import HiddenNaive
 from naivete.classifiers.trees import ID3
 from naivete.data.labelled import LabelledTable
 from naivete.display.rules import rules

@@ -10,8 +10,8 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from naivete.classifiers.dependence import NaiveBayes
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.augmented import NaiveBayes
+from naivete.classifiers.naive_variants import Recursive
 from naivete.data.labelled import LabelledTable
 from naivete.encoding.encoder import Encoder
 from naivete.errors import NaiveteWarning, ParameterError, quoted

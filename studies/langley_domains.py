@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.cases import Block, MemoryCases
-from naivete.classifiers.dependence import NaiveBayes
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.augmented import NaiveBayes
+from naivete.classifiers.naive_variants import Recursive
 from naivete.counts.counts import Counts
 from naivete.inference.derived_predictor import predictor_of
 from naivete.inference.predictor import argmax_class

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from naivete.classifiers.dependence import NaiveBayes
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.augmented import NaiveBayes
+from naivete.classifiers.naive_variants import Recursive
 from naivete.evaluation.statistics import paired_t
 from naivete.network.derived_columns import Cells
 from studies.langley_claims import interval

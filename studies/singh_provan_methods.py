@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import NaiveBayes
 from naivete.classifiers.selective import K2AS, InfoAS, Selecting, SelectiveNaive
 from naivete.classifiers.trees import C45
 from naivete.classifiers.unrestricted import CB

@@ -14,10 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from naivete.classifiers.dependence import KDB, Full, NaiveBayes
-from naivete.classifiers.hidden import HiddenNaive
+from naivete.classifiers.augmented import KDB, Full, NaiveBayes
 from naivete.classifiers.model_file import Model, model_bytes, model_from_bytes, read_model
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.naive_variants import HiddenNaive, Recursive
 from naivete.classifiers.saving import classifier_of, model_of
 from naivete.classifiers.trees import C45
 from naivete.encoding.encoder import Encoder

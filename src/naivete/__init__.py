@@ -11,6 +11,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from naivete.classifiers.registry import REGISTRY
+
 __version__ = "0.1.0"
 
 _PUBLIC = {
@@ -45,24 +47,18 @@ _PUBLIC = {
     "inference.queries": ["log_probability", "marginals", "most_probable", "posterior"],
     "inference.sampling": ["sample"],
     "display.rules": ["tree_text"],
-    "classifiers.dependence": ["Full", "KDB", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError", "TAN"],
-    "classifiers.unrestricted": ["CB", "HillClimb", "K2", "PC"],
-    "classifiers.selective": ["InfoAS", "K2AS", "SelectiveNaive"],
+    "classifiers.base": ["NetworkClassifier", "NotFittedError"],
     "classifiers.selectors": ["InfoSelector", "K2Selector", "NaiveSelector"],
-    "classifiers.trees": ["C45", "ID3"],
-    "classifiers.hidden": ["HiddenNaive"],
-    "classifiers.joined": ["JoinedNaive"],
-    "classifiers.knaive": ["KNaive"],
-    "classifiers.recursive": ["Recursive"],
     "classifiers.decisions": ["LossAware"],
     "classifiers.losses": ["Loss", "zero_one"],
     "classifiers.partitions": ["predict_partitions"],
     "classifiers.saving": ["load", "model_hash", "save"],
     "evaluation.diagnosis.diagnose": ["diagnose"],
 }
-"""The public names of each module."""
+"""The public names of each module, but for the classifiers, which are in their registry."""
 
 _HOME = {name: module for module, names in _PUBLIC.items() for name in names}
+_HOME |= {entry.name: f"classifiers.{entry.module}" for entry in REGISTRY}
 
 __all__ = sorted([*_HOME, "__version__"])
 
@@ -82,14 +78,13 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from naivete.cases import Block, MemoryCases
+    from naivete.classifiers.augmented import KDB, TAN, Full, KNaive, NaiveBayes
+    from naivete.classifiers.base import NetworkClassifier, NotFittedError
+    from naivete.classifiers.baselines import Lookup, Majority
     from naivete.classifiers.decisions import LossAware
-    from naivete.classifiers.dependence import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
-    from naivete.classifiers.hidden import HiddenNaive
-    from naivete.classifiers.joined import JoinedNaive
-    from naivete.classifiers.knaive import KNaive
     from naivete.classifiers.losses import Loss, zero_one
+    from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
     from naivete.classifiers.partitions import predict_partitions
-    from naivete.classifiers.recursive import Recursive
     from naivete.classifiers.saving import load, model_hash, save
     from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
     from naivete.classifiers.selectors import InfoSelector, K2Selector, NaiveSelector

@@ -17,11 +17,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete import KDB, TAN, EqualFrequency, EqualWidth, Full, Lookup, Majority, NaiveBayes, write
+from naivete.classifiers.augmented import KNaive
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.hidden import HiddenNaive
-from naivete.classifiers.joined import JoinedNaive
-from naivete.classifiers.knaive import KNaive
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
 from naivete.classifiers.saving import model_hash
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.trees import C45, ID3

@@ -30,11 +30,10 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import _kernels
-from naivete.classifiers.dependence import KDB, TAN, Full, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
-from naivete.classifiers.hidden import HiddenNaive
-from naivete.classifiers.joined import JoinedNaive
-from naivete.classifiers.knaive import KNaive
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.augmented import KDB, TAN, Full, KNaive, NaiveBayes
+from naivete.classifiers.base import NetworkClassifier, NotFittedError
+from naivete.classifiers.baselines import Lookup, Majority
+from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.trees import C45, ID3
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from naivete.classifiers.dependence import NaiveBayes
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.augmented import NaiveBayes
+from naivete.classifiers.naive_variants import Recursive
 from naivete.classifiers.trees import ID3
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError

@@ -22,8 +22,9 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
+from naivete.classifiers.baselines import Lookup
 from naivete.classifiers.decisions import LossAware, above_thresholds, biased
-from naivete.classifiers.dependence import KDB, TAN, Lookup, NaiveBayes
 from naivete.classifiers.incremental import NotFittedError
 from naivete.classifiers.losses import Loss, zero_one
 from naivete.errors import DataError, ParameterError

@@ -21,7 +21,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import K2, KDB, TAN, Encoder, Full, NaiveBayes
 from naivete.cases import Block, Cases, MemoryCases
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.naive_variants import Recursive
 from naivete.classifiers.saving import load, save
 from naivete.counts.counts import Counts
 from naivete.counts.moments import Moments, MomentsIn

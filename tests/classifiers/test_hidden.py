@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import check_estimator
 
-from naivete.classifiers.dependence import NaiveBayes
-from naivete.classifiers.hidden import HiddenNaive
+from naivete.classifiers.augmented import NaiveBayes
+from naivete.classifiers.naive_variants import HiddenNaive
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 from tests.learners.test_hidden import sampled

@@ -14,9 +14,10 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.utils.estimator_checks import check_estimator
 
+from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import Majority, NaiveBayes
-from naivete.classifiers.joined import SEARCHES, JoinedNaive
+from naivete.classifiers.baselines import Majority
+from naivete.classifiers.naive_variants import SEARCHES, JoinedNaive
 from naivete.data.files import read
 from naivete.data.labelled import label_table
 from naivete.encoding.encoder import Encoder

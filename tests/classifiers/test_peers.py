@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from sklearn.naive_bayes import CategoricalNB
 
 from naivete.cases import MemoryCases
-from naivete.classifiers.dependence import KDB, NaiveBayes
+from naivete.classifiers.augmented import KDB, NaiveBayes
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor
 from naivete.learners import cb, hill_climb, k2, kdb, lookup, naive_as, pc, tan

@@ -12,9 +12,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
 import naivete
-from naivete.classifiers.dependence import KDB, TAN, Lookup, Majority, NaiveBayes
+from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
+from naivete.classifiers.baselines import Lookup, Majority
+from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.saving import model_hash
-from naivete.classifiers.selective import K2AS, LEARNERS, InfoAS, SelectiveNaive, seed_of
+from naivete.classifiers.selective import K2AS, LEARNERS, InfoAS, SelectiveNaive
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
 from naivete.errors import ParameterError
 from naivete.variables import CLASS

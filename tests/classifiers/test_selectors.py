@@ -171,7 +171,7 @@ def test_in_a_pipeline_before_any_estimator(final: Any) -> None:
 
 
 def test_tables_that_were_read_stay_tables_in_a_pipeline() -> None:
-    from naivete.classifiers.dependence import KDB
+    from naivete.classifiers.augmented import KDB
 
     table = corral(random_state=1)
     X, y = table.without("class"), table["class"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from sklearn.base import ClassifierMixin
 
-from naivete.classifiers.dependence import KDB
-from naivete.classifiers.saving import KINDS
+from naivete.classifiers.augmented import KDB
+from naivete.classifiers.registry import REGISTRY, Entry, entry_of, shares_counts
 from naivete.classifiers.selective import InfoAS, SelectiveNaive
-from naivete.classifiers.specification import PARAMETERS, Spec, classifier_of, parse_spec, spec_of, split_specs
+from naivete.classifiers.specification import Spec, classifier_of, parse_spec, spec_of, split_specs
 from naivete.classifiers.unrestricted import CB, K2
 from naivete.counts.independence import g, pearson
 from naivete.counts.scores import BDeu, bic
@@ -17,10 +17,31 @@ from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 
 
-def test_the_words_and_parameters_are_those_of_the_classifiers() -> None:
-    assert set(PARAMETERS) == set(KINDS)
-    for word, names in PARAMETERS.items():
-        assert set(names) <= set(inspect.signature(KINDS[word]).parameters)
+@pytest.mark.parametrize("entry", REGISTRY, ids=[entry.word for entry in REGISTRY])
+def test_every_entry_can_be_written_and_read(entry: Entry) -> None:
+    classifier = entry.estimator()
+    assert entry_of(classifier) is entry
+    assert type(classifier_of(entry.word)) is type(classifier_of(spec_of(classifier))) is entry.estimator
+    assert set(entry.always) <= set(entry.parameters) <= set(inspect.signature(entry.estimator).parameters)
+    for example in (*entry.help, *entry.presets):
+        assert parse_spec(example).word == entry.word
+        assert isinstance(classifier_of(example), entry.estimator)
+
+
+def test_no_word_has_two_meanings() -> None:
+    words = [word for entry in REGISTRY for word in (entry.word, *entry.similar, *entry.presets)]
+    assert len(set(words)) == len(words)
+    assert len({entry.name for entry in REGISTRY}) == len(REGISTRY)
+
+
+def test_a_class_derived_from_one_of_the_library_is_not_registered() -> None:
+    class Mine(KDB):
+        pass
+
+    assert entry_of(Mine()) is None
+    assert shares_counts(KDB())
+    assert not shares_counts(Mine())
+    assert not shares_counts(object())
 
 
 @pytest.mark.parametrize(
@@ -88,7 +109,7 @@ def test_the_encoder_is_passed_on() -> None:
         ("kdb:k", "has no value"),
         ("kdb:k=", "has no value"),
         ("kdb:k=1,k=2", "given twice"),
-        ("lookup:k=1", "lookup has no parameters"),
+        ("lookup:k=1", "choose among prior"),
         ("kdb:2", "has no parameter '2'"),
     ],
 )
@@ -132,4 +153,4 @@ def test_shares_that_are_none(text: str) -> None:
 
 def test_the_budget_is_passed_on() -> None:
     assert classifier_of("kdb:k=1", budget=1000).budget == 1000
-    assert classifier_of("kdb:k=1").budget == KINDS["kdb"]().budget
+    assert classifier_of("kdb:k=1").budget == KDB().budget

@@ -17,8 +17,8 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import _kernels
+from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import NaiveBayes
 from naivete.classifiers.trees import C45, ID3
 from naivete.display.rules import rules, tree_text
 from naivete.encoding.discretization import EqualFrequency, distinct

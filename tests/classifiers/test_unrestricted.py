@@ -12,8 +12,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 
 import naivete
+from naivete.classifiers.augmented import KDB
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import KDB
 from naivete.classifiers.saving import model_hash
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb

@@ -33,7 +33,7 @@ def test_the_summary_as_json(run: Run, weather: Path) -> None:
 
 
 def test_the_model_is_that_of_the_library(run: Run, model: Path, weather: Path) -> None:
-    from naivete.classifiers.dependence import KDB
+    from naivete.classifiers.augmented import KDB
 
     table = read(weather)
     own = KDB(k=1).fit(table.without("play"), list(table["play"]))

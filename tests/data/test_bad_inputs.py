@@ -18,7 +18,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 import naivete.classifiers.base as module
-from naivete.classifiers.dependence import KDB, TAN, Lookup, Majority, NaiveBayes, NetworkClassifier, NotFittedError
+from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
+from naivete.classifiers.base import NetworkClassifier, NotFittedError
+from naivete.classifiers.baselines import Lookup, Majority
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
 from naivete.data.table import Column, Table
@@ -523,7 +525,7 @@ def test_f13_a_machine_without_memory_is_a_resource_error(monkeypatch: pytest.Mo
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 64 GiB")
 
-    monkeypatch.setattr("naivete.classifiers.dependence.naive", exhausted)
+    monkeypatch.setattr("naivete.classifiers.augmented.naive", exhausted)
     with pytest.raises(ResourceError, match="64 GiB"):
         NaiveBayes().fit([["a"], ["b"]], [0, 1])
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.naive_variants import Recursive
 from naivete.classifiers.trees import C45, ID3
 from naivete.display.outline import Node, Outline, branch_label, has_outline, heading, node_summaries, outline, relevant_columns
 from naivete.display.summaries import Summary, summary_lines

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.naive_variants import Recursive
 from naivete.classifiers.trees import C45, ID3
 from naivete.display.layout import Box
 from naivete.display.markup import shorten, text_width

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
 
-from naivete.classifiers.dependence import KDB
+from naivete.classifiers.augmented import KDB
 from naivete.classifiers.losses import Loss, zero_one
 from naivete.data.frames import table_of
 from naivete.data.labelled import label_table

@@ -15,8 +15,8 @@ import pytest
 from scipy import stats
 from sklearn import metrics
 
+from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.decisions import LossAware
-from naivete.classifiers.dependence import NaiveBayes
 from naivete.errors import DataError, ParameterError
 from naivete.evaluation import plots
 from naivete.evaluation.measures import Cases, calibration, confusion, cost_curve, roc

@@ -16,7 +16,7 @@ from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
-from naivete.classifiers.dependence import NaiveBayes
+from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.losses import Loss
 from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral, led7

@@ -16,7 +16,9 @@ from sklearn.base import clone
 
 from naivete import _kernels
 from naivete.cases import Block, MemoryCases
-from naivete.classifiers.dependence import KDB, TAN, Lookup, NaiveBayes, NetworkClassifier
+from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.baselines import Lookup
 from naivete.classifiers.unrestricted import K2, HillClimb
 from naivete.counts import counts
 from naivete.counts.counts import Counts

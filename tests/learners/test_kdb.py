@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from naivete import _kernels
 from naivete.cases import Block, MemoryCases
-from naivete.classifiers.dependence import KDB
+from naivete.classifiers.augmented import KDB
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance

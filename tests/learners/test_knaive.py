@@ -16,7 +16,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import Encoder, Full, NaiveBayes
 from naivete.cases import Cases, MemoryCases
-from naivete.classifiers.knaive import KNaive
+from naivete.classifiers.augmented import KNaive
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.learners import full, naive

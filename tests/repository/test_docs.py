@@ -130,11 +130,11 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 def test_every_classifier_and_its_word_are_in_the_readme() -> None:
-    from naivete.classifiers.saving import KINDS
+    from naivete.classifiers.registry import REGISTRY
 
     text = (ROOT / "README.md").read_text()
-    for word, kind in KINDS.items():
-        assert re.search(rf"\| `{kind.__name__}` \| `{word}[`:]", text), word
+    for entry in REGISTRY:
+        assert re.search(rf"\| `{entry.name}` \| `{entry.word}[`:]", text), entry.word
 
 
 def test_every_decision_is_listed() -> None:

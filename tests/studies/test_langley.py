@@ -43,7 +43,7 @@ from studies.report import as_html, as_markdown
 from studies.verdicts import INSIDE, NOT_RUN, REPRODUCED
 
 from naivete import NaiveBayes
-from naivete.classifiers.recursive import Recursive
+from naivete.classifiers.naive_variants import Recursive
 from naivete.errors import ParameterError
 from studies import Reproduction, langley_1993
 from tests.evaluation import data

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,8 @@ from sklearn.utils.validation import check_array
 from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.classifiers.batches import Kept
 from naivete.classifiers.incremental import LearnsFromRows, NotFittedError
+from naivete.classifiers.parameters import check_budget
+from naivete.classifiers.registry import with_densities
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import arc_information, information, relevance
 from naivete.data.frames import as_array, is_frame, table_of
@@ -40,14 +42,10 @@ from naivete.network.estimation import estimate, smoothing_of
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, Name, Variable
 
-__all__ = ["LEARNED", "Answers", "EncodesRows", "NetworkClassifier", "NotFittedError"]
+__all__ = ["EncodesRows", "NetworkClassifier", "NotFittedError", "Posteriors"]
 
 
-LEARNED = ("k_", "theta_", "selected_", "groups_", "states_", "naive_")
-"""What a classifier may have learned beside its network."""
-
-
-class Answers(NamedTuple):
+class Posteriors(NamedTuple):
     """P(class | row), and which rows no class could have produced."""
 
     posterior: NDArray[np.float64]
@@ -60,10 +58,10 @@ class EncodesRows:
     encoder: Encoder | None
     budget: int
 
-    def _ready(self) -> Encoder:
+    def checked_encoder(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
         encoder = self._encoder()
-        _check_budget(self.budget)
+        check_budget(self.budget)
         return encoder
 
     def _encoder(self) -> Encoder:
@@ -73,17 +71,17 @@ class EncodesRows:
         encoder.check()
         return encoder
 
-    def _counted(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledTable, ValueCounts, Counts]:
+    def training_counts(self, X: Any, y: Any, sample_weight: Any) -> tuple[LabelledTable, ValueCounts, Counts]:
         """The cases, how often each value occurs in each class, and what counts them under the schema that this gives."""
-        encoder = self._ready()
-        batch = self._batch(X, y, sample_weight, names=None)
+        encoder = self.checked_encoder()
+        batch = self.training_rows(X, y, sample_weight, names=None)
         tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
         features = encoder.schema(tallies)
         target = Variable(batch.target, tallies.classes)
         cases = encoded_cases(batch.features, (*features, target), batch.labels, batch.weight, encoder.unseen, tallies.gaps)
         return batch, tallies, Counts(cases, budget=self.budget, known=FeatureTables(tallies, features), passes=1)
 
-    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
+    def training_rows(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
         """The cases to learn from: those with a label and a weight above zero."""
         if names is None:
             table = table_of(self._checked(X, rows=rows), finite=False)
@@ -173,12 +171,15 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
     _framed: bool
-    _predictor: Predictor | DerivedPredictor
-    _warns = True
-    _dense = False
-    """Whether it learns the densities of numbers that are not cut."""
-    _bells = False
-    """Whether these may be sums of bells."""
+    predictor_: Predictor | DerivedPredictor
+    densities: ClassVar[tuple[str, ...]] = ()
+    """The densities of continuous features that the learner can use: "normal", "kernel"."""
+    saved_attributes: ClassVar[tuple[str, ...]] = ()
+    """What is learned beside the network and belongs into a model file."""
+    shares_counts: ClassVar[bool] = False
+    """Whether a cross-validation may let it learn from counts that were made once for several models."""
+    reports_impossible: ClassVar[bool] = True
+    """Whether it is worth a warning that a row has probability zero in every class."""
 
     def __init__(
         self, *, smoothing: Any = 1.0, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET
@@ -201,29 +202,31 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         y : the class of every row; missing ones are refused.
         sample_weight : the weight of every row; a weight of two is the row twice, a weight of zero its absence.
         """
-        batch, tallies, counts = self._counted(X, y, sample_weight)
+        batch, tallies, counts = self.training_counts(X, y, sample_weight)
         kept = Kept(tallies, None, batch.target, is_frame(X)) if self._sums_suffice else None
-        return self._learned(counts, batch.classes, is_frame(X), len(batch), kept)
+        return self.fit_counts(counts, batch.classes, is_frame(X), len(batch), kept)
 
-    def _ready(self) -> Encoder:
+    def checked_encoder(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
-        encoder = super()._ready()
+        encoder = super().checked_encoder()
         smoothing_of(self.smoothing)
         self._check_densities(encoder.numbers in DENSITIES)
-        if encoder.numbers == "kernel" and not self._bells:
+        if encoder.numbers == "kernel" and "kernel" not in self.densities:
+            others = " or ".join(with_densities("kernel"))
             raise ParameterError(
-                f"numbers='kernel': {type(self).__name__} has no such densities; choose NaiveBayes, or numbers='normal'"
+                f"numbers='kernel': {type(self).__name__} has no kernel densities; choose {others}, or numbers='normal'"
             )
-        return replace(encoder, numbers="cut") if encoder.numbers == "auto" and not self._dense else encoder
+        return replace(encoder, numbers="cut") if encoder.numbers == "auto" and not self.densities else encoder
 
     def _check_densities(self, asked: bool) -> None:
-        if asked and not self._dense:
+        if asked and not self.densities:
+            *most, last = with_densities("normal")
             raise ParameterError(
-                f"numbers='normal' or 'kernel': {type(self).__name__} learns from tables alone; choose NaiveBayes, TAN, KDB, "
-                "Full, KNaive or Recursive, which know densities, or numbers='cut'"
+                f"numbers='normal' or 'kernel': {type(self).__name__} learns from tables only; choose {', '.join(most)} or {last}, "
+                "which can use densities, or numbers='cut'"
             )
 
-    def _learned(
+    def fit_counts(
         self,
         counts: Counts,
         classes: NDArray[Any],
@@ -250,7 +253,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
 
     def _renewed(self, counts: Counts, held: Structure) -> tuple[Network, dict[str, Any]]:
         """The network of a structure that is held, its tables estimated anew, and what was learned with the structure."""
-        learned = {name: getattr(self, name) for name in LEARNED if hasattr(self, name)}
+        learned = {name: getattr(self, name) for name in self.saved_attributes if hasattr(self, name)}
         return estimate(counts, held, self.smoothing, prior=self.prior), learned
 
     def _completed(self, counts: Counts, network: Network) -> tuple[Network, dict[str, Any]]:
@@ -272,10 +275,10 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         if framed and all(isinstance(name, str) for name in names):
             own["feature_names_in_"] = np.array(names, object)
         kept = {key: value for key, value in self.__dict__.items() if not key.endswith("_")}
-        self.__dict__ = {**kept, **own, **known, "_predictor": predictor_of(network)}
+        self.__dict__ = {**kept, **own, **known, "predictor_": predictor_of(network)}
         return self
 
-    def answers(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Answers:
+    def posteriors(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Posteriors:
         """The posterior of every row, and the rows that are impossible in every class and answered by the documented rule.
 
         Parameters
@@ -283,13 +286,13 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
         X : the rows.
         unseen : what values that did not occur in training get; by default what the encoder says.
         """
-        parts = [self._predictor.posterior(*part) for part in self._encoded(X, unseen)]
+        parts = [self.predictor_.posterior(*part) for part in self.encoded(X, unseen)]
         starts = np.cumsum([0, *(len(posterior) for posterior, _ in parts)])
         impossible = np.concatenate([rows + start for (_, rows), start in zip(parts, starts[:-1], strict=True)])
-        return Answers(_joined([posterior for posterior, _ in parts]), impossible if self._warns else impossible[:0])
+        return Posteriors(_joined([posterior for posterior, _ in parts]), impossible if self.reports_impossible else impossible[:0])
 
     def _posterior(self, X: Any) -> NDArray[np.float64]:
-        posterior, impossible = self.answers(X)
+        posterior, impossible = self.posteriors(X)
         if len(impossible):
             warn(
                 f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
@@ -298,7 +301,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
             )
         return posterior
 
-    def _encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
+    def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
         """The codes of the rows, those of a sparse matrix some at a time."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
@@ -322,7 +325,7 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
         """log P(row, class), missing values summed out.  # (row, class)"""
-        return _joined([self._predictor.joint(*part) for part in self._encoded(X)])
+        return _joined([self.predictor_.joint(*part) for part in self.encoded(X)])
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
@@ -350,12 +353,12 @@ class NetworkClassifier(EncodesRows, LearnsFromRows, ClassifierMixin, BaseEstima
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "_predictor"}
+        return {key: value for key, value in state.items() if key != "predictor_"}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "network_" in state:
-            self._predictor = predictor_of(self.network_)
+            self.predictor_ = predictor_of(self.network_)
 
 
 def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
@@ -368,11 +371,6 @@ def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
             parts = np.split(table, np.ceil(cuts).astype(np.int64))
             found[x] = information(np.stack([part.sum(axis=0) for part in parts]))
     return found
-
-
-def _check_budget(budget: object) -> None:
-    if not isinstance(budget, (int, np.integer)) or isinstance(budget, bool) or budget <= 0:
-        raise ParameterError(f"budget={quoted(budget)}: a number of bytes, at least 1")
 
 
 def _joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:

@@ -51,7 +51,7 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     classifier_ : the fitted classifier.
     classes_ : its labels.
 
-    >>> from naivete.classifiers.dependence import NaiveBayes
+    >>> from naivete.classifiers.augmented import NaiveBayes
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], ["no", "yes", "yes", "yes"]
     >>> careful = LossAware(NaiveBayes(smoothing=0), loss=[[0, 1], [5, 0]]).fit(X, y)  # a wrong "yes" costs 5
     >>> careful.predict_proba([["a"]]).round(2).tolist(), careful.expected_loss([["a"]]).round(2).tolist()

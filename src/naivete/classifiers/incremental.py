@@ -6,7 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import Any, Literal, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,16 +43,16 @@ class LearnsFromRows:
     network_: Network
     classes_: NDArray[Any]
     _kept: Kept | None = None
-    _of_tallies = False
-    """Whether the classifier is a function of the tallies where it learns from tables alone."""
+    learns_from_value_counts: ClassVar[bool] = False
+    """Whether value counts in each class are all that it learns from, where no feature has a density."""
 
     @property
     def _sums_suffice(self) -> bool:
         """Whether the classifier is a function of the tallies, so that no rows have to be kept."""
-        return self._of_tallies and self._ready().numbers == "cut"
+        return self.learns_from_value_counts and self.checked_encoder().numbers == "cut"
 
     @abstractmethod
-    def _ready(self) -> Encoder:
+    def checked_encoder(self) -> Encoder:
         """The encoder, once the parameters have been looked at."""
 
     @abstractmethod
@@ -60,11 +60,11 @@ class LearnsFromRows:
         """Refuse numbers that are not cut where the learner does not know what to do with them."""
 
     @abstractmethod
-    def _batch(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
+    def training_rows(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
         """The cases to learn from: those with a label and a weight above zero."""
 
     @abstractmethod
-    def _learned(
+    def fit_counts(
         self,
         counts: Counts,
         classes: NDArray[Any],
@@ -116,7 +116,7 @@ class LearnsFromRows:
         then : called with the fitted classifier before the checkpoint is removed, for instance to save it.
         reading : how to read files, as for `naivete.read`.
         """
-        encoder = self._ready()
+        encoder = self.checked_encoder()
         _check_given(ignore, progress, then, every)
         division = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
         plan = {"memory": memory, "budget": self.budget, "progress": progress, "cluster": cluster}
@@ -133,7 +133,7 @@ class LearnsFromRows:
             if tallies is not None and tallies.dropped:
                 warn(f"{tallies.dropped:,} rows without a label were left out", NaiveteWarning)
             count = tallies.rows if tallies is not None else getattr(rows, "count", None) or 0
-            self._learned(counts, _label_array(variables[-1].states), True, count, kept)
+            self.fit_counts(counts, _label_array(variables[-1].states), True, count, kept)
             if then is not None:
                 then(self)
             rows.finished()
@@ -162,7 +162,7 @@ class LearnsFromRows:
         """
         if structure not in ("learn", "keep"):
             raise ParameterError(f"structure={quoted(structure)}: choose 'learn' or 'keep'")
-        encoder = self._ready()
+        encoder = self.checked_encoder()
         before = self._kept
         if before is None and hasattr(self, "network_"):
             warn(
@@ -170,7 +170,7 @@ class LearnsFromRows:
                 "call partial_fit from the start",
                 NaiveteWarning,
             )
-        batch = self._batch(X, y, sample_weight, names=before, rows=0)
+        batch = self.training_rows(X, y, sample_weight, names=before, rows=0)
         more = self._kept_of(batch, is_frame(X), encoder)
         if classes is not None:
             more = replace(more, tallies=more.tallies.over(encode_classes(label_values(classes, len(classes)))[0].tolist()))
@@ -196,7 +196,7 @@ class LearnsFromRows:
         ----------
         other : the other classifier; it stays as it is.
         """
-        self._ready()
+        self.checked_encoder()
         if type(self) is not type(other):
             raise ParameterError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}; learn both alike")
         told = differing(self.get_params(), other.get_params())
@@ -222,9 +222,9 @@ class LearnsFromRows:
         ----------
         X, y, sample_weight : the cases as they were learned; one that was not is refused, and nothing changes.
         """
-        encoder = self._ready()
+        encoder = self.checked_encoder()
         kept = self._kept_rows("forget")
-        batch = self._batch(X, y, sample_weight, names=kept, rows=0)
+        batch = self.training_rows(X, y, sample_weight, names=kept, rows=0)
         _check_labels(batch, kept.tallies.classes)
         if not len(batch):
             return self
@@ -250,7 +250,7 @@ class LearnsFromRows:
 
     def _relearned(self, kept: Kept, dtype: np.dtype[Any], structure: str = "learn") -> Self:
         """Become the classifier of the kept rows."""
-        encoder = self._ready()
+        encoder = self.checked_encoder()
         features = encoder.schema(kept.tallies)
         variables = (*features, Variable(kept.target, kept.tallies.classes))
         cases = EncodedCases(BatchRows(kept.batches), variables, kept.tallies.gaps, encoder.unseen)
@@ -263,7 +263,7 @@ class LearnsFromRows:
                 "follows from its cases; learn it anew with structure='learn'"
             )
         held = self.network_.parents if keep else None
-        return self._learned(counts, classes, kept.framed, kept.tallies.rows, kept, held)
+        return self.fit_counts(counts, classes, kept.framed, kept.tallies.rows, kept, held)
 
 
 def _schema(

@@ -34,7 +34,7 @@ def predict_partitions(classifier: NetworkClassifier, frame: Any) -> Any:
 
 def _predicted(part: Any, classifier: NetworkClassifier) -> Any:
     """The answers for one partition, under its index."""
-    posterior = classifier.answers(part).posterior
+    posterior = classifier.posteriors(part).posterior
     answers = {"predicted": classifier.classes_[argmax_class(posterior)]}
     answers |= {f"P({label})": posterior[:, i] for i, label in enumerate(classifier.classes_.tolist())}
     return part[[]].assign(**answers).astype({"predicted": classifier.classes_.dtype})

@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from naivete.classifiers import dependence as classifiers
-from naivete.classifiers import hidden, joined, knaive, recursive, selective, trees, unrestricted
-from naivete.classifiers.base import LEARNED
-from naivete.classifiers.dependence import NetworkClassifier, NotFittedError
+from naivete.classifiers.base import NetworkClassifier, NotFittedError
 from naivete.classifiers.model_file import Model, fingerprint, read_model, write_model
+from naivete.classifiers.registry import BY_WORD, entry_of
 from naivete.counts.independence import g, pearson
 from naivete.counts.scores import BDeu, aic, bic, k2
 from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
@@ -22,30 +20,7 @@ from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_m
 from naivete.network.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.variables import CLASS
 
-__all__ = ["KINDS", "classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
-
-KINDS: dict[str, type[NetworkClassifier]] = {
-    "majority": classifiers.Majority,
-    "lookup": classifiers.Lookup,
-    "nb": classifiers.NaiveBayes,
-    "tan": classifiers.TAN,
-    "kdb": classifiers.KDB,
-    "full": classifiers.Full,
-    "k2": unrestricted.K2,
-    "hc": unrestricted.HillClimb,
-    "cb": unrestricted.CB,
-    "pc": unrestricted.PC,
-    "naive-as": selective.SelectiveNaive,
-    "k2-as": selective.K2AS,
-    "info-as": selective.InfoAS,
-    "knaive": knaive.KNaive,
-    "recursive": recursive.Recursive,
-    "id3": trees.ID3,
-    "c45": trees.C45,
-    "joined": joined.JoinedNaive,
-    "hidden": hidden.HiddenNaive,
-}
-"""The word for every classifier, in model files and on the command line."""
+__all__ = ["classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
 
 LABELS = {"O": "object", "U": "object", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
 _FUNCTIONS: dict[str, Any] = {"k2": k2, "bic": bic, "aic": aic, "chi2": pearson, "g": g}
@@ -84,23 +59,25 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
         "relevance": classifier.relevance_.tolist(),
-        "learned": {name: plain_value(name, getattr(classifier, name)) for name in LEARNED if hasattr(classifier, name)},
+        "learned": {
+            name: plain_value(name, getattr(classifier, name)) for name in classifier.saved_attributes if hasattr(classifier, name)
+        },
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
     return Model(kind, parameters, classifier.network_, notes)
 
 
 def _kind(classifier: NetworkClassifier) -> str:
-    kind = next((word for word, cls in KINDS.items() if type(classifier) is cls), None)
-    if kind is None:
-        raise ParameterError(f"{type(classifier).__name__} cannot be saved; the classifiers of naivete can: {', '.join(KINDS)}")
-    return kind
+    entry = entry_of(classifier)
+    if entry is None:
+        raise ParameterError(f"{type(classifier).__name__} cannot be saved; the classifiers of naivete can: {', '.join(BY_WORD)}")
+    return entry.word
 
 
 def classifier_of(model: Model, where: str) -> NetworkClassifier:
     """The classifier that a model describes; what does not make sense is refused under the name of its source."""
-    if model.kind not in KINDS:
-        close = close_matches(model.kind, KINDS)
+    if model.kind not in BY_WORD:
+        close = close_matches(model.kind, BY_WORD)
         hint = f" (like {close[0]!r})" if close else ""
         raise ModelFileError(f"{where}: kind: {quoted(model.kind)} is not a classifier of this version{hint}")
     try:
@@ -121,7 +98,7 @@ def _classifier(model: Model) -> NetworkClassifier:
         raise ModelFileError("notes.arcs: an arc is not in the network, or its information is not a number of bits")
     states = model.network.variables[CLASS].states
     learned = model.notes["learned"]
-    if not isinstance(learned, dict) or not set(learned) <= set(LEARNED):
+    if not isinstance(learned, dict) or not set(learned) <= set(classifier.saved_attributes):
         raise ModelFileError(f"notes.learned: {quoted(learned)} are not all known to this version")
     for name in ("selected_", "naive_"):
         _check_selected(learned.get(name, []), name, len(features))
@@ -147,7 +124,7 @@ def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
     inner = parameters.get("learner")
     if isinstance(inner, dict):
         parameters["learner"] = _unfitted(str(inner["kind"]), inner["parameters"])
-    return KINDS[kind](**parameters)
+    return BY_WORD[kind].estimator(**parameters)
 
 
 def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:

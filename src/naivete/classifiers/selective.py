@@ -6,10 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import numpy as np
-from sklearn.utils import check_random_state
-
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
@@ -33,18 +31,6 @@ LEARNERS: dict[str, Callable[..., Network]] = {
 """What may learn the final network from the selected features, with its usual parameters."""
 
 
-def seed_of(random_state: Any) -> int:
-    """A seed from a whole number, which is one already, a generator, or None for a new one each time."""
-    if isinstance(random_state, (int, np.integer)):
-        if random_state < 0 or isinstance(random_state, bool):
-            raise ParameterError(f"random_state={quoted(random_state)}: a whole number, at least 0")
-        return int(random_state)
-    try:
-        return int(check_random_state(random_state).randint(2**31))
-    except ValueError as error:
-        raise ParameterError(f"random_state={quoted(random_state)}: a whole number, a RandomState, or None") from error
-
-
 class SelectiveNaive(NetworkClassifier):
     """Naive Bayes on the features that make it most accurate on a half of the cases that it was not learned from: naive-AS.
 
@@ -55,6 +41,8 @@ class SelectiveNaive(NetworkClassifier):
     random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
+
+    saved_attributes = ("selected_",)
 
     def __init__(
         self,
@@ -107,6 +95,8 @@ class K2AS(Selecting):
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
 
+    saved_attributes = ("selected_",)
+
     def __init__(
         self,
         *,
@@ -157,6 +147,8 @@ class InfoAS(Selecting):
     random_state : the seed of the halves for `guided` and `backward`.
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
+
+    saved_attributes = ("selected_",)
 
     def __init__(
         self,

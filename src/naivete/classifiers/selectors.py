@@ -15,7 +15,7 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naivete.classifiers.base import EncodesRows
-from naivete.classifiers.selective import seed_of
+from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.scores import score_of
 from naivete.data.frames import as_array, is_frame
@@ -60,7 +60,7 @@ class Selector(EncodesRows, SelectorMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         X, y, sample_weight : as for `NetworkClassifier.fit`.
         """
-        _, _, counts = self._counted(X, y, sample_weight)
+        _, _, counts = self.training_counts(X, y, sample_weight)
         selected = self._selection(counts)
         validate_data(self, X, skip_check_array=True)
         if isinstance(X, Table) and all(isinstance(name, str) for name in X.names):

@@ -1,4 +1,4 @@
-"""Models as text, the same everywhere: `nb`, `tan`, `kdb:k=2,theta=0.03`, `majority`, `lookup`; to a classifier and back."""
+"""Model specifications such as `kdb:k=2,theta=0.03`: from text to a classifier and back."""
 
 from __future__ import annotations
 
@@ -9,86 +9,31 @@ from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
+from naivete.classifiers.registry import BY_WORD, REGISTRY, entry_of
 from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
-    from naivete.classifiers.dependence import NetworkClassifier
+    from naivete.classifiers.base import NetworkClassifier
     from naivete.encoding.encoder import Encoder
 
-__all__ = ["PARAMETERS", "Spec", "classifier_of", "parse_spec", "spec_of", "split_specs"]
+__all__ = ["Spec", "classifier_of", "parse_spec", "spec_of", "split_specs"]
 
-PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
-    {
-        "majority": ("smoothing", "prior"),
-        "lookup": (),
-        "nb": ("smoothing", "prior"),
-        "tan": ("root", "smoothing", "prior"),
-        "kdb": ("k", "theta", "alpha", "k_max", "smoothing", "prior"),
-        "full": ("shared", "shrinkage", "smoothing", "prior"),
-        "k2": ("order", "max_parents", "criterion", "smoothing", "prior"),
-        "hc": ("criterion", "max_parents", "tabu", "max_steps", "class_root", "smoothing", "prior"),
-        "cb": (
-            *("alpha", "test", "criterion", "stop", "class_root", "partial_order", "max_order", "max_parents"),
-            *("smoothing", "prior"),
-        ),
-        "pc": ("alpha", "test", "max_order", "smoothing", "prior"),
-        "naive-as": ("random_state", "smoothing", "prior"),
-        "k2-as": ("equal", "learner", "criterion", "max_parents", "random_state", "smoothing", "prior"),
-        "info-as": (
-            *("metric", "learner", "stop", "alpha", "guided", "backward", "random_state"),
-            *("smoothing", "prior"),
-        ),
-        "joined": ("search", "equal", "max_joined", "smoothing", "prior"),
-        "knaive": (
-            *("k", "strong", "conditional", "average", "max_parents", "shared", "shrinkage", "starts", "random_state"),
-            *("smoothing", "prior"),
-        ),
-        "recursive": ("min_rows", "prune", "max_depth", "parity", "refit", "smoothing", "prior"),
-        "hidden": (
-            *("states", "max_states", "alpha", "starts", "random_state", "tolerance", "max_iterations"),
-            *("smoothing", "prior"),
-        ),
-        "id3": ("max_depth", "min_rows", "smoothing"),
-        "c45": ("min_rows", "confidence", "raising", "prune", "max_depth", "smoothing"),
-    }
-)
-"""The words for the classifiers, and the parameters that a model written as text may set."""
-
-_ALIASES: Final = {
-    "hillclimb": "hc",
-    "hill-climb": "hc",
-    "selective": "naive-as",
-    "k2as": "k2-as",
-    "infoas": "info-as",
-    "cig": "info-as",
-    "cgr": "info-as",
-    "cdc": "info-as",
-    "naive": "nb",
-    "naivebayes": "nb",
-    "naive-bayes": "nb",
-    "bayes": "nb",
-    "zeror": "majority",
-    "j48": "c45",
-    "c4.5": "c45",
-    "tree": "c45",
-    "hiddennaive": "hidden",
-    "k-naive": "knaive",
-    "joinednaive": "joined",
-}
-_NAMED: Final[Mapping[str, tuple[str, Mapping[str, str]]]] = MappingProxyType(
-    {"fssj": ("joined", {"search": "forward"}), "bsej": ("joined", {"search": "backward"}), "rbc": ("recursive", {})}
-)
-"""Other words for a model with some of its parameters."""
-_ALWAYS: Final = {"kdb": ("k",)}
-"""Parameters that are written even where they have their usual value."""
+_SIMILAR: Final = {word: entry.word for entry in REGISTRY for word in entry.similar}
+_PRESETS: Final = {word: (entry.word, preset) for entry in REGISTRY for word, preset in entry.presets.items()}
+_CONSTANTS: Final[Mapping[str, bool | None]] = MappingProxyType({"true": True, "false": False, "none": None})
 
 Value = int | float | str | bool | None
-_WORDS: Final[Mapping[str, bool | None]] = MappingProxyType({"true": True, "false": False, "none": None})
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A model and its parameters; as text, what `parse_spec` reads."""
+    """A model and its parameters; `str` gives the text that `parse_spec` reads.
+
+    Parameters
+    ----------
+    word : the name of the model, as in `naivete.classifiers.registry`.
+    parameters : the values of the parameters that are set.
+    """
 
     word: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
@@ -103,21 +48,21 @@ def _text(value: Value) -> str:
 
 
 def parse_spec(text: str) -> Spec:
-    """The model that a text stands for.
+    """Return the model and the parameters that a text stands for.
 
-    >>> parsed("kdb:k=2,theta=0.03")
+    >>> parse_spec("kdb:k=2,theta=0.03")
     Spec(word='kdb', parameters={'k': 2, 'theta': 0.03})
-    >>> str(parsed("fssj"))
+    >>> str(parse_spec("fssj"))
     'joined:search=forward'
     """
     word, colon, rest = text.strip().partition(":")
-    word, given = _NAMED.get(word.strip().lower(), (word.strip().lower(), {}))
-    if word not in PARAMETERS:
-        meant = _meant(word, PARAMETERS, _ALIASES.get(word))
-        raise ParameterError(f"model {quoted(text)}: there is no model {quoted(word)}; {meant}")
+    word, preset = _PRESETS.get(word.strip().lower(), (word.strip().lower(), {}))
+    if word not in BY_WORD:
+        hint = _hint(word, BY_WORD, _SIMILAR.get(word))
+        raise ParameterError(f"model {quoted(text)}: there is no model {quoted(word)}; {hint}")
     if colon and not rest.strip():
         raise ParameterError(f"model {quoted(text)}: nothing follows the colon; write for instance kdb:k=2,theta=0.03")
-    parameters: dict[str, Value] = dict(given)
+    parameters: dict[str, Value] = dict(preset)
     for part in rest.split(",") if rest else []:
         name, value = _parameter(text, word, part)
         if name in parameters:
@@ -128,26 +73,24 @@ def parse_spec(text: str) -> Spec:
 
 def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
     name, equals, value = (piece.strip() for piece in part.partition("="))
-    if name not in PARAMETERS[word]:
-        if not PARAMETERS[word]:
-            raise ParameterError(f"model {quoted(text)}: {word} has no parameters; write {word}")
-        alias = "criterion" if name == "score" and "criterion" in PARAMETERS[word] else None
-        meant = _meant(name, PARAMETERS[word], alias)
-        raise ParameterError(f"model {quoted(text)}: {word} has no parameter {quoted(name)}; {meant}")
+    known = BY_WORD[word].parameters
+    if name not in known:
+        hint = _hint(name, known, "criterion" if name == "score" and "criterion" in known else None)
+        raise ParameterError(f"model {quoted(text)}: {word} has no parameter {quoted(name)}; {hint}")
     if not equals or not value:
         raise ParameterError(f"model {quoted(text)}: the parameter {name} has no value; write {name}=VALUE")
     return name, _value(value)
 
 
-def _meant(word: str, known: Iterable[str], alias: str | None = None) -> str:
-    close = [alias] if alias else close_matches(word, known)
+def _hint(word: str, known: Iterable[str], similar: str | None = None) -> str:
+    close = [similar] if similar else close_matches(word, known)
     return f"did you mean {' or '.join(close)}?" if close else f"choose among {', '.join(known)}"
 
 
 def _value(text: str) -> Value:
-    """A whole number, a number, true, false, none, or another word."""
-    if text.lower() in _WORDS:
-        return _WORDS[text.lower()]
+    """Return a whole number, a number, true, false or none where the text is one, else the text itself."""
+    if text.lower() in _CONSTANTS:
+        return _CONSTANTS[text.lower()]
     for number in (int, float):
         with suppress(ValueError):
             return number(text)
@@ -155,11 +98,11 @@ def _value(text: str) -> Value:
 
 
 def split_specs(texts: Iterable[str]) -> list[Spec]:
-    """The models of some arguments, each with one model or with several between semicolons or commas.
+    """Return the models of some arguments, each of which holds one model or several, separated by semicolons or commas.
 
-    A piece like `theta=0.03` between commas belongs to the model before it.
+    A piece like `theta=0.03` between commas belongs to the model before it. A model that is repeated is returned once.
 
-    >>> [str(spec) for spec in split(["nb,kdb:k=1,theta=0.03,tan", "kdb:k=2; majority"])]
+    >>> [str(spec) for spec in split_specs(["nb,kdb:k=1,theta=0.03,tan", "kdb:k=2; majority"])]
     ['nb', 'kdb:k=1,theta=0.03', 'tan', 'kdb:k=2', 'majority']
     """
     pieces: list[str] = []
@@ -171,36 +114,34 @@ def split_specs(texts: Iterable[str]) -> list[Spec]:
                 elif piece.strip():
                     pieces.append(piece)
     if not pieces:
-        raise ParameterError(f"no model is given; choose among {', '.join(PARAMETERS)}")
+        raise ParameterError(f"no model is given; choose among {', '.join(BY_WORD)}")
     specs = {str(spec): spec for spec in map(parse_spec, pieces)}
     return list(specs.values())
 
 
 def classifier_of(model: Spec | str, *, encoder: Encoder | None = None, budget: int | None = None) -> NetworkClassifier:
-    """The classifier, not fitted yet, of a model.
+    """Return the unfitted classifier of a model.
 
     Parameters
     ----------
-    model : the model, perhaps as text.
-    encoder : how columns become states; None for the usual way.
-    budget : the most bytes its tables may take; None for the usual number.
+    model : the model, as a `Spec` or as text.
+    encoder : how columns are encoded; by default `Encoder()`.
+    budget : the most bytes its tables may take; by default that of the classifier.
 
     >>> classifier_of("kdb:k=1"), classifier_of("nb:prior=1/3")
     (KDB(k=1), NaiveBayes(prior=(0.25, 0.75)))
     """
-    from naivete.classifiers.saving import KINDS
-
     spec = parse_spec(model) if isinstance(model, str) else model
     parameters: dict[str, Any] = dict(spec.parameters)
     if "prior" in parameters:
         parameters["prior"] = _prior(str(parameters["prior"]))
     if budget is not None:
         parameters["budget"] = budget
-    return KINDS[spec.word](encoder=encoder, **parameters)
+    return BY_WORD[spec.word].estimator(encoder=encoder, **parameters)
 
 
 def _prior(text: str) -> tuple[float, ...]:
-    """The shares of the classes, made to sum to one.
+    """Return the prior probabilities of the classes, normalized to sum to one.
 
     >>> _prior("1/1/2")
     (0.25, 0.25, 0.5)
@@ -216,26 +157,24 @@ def _prior(text: str) -> tuple[float, ...]:
 
 
 def spec_of(classifier: NetworkClassifier) -> Spec:
-    """The model of a classifier, with the parameters that differ from the usual ones and can be written as text.
+    """Return the model of a classifier, with the parameters that differ from their defaults and can be written as text.
 
     >>> str(spec_of(classifier_of("kdb:theta=0.03")))
     'kdb:k=2,theta=0.03'
     """
-    from naivete.classifiers.saving import KINDS
-
-    word = next((word for word, kind in KINDS.items() if type(classifier) is kind), None)
-    if word is None:
-        raise ParameterError(f"{quoted(classifier)} is not a classifier of naivete: {', '.join(KINDS)}")
-    usual = KINDS[word]().get_params(deep=False)
-    own = {name: _as_word(name, value) for name, value in classifier.get_params(deep=False).items()}
-    if own.get("prior") is not None:
-        own["prior"] = "/".join(str(float(share)) for share in own["prior"])
-    told = {name: own[name] for name in PARAMETERS[word] if own[name] != usual[name] or name in _ALWAYS.get(word, ())}
-    return Spec(word, told)
+    entry = entry_of(classifier)
+    if entry is None:
+        raise ParameterError(f"{quoted(classifier)} is not a classifier of naivete: {', '.join(BY_WORD)}")
+    defaults = entry.estimator().get_params(deep=False)
+    values = {name: _as_word(name, value) for name, value in classifier.get_params(deep=False).items()}
+    if values.get("prior") is not None:
+        values["prior"] = "/".join(str(float(share)) for share in values["prior"])
+    shown = {name: values[name] for name in entry.parameters if values[name] != defaults[name] or name in entry.always}
+    return Spec(entry.word, shown)
 
 
 def _as_word(name: str, value: Any) -> Any:
-    """The word for a score, a test or a generator where there is one, a list for an array, else the value itself."""
+    """Return the word for a score, a test or a random state where there is one, a list for an array, else the value itself."""
     from naivete.classifiers.saving import plain_value
 
     if name in ("criterion", "test", "order", "random_state"):

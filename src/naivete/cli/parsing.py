@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from naivete import __version__
+from naivete.classifiers.registry import help_text
 from naivete.errors import ParameterError, close_matches, quoted
 
 __all__ = ["Command", "Finished", "UsageError", "parse"]
@@ -21,28 +22,6 @@ _EXAMPLES = (
     "naivete predict weather.nvt tomorrow.csv",
     "naivete evaluate weather.csv --target play --models majority nb tan kdb:k=2",
 )
-_MODELS = """models:
-  majority                   the most frequent class: what any other has to beat
-  lookup                     the classes of the training cases that equal the row
-  nb                         naive Bayes
-  tan                        tree augmented naive Bayes
-  kdb:k=2                    k-dependence, up to k feature parents; k=auto chooses
-  kdb:k=2,theta=0.03         arcs only above so many bits; theta=auto, theta=chi2
-  full:shrinkage=0.1         no independence at all; with --numbers normal the quadratic discriminant; shared=true
-  k2:order=relevance         K2: parents among the variables before; order=given, criterion=bdeu, max_parents=3
-  hc:criterion=bic           hill climbing with a tabu list; criterion=bdeu, k2, bic, aic
-  cb, pc                     networks by tests of independence: with K2 (CB), or alone (PC)
-  naive-as                   naive Bayes on the features that make it most accurate
-  k2-as:equal=true           features by the accuracy of K2, then CB or another learner: learner=kdb
-  info-as:metric=cgr         features by what they tell beyond those before; metric=cig, cdc; stop=chi2
-  fssj, bsej                 naive Bayes on attributes that are joined, added or taken away; max_joined=2
-  knaive:k=3,strong=true     k features held naive in which dependence cancels, the others modelled jointly
-  recursive:parity=split     naive Bayes within naive Bayes; refit=false, prune=0.05, max_depth=2
-  hidden:states=3            naive Bayes with hidden variables; their states by BIC where not given
-  id3, c45:confidence=0.1    classification trees; prune=false, raising=false, min_rows=2
-  nb:smoothing=0.5           any of them with another smoothing (m-estimate, friedman, backoff, ...)
-  nb:prior=1/1               most of them with other shares of the classes, in their order; equal ones here
-"""
 _CODES = "exit codes: 0 success, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 when interrupted"
 
 
@@ -152,13 +131,13 @@ def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
 
 
 def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Command, _Parser]]]:
-    parser = _Parser(prog="naivete", description=_ABOUT, epilog=f"{_listed(_EXAMPLES)}\n{_MODELS}\n{_CODES}")
+    parser = _Parser(prog="naivete", description=_ABOUT, epilog=f"{_listed(_EXAMPLES)}\n{help_text()}\n{_CODES}")
     parser.add_argument("--version", action="version", version=f"naivete {__version__}")
     parser.add_argument("--debug", action="store_true", help="show a traceback on failure")
     inner = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     of = {}
     for command in commands:
-        epilog = _listed(command.examples) + (f"\n{_MODELS}" if any("model" in line for line in command.examples) else "")
+        epilog = _listed(command.examples) + (f"\n{help_text()}" if any("model" in line for line in command.examples) else "")
         command_parser = inner.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
         add_arguments(command_parser, command)
         of[command.name] = command, command_parser

@@ -27,8 +27,8 @@ from naivete.cli.tables import check_ending, check_output, is_delimited, output_
 from naivete.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
-    from naivete.classifiers.answers import Answers, AnswerSummary
     from naivete.classifiers.base import NetworkClassifier
+    from naivete.classifiers.predictions import Predictions, PredictionSummary
     from naivete.data.table import Table
     from naivete.variables import Name
 
@@ -103,7 +103,7 @@ def _is_json(path: str) -> bool:
 
 def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
     """The table, its texts read so that they meet the states of the model."""
-    from naivete.classifiers.answers import convert_to_states, kinds_to_read
+    from naivete.classifiers.predictions import convert_to_states, kinds_to_read
     from naivete.encoding.encoder import matched_columns
 
     features = classifier.network_.columns
@@ -125,7 +125,7 @@ def _note_unused(names: Sequence[Name], source: str, classifier: NetworkClassifi
         note(f"{source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
 
 
-def _tell(told: AnswerSummary, classifier: NetworkClassifier) -> None:
+def _tell(told: PredictionSummary, classifier: NetworkClassifier) -> None:
     """Tell which rows are impossible, and how many of those that have a class were given it."""
     if told.unseen_tables > 1:
         note(f"the same is true of {counted(told.unseen_tables - 1, 'later part')} of the rows")
@@ -143,21 +143,21 @@ def _tell(told: AnswerSummary, classifier: NetworkClassifier) -> None:
 
 def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
     """Read one file, answer it and write the answers."""
-    from naivete.classifiers.answers import AnswerSummary, answer_tables
+    from naivete.classifiers.predictions import PredictionSummary, predict_tables
 
-    told = AnswerSummary()
-    (table,) = answer_tables(classifier, [_read(args, classifier)], unseen=args.unseen, append=args.append, told=told)
+    told = PredictionSummary()
+    (table,) = predict_tables(classifier, [_read(args, classifier)], unseen=args.unseen, append=args.append, told=told)
     _tell(told, classifier)
     _written(args, lambda path, options: _write(table, path, options))
 
 
 def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
     """Read one file, answer it and write the answers as JSON."""
-    from naivete.classifiers.answers import AnswerSummary, answer_table
+    from naivete.classifiers.predictions import PredictionSummary, predict_table
     from naivete.storage.atomic import atomic_write
 
-    table, told = _read(args, classifier), AnswerSummary()
-    answers = answer_table(classifier, table, args.unseen)
+    table, told = _read(args, classifier), PredictionSummary()
+    answers = predict_table(classifier, table, args.unseen)
     told.add(table, classifier.network_.variables[-1].name, answers)
     _tell(told, classifier)
     text = json_text(_records(answers))
@@ -167,7 +167,7 @@ def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
         atomic_write(Path(args.out), f"{text}\n".encode(), overwrite=args.force)
 
 
-def _records(answers: Answers) -> dict[str, Any]:
+def _records(answers: Predictions) -> dict[str, Any]:
     from naivete.inference.predictor import argmax_class
 
     impossible = set(answers.impossible.tolist())
@@ -179,7 +179,7 @@ def _records(answers: Answers) -> dict[str, Any]:
     return {"classes": list(labels), "rows": rows}
 
 
-def _stream(args: Namespace, classifier: NetworkClassifier) -> AnswerSummary:
+def _stream(args: Namespace, classifier: NetworkClassifier) -> PredictionSummary:
     """Read some rows, answer them and write the answers, until all are done."""
     from naivete.cases.sources import plan_reading
     from naivete.data.files import KindError
@@ -212,7 +212,7 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
     """The files, their texts to be read so that they meet the states of the model."""
     import numpy as np
 
-    from naivete.classifiers.answers import kinds_to_read
+    from naivete.classifiers.predictions import kinds_to_read
     from naivete.data.table import Column, Table
     from naivete.encoding.encoder import matched_columns
 
@@ -245,19 +245,19 @@ class _Stream:
     broken: Collection[Name]
     went: Callable[[int], None]
 
-    def answered(self, args: Namespace, classifier: NetworkClassifier) -> AnswerSummary:
+    def answered(self, args: Namespace, classifier: NetworkClassifier) -> PredictionSummary:
         """Write the answers to all rows."""
-        from naivete.classifiers.answers import AnswerSummary, answer_tables, convert_to_states
+        from naivete.classifiers.predictions import PredictionSummary, convert_to_states, predict_tables
         from naivete.data.files import write_stream
 
-        told = AnswerSummary()
+        told = PredictionSummary()
 
         def tables() -> Iterator[Table]:
             for table in self._tables(args, classifier):
                 yield convert_to_states(self._floating(table), classifier.network_.columns)
                 self.went(told.rows)
 
-        answers = answer_tables(classifier, tables(), unseen=args.unseen, append=args.append, told=told)
+        answers = predict_tables(classifier, tables(), unseen=args.unseen, append=args.append, told=told)
         _written(args, lambda path, options: write_stream(answers, path, **options))
         return told
 

@@ -16,7 +16,7 @@ from naivete.cli.tree_text import outline_about, outline_described, outline_sect
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
-    from naivete.classifiers.dependence import NetworkClassifier
+    from naivete.classifiers.base import NetworkClassifier
     from naivete.network.network import Network
 
 __all__ = ["COMMAND"]

@@ -8,14 +8,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import KDB, TAN, Lookup, Majority, NaiveBayes
+from naivete.classifiers.registry import shares_counts
 from naivete.data.frames import is_frame
 from naivete.data.labelled import LabelledTable
 from naivete.encoding.encoder import Encoded, Encoder, FeatureTables
@@ -26,7 +26,7 @@ from naivete.evaluation.partitioned_counts import Parts, all_but_one, up_to
 from naivete.evaluation.protocols import Split
 from naivete.variables import CLASS, Variable
 
-__all__ = ["SHARING", "Answer", "answers"]
+__all__ = ["Answer", "answers"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +58,7 @@ def answers(models: Mapping[str, Any], cases: LabelledTable, splits: Sequence[Sp
     Parameters
     ----------
     models : classifiers by name. Those of this library stay as they are; others are fitted, one split after the other.
-        Those in `SHARING` learn from counts that are made once for all of them, any other from the rows of every split.
+        Those that `shares_counts` names learn from counts that are made once for all of them, others from the rows of each split.
     cases : the cases.
     splits : divisions of them; those with the same parts share the counts of these.
     """
@@ -95,16 +95,11 @@ class _Group(Protocol):
         """The answer of a model to a split."""
 
 
-SHARING: Final = (Majority, Lookup, NaiveBayes, TAN, KDB)
-"""The classifiers that may learn from counts shared with others and be asked by way of their network. A classifier that is
-derived from one of these may do anything, and is fitted and asked like any other."""
-
-
 def _groups(models: Mapping[str, Any]) -> list[_Group]:
     """The models that share counts, by encoder and budget, and all others."""
     strangers, sharing = _Strangers({}), list[_Sharing]()
     for name, model in models.items():
-        encoder = model._ready() if type(model) in SHARING else None
+        encoder = model.checked_encoder() if shares_counts(model) else None
         if encoder is None or encoder.numbers != "cut" or encoder.missing == "em":  # not a matter of counts alone
             strangers.models[name] = model
             continue
@@ -198,7 +193,7 @@ class _Sharing:
     def _honest(self, split: Split, cases: LabelledTable) -> _Ready:
         """The counts of the training rows, as `fit` makes them."""
         train, first = cases.take(split.train), next(iter(self.models.values()))
-        batch = first._batch(train.features, train.labels, train.weight, names=None)
+        batch = first.training_rows(train.features, train.labels, train.weight, names=None)
         tallies = self.encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
         features = self.encoder.schema(tallies)
         variables = (*features, Variable(batch.target, tallies.classes))
@@ -222,11 +217,11 @@ class _Ready:
     def fitted(self, model: NetworkClassifier) -> NetworkClassifier:
         """A copy of the model that has learned from the training rows."""
         self.counts.anew()
-        return copy(model)._learned(self.counts, self.classes, is_frame(self.cases.features), self.rows)
+        return copy(model).fit_counts(self.counts, self.classes, is_frame(self.cases.features), self.rows)
 
     def posterior(self, fitted: NetworkClassifier) -> NDArray[np.float64]:
         """P(class | row) of the test rows."""
-        said = [fitted._predictor.posterior(*part)[0] for part in self.test[0]]
+        said = [fitted.predictor_.posterior(*part)[0] for part in self.test[0]]
         return said[0] if len(said) == 1 else np.concatenate(said)
 
     @cached_property

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 
 from naivete import __version__
-from naivete.classifiers.dependence import NetworkClassifier
+from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.specification import classifier_of
 from naivete.data.table import Column, Table
 from naivete.display import page

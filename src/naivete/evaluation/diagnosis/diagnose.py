@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.classifiers.augmented import KDB
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.dependence import KDB
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
 from naivete.data.labels import checked_weights, label_values, usable_rows
@@ -82,13 +82,13 @@ def diagnose(
 
 def _on_themselves(model: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> Diagnosis:
     """Learn from the cases, and answer each of them without itself."""
-    batch, _, counts = model._counted(X, y, sample_weight)
-    network = _checked(model._learned(counts, batch.classes, is_frame(X), len(batch)), batch.classes)
+    batch, _, counts = model.training_counts(X, y, sample_weight)
+    network = _checked(model.fit_counts(counts, batch.classes, is_frame(X), len(batch)), batch.classes)
     arcs, how = network.arcs, {"smoothing": model.smoothing, "prior": model.prior}
-    if network.densities or model._encoder().missing == "em":
+    if network.densities or model.checked_encoder().missing == "em":
 
         def learn(others: Counts) -> Networks:
-            again = copy(model)._learned(others, batch.classes, is_frame(X), len(batch))
+            again = copy(model).fit_counts(others, batch.classes, is_frame(X), len(batch))
             return learned(others, _checked(again, batch.classes), arcs=arcs, **how)
 
         terms, told = crossed(counts, learn), "10 folds, each answered by what the others gave"
@@ -105,7 +105,7 @@ def _used(X: Any, y: Any, sample_weight: Any, model: NetworkClassifier) -> NDArr
     numbers = Table((Column("row", np.arange(1, len(values) + 1)),))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that rows were left out has been told
-        kept, _, _ = usable_rows(numbers, values, _weight(X, sample_weight, len(values)), model._encoder().unlabelled)
+        kept, _, _ = usable_rows(numbers, values, _weight(X, sample_weight, len(values)), model.checked_encoder().unlabelled)
     return np.asarray(kept["row"].values)
 
 
@@ -117,8 +117,8 @@ def _on_others(model: NetworkClassifier, train: Any, X: Any, y: Any, sample_weig
     """Learn from some cases, and answer others."""
     if not isinstance(train, tuple) or len(train) not in (2, 3):
         raise ParameterError("train: pass the cases to learn from and their classes, train=(X, y), perhaps with weights as a third")
-    batch, _, counts = model._counted(*train, *([None] if len(train) == 2 else []))
-    model._learned(counts, batch.classes, is_frame(train[0]), len(batch))
+    batch, _, counts = model.training_counts(*train, *([None] if len(train) == 2 else []))
+    model.fit_counts(counts, batch.classes, is_frame(train[0]), len(batch))
 
     def networks(network: Network) -> Networks:
         return learned(counts, network, model.smoothing, model.prior, network.arcs)
@@ -137,7 +137,7 @@ def _on_cases(
 ) -> Diagnosis:
     """Ask a fitted classifier about cases."""
     network = _checked(model, model.classes_)
-    parts = list(model._encoded(X))
+    parts = list(model.encoded(X))
     codes = [np.concatenate(column) for column in zip(*(part.codes for part in parts), strict=True)]
     terms = asked(networks(network), codes, parts[0].gaps)
     rows = np.arange(1, len(codes[0]) + 1)

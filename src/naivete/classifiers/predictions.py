@@ -20,10 +20,18 @@ from naivete.variables import CLASS, Name, State, Variable
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
 
-__all__ = ["AnswerSummary", "Answers", "answer_table", "answer_tables", "can_be_impossible", "convert_to_states", "kinds_to_read"]
+__all__ = [
+    "PredictionSummary",
+    "Predictions",
+    "can_be_impossible",
+    "convert_to_states",
+    "kinds_to_read",
+    "predict_table",
+    "predict_tables",
+]
 
 
-class Answers(NamedTuple):
+class Predictions(NamedTuple):
     """The labels, the probability of each for every row, and the rows that are impossible in every class."""
 
     labels: tuple[State, ...]
@@ -32,7 +40,7 @@ class Answers(NamedTuple):
 
 
 @dataclass
-class AnswerSummary:
+class PredictionSummary:
     """What is known of the answers so far.
 
     Attributes
@@ -53,7 +61,7 @@ class AnswerSummary:
     stranger: State | None = None
     unseen_tables: int = 0
 
-    def add(self, table: Table, target: Name, answers: Answers) -> None:
+    def add(self, table: Table, target: Name, answers: Predictions) -> None:
         """Add the rows of a table and their answers."""
         if len(answers.impossible) and self.first_impossible is None:
             self.first_impossible = self.rows + int(answers.impossible[0]) + 1
@@ -62,7 +70,7 @@ class AnswerSummary:
         if target in table.names:
             self._score(table[target], answers)
 
-    def _score(self, column: Column, answers: Answers) -> None:
+    def _score(self, column: Column, answers: Predictions) -> None:
         rows, labels = _labels(column, answers.labels)
         self.labelled += len(rows)
         self.right += int((argmax_class(answers.posterior)[rows] == labels).sum())
@@ -80,13 +88,13 @@ class AnswerSummary:
         self.unseen_tables += unseen
 
 
-def answer_tables(
+def predict_tables(
     classifier: NetworkClassifier,
     tables: Iterable[Table],
     *,
     unseen: str | None = None,
     append: bool = False,
-    told: AnswerSummary | None = None,
+    told: PredictionSummary | None = None,
 ) -> Iterator[Table]:
     """The answers to the rows of each table: the class `predicted`, P(c) for every class, and perhaps `impossible`.
 
@@ -102,13 +110,13 @@ def answer_tables(
     append : whether the answers come behind the columns of the table. Names that are taken get an underscore.
     told : where to keep what is known of all answers.
 
-    >>> from naivete.classifiers.dependence import NaiveBayes
+    >>> from naivete.classifiers.augmented import NaiveBayes
     >>> table = Table((Column("x", np.array([0, 1, 1]), ("a", "b")),))
     >>> model = NaiveBayes().fit(table, ["no", "yes", "yes"])
-    >>> [list(part["predicted"]) for part in answer_tables(model, [table.take(slice(2)), table.take(slice(2, 3))])]
+    >>> [list(part["predicted"]) for part in predict_tables(model, [table.take(slice(2)), table.take(slice(2, 3))])]
     [['no', 'yes'], ['yes']]
     """
-    told = AnswerSummary() if told is None else told
+    told = PredictionSummary() if told is None else told
     target = classifier.network_.variables[CLASS].name
     parts = iter(tables)
     first = list(islice(parts, 2))
@@ -126,23 +134,23 @@ def _followed(first: list[Table], rest: Iterator[Table]) -> Iterator[Table]:
     yield from rest
 
 
-def answer_table(classifier: NetworkClassifier, table: Table, unseen: str | None = None) -> Answers:
+def predict_table(classifier: NetworkClassifier, table: Table, unseen: str | None = None) -> Predictions:
     """The answers to the rows of a table."""
-    posterior, impossible = classifier.answers(table, unseen=unseen)  # type: ignore[arg-type]
-    return Answers(classifier.network_.variables[CLASS].states, posterior, impossible)
+    posterior, impossible = classifier.posteriors(table, unseen=unseen)  # type: ignore[arg-type]
+    return Predictions(classifier.network_.variables[CLASS].states, posterior, impossible)
 
 
-def _listening(classifier: NetworkClassifier, table: Table, unseen: str | None, told: AnswerSummary) -> Answers:
+def _listening(classifier: NetworkClassifier, table: Table, unseen: str | None, told: PredictionSummary) -> Predictions:
     with warnings.catch_warnings(record=True) as found:
         warnings.simplefilter("always")
-        answers = answer_table(classifier, table, unseen)
+        answers = predict_table(classifier, table, unseen)
     told._heard(found)
     return answers
 
 
 def can_be_impossible(classifier: NetworkClassifier) -> bool:
     """Whether some row can have probability zero in every class: whether the network has a probability of zero."""
-    return classifier._warns and any(_has_zero(cpt) for cpt in classifier.network_.cpts.values())
+    return classifier.reports_impossible and any(_has_zero(cpt) for cpt in classifier.network_.cpts.values())
 
 
 def _has_zero(cpt: Cpt) -> bool:
@@ -200,7 +208,7 @@ def _text(value: State) -> str:
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _output(table: Table | None, answers: Answers, flagged: bool) -> Table:
+def _output(table: Table | None, answers: Predictions, flagged: bool) -> Table:
     """The answers as a table, perhaps behind the columns of another."""
     before = () if table is None else table.columns
     taken = {str(column.name) for column in before}

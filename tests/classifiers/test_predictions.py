@@ -7,8 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from naivete.classifiers.answers import AnswerSummary, answer_tables, can_be_impossible, convert_to_states, kinds_to_read
-from naivete.classifiers.dependence import KDB, Lookup, NaiveBayes
+from naivete.classifiers.augmented import KDB, NaiveBayes
+from naivete.classifiers.baselines import Lookup
+from naivete.classifiers.predictions import PredictionSummary, can_be_impossible, convert_to_states, kinds_to_read, predict_tables
 from naivete.data.table import Column, Table
 from naivete.variables import Variable
 
@@ -36,13 +37,13 @@ def values(tables: Iterator[Table]) -> dict[object, list[object]]:
 @pytest.mark.parametrize("append", [False, True])
 def test_tables_of_any_size_have_the_same_answers(rows: int, append: bool) -> None:
     model = KDB(k=1).fit(table(), LABELS)
-    whole = values(answer_tables(model, [table()], append=append))
-    assert values(answer_tables(model, parts(table(), rows), append=append)) == whole
+    whole = values(predict_tables(model, [table()], append=append))
+    assert values(predict_tables(model, parts(table(), rows), append=append)) == whole
     assert list(whole) == [*(("x", "y") if append else ()), "predicted", "P(no)", "P(yes)"]
 
 
 def test_no_tables_have_no_answers() -> None:
-    assert list(answer_tables(NaiveBayes().fit(table(), LABELS), [])) == []
+    assert list(predict_tables(NaiveBayes().fit(table(), LABELS), [])) == []
 
 
 def test_two_tables_at_most_are_alive() -> None:
@@ -57,7 +58,7 @@ def test_two_tables_at_most_are_alive() -> None:
             del one
             assert sum(ref() is not None for ref in alive) <= 2
 
-    for _ in answer_tables(model, given()):
+    for _ in predict_tables(model, given()):
         pass
     assert len(alive) == 6
 
@@ -77,13 +78,13 @@ def test_sparse_tables_can_be_impossible() -> None:
 def test_all_tables_have_the_column_impossible_or_none() -> None:
     model = NaiveBayes(smoothing=0).fit(table(2), ["no", "yes"])
     strange = Table((Column("x", np.array([0, 0, 0]), ("a",)), Column("y", np.array([0, 0, 1]), ("p", "q"))))
-    told = AnswerSummary()
-    found = list(answer_tables(model, parts(strange, 1), told=told))
+    told = PredictionSummary()
+    found = list(predict_tables(model, parts(strange, 1), told=told))
     assert [list(one["impossible"]) for one in found] == [[0], [0], [1]]
     assert (told.rows, told.impossible, told.first_impossible) == (3, 1, 3)
-    (one,) = answer_tables(model, [strange])
+    (one,) = predict_tables(model, [strange])
     assert list(one["impossible"]) == [0, 0, 1]
-    (none,) = answer_tables(model, [strange.take(slice(2))])
+    (none,) = predict_tables(model, [strange.take(slice(2))])
     assert "impossible" not in none.names
 
 
@@ -91,8 +92,8 @@ def test_all_tables_have_the_column_impossible_or_none() -> None:
 def test_the_accuracy_of_all_rows(rows: int) -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, -1, 1, 1, 0]), ("no", "yes"))))
-    told = AnswerSummary()
-    found = values(answer_tables(model, parts(given, rows), told=told))
+    told = PredictionSummary()
+    found = values(predict_tables(model, parts(given, rows), told=told))
     assert (told.labelled, told.stranger) == (5, None)
     assert told.right == sum(a == b for a, b in zip(found["predicted"], given["c"], strict=True))
 
@@ -100,25 +101,25 @@ def test_the_accuracy_of_all_rows(rows: int) -> None:
 def test_a_label_that_is_no_class() -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, 0, 2, 1, 3]), ("no", "yes", "perhaps", "never"))))
-    told = AnswerSummary()
-    list(answer_tables(model, parts(given, 2), told=told))
+    told = PredictionSummary()
+    list(predict_tables(model, parts(given, 2), told=told))
     assert told.stranger == "perhaps"
 
 
 def test_values_that_training_did_not_have_are_told_once() -> None:
     model = NaiveBayes().fit(table(), LABELS)
     strange = Table((Column("x", np.arange(6) % 3, ("a", "b", "z")), table()["y"]))
-    told = AnswerSummary()
+    told = PredictionSummary()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        list(answer_tables(model, parts(strange, 1), told=told))
+        list(predict_tables(model, parts(strange, 1), told=told))
     assert len(heard) == 1
     assert told.unseen_tables == 2
 
 
 def test_names_that_are_taken() -> None:
     model = NaiveBayes().fit(table().renamed(["predicted", "P(no)"]), LABELS)
-    (found,) = answer_tables(model, [table().renamed(["predicted", "P(no)"])], append=True)
+    (found,) = predict_tables(model, [table().renamed(["predicted", "P(no)"])], append=True)
     assert found.names == ("predicted", "P(no)", "predicted_", "P(no)_", "P(yes)")
 
 

@@ -1,4 +1,4 @@
-"""The classifiers: each a learner in the shell of scikit-learn."""
+"""Naive Bayes and its augmentations: the class is the root and a parent of every feature."""
 
 from __future__ import annotations
 
@@ -6,50 +6,21 @@ from collections.abc import Sequence
 from math import inf
 from typing import Any
 
-from naivete.classifiers.base import Answers, NetworkClassifier, NotFittedError
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners import full, kdb, lookup, majority, naive, tan
+from naivete.learners import full, kdb, naive, tan
 from naivete.learners.kdb import chosen_parameters
+from naivete.learners.knaive import knaive_choice, knaive_on
 from naivete.network.network import Network
 from naivete.variables import Name
 
-__all__ = ["KDB", "TAN", "Answers", "Full", "Lookup", "Majority", "NaiveBayes", "NetworkClassifier", "NotFittedError"]
-
-
-class Majority(NetworkClassifier):
-    """Answers with the most frequent class: what any other classifier has to beat.
-
-    >>> Majority().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
-    ['yes']
-    """
-
-    _of_tallies = True
-
-    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return majority(counts, smoothing=self.smoothing, prior=self.prior), {}
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.poor_score = True
-        return tags
-
-
-class Lookup(NetworkClassifier):
-    """Looks the row up among the training cases: the classes of those that equal it, or of all where none does.
-
-    >>> Lookup().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
-    ['no']
-    """
-
-    _warns = False  # a row that never occurred is answered by the class frequencies; that is the method
-
-    def __init__(self, *, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET) -> None:
-        super().__init__(smoothing=0.0, prior=prior, encoder=encoder, budget=budget)
-
-    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return lookup(counts, prior=self.prior), {}
+__all__ = ["KDB", "TAN", "Full", "KNaive", "NaiveBayes"]
 
 
 class NaiveBayes(NetworkClassifier):
@@ -61,9 +32,9 @@ class NaiveBayes(NetworkClassifier):
     [[0.25, 0.75]]
     """
 
-    _of_tallies = True
-    _dense = True
-    _bells = True
+    learns_from_value_counts = True
+    shares_counts = True
+    densities = ("normal", "kernel")
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         return naive(counts, smoothing=self.smoothing, prior=self.prior), {}
@@ -78,7 +49,8 @@ class TAN(NetworkClassifier):
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
 
-    _dense = True
+    shares_counts = True
+    densities = ("normal",)
 
     def __init__(
         self,
@@ -117,7 +89,9 @@ class KDB(NetworkClassifier):
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
 
-    _dense = True
+    shares_counts = True
+    saved_attributes = ("k_", "theta_")
+    densities = ("normal",)
 
     def __init__(
         self,
@@ -160,7 +134,7 @@ class Full(NetworkClassifier):
     smoothing, prior, encoder, budget : as for `NetworkClassifier`.
     """
 
-    _dense = True
+    densities = ("normal",)
 
     def __init__(
         self,
@@ -179,3 +153,66 @@ class Full(NetworkClassifier):
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
         return full(counts, shared=self.shared, shrinkage=self.shrinkage, **common), {}
+
+
+class KNaive(NetworkClassifier):
+    """Between naive Bayes and the full network: k features in which dependence cancels are held naive (Barrow).
+
+    Afterwards `naive_` has these features by position; `weights_` the weight of every feature in bits, for more than two classes
+    a row of them; `weight_` that of the set, and `exact_` whether no other set of that size has less.
+
+    Parameters
+    ----------
+    k : how many features are held naive; by default as many as are best balanced.
+    strong : whether naive features influence nothing; else they may be parents of the others.
+    conditional : "dag" for derivatives given the features before, or "all" for those given all others.
+    average : "logs" for the mean of the logarithms, or "ratios" for the logarithm of the mean.
+    max_parents : on how many others a feature may depend; by default on any number.
+    shared, shrinkage : as for `Full`.
+    starts, random_state : of the local search where there are too many features for the best set.
+    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    """
+
+    saved_attributes = ("naive_",)
+    densities = ("normal",)
+    naive_: list[int]
+    weights_: NDArray[np.float64]
+    weight_: float
+    exact_: bool
+
+    def __init__(
+        self,
+        *,
+        k: int | None = None,
+        strong: bool = False,
+        conditional: Any = "dag",
+        average: Any = "logs",
+        max_parents: int | None = None,
+        shared: bool = False,
+        shrinkage: Any = 0.0,
+        starts: int = 32,
+        random_state: Any = 0,
+        smoothing: Any = 1.0,
+        prior: Sequence[float] | None = None,
+        encoder: Encoder | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        self.k = k
+        self.strong = strong
+        self.conditional = conditional
+        self.average = average
+        self.max_parents = max_parents
+        self.shared = shared
+        self.shrinkage = shrinkage
+        self.starts = starts
+        self.random_state = random_state
+
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        how = {name: getattr(self, name) for name in ("max_parents", "shared", "shrinkage", "smoothing", "prior")}
+        seed = seed_of(self.random_state)
+        asked = {name: getattr(self, name) for name in ("k", "conditional", "average", "starts")}
+        found, weights = knaive_choice(counts, **asked, random_state=seed, **how)
+        network = knaive_on(counts, found.features, strong=self.strong, **how)
+        told = {"naive_": list(found.features), "weights_": weights, "weight_": found.weight, "exact_": found.exact}
+        return network, told
