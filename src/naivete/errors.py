@@ -1,6 +1,25 @@
-"""Every error and warning the library raises: what was wrong, where, and what to do next."""
+"""Errors and warnings of the library, and the few functions that build their messages.
+
+A message says what is wrong, where (file, line, column, row), which value it is, and what to do next.
+
+Where a message names a parameter that the reader can set, the parameter stands in backticks with an equals sign and perhaps
+a value: ``raise `memory=` ``, ``pass `encoding='latin-1'` ``, ``declare it with `kinds={'zip': 'nominal'}` ``. The value is
+written as by `quoted` or `repr`. A Python user reads this as it is; the command line shows the same message with its own
+options in place of the parameters, which `with_options` does. So no message spells the options of the command line.
+"""
 
 from __future__ import annotations
+
+import ast
+import difflib
+import re
+import shlex
+import sys
+import types
+import warnings
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Final
 
 __all__ = [
     "DataError",
@@ -17,27 +36,30 @@ __all__ = [
     "close_matches",
     "quoted",
     "warn",
+    "with_options",
 ]
+
+_PARAMETER: Final = re.compile(r"`(\w+)=([^`]*)`")
 
 
 class NaiveteError(Exception):
-    """The base of all errors raised on purpose by this library."""
+    """Base class of all errors that this library raises."""
 
 
 class DataError(NaiveteError, ValueError):
-    """The cases are not what they have to be: a value, a row, a column or a label."""
+    """A value, row, column or label of the data is not valid."""
 
 
 class DataTypeError(NaiveteError, TypeError):
-    """The cases hold values of a type that cannot be a state or a number."""
+    """The data hold values of a type that can be neither a state nor a number."""
 
 
 class ParameterError(NaiveteError, ValueError):
-    """A parameter is out of its range or contradicts another one."""
+    """A parameter is out of range or contradicts another one."""
 
 
 class ModelFileError(NaiveteError, ValueError):
-    """A model file is damaged, hostile, or of a version this library cannot read."""
+    """A model file is damaged, malicious, or of a version that this library cannot read."""
 
 
 class FileError(NaiveteError, OSError):
@@ -45,19 +67,19 @@ class FileError(NaiveteError, OSError):
 
 
 class ResourceError(NaiveteError, MemoryError):
-    """The work would need more memory than its budget allows; nothing was allocated."""
+    """The computation would need more memory than its budget allows; nothing was allocated."""
 
 
 class NaiveteWarning(UserWarning):
-    """The base of all warnings of this library."""
+    """Base class of all warnings of this library."""
 
 
 class MixedColumnWarning(NaiveteWarning):
-    """A column is taken as text although nearly all of its values are numbers.
+    """A column is read as text although nearly all of its values are numbers.
 
     Parameters
     ----------
-    message : what is told.
+    message : the text of the warning.
     column : the name of the column.
     """
 
@@ -74,39 +96,74 @@ class UnseenValueWarning(NaiveteWarning):
 
 
 class ImpossibleEvidenceWarning(NaiveteWarning):
-    """Rows that have probability zero in every class were answered by the documented rule."""
+    """Rows with probability zero in every class were predicted by the documented rule."""
 
 
 def quoted(value: object, limit: int = 60) -> str:
-    """The value as an error message shows it: its repr, cut to `limit` characters, without control characters.
+    """Return the value as error messages show it: its `repr`, shortened to `limit` characters.
 
-    >>> shown("rain")
+    >>> quoted("rain")
     "'rain'"
     """
     text = repr(value)
     return text if len(text) <= limit else f"{text[: limit - 3]}..."
 
 
-def close_matches(word: object, among: object, count: int = 3) -> list[str]:
-    """Up to `count` of the words `among` that look most like `word`, for "did you mean".
+def close_matches(name: object, candidates: Iterable[object], count: int = 3) -> list[str]:
+    """Return up to `count` of the candidates that are most similar to a misspelled name, the most similar first.
 
-    >>> nearest("kbd", ["kdb", "tan"])
+    Only the first 1,000 candidates are compared.
+
+    >>> close_matches("kbd", ["kdb", "tan"])
     ['kdb']
     """
-    import difflib
-    from collections.abc import Iterable
-    from itertools import islice
+    return difflib.get_close_matches(str(name), [str(c) for c in islice(candidates, 1000)], n=count, cutoff=0.5)
 
-    assert isinstance(among, Iterable)
-    return difflib.get_close_matches(str(word), [str(a) for a in islice(among, 1000)], n=count, cutoff=0.5)
+
+def with_options(message: str, options: Mapping[str, str]) -> str:
+    """Return a message with the options of the command line in place of the parameters that it names in backticks.
+
+    A text is written as a shell needs it and a mapping as `key=value`. An option is repeated for each text of a tuple, without
+    empty ones. True and dots are left out.
+
+    Parameters
+    ----------
+    message : the text of an error or a warning.
+    options : the option of each parameter, or of a parameter with one value (`"unlabelled='drop'"`), whose option takes none.
+        Parameters that are not among them stay as they are.
+
+    >>> with_options("pass `encoding='latin-1'`, or raise `memory=`", {"encoding": "--encoding", "memory": "--memory"})
+    'pass --encoding latin-1, or raise --memory'
+    >>> with_options("`kinds={'zip': 'nominal'}`; `as_text=True`", {"kinds": "--kinds"})
+    '--kinds zip=nominal; `as_text=True`'
+    """
+
+    def option(match: re.Match[str]) -> str:
+        name, value = match.groups()
+        if f"{name}={value}" in options:
+            return options[f"{name}={value}"]
+        return _option(options[name], value) if name in options else match[0]
+
+    return _PARAMETER.sub(option, message)
+
+
+def _option(option: str, text: str) -> str:
+    """Return an option with the value of a parameter, which is given as Python text."""
+    try:
+        value = ast.literal_eval(text) if text else True
+    except (ValueError, SyntaxError):  # a repr that was shortened
+        return f"{option} {text}"
+    if value is ... or value is True:
+        return option
+    if isinstance(value, tuple):
+        return " ".join(f"{option} {shlex.quote(item)}" for item in value if item)
+    if isinstance(value, dict):
+        value = ",".join(f"{key}={item}" for key, item in value.items())
+    return f"{option} {shlex.quote(str(value))}"
 
 
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
-    """Warn, and point at the first line outside this library: the one that its user wrote."""
-    import sys
-    import types
-    import warnings
-
+    """Issue a warning that points at the first line outside this library, which the user wrote."""
     level = 1
     frame: types.FrameType | None = sys._getframe()
     while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "naivete":

@@ -559,12 +559,12 @@ def test_a_cluster_may_be_an_address_an_object_or_the_client_there_is(
 def test_what_cannot_be_a_cluster_is_refused(tmp_path: Path) -> None:
     frame = rows_of(25, 20)
     paths = files_of(frame, tmp_path / "parts", 1)
-    with pytest.raises(ParameterError, match="cluster=17: pass 'local'"):
+    with pytest.raises(ParameterError, match="cluster=17`: pass 'local'"):
         NaiveBayes().fit_cases(paths, "y", cluster=17)
     with dask.config.set({"distributed.comm.timeouts.connect": "0.5s"}):
-        with pytest.raises(ClusterError, match=r"cluster='tcp://127\.0\.0\.1:9': it cannot be reached"):
+        with pytest.raises(ClusterError, match=r"cluster='tcp://127\.0\.0\.1:9'`: it cannot be reached"):
             NaiveBayes().fit_cases(paths, "y", cluster="tcp://127.0.0.1:9")
-        with pytest.raises(ClusterError, match="cluster='nonsense://x': it cannot be reached"):
+        with pytest.raises(ClusterError, match="cluster='nonsense://x'`: it cannot be reached"):
             NaiveBayes().fit_cases(paths, "y", cluster="nonsense://x")
 
 

@@ -346,7 +346,7 @@ def test_a_schema_that_is_none_is_refused(folder: Path) -> None:
 
 
 def test_memory_is_planned_and_too_little_is_refused(folder: Path) -> None:
-    with pytest.raises(ResourceError, match=r"memory=1,000,000 bytes are not enough .*allow at least"):
+    with pytest.raises(ResourceError, match=r"memory=1000000` bytes are not enough .*allow at least"):
         KDB().fit_cases(folder, "y", memory=1_000_000)
     with pytest.raises(ParameterError, match="memory='1G'"):
         KDB().fit_cases(folder, "y", memory="1G")
@@ -385,7 +385,7 @@ def test_progress_is_told_and_its_end_is_the_end(folder: Path) -> None:
 def test_a_column_of_too_many_values_is_refused_within_the_memory(tmp_path: Path) -> None:
     ids = pd.DataFrame({"id": [f"patient-{i}" for i in range(30_000)], "a": 1, "y": [0, 1] * 15_000})
     pq.write_table(pa.Table.from_pandas(ids, preserve_index=False), tmp_path / "ids.parquet", row_group_size=5000)
-    with pytest.raises(ResourceError, match=r"column 'id' has [0-9,]+ distinct values so far.*leave it out \(ignore"):
+    with pytest.raises(ResourceError, match=r"column 'id' has [0-9,]+ distinct values so far.*leave it out \(`ignore="):
         NaiveBayes(budget=5_000_000).fit_cases(tmp_path / "ids.parquet", "y")
     assert NaiveBayes(budget=5_000_000).fit_cases(tmp_path / "ids.parquet", "y", ignore=["id"]).rows_ == 30_000
 

@@ -13,11 +13,11 @@ from tests.cli.conftest import WEATHER, Run
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (b"a,b\n\xe9,1\n", [], "give --encoding latin-1 or what the file is in"),
-        (b"a,b\n1,\0\n", [], "if it is UTF-16, give --encoding utf-16"),
-        (b"a,b\n1,2\n", ["--encoding", "utf-99"], "naivete: --encoding: 'utf-99' is unknown"),
-        (b"a,b\n1,2\n", ["--delimiter", ",,"], "naivete: --delimiter: ',,' has to be one character"),
-        (b"a,b\n1,2,3\n", [], "or pass delimiter=... (--delimiter ...)"),
+        (b"a,b\n\xe9,1\n", [], "pass --encoding latin-1 or the encoding of the file"),
+        (b"a,b\n1,\0\n", [], "if it is UTF-16, pass --encoding utf-16"),
+        (b"a,b\n1,2\n", ["--encoding", "utf-99"], "naivete: --encoding utf-99 is unknown"),
+        (b"a,b\n1,2\n", ["--delimiter", ",,"], "naivete: --delimiter ,, has to be one character"),
+        (b"a,b\n1,2,3\n", [], "or pass --delimiter"),
     ],
 )
 def test_reading(run: Run, tmp_path: Path, content: bytes, options: list[str], message: str) -> None:
@@ -41,15 +41,15 @@ def test_an_empty_column(run: Run, tmp_path: Path) -> None:
 def test_formats_of_several_files(run: Run, weather: Path, model: Path) -> None:
     (weather.parent / "empty").mkdir()
     words = ["--target", "play", "--out", weather.with_name("m.nvt")]
-    assert run("fit", weather.parent / "empty", *words).err.endswith("in .parquet, .csv or .arff, or give --format\n")
+    assert run("fit", weather.parent / "empty", *words).err.endswith("in .parquet, .csv or .arff, or pass --format\n")
     weather.with_name("other.arff").write_text("@relation r\n@attribute play numeric\n@data\n")
     err = run("fit", weather, weather.with_name("other.arff"), *words).err
-    assert err.endswith("give files of one format, or give --format\n")
+    assert err.endswith("give files of one format, or pass --format\n")
 
 
 def test_a_cluster_that_is_not_there() -> None:
-    told = "cluster='tcp://a:1': it cannot be reached; pass the address of a running scheduler, or 'local'"
-    assert in_options(told) == "--cluster 'tcp://a:1': it cannot be reached; give the address of a running scheduler, or 'local'"
+    told = "`cluster='tcp://a:1'`: it cannot be reached; pass the address of a running scheduler, or 'local'"
+    assert in_options(told) == "--cluster tcp://a:1: it cannot be reached; pass the address of a running scheduler, or 'local'"
 
 
 def test_other_words_stay() -> None:

@@ -155,7 +155,7 @@ def test_missing_can_be_a_state_of_the_columns_where_it_occurs() -> None:
 def test_unseen_values_are_missing_with_one_warning_that_counts_them() -> None:
     variables = (Variable("x0", ("a", "b")), Variable("x1", (1, 2)), Variable("x2", (False, True)))
     X = [["a", 1, True], ["z", 7, 1], ["q", "1", "True"], [None, True, 0]]
-    with pytest.warns(UnseenValueWarning, match=r"\('x0': 2, 'x1': 3, 'x2': 3\); unseen='error' names them") as caught:
+    with pytest.warns(UnseenValueWarning, match=r"\('x0': 2, 'x1': 3, 'x2': 3\); `unseen='error'` names them") as caught:
         found = codes_of(X, *variables)
     assert len(caught) == 1
     assert found == [[0, 255, 255, 255], [0, 255, 255, 255], [1, 255, 255, 255]]

@@ -27,7 +27,7 @@ from naivete.storage.plain import packed, unpacked
 from tests import ROOT
 from tests.storage.test_atomic import Faults, FaultyFile
 
-ADVICE = r"use restart=True \(--restart\) to begin again, or another folder$"
+ADVICE = r"use `restart=True` to begin again, or another folder$"
 FINGERPRINT = {"rows": 14, "files": [{"name": "a.csv", "size": 10}, {"name": "b.csv", "size": 20}], "k": 2}
 Blocks = list[np.ndarray]
 

@@ -141,8 +141,8 @@ def _fitting(tallies: ValueCounts, budget: int) -> ValueCounts:
     worst = max(tallies.columns, key=lambda tally: len(tally.values))
     raise ResourceError(
         f"column {quoted(worst.name)} has {len(worst.values):,} distinct values so far, and telling those of all columns apart "
-        f"takes about {tallies.size:,} bytes of {budget:,}; leave it out (ignore, --ignore), declare it numeric if it is a "
-        "quantity, or allow more (memory, --memory; budget, --budget)"
+        f"takes about {tallies.size:,} bytes of {budget:,}; leave it out (`ignore=`), declare it numeric (`kinds=`) if it is "
+        "a quantity, or allow more (`memory=`, `budget=`)"
     )
 
 

@@ -146,8 +146,8 @@ def open_rows(
             return
         if isinstance(source, StreamSource):
             raise ParameterError(
-                f"cluster={quoted(cluster)}: workers read files and the partitions of a Dask DataFrame, not {quoted(cases)}; write "
-                "a file, or leave out `cluster`"
+                f"`cluster={quoted(cluster)}`: workers read files and the partitions of a Dask DataFrame, not {quoted(cases)}; "
+                "write a file, or leave out `cluster=`"
             )
         client = stack.enter_context(_dask().connected(cluster))
         yield _dask().DaskRows(source, division, client, plan.rows, saved, progress), plan.budget
@@ -202,14 +202,14 @@ def plan_reading(memory: object, columns: int | None, budget: int) -> Plan:
     if memory is None:
         return Plan(ROWS, budget)
     if not isinstance(memory, int) or isinstance(memory, bool) or memory <= 0:
-        raise ParameterError(f"memory={quoted(memory)}: a number of bytes, at least 1")
+        raise ParameterError(f"`memory={quoted(memory)}`: a number of bytes, at least 1")
     free = memory - resident() - OVERHEAD
     width = 8 * ((columns or 64) + 2)
     if free < 16 * LEAST_ROWS * width:
         least = resident() + OVERHEAD + 16 * LEAST_ROWS * width
         raise ResourceError(
-            f"memory={memory:,} bytes are not enough to read {columns or 64} columns: the program itself takes {resident():,}; "
-            f"allow at least {least:,} (--memory {-(-least // 10**6)}M)"
+            f"`memory={memory}` bytes are not enough to read {columns or 64} columns: the program itself takes {resident():,}; "
+            f"allow at least `memory={-(-least // 10**6) * 10**6}`"
         )
     return Plan(max(LEAST_ROWS, min(ROWS, free // 2 // (4 * width))), min(budget, free // 2))
 

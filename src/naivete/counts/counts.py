@@ -355,7 +355,7 @@ class Counts:
         raise ResourceError(
             f"the tables of {len(cells)} families need {needed:,} bytes, the largest over {names} with {cells[worst]:,} cells "
             f"({8 * cells[worst]:,} bytes); the budget is {self.budget:,} bytes: allow fewer parents, merge rare states, "
-            "or raise `budget`"
+            "or raise `budget=`"
         )
 
     def _wide_pairs(self, planes: set[Family]) -> tuple[list[Family], list[Family]]:

@@ -106,7 +106,7 @@ def check_informations(features: int, upper: Sequence[Panel], classes: int, budg
         f"learning the dependences of {features:,} features needs {matrix + counted:,} bytes: {matrix:,} for the informations of "
         f"all pairs and {counted:,} for the counts of some of them at a time, the budget is {budget:,} bytes; most of it takes "
         f"{largest}: leave out features that tell little of the class (NaiveBayes has their `relevance_` and needs no pairs), "
-        "or raise `budget`"
+        "or raise `budget=`"
     )
 
 

@@ -98,8 +98,7 @@ class ColumnRoles:
         if len(unlabelled) and not self.drop_unlabelled:
             raise DataError(
                 f"{table.place(int(unlabelled[0]))}: column {quoted(self.target)}: no label, as in {len(unlabelled)} rows of "
-                f"{len(table)}; fill them in, or leave those rows out with Encoder(unlabelled='drop'), here drop_unlabelled=True "
-                "(--drop-unlabelled on the command line)"
+                f"{len(table)}; fill them in, or leave those rows out with `unlabelled='drop'` of the encoder"
             )
         features = table.without(self.target)
         for name in self.ignore:
@@ -224,5 +223,5 @@ def _check_whole(column: Column, values: NDArray[Any], known: NDArray[np.bool_],
         row = int(broken[0])
         raise DataError(
             f"{table.place(row)}: column {quoted(column.name)}: {values[row]} is a quantity, not a class; choose another target, "
-            f"or declare the column nominal (--kinds {column.name}=nominal on the command line)"
+            f"or declare the column nominal: `kinds={{{quoted(column.name)}: 'nominal'}}`"
         )

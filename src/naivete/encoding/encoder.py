@@ -141,7 +141,8 @@ class Encoder:
     def _variable(self, tally: ColumnCounts, rows: int) -> Variable:
         if rows and tally.vacant:
             warn(
-                f"column {quoted(tally.name)} has no value in any row and tells nothing; leave it out or fill it in",
+                f"column {quoted(tally.name)} has no value in any row and carries no information; "
+                "leave it out (`ignore=`) or fill it in",
                 NaiveteWarning,
             )
         missing, other = self.missing == "state" and tally.gaps, self.unseen == "smooth"
@@ -249,7 +250,7 @@ def _warn_identifier(name: Name, states: Sequence[State], rows: int) -> None:
     if len(states) > IDENTIFIER_STATES and len(states) * 2 > rows:
         warn(
             f"column {quoted(name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
-            "leave it out, or declare it numeric if it is a quantity",
+            "leave it out (`ignore=`), or declare it numeric (`kinds=`) if it is a quantity",
             NaiveteWarning,
         )
 
@@ -310,7 +311,7 @@ def warn_unseen(found: Mapping[Name, int], other_types: Sequence[str]) -> None:
         more = f" and {len(found) - 10} more columns" if len(found) > 10 else ""
         warn(
             f"values that did not occur in training were treated as missing ({listed}{more}){''.join(other_types)}; "
-            "unseen='error' names them",
+            "`unseen='error'` names them",
             UnseenValueWarning,
         )
 
@@ -352,7 +353,7 @@ def unseen_message(table: Table, column: Column, variable: Variable, row: int) -
     return (
         f"{table.place(row)}: column {quoted(column.name)}: value {quoted(value)} did not occur in training"
         + (f" (nearest: {', '.join(map(repr, close))})" if close else "")
-        + "; correct it, leave it empty, or predict with unseen='marginalise'"
+        + "; correct it, leave it empty, or predict with `unseen='marginalise'`"
     )
 
 

@@ -199,9 +199,7 @@ def check_measure(measure: str, *, loss: bool) -> None:
         hint = meant(_ALSO.get(measure, measure), MEASURES, "choose among")
         raise ParameterError(f"measure={quoted(measure)}: there is no such measure; {hint}")
     if measure.endswith("expected_loss") and not loss:
-        raise ParameterError(
-            f"measure={quoted(measure)}: it needs the costs of wrong decisions; give them with loss= (--loss on the command line)"
-        )
+        raise ParameterError(f"measure={quoted(measure)}: it needs the costs of wrong decisions; give them with `loss=`")
 
 
 def _mean(scores: Sequence[float]) -> float:

@@ -183,7 +183,7 @@ class _Grower:
         if needed > self.counts.budget:
             raise ResourceError(
                 f"the tree would have {nodes:,} nodes, which need {needed:,} bytes; the budget is {self.counts.budget:,} bytes: "
-                "merge rare states, set `max_depth` or more `min_rows`, or raise `budget`"
+                "merge rare states, set `max_depth` or more `min_rows`, or raise `budget=`"
             )
 
     def _usual(self, x: int) -> bool:

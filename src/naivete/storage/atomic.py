@@ -70,7 +70,7 @@ def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool =
     except FileError:
         raise
     except FileExistsError as error:
-        advice = "choose another name, or allow overwriting (overwrite=True; --force on the command line)"
+        advice = "choose another name, or allow overwriting with `overwrite=True`"
         raise file_error(path, "exists already", error, advice) from error
     except OSError as error:
         raise file_error(path, "cannot be written", error) from error

@@ -26,7 +26,7 @@ except ImportError:  # pragma: no cover - a system without advisory locks
 
 __all__ = ["ADVICE", "FolderLock", "RunFolder", "read_packed", "write_packed"]
 
-ADVICE: Final = "use restart=True (--restart) to begin again, or another folder"
+ADVICE: Final = "use `restart=True` to begin again, or another folder"
 """What to do with a folder that cannot be resumed."""
 _MADE: Final = "made the folder"
 _NOTE: Final = re.compile(rf"\0*|([0-9]{{1,20}})\n({_MADE})?")

@@ -103,13 +103,13 @@ NUMBERS = [str(i / 4) for i in range(19)]
     ("strange", "told"),
     [
         (["NA"], "f.csv:21: column 'x': 19 of 20 values are numbers but 'NA' is not, so the column is taken as text; "
-         "pass missing=('', 'NA') (--missing-token NA) or kinds={'x': 'numeric'} (--kinds x=numeric)"),
-        (["?"], "pass missing=('', '?') (--missing-token '?')"),
+         "pass `missing=('', 'NA')` or `kinds={'x': 'numeric'}`"),
+        (["?"], "pass `missing=('', '?')`"),
         (["nan"], "but 'nan' is not"),
         (["inf"], "but 'inf' is not"),
         (["NA", "?"], "19 of 21 values are numbers but 'NA' and '?' are not"),
-        (['"1,5"'], "but '1,5' is not, so the column is taken as text; correct it, or pass kinds="),
-        (["1e999"], "correct it, or pass kinds={'x': 'numeric'} (--kinds x=numeric) to have such values refused"),
+        (['"1,5"'], "but '1,5' is not, so the column is taken as text; correct it, or pass `kinds="),
+        (["1e999"], "correct it, or pass `kinds={'x': 'numeric'}` to have such values refused"),
         (["NA", "", "NA"], "f.csv:21: column 'x': 19 of 21 values are numbers but 'NA' is not"),
     ],
 )  # fmt: skip

@@ -75,7 +75,7 @@ BAD = {
     "D8-utf16-arff": ("f.arff", HEAD.encode("utf-16"), "byte 0 is not utf-8: b'\\xff"),
     "D8-utf16-csv": ("f.csv", "a,b\n".encode("utf-16"), "encoding='utf-16'"),
     "D8-utf16-without-bom": ("f.csv", "a,b\n".encode("utf-16-le"), "encoding='utf-16'"),
-    "D8-latin-1": ("f.csv", "a,b\ngrün,1\n".encode("latin-1"), "byte 6 is not utf-8: b'\\xfcn,1\\n'; pass encoding='latin-1'"),
+    "D8-latin-1": ("f.csv", "a,b\ngrün,1\n".encode("latin-1"), "byte 6 is not utf-8: b'\\xfcn,1\\n'; pass `encoding='latin-1'`"),
     "D8-mixed": ("f.csv", "a\ngrün\n".encode() + "grün\n".encode("latin-1"), "byte 10 is not utf-8"),
     "D8-cut-character": ("f.csv", "a\ngrü".encode()[:-1], "byte 4 is not utf-8"),
     "D10-relational": ("f.arff", b"@relation r\n@attribute a relational\n", "relational attributes are not supported (line 2)"),
@@ -351,14 +351,14 @@ def test_changed_while_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     path = tmp_path / "f.csv"
     path.write_bytes(b"a,b\n1,2\n")
-    original = delimited.blocks
+    original = delimited.text_blocks
 
     def growing(*arguments: object) -> object:
         with path.open("ab") as file:
             file.write(b"3,4\n")
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(delimited, "blocks", growing)
+    monkeypatch.setattr(delimited, "text_blocks", growing)
     with pytest.raises(FileError, match="the file changed while it was read"):
         read_csv(path)
 
@@ -369,13 +369,13 @@ def test_removed_while_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
     path = tmp_path / "f.csv"
     path.write_bytes(b"a,b\n1,2\n")
-    original = delimited.blocks
+    original = delimited.text_blocks
 
     def removing(*arguments: object) -> object:
         path.unlink()
         return original(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(delimited, "blocks", removing)
+    monkeypatch.setattr(delimited, "text_blocks", removing)
     assert len(read_csv(path)) == 1
 
 

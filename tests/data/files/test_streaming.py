@@ -70,7 +70,7 @@ BAD_PARQUET = {
         *((*BAD[case], ending) for case in BAD for ending in ENDINGS),
         *((*case, "parquet") for case in BAD_PARQUET.values()),
         ([Table((Column("a", np.arange(2)),))], ParameterError, "an ARFF file declares", "arff"),
-        ([Table((Column("a", np.arange(2)),))], ParameterError, "the name does not tell the format", "txt"),
+        ([Table((Column("a", np.arange(2)),))], ParameterError, "the ending of the name is of no known format", "txt"),
     ],
 )
 def test_what_cannot_be_written(tmp_path: Path, parts: list[Table], error: type[NaiveteError], message: str, ending: str) -> None:

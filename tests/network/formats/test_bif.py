@@ -147,7 +147,7 @@ def test_rounded_sums_are_renormalised_with_a_note() -> None:
         network = loads(text, "bif")
     assert network.cpts[CLASS].sum(axis=1) == pytest.approx([1, 1], abs=1e-15)
     coarse = GOOD.replace("0.25, 0.75", "0.251, 0.75")
-    assert "allow it with tolerance=" in shared.refused(coarse, "bif")
+    assert "allow it with `tolerance=" in shared.refused(coarse, "bif")
     with pytest.warns(NaiveteWarning, match="renormalised"):
         loads(coarse, "bif", tolerance=0.01)
 
@@ -206,7 +206,7 @@ def test_files(tmp_path: Path) -> None:
     (tmp_path / "bom.bif").write_bytes(b"\xef\xbb\xbf" + dumps(network, "bif").encode())
     assert shared.same(read_network(tmp_path / "bom.bif"), network)
     (tmp_path / "wide.bif").write_text(dumps(network, "bif"), encoding="utf-16")
-    with pytest.raises(DataError, match="pass encoding='utf-16'"):
+    with pytest.raises(DataError, match="pass `encoding='utf-16'`"):
         read_network(tmp_path / "wide.bif")
     assert shared.same(read_network(tmp_path / "wide.bif", encoding="utf-16"), network)
     (tmp_path / "zero.bif").write_bytes(b"network n {\n}\n\0")

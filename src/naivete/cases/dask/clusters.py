@@ -47,21 +47,21 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
             cluster = "local"
     if isinstance(cluster, Client):
         if cluster.asynchronous:
-            raise ParameterError(f"cluster={quoted(cluster)}: pass a client that is not asynchronous")
+            raise ParameterError(f"`cluster={quoted(cluster)}`: pass a client that is not asynchronous")
         return cluster
     own = isinstance(cluster, str) and cluster == "local"
     if own:
         cluster = _local(stack)
     if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
         raise ParameterError(
-            f"cluster={quoted(cluster)}: pass 'local', the address of a scheduler such as 'tcp://10.0.0.1:8786', a "
+            f"`cluster={quoted(cluster)}`: pass 'local', the address of a scheduler such as 'tcp://10.0.0.1:8786', a "
             "distributed.Client, or a cluster of Dask"
         )
     try:
         client = Client(cluster, set_as_default=False)
     except (OSError, ValueError, TypeError) as error:
         raise ClusterError(
-            f"cluster={quoted(cluster)}: it cannot be reached: {error}; pass the address of a running scheduler, or 'local'"
+            f"`cluster={quoted(cluster)}`: it cannot be reached: {error}; pass the address of a running scheduler, or 'local'"
         ) from error
     stack.callback(_closed, client)
     if own:
@@ -105,7 +105,7 @@ def _local(stack: ExitStack) -> LocalCluster:
             )
     except (OSError, RuntimeError) as error:
         raise ClusterError(
-            f"cluster='local': its processes cannot be started: {error}; a script that starts them needs "
+            f"`cluster='local'`: its processes cannot be started: {error}; a script that starts them needs "
             "if __name__ == '__main__': around what it does"
         ) from error
     stack.callback(_closed, cluster)

@@ -51,7 +51,9 @@ class Failure:
     def of(cls, at: int, error: NaiveteError | MemoryError) -> Failure:
         """The failure that an error is."""
         if not isinstance(error, NaiveteError):
-            return cls(at, "ResourceError", f"a worker has no memory left for part {at}: {error}; let it read fewer rows (memory=)")
+            return cls(
+                at, "ResourceError", f"a worker has no memory left for part {at}: {error}; let it read fewer rows (`memory=`)"
+            )
         columns = tuple(sorted(error.columns)) if isinstance(error, KindError) else ()
         word = next(kind.__name__ for kind in type(error).__mro__ if kind.__name__ in _ERRORS)
         seen = "; the workers have to see the files as they are here" if word == "FileError" else ""

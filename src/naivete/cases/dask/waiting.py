@@ -106,7 +106,7 @@ class Wait:
         except distributed.KilledWorker as error:
             raise ClusterError(
                 f"{self._address}: one task ended every worker that took it, perhaps for lack of memory: {error}; give the "
-                "workers more memory, or let them read fewer rows at a time (memory=)"
+                "workers more memory, or let them read fewer rows at a time (`memory=`)"
             ) from error
         except (distributed.TimeoutError, TimeoutError) as error:
             raise self._stalled() from error

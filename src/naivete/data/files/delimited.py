@@ -146,7 +146,7 @@ class Delimited:
             told = f"value {quoted(value)} is not a finite number, but the first rows made the column numeric"
             raise KindError(
                 f"{place}: column {quoted(column)}: {told}; declare the column nominal, or numeric if the value is an error, "
-                f"with kinds=... (--kinds on the command line)",
+                f"with `kinds=`",
                 frozenset(guess.name for guess in wrong),
             )
         return table
@@ -199,7 +199,7 @@ def checked_delimiter(delimiter: str | None) -> str | None:
     """The delimiter, if it can be one."""
     if delimiter is None or (len(delimiter) == 1 and delimiter not in '"\r\n\0'):
         return delimiter
-    raise ParameterError(f"delimiter={quoted(delimiter)} has to be one character, not a quote or a line end")
+    raise ParameterError(f"`delimiter={quoted(delimiter)}` has to be one character, not a quote or a line end")
 
 
 def checked_missing(missing: Collection[str]) -> Collection[str]:
@@ -240,7 +240,7 @@ class _Chunk:
             found, line = next((len(row), line) for row, line in zip(rows, numbers, strict=True) if len(row) != width)
             raise DataError(
                 f"{self.name}:{line}: the row has {found} cells, expected {width}; "
-                "put a cell that holds the delimiter in double quotes, or pass delimiter=... (--delimiter ...)"
+                "put a cell that holds the delimiter in double quotes, or pass `delimiter=`"
             )
         for column, raws in zip(self.columns, zip(*rows, strict=True), strict=True):
             if column is not None:

@@ -169,7 +169,7 @@ def _long_line(name: str, line: int, limits: Limits) -> DataError:
 
 def _zero_byte(name: str, first: int, before: str) -> DataError:
     line = first + len(_lines(f"{before}.")) - 1
-    return DataError(f"{name}:{line}: a zero byte, so this is not plain text; if it is UTF-16, pass encoding='utf-16'")
+    return DataError(f"{name}:{line}: a zero byte, so this is not plain text; if it is UTF-16, pass `encoding='utf-16'`")
 
 
 def _texts(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[str]:
@@ -190,7 +190,7 @@ def _decoder(encoding: str) -> codecs.IncrementalDecoder:
         "".encode(encoding)  # refuses what is no encoding of text
         return codecs.getincrementaldecoder(encoding)()
     except (LookupError, ValueError, TypeError) as error:
-        raise ParameterError(f"encoding={quoted(encoding)} is unknown; try 'utf-8', 'utf-16', 'latin-1' or 'cp1252'") from error
+        raise ParameterError(f"`encoding={quoted(encoding)}` is unknown; try 'utf-8', 'utf-16', 'latin-1' or 'cp1252'") from error
 
 
 def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encoding: str, offset: int) -> str:
@@ -201,9 +201,11 @@ def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encodi
         at = offset - waiting + error.start
         value = quoted(error.object[error.start : error.start + 8])
         hint = "utf-16" if at == 0 and chunk.startswith(_UTF16) else "latin-1"
-        raise DataError(f"{name}: byte {at} is not {encoding}: {value}; pass encoding={hint!r} or what the file is in") from error
+        raise DataError(
+            f"{name}: byte {at} is not {encoding}: {value}; pass `encoding={hint!r}` or the encoding of the file"
+        ) from error
     except UnicodeError as error:
-        raise DataError(f"{name}: not {encoding} before byte {offset + len(chunk)}: {error}; pass another encoding=") from error
+        raise DataError(f"{name}: not {encoding} before byte {offset + len(chunk)}: {error}; pass another `encoding=`") from error
 
 
 def _chunks(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:

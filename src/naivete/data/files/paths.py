@@ -99,7 +99,7 @@ def _found(path: PathLike, format: Format | None) -> list[tuple[Path, Keys]]:
     if Path(text).is_dir():
         files = list(_below(Path(text), Path(text), format))
         if not files:
-            raise FileError(f"{name}: the folder has no data files; end their names in .parquet, .csv or .arff, or pass format=")
+            raise FileError(f"{name}: the folder has no data files; end their names in .parquet, .csv or .arff, or pass `format=`")
         return files
     if Path(text).exists() or not glob.has_magic(text):
         return [(Path(text), {})]

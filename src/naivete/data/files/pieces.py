@@ -185,7 +185,7 @@ def _one_shape(paths: Sequence[Path], formats: Sequence[Format]) -> Format:
     for path, shape in zip(paths, shapes, strict=True):
         if shape != shapes[0]:
             told = f"the format is {shape}, that of {display_name(paths[0])} is {shapes[0]}"
-            raise DataError(f"{display_name(path)}: {told}; give files of one format, or pass format=")
+            raise DataError(f"{display_name(path)}: {told}; give files of one format, or pass `format=`")
     return shapes[0]
 
 

@@ -63,5 +63,7 @@ def chosen_format(path: PathLike, format: str | None) -> Format:
     chosen = checked_format(format) or named_format(path)
     if chosen is None:
         endings = ", ".join(EXTENSIONS)
-        raise ParameterError(f"{display_name(path)}: the name does not tell the format; end it in {endings}, or pass format=")
+        raise ParameterError(
+            f"{display_name(path)}: the ending of the name is of no known format; end it in {endings}, or pass `format=`"
+        )
     return chosen

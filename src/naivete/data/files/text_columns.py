@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import shlex
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, Final
 
@@ -125,7 +124,7 @@ class Guess:
         told = f"{place}: value {quoted(text)} is not a finite number"
         if self._told_missing([text]):
             return DataError(f"{told}; correct it, or pass {self._told_missing([text])} if it stands for a missing value")
-        return DataError(f"{told}; correct it, or declare the column nominal (--kinds on the command line)")
+        return DataError(f"{told}; correct it, or declare the column nominal: `kinds={{{quoted(self.name)}: 'nominal'}}`")
 
     def _turn_to_text(self) -> None:
         self.numeric = False
@@ -203,7 +202,7 @@ class Guess:
         return strange
 
     def _advice(self, strange: Sequence[str]) -> str:
-        kinds = f"kinds={{{quoted(self.name)}: 'numeric'}} (--kinds {shlex.quote(f'{self.name}=numeric')})"
+        kinds = f"`kinds={{{quoted(self.name)}: 'numeric'}}`"
         missing = self._told_missing(strange)
         if missing:
             return f"pass {missing} or {kinds}"
@@ -214,7 +213,7 @@ class Guess:
         if len(strange) > 3 or any(char.isdigit() for text in strange for char in text):
             return None
         tokens = tuple(dict.fromkeys([*sorted(self.missing), *strange]))
-        return f"missing={quoted(tokens)} ({' '.join(f'--missing-token {shlex.quote(text)}' for text in strange)})"
+        return f"`missing={quoted(tokens)}`"
 
 
 def _listed(strange: Sequence[str]) -> str:

@@ -159,7 +159,7 @@ class Planner:
         raise ResourceError(
             f"exact inference needs a table over {len(members)} variables together ({names}) of {cells:,} cells, "
             f"{needed:,} bytes in all; the budget is {self.budget:,} bytes: observe some of these variables, ask for "
-            "fewer at a time, learn a network with fewer arcs, or raise `budget`"
+            "fewer at a time, learn a network with fewer arcs, or raise `budget=`"
         )
 
     def _placed(self, scopes: Scopes, soft: frozenset[int], asked: frozenset[int], steps: list[Elimination]) -> Plan:

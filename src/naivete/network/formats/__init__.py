@@ -161,7 +161,9 @@ def _of_path(path: PathLike, format: str | None) -> _Format:
     name = display_name(path)
     own = format or named_network_format(path)
     if own is None:
-        raise ParameterError(f"{name}: the name does not tell the format; end it in {', '.join(ENDINGS)}, or pass format=")
+        raise ParameterError(
+            f"{name}: the ending of the name is of no known format; end it in {', '.join(ENDINGS)}, or pass `format=`"
+        )
     return _named(own)
 
 

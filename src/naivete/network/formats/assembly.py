@@ -263,7 +263,7 @@ class _Tables:
         off = np.abs(sums - 1)
         if off.max() > self.tolerance * max(2, table.shape[axis]) / 2 + _EXACT:
             told = f"sums to {sums.flat[int(off.argmax())]:.9g}, not to 1"
-            hint = f"if that is rounding, allow it with tolerance=... (--tolerance ...), now {self.tolerance:g}"
+            hint = f"if that is rounding, allow it with `tolerance=`, now {self.tolerance:g}"
             raise self.draft.error(line, f"a distribution of {quoted(name)} {told}; {hint}")
         if off.max() <= _EXACT:
             return table
