@@ -28,10 +28,10 @@ from naivete.counts.counts import Counts
 from naivete.evaluation import LabelledTable, Splits, run
 from naivete.inference.predictor import Predictor
 from naivete.inference.queries import posteriors
-from naivete.learners import k2
 from naivete.learners.halves import halves
 from naivete.learners.info_as import info_selection
-from naivete.learners.selection import k2_selection
+from naivete.learners.k2 import k2
+from naivete.learners.k2_as import k2_selection
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 

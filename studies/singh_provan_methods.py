@@ -20,9 +20,9 @@ from naivete.counts.scores import FamilyScores, score_of
 from naivete.data.table import Table
 from naivete.encoding.encoder import Encoder
 from naivete.learners.accuracy import correct
+from naivete.learners.feature_selection import network_on_selected
 from naivete.learners.halves import halves
 from naivete.learners.k2 import greedy_parents
-from naivete.learners.selection import network_on_selected
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS

@@ -26,7 +26,7 @@ from naivete.classifiers.saving import load, save
 from naivete.counts.counts import Counts
 from naivete.counts.moments import Moments, MomentsIn
 from naivete.errors import DataError, ParameterError
-from naivete.learners import naive
+from naivete.learners.naive import naive
 from naivete.network.densities import Kernel, Normal
 from naivete.network.network import Network
 from naivete.network.normal_densities import joint_of

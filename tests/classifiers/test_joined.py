@@ -22,7 +22,7 @@ from naivete.data.files import read
 from naivete.data.labelled import label_table
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
-from naivete.learners.joining_terms import chain
+from naivete.learners.joined.terms import chain
 from naivete.variables import CLASS
 from tests.classifiers.test_unrestricted import rows
 from tests.evaluation import data

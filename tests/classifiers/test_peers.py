@@ -14,7 +14,14 @@ from naivete.cases import MemoryCases
 from naivete.classifiers.augmented import KDB, NaiveBayes
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor
-from naivete.learners import cb, hill_climb, k2, kdb, lookup, naive_as, pc, tan
+from naivete.learners.baseline import lookup
+from naivete.learners.cb import cb
+from naivete.learners.hill_climb import hill_climb
+from naivete.learners.k2 import k2
+from naivete.learners.kdb import kdb
+from naivete.learners.naive_as import naive_as
+from naivete.learners.pc import pc
+from naivete.learners.tan import tan
 from naivete.network.network import Network, SparseCpt
 from naivete.variables import CLASS
 from tests.oracles import missing

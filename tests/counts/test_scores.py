@@ -138,8 +138,8 @@ def test_all_first_gains_of_one_pass_are_those_of_single_questions(cases: Memory
 def test_a_parent_that_few_cases_know_is_no_parent() -> None:
     """A column known in 5 of 500 rows must not replace what the other rows tell about the class."""
     from naivete.cases import Block
-    from naivete.learners import hill_climb
-    from naivete.learners import k2 as k2_network
+    from naivete.learners.hill_climb import hill_climb
+    from naivete.learners.k2 import k2 as k2_network
     from naivete.variables import Variable
 
     rng = np.random.default_rng(1)

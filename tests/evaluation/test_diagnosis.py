@@ -27,7 +27,8 @@ from naivete.errors import DataError, ParameterError
 from naivete.evaluation.diagnosis.diagnose import Diagnosis, diagnose
 from naivete.evaluation.diagnosis.terms import Terms, answers, asked, learned, left_out, levels, told_by
 from naivete.inference.predictor import Predictor
-from naivete.learners import kdb, naive
+from naivete.learners.kdb import kdb
+from naivete.learners.naive import naive
 from naivete.network.estimation import estimate
 from naivete.variables import CLASS
 from tests.oracles import joint

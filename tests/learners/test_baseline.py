@@ -12,7 +12,7 @@ from naivete.cases import MemoryCases
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor
-from naivete.learners import lookup, majority
+from naivete.learners.baseline import lookup, majority
 from naivete.variables import CLASS
 from tests.oracles import identical, rows_of
 from tests.strategies import some_cases

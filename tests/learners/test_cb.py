@@ -19,8 +19,9 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, score_of
 from naivete.errors import ParameterError
-from naivete.learners import cb, k2
 from naivete.learners.accuracy import correct
+from naivete.learners.cb import cb
+from naivete.learners.k2 import k2
 from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.learners.test_k2 import sampled

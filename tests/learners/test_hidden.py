@@ -16,9 +16,11 @@ from naivete.cases.views import missing_as_states
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.errors import NaiveteWarning, ParameterError, ResourceError
-from naivete.learners import hidden_mixture, hidden_naive, naive
-from naivete.learners.hidden import found_groups, hidden_network
-from naivete.learners.hidden_mixture import Search, Tables, fitted, naive_bic, observed, searched
+from naivete.learners.hidden import mixture as hidden_mixture
+from naivete.learners.hidden.groups import found_groups
+from naivete.learners.hidden.hidden_naive import hidden_naive, hidden_network
+from naivete.learners.hidden.mixture import Search, Tables, fitted, naive_bic, observed, searched
+from naivete.learners.naive import naive
 from naivete.network.derived_columns import Hidden
 from naivete.variables import CLASS, Variable
 from tests.network.test_estimation import smoothings

@@ -14,8 +14,7 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, score_of
 from naivete.errors import ParameterError
-from naivete.learners import hill_climb
-from naivete.learners.hill_climb import _Search, climbed
+from naivete.learners.hill_climb import _Search, climbed, hill_climb
 from naivete.network.network import topological
 from naivete.variables import CLASS
 from tests.learners.test_k2 import gum, gum_data, sampled

@@ -16,10 +16,12 @@ from naivete.cases import Block, MemoryCases
 from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.learners import cb, info_as, k2, naive
-from naivete.learners.info_as import info_selection
+from naivete.learners.cb import cb
+from naivete.learners.info_as import info_as, info_selection
+from naivete.learners.k2 import k2
+from naivete.learners.naive import naive
 from naivete.variables import CLASS
-from tests.learners.test_selection import DoubtError, Judge, telling
+from tests.learners.test_feature_selection import DoubtError, Judge, telling
 from tests.oracles import cases_of, chunked, identical, rows_of
 from tests.strategies import some_cases
 

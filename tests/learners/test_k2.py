@@ -20,7 +20,7 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.counts.scores import dirichlet
 from naivete.errors import ParameterError
-from naivete.learners import k2
+from naivete.learners.k2 import k2
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, identical
 from tests.strategies import some_cases

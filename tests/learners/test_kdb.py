@@ -18,8 +18,7 @@ from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
-from naivete.learners import kdb
-from naivete.learners.kdb import THETAS, best
+from naivete.learners.kdb import THETAS, best, kdb
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, honest_leave_one_out, identical, many_threads, slow_kdb

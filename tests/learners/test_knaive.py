@@ -19,9 +19,10 @@ from naivete.cases import Cases, MemoryCases
 from naivete.classifiers.augmented import KNaive
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.learners import full, naive
 from naivete.learners.derivatives import derivatives
+from naivete.learners.full import full
 from naivete.learners.knaive import knaive, knaive_choice, knaive_structure
+from naivete.learners.naive import naive
 from naivete.variables import CLASS
 from tests.classifiers.test_densities import number_cases
 from tests.oracles import identical

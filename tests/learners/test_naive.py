@@ -9,7 +9,8 @@ from hypothesis import HealthCheck, given, settings
 
 from naivete.cases import MemoryCases
 from naivete.counts.counts import Counts
-from naivete.learners import kdb, naive
+from naivete.learners.kdb import kdb
+from naivete.learners.naive import naive
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import identical

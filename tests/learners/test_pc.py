@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.learners import pc
-from naivete.learners.partial import PartialGraph, extended
-from naivete.learners.pc import oracle, pc_graph
+from naivete.learners.partial_graph import PartialGraph, extended
+from naivete.learners.pc import oracle, pc, pc_graph
 from naivete.network.graphs import cpdag, equivalent
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of

@@ -16,7 +16,7 @@ from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.inference.derived_predictor import predictor_of
 from naivete.inference.predictor import Predictor, argmax_class, most_probable_class
-from naivete.learners import naive
+from naivete.learners.naive import naive
 from naivete.learners.recursive import recursive
 from naivete.network.derived_columns import Cells
 from naivete.network.network import Network

@@ -13,8 +13,8 @@ from naivete.cases import MemoryCases
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError
-from naivete.learners import kdb, tan
-from naivete.learners.tan import spanning_tree
+from naivete.learners.kdb import kdb
+from naivete.learners.tan import spanning_tree, tan
 from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.oracles import cases_of, identical, labelled_trees

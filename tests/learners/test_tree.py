@@ -17,7 +17,8 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.display.rules import tree_text
 from naivete.errors import ParameterError, ResourceError
-from naivete.learners.tree import c45, id3
+from naivete.learners.tree.c45 import c45
+from naivete.learners.tree.id3 import id3
 from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
@@ -226,7 +227,7 @@ def test_c45_grows_by_the_definition(own: MemoryCases, which: int, least: float,
     rows = rows_of(own)
     slow = Slow(own.variables, least, ratio=True, size=sum(w for _, _, w in rows), most=most).grown(rows)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("naivete.learners.tree.collapsed", lambda nodes: nodes)
+        patch.setattr("naivete.learners.tree.c45.collapsed", lambda nodes: nodes)
         check(c45(Counts(cases(own)), min_rows=least, prune=False, max_depth=most), slow)
 
 
@@ -296,8 +297,8 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
         patch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
         assert identical(network, learner(Counts(own)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("naivete.learners.tree.MANY_NODES", 1)
-        patch.setattr("naivete.learners.tree.SHARED", 1 << 40)
+        patch.setattr("naivete.learners.tree.growing.MANY_NODES", 1)
+        patch.setattr("naivete.learners.tree.growing.SHARED", 1 << 40)
         assert identical(network, learner(Counts(own)))
     with _kernels.use("numpy"):
         assert identical(network, learner(Counts(own)))

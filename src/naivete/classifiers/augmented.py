@@ -14,9 +14,11 @@ from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners import full, kdb, naive, tan
-from naivete.learners.kdb import chosen_parameters
+from naivete.learners.full import full
+from naivete.learners.kdb import chosen_parameters, kdb
 from naivete.learners.knaive import knaive_choice, knaive_on
+from naivete.learners.naive import naive
+from naivete.learners.tan import tan
 from naivete.network.network import Network
 from naivete.variables import Name
 

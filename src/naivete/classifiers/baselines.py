@@ -8,7 +8,7 @@ from typing import Any
 from naivete.classifiers.base import NetworkClassifier
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
-from naivete.learners import lookup, majority
+from naivete.learners.baseline import lookup, majority
 from naivete.network.network import Network
 
 __all__ = ["Lookup", "Majority"]

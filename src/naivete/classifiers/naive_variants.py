@@ -11,9 +11,9 @@ from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners.hidden import LearnedHidden, hidden_network
-from naivete.learners.hidden_mixture import Search
-from naivete.learners.joining import bsej_groups, fssj_groups, joined_naive_on
+from naivete.learners.hidden.hidden_naive import LearnedHidden, hidden_network
+from naivete.learners.hidden.mixture import Search
+from naivete.learners.joined.search import bsej_groups, fssj_groups, joined_naive_on
 from naivete.learners.recursive import recursive
 from naivete.network.network import Network, Structure
 from naivete.variables import Name

@@ -12,9 +12,17 @@ from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners import cb, hill_climb, k2, kdb, naive, pc, tan
+from naivete.learners.cb import cb
+from naivete.learners.feature_selection import Learner, network_on_selected
+from naivete.learners.hill_climb import hill_climb
 from naivete.learners.info_as import info_selection
-from naivete.learners.selection import Learner, k2_selection, naive_on_selected, naive_selection, network_on_selected
+from naivete.learners.k2 import k2
+from naivete.learners.k2_as import k2_selection
+from naivete.learners.kdb import kdb
+from naivete.learners.naive import naive
+from naivete.learners.naive_as import naive_on_selected, naive_selection
+from naivete.learners.pc import pc
+from naivete.learners.tan import tan
 from naivete.network.network import Network
 
 __all__ = ["K2AS", "LEARNERS", "InfoAS", "SelectiveNaive"]

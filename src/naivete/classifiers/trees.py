@@ -10,7 +10,8 @@ from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.discretization import distinct
 from naivete.encoding.encoder import Encoder
 from naivete.errors import NaiveteWarning, quoted, warn
-from naivete.learners.tree import c45, id3
+from naivete.learners.tree.c45 import c45
+from naivete.learners.tree.id3 import id3
 from naivete.network.network import Network
 
 __all__ = ["C45", "ID3"]

@@ -13,7 +13,10 @@ from naivete.counts.information import relevance
 from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners import cb, hill_climb, k2, pc
+from naivete.learners.cb import cb
+from naivete.learners.hill_climb import hill_climb
+from naivete.learners.k2 import k2
+from naivete.learners.pc import pc
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name
 

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.errors import ParameterError, quoted
+from naivete.learners.parameters import checked_integer
 
 __all__ = ["Balanced", "balanced"]
 
@@ -105,17 +106,12 @@ def _checked(weights: ArrayLike) -> Numbers:
 
 
 def _check_settings(n: int, size: int | None, starts: int, random_state: int) -> None:
-    _check_number("starts", starts, 1)
-    _check_number("random_state", random_state, 0)
+    checked_integer(starts, "starts", 1)
+    checked_integer(random_state, "random_state")
     if size is not None:
-        _check_number("size", size, 0)
+        checked_integer(size, "size")
         if size > n:
             raise ParameterError(f"size={size}: there are {n} features; give at most so many, or None for any number")
-
-
-def _check_number(name: str, value: object, least: int) -> None:
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name}={quoted(value)}: a whole number, at least {least}")
 
 
 def _whole(numbers: Numbers) -> tuple[Whole, int]:

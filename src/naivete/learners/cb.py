@@ -10,8 +10,9 @@ from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import Statistic, data_independence, enough_cases, statistic_of
 from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import correct
-from naivete.learners.k2 import best_parents, checked_most, checked_truth, checked_word
-from naivete.learners.partial import PartialGraph, Separators, sparser
+from naivete.learners.k2 import best_parents
+from naivete.learners.parameters import checked_choice, checked_count, checked_flag
+from naivete.learners.partial_graph import PartialGraph, Separators, sparser
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -68,11 +69,11 @@ def cb(
     Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3; Singh and Valtorta (1995),
     Construction of Bayesian network structures from data.
     """
-    checked_word(stop, "stop", ("accuracy", "score"))
+    checked_choice(stop, "stop", ("accuracy", "score"))
     for name, truth in (("class_root", class_root), ("partial_order", partial_order)):
-        checked_truth(truth, name)
+        checked_flag(truth, name)
     for name, most in (("max_order", max_order), ("max_parents", max_parents)):
-        checked_most(most, name)
+        checked_count(most, name)
     scores = FamilyScores(counts, score_of(score))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     graph, separators = PartialGraph.complete([CLASS, *informative_features(counts)]), Separators()

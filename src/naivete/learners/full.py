@@ -14,8 +14,8 @@ from naivete.counts.counts import Counts, feature_kinds
 from naivete.counts.information import dependence
 from naivete.counts.moments import FourthMoments, Scatter, ledoit_wolf
 from naivete.errors import ParameterError, quoted
-from naivete.learners.k2 import checked_truth
 from naivete.learners.kdb import candidates
+from naivete.learners.parameters import checked_flag, is_number
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -78,7 +78,7 @@ class Covariances:
 
 def covariances(counts: Counts, shared: Any, shrinkage: Any) -> Covariances | None:
     """What is to be done to the scatter of the numbers, None where nothing."""
-    checked_truth(shared, "shared")
+    checked_flag(shared, "shared")
     share = _checked(shrinkage)
     numbers = tuple(x for x in counts.features if counts.variables[x].density)
     if not numbers or (not shared and share == 0.0):
@@ -96,9 +96,8 @@ def covariances(counts: Counts, shared: Any, shrinkage: Any) -> Covariances | No
 
 def _checked(shrinkage: Any) -> float | None:
     """The share that is given, None where it is to be found."""
-    if shrinkage == "ledoit-wolf":
+    if isinstance(shrinkage, str) and shrinkage == "ledoit-wolf":
         return None
-    number = isinstance(shrinkage, (int, float, np.number)) and not isinstance(shrinkage, bool)
-    if not number or not 0 <= float(shrinkage) <= 1:
+    if not is_number(shrinkage) or not 0 <= shrinkage <= 1:
         raise ParameterError(f"shrinkage={quoted(shrinkage)}: a share between 0 and 1, or 'ledoit-wolf'")
     return float(shrinkage)

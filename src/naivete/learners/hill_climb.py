@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.scores import FamilyScores, Score, score_of
-from naivete.errors import ParameterError, quoted
-from naivete.learners.k2 import checked_most, checked_truth, class_last
+from naivete.learners.k2 import class_last
+from naivete.learners.parameters import checked_count, checked_flag, checked_integer
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -61,13 +61,11 @@ def hill_climb(
     ----------
     Heckerman, Geiger and Chickering (1995), section 7; Glover (1989), Tabu search, part I.
     """
-    for name, value in (("tabu", tabu), ("max_steps", max_steps)):
-        checked_most(value, name)
-    if tabu is None:
-        raise ParameterError(f"tabu={quoted(tabu)}: a whole number, at least 0")
-    checked_truth(class_root, "class_root")
+    checked_integer(tabu, "tabu")
+    checked_count(max_steps, "max_steps")
+    checked_flag(class_root, "class_root")
     scores = FamilyScores(counts, score_of(score))
-    structure = climbed(scores, most=checked_most(max_parents), tabu=tabu, steps=max_steps, class_root=class_root)
+    structure = climbed(scores, most=checked_count(max_parents, "max_parents"), tabu=tabu, steps=max_steps, class_root=class_root)
     return estimate(counts, structure, smoothing, prior=prior)
 
 

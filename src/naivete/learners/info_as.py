@@ -16,8 +16,9 @@ from naivete.counts.independence import checked_level
 from naivete.counts.information import selection_information
 from naivete.counts.sparse_tables import SparseTable
 from naivete.learners.cb import cb
-from naivete.learners.k2 import checked_truth, checked_word
-from naivete.learners.selection import Learner, Trials, k2_families, network_on_selected
+from naivete.learners.feature_selection import Learner, Trials, network_on_selected
+from naivete.learners.k2_as import k2_families
+from naivete.learners.parameters import checked_choice, checked_flag
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 
@@ -192,8 +193,8 @@ def _tables(counts: Counts, found: Configuration, left: Sequence[int]) -> Iterat
 
 
 def _check(metric: object, stop: object, alpha: object, guided: object, backward: object) -> None:
-    checked_word(metric, "metric", tuple(METRICS))
-    checked_word(stop, "stop", ("zero", "chi2"))
-    checked_word(guided, "guided", ("no", "rises", "stays"))
-    checked_truth(backward, "backward")
+    checked_choice(metric, "metric", tuple(METRICS))
+    checked_choice(stop, "stop", ("zero", "chi2"))
+    checked_choice(guided, "guided", ("no", "rises", "stays"))
+    checked_flag(backward, "backward")
     checked_level(alpha)

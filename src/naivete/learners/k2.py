@@ -10,11 +10,12 @@ import numpy as np
 from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.errors import ParameterError, quoted
+from naivete.learners.parameters import checked_count
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["best_parents", "checked_most", "checked_truth", "checked_word", "class_last", "greedy_parents", "k2"]
+__all__ = ["best_parents", "class_last", "greedy_parents", "k2"]
 
 
 def k2(
@@ -54,7 +55,7 @@ def k2(
     Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, section 3.1.2.
     """
     found = checked_order(order, counts)
-    structure = best_parents(FamilyScores(counts, score_of(score)), found, checked_most(max_parents))
+    structure = best_parents(FamilyScores(counts, score_of(score)), found, checked_count(max_parents, "max_parents"))
     return estimate(counts, structure, smoothing, prior=prior)
 
 
@@ -70,29 +71,6 @@ def checked_order(order: Sequence[int] | None, counts: Counts) -> list[int]:
             f"order={quoted(found)}: every feature 0 .. {len(counts.features) - 1} and the class (-1) have to be there once"
         )
     return found
-
-
-def checked_most(most: Any, name: str = "max_parents") -> int | None:
-    """A whole number of at least 0, or None."""
-    if most is None:
-        return None
-    if isinstance(most, (int, np.integer)) and not isinstance(most, bool) and most >= 0:
-        return int(most)
-    raise ParameterError(f"{name}={quoted(most)}: a whole number, at least 0, or None for any number")
-
-
-def checked_truth(value: object, name: str) -> bool:
-    """True or False."""
-    if isinstance(value, (bool, np.bool_)):
-        return bool(value)
-    raise ParameterError(f"{name}={quoted(value)}: choose True or False")
-
-
-def checked_word(value: object, name: str, words: Sequence[str]) -> str:
-    """One of some words."""
-    if isinstance(value, str) and value in words:
-        return value
-    raise ParameterError(f"{name}={quoted(value)}: choose {', '.join(map(repr, words[:-1]))} or {words[-1]!r}")
 
 
 def best_parents(

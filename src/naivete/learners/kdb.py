@@ -5,17 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from fractions import Fraction
 from math import inf, log
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
+from naivete.counts.independence import checked_level
 from naivete.counts.information import dependence, relevance
 from naivete.counts.sparse_tables import SparseTable
 from naivete.errors import ParameterError, quoted
 from naivete.inference.leave_one_out import leave_one_out_losses
+from naivete.learners.parameters import checked_integer, is_integer, is_number
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS, family
@@ -187,14 +189,12 @@ def thresholds(bits: list[Numbers], size: int) -> list[float]:
     return [*found[::-1].tolist(), -inf]
 
 
-def _check(k: object, k_max: object, theta: object, alpha: object) -> None:
-    name, most = ("k_max", k_max) if isinstance(k, str) and k == "auto" else ("k", k)
-    if not isinstance(most, (int, np.integer)) or isinstance(most, bool) or most < 0:
-        raise ParameterError(f"{name}={quoted(most)}: a whole number, at least 0" + (", or 'auto'" if name == "k" else ""))
-    if isinstance(theta, str):
-        if theta not in ("auto", "chi2"):
-            raise ParameterError(f"theta={quoted(theta)}: a number of bits, 'auto' or 'chi2'")
-    elif not isinstance(theta, (int, float, np.integer, np.floating)) or isinstance(theta, bool) or theta != theta:
+def _check(k: Any, k_max: Any, theta: Any, alpha: object) -> None:
+    if isinstance(k, str) and k == "auto":
+        checked_integer(k_max, "k_max")
+    elif not is_integer(k) or k < 0:
+        raise ParameterError(f"k={quoted(k)}: a whole number, at least 0, or 'auto'")
+    named = isinstance(theta, str) and theta in ("auto", "chi2")
+    if not named and (not is_number(theta) or theta != theta):
         raise ParameterError(f"theta={quoted(theta)}: a number of bits, 'auto' or 'chi2'")
-    if not isinstance(alpha, (int, float)) or not 0 < alpha < 1:
-        raise ParameterError(f"alpha={quoted(alpha)}: a level between 0 and 1")
+    checked_level(alpha)

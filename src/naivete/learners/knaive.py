@@ -14,9 +14,9 @@ from naivete.errors import ParameterError, quoted
 from naivete.learners.balance import Balanced, balanced
 from naivete.learners.derivatives import mean_weights
 from naivete.learners.full import covariances
-from naivete.learners.k2 import checked_most, checked_truth
 from naivete.learners.kdb import best
 from naivete.learners.naive import naive
+from naivete.learners.parameters import checked_count, checked_flag, is_integer
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -91,7 +91,7 @@ def knaive_choice(
     **how: Any,
 ) -> Choice:
     """The features that are held naive: the maximally balanced set of that size, or of any size."""
-    if k is not None and (not isinstance(k, (int, np.integer)) or isinstance(k, bool) or not 0 <= k <= len(counts.features)):
+    if k is not None and (not is_integer(k) or not 0 <= k <= len(counts.features)):
         raise ParameterError(f"k={quoted(k)}: a whole number from 0 to the number of features, {len(counts.features)}, or None")
     whole = knaive_on(counts, (), strong=False, **how)
     plain = naive(counts, smoothing=how["smoothing"], prior=how["prior"])
@@ -128,8 +128,8 @@ def knaive_structure(
     counts: Counts, held: Collection[int], *, strong: bool, max_parents: int | None = None
 ) -> dict[int, tuple[int, ...]]:
     """The class as parent of all; of the features that are not held, all before them too, those that are held first."""
-    checked_truth(strong, "strong")
-    most, told = checked_most(max_parents), set(informative_features(counts))
+    checked_flag(strong, "strong")
+    most, told = checked_count(max_parents, "max_parents"), set(informative_features(counts))
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
     if told <= set(held):
         return structure

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
-from naivete.learners.k2 import checked_most, class_last
-from naivete.learners.partial import PartialGraph, Separators, extended, sparser
+from naivete.learners.k2 import class_last
+from naivete.learners.parameters import checked_count
+from naivete.learners.partial_graph import PartialGraph, Separators, extended, sparser
 from naivete.network.estimation import estimate
 from naivete.network.graphs import d_separated
 from naivete.network.network import Network, Structure
@@ -51,7 +52,7 @@ def pc(
     Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Jensen and Nielsen (2007), exercise 8.1; Colombo and
     Maathuis (2014), for neighbours that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
     """
-    checked_most(max_order, "max_order")
+    checked_count(max_order, "max_order")
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     graph = pc_graph([CLASS, *informative_features(counts)], independent, max_order=max_order, testable=enough_cases(counts))
     parents = {**dict.fromkeys(counts.features, ()), **extended(graph)}

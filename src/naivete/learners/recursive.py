@@ -16,10 +16,8 @@ from naivete.cases.views import transformed_cases
 from naivete.counts.counts import Counts
 from naivete.counts.information import information
 from naivete.counts.moments import Moments
-from naivete.errors import ParameterError, quoted
 from naivete.inference.predictor import Predictor, most_probable_class
-from naivete.learners.k2 import checked_truth
-from naivete.learners.tree import checked_depth, checked_rows
+from naivete.learners.parameters import checked_choice, checked_count, checked_flag, checked_min_rows, checked_share
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Cells
 from naivete.network.estimation import Backoff, Context, Smoothing, backoff_table, checked_prior, normalised, smoothing_of
@@ -73,13 +71,11 @@ def recursive(
 
 
 def _check(min_rows: Any, prune: Any, max_depth: Any, parity: Any, refit: Any) -> None:
-    checked_rows(min_rows, zero=True)
-    checked_depth(max_depth)
-    if not isinstance(prune, (int, float, np.number)) or isinstance(prune, bool) or not 0 <= prune <= 1:
-        raise ParameterError(f"prune={quoted(prune)}: a share of errors between 0 and 1")
-    if parity not in ("stop", "split"):
-        raise ParameterError(f"parity={quoted(parity)}: choose 'stop' or 'split'")
-    checked_truth(refit, "refit")
+    checked_min_rows(min_rows, zero=True)
+    checked_count(max_depth, "max_depth")
+    checked_share(prune, "prune", "a share of errors")
+    checked_choice(parity, "parity", ("stop", "split"))
+    checked_flag(refit, "refit")
 
 
 def _odds(counts: Counts, prior: Sequence[float] | None) -> Numbers | None:

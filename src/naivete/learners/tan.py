@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from naivete.counts.counts import Counts, feature_kinds
 from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError, quoted
+from naivete.learners.parameters import is_integer
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -57,7 +58,7 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
 
 
 def _is_feature(root: object, features: range) -> bool:
-    return isinstance(root, (int, np.integer)) and not isinstance(root, bool) and root in features
+    return is_integer(root) and root in features
 
 
 def spanning_tree(weights: NDArray[np.float64], root: int, others: Sequence[int]) -> dict[int, int]:

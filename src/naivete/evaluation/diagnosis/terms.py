@@ -19,8 +19,8 @@ from naivete.counts.counts import Counts
 from naivete.errors import DataError, quoted
 from naivete.inference.leave_one_out import FamilyTerms, remaining_classes
 from naivete.inference.predictor import Predictor
-from naivete.learners import naive
 from naivete.learners.derivatives import contrasts, contributions, naive_part
+from naivete.learners.naive import naive
 from naivete.network.estimation import checked_prior, estimate, smoothing_of
 from naivete.network.network import Cpt, Network, SparseCpt, Structure
 from naivete.variables import CLASS, family

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.counts.independence import Question
-from naivete.learners import partial as module
-from naivete.learners.partial import PartialGraph, Separators, extended, ordered, sparser
+from naivete.learners import partial_graph as module
+from naivete.learners.partial_graph import PartialGraph, Separators, extended, ordered, sparser
 
 quick = settings(deadline=None, max_examples=150)
 

@@ -19,7 +19,7 @@ from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.inference.leave_one_out import RemainingClasses, remaining_classes, split_infinite
 from naivete.inference.predictor import argmax_class, fallback
-from naivete.learners.joining_terms import (
+from naivete.learners.joined.terms import (
     FACTOR,
     STEPS,
     TABULATED,

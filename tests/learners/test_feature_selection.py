@@ -16,9 +16,13 @@ from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.inference.predictor import Predictor
-from naivete.learners import cb, k2, k2_as, naive, naive_as
+from naivete.learners.cb import cb
+from naivete.learners.feature_selection import network_on_selected
 from naivete.learners.halves import halves
-from naivete.learners.selection import k2_selection, naive_selection, network_on_selected
+from naivete.learners.k2 import k2
+from naivete.learners.k2_as import k2_as, k2_selection
+from naivete.learners.naive import naive
+from naivete.learners.naive_as import naive_as, naive_selection
 from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.oracles import cases_of, chunked, identical, missing

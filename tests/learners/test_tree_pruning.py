@@ -12,8 +12,8 @@ from scipy.stats import binom, norm
 
 from naivete.cases import MemoryCases
 from naivete.counts.counts import Counts
-from naivete.learners.pruning import added_errors
-from naivete.learners.tree import c45
+from naivete.learners.tree.c45 import c45
+from naivete.learners.tree.pruning import added_errors
 from tests.learners.test_tree import EPS, Node, Row, Slow, check, drawn, numbered, rows_of, tree_of
 from tests.oracles import cases_of, identical
 

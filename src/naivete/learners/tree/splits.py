@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from naivete.counts.counts import Table
 from naivete.counts.sparse_tables import SparseTable
-from naivete.learners.tree_nodes import EPSILON, Numbers, Positions
+from naivete.learners.tree.nodes import EPSILON, Numbers, Positions
 from naivete.variables import Variable
 
 __all__ = ["Choice", "Logs", "Measured", "Open", "Test", "cut_test", "greatest_gain", "greatest_ratio", "state_test"]

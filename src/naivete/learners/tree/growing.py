@@ -5,24 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
 from naivete.counts.counts import Counts, Table, informative_features
-from naivete.errors import ParameterError, ResourceError, quoted
-from naivete.learners.k2 import checked_truth
-from naivete.learners.pruning import checked_confidence, collapsed, pruned
-from naivete.learners.tree_network import tree_network
-from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, at_nodes, grouped, ragged
-from naivete.learners.tree_splits import Choice, Logs, Open, Test, cut_test, greatest_gain, greatest_ratio, state_test
-from naivete.network.estimation import smoothing_of
-from naivete.network.network import Network
+from naivete.errors import ResourceError
+from naivete.learners.tree.nodes import EPSILON, Nodes, Numbers, Positions, at_nodes, grouped, ragged
+from naivete.learners.tree.splits import Choice, Logs, Open, Test, cut_test, state_test
 from naivete.variables import CLASS
 
-__all__ = ["c45", "id3"]
+__all__ = ["Grower"]
 
 MANY_STATES = 0.3
 NODE_STATES = 64
@@ -30,88 +24,8 @@ SHARED = 16
 MANY_NODES = 1 << 12
 
 
-def id3(counts: Counts, *, max_depth: int | None = None, min_rows: float = 0, smoothing: object = 0.0) -> Network:
-    """A classification tree whose nodes ask for the feature with the largest information gain, as a network.
-
-    A node has a branch for every state, or interval, of its feature. It is a leaf when all its cases are of one class or agree
-    in all features. The class has one parent, the leaf; a leaf without cases answers as its parent would. Cases that lack
-    a value asked for are divided among the branches in proportion to the others.
-
-    Parameters
-    ----------
-    counts : the training cases.
-    max_depth : how many questions may be asked of a case; by default any number.
-    min_rows : a node with less weight is not divided; by default every node is that can be.
-    smoothing : pseudo-count added to every class of a leaf, or as for `naive`; by default the relative frequencies.
-
-    References
-    ----------
-    Quinlan (1986), Induction of decision trees; Jensen and Nielsen (2007), section 8.4.
-    """
-    smoothing_of(smoothing)
-    enough = checked_rows(min_rows, zero=True)
-    grower = _Grower(counts, greatest_gain, checked_depth(max_depth), enough, 2 * EPSILON, binary=False)
-    return tree_network(counts, grower.grown()[0], smoothing)
-
-
-def c45(
-    counts: Counts,
-    *,
-    min_rows: float = 2,
-    confidence: float = 0.25,
-    raising: bool = True,
-    prune: bool = True,
-    max_depth: int | None = None,
-    smoothing: object = 0.0,
-) -> Network:
-    """A classification tree whose nodes ask for the feature with the largest gain ratio, pruned, as a network.
-
-    Among the tests whose information gain is at least average, a node takes the one with the largest gain over the entropy of
-    its branches. Nominal features have a branch for every state, numeric ones two, divided at one of their cut points. Cases that
-    lack the value are divided among the branches. The tree is then pruned by pessimistic estimates of its errors.
-
-    Parameters
-    ----------
-    counts : the training cases.
-    min_rows : at least two branches of a test need this weight.
-    confidence : the level of the upper limit of the error at a leaf, above 0 and at most 0.5; less prunes more.
-    raising : whether a node may be replaced by its largest branch, which then takes all its cases.
-    prune : whether the tree is pruned; if not, only tests that save no error on the training cases are taken back.
-    max_depth : how many questions may be asked of a case; by default any number.
-    smoothing : as for `id3`.
-
-    References
-    ----------
-    Quinlan (1993), C4.5: Programs for machine learning; (1996), Improved use of continuous attributes in C4.5, for release 8.
-    """
-    smoothing_of(smoothing)
-    level, raises = checked_confidence(confidence), checked_truth(raising, "raising")
-    least = checked_rows(min_rows)
-    grower = _Grower(counts, greatest_ratio, checked_depth(max_depth), 2 * least, least, binary=True)
-    nodes, rows = grower.grown()
-    nodes = collapsed(nodes)
-    if checked_truth(prune, "prune"):
-        nodes = pruned(rows, nodes, confidence=level, raising=raises)
-    return tree_network(counts, nodes, smoothing)
-
-
-def checked_depth(value: Any) -> int | None:
-    """A depth of at least 0, None for any."""
-    if value is None or (isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 0):
-        return None if value is None else int(value)
-    raise ParameterError(f"max_depth={quoted(value)}: a whole number, at least 0, or None for any depth")
-
-
-def checked_rows(value: Any, *, zero: bool = False) -> float:
-    """A weight above 0, or at least 0."""
-    number = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-    if number and 0 <= value < np.inf and (value > 0 or zero):
-        return float(value)
-    raise ParameterError(f"min_rows={quoted(value)}: a number {'at least' if zero else 'above'} 0")
-
-
 @dataclass(frozen=True, eq=False)
-class _Grower:
+class Grower:
     """Grows a tree.
 
     Parameters

@@ -7,13 +7,10 @@ from itertools import combinations
 from math import prod
 from typing import Any
 
-import numpy as np
-
 from naivete.counts.counts import Counts, informative_features
-from naivete.errors import ParameterError, quoted
-from naivete.learners.joining_moves import Judge
-from naivete.learners.joining_terms import STAY, Group, Move, chain
-from naivete.learners.k2 import checked_truth
+from naivete.learners.joined.evaluator import Judge
+from naivete.learners.joined.terms import STAY, Group, Move, chain
+from naivete.learners.parameters import checked_count, checked_flag
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -109,7 +106,7 @@ def fssj_groups(
         joins = [Move((group,), tuple(sorted((*group, x)))) for x in unused for group in groups]
         return [*(Move((), (x,)) for x in unused), *filter(allowed, joins)]
 
-    return _climbed(Judge(counts, smoothing, prior), [], moves, checked_truth(equal, "equal"))
+    return _climbed(Judge(counts, smoothing, prior), [], moves, checked_flag(equal, "equal"))
 
 
 def bsej_groups(
@@ -128,7 +125,7 @@ def bsej_groups(
         return [*(Move((group,), None) for group in groups), *filter(allowed, joins)]
 
     return _climbed(
-        Judge(counts, smoothing, prior), [(x,) for x in informative_features(counts)], moves, checked_truth(equal, "equal")
+        Judge(counts, smoothing, prior), [(x,) for x in informative_features(counts)], moves, checked_flag(equal, "equal")
     )
 
 
@@ -145,7 +142,7 @@ def _climbed(judge: Judge, groups: list[Group], moves_of: Callable[[Sequence[Gro
 
 def _allowed(counts: Counts, max_joined: Any) -> Callable[[Move], bool]:
     """Whether a join keeps within the limits."""
-    most = _checked(max_joined)
+    most = checked_count(max_joined, "max_joined", 1)
     cells = min(JOINT_CELLS, counts.budget // (8 * SHARE))
 
     def small(move: Move) -> bool:
@@ -153,14 +150,6 @@ def _allowed(counts: Counts, max_joined: Any) -> Callable[[Move], bool]:
         return (most is None or len(group) <= most) and prod(counts.cards((*group, CLASS))) <= cells
 
     return small
-
-
-def _checked(most: Any) -> int | None:
-    if most is None:
-        return None
-    if isinstance(most, (int, np.integer)) and not isinstance(most, bool) and most >= 1:
-        return int(most)
-    raise ParameterError(f"max_joined={quoted(most)}: a whole number, at least 1, or None for any number")
 
 
 def joined_naive_on(

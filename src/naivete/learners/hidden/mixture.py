@@ -15,11 +15,11 @@ from naivete._kernels.codes import Numbers
 from naivete.cases.views import missing_as_states, select_features
 from naivete.counts.counts import Counts
 from naivete.counts.sparse_tables import SparseTable
-from naivete.errors import ParameterError, quoted
 from naivete.inference.em_steps import Convergence, EMStep, check_iterations, iterate_em
+from naivete.learners.parameters import checked_integer
 from naivete.variables import CLASS, family
 
-__all__ = ["Fit", "Observed", "Search", "Tables", "Trial", "check_whole", "fitted", "naive_bic", "observed", "searched"]
+__all__ = ["Fit", "Observed", "Search", "Tables", "Trial", "fitted", "naive_bic", "observed", "searched"]
 
 
 SHORT = 15
@@ -113,14 +113,8 @@ class Search:
     def check(self) -> None:
         """Refuse settings out of their range."""
         for name, least in {"max_states": 2, "starts": 1, "random_state": 0}.items():
-            check_whole(name, getattr(self, name), least)
+            checked_integer(getattr(self, name), name, least)
         check_iterations(self.tolerance, self.max_iterations)
-
-
-def check_whole(name: str, value: object, least: int) -> None:
-    """Refuse what is no whole number, or too small."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{name}={quoted(value)}: a whole number, at least {least}")
 
 
 @dataclass(frozen=True)

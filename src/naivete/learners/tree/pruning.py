@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.counts.counts import Counts
-from naivete.errors import ParameterError, quoted
-from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, at_nodes
+from naivete.learners.tree.nodes import EPSILON, Nodes, Numbers, Positions, at_nodes
 from naivete.variables import CLASS
 
-__all__ = ["added_errors", "checked_confidence", "collapsed", "pruned"]
+__all__ = ["added_errors", "collapsed", "pruned"]
 
 SLACK = 0.1
 SAVED = 1e-3
@@ -54,13 +52,6 @@ def _normal_errors(cases: Numbers, wrong: Numbers, confidence: float) -> Numbers
     spread = np.sqrt(rate / cases - rate**2 / cases + z**2 / (4 * cases**2))
     limit = (rate + z**2 / (2 * cases) + z * spread) / (1 + z**2 / cases)
     return np.where(wrong + 0.5 >= cases, np.maximum(cases - wrong, 0.0), limit * cases - wrong)
-
-
-def checked_confidence(value: Any) -> float:
-    """A level above 0 and at most 0.5."""
-    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool) and 0 < value <= 0.5:
-        return float(value)
-    raise ParameterError(f"confidence={quoted(value)}: a number above 0 and at most 0.5")
 
 
 def collapsed(nodes: Nodes) -> Nodes:

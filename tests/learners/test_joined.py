@@ -20,12 +20,12 @@ from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.inference.predictor import Predictor
-from naivete.learners import bsej, fssj, naive
-from naivete.learners import joining as module
-from naivete.learners import joining_moves as moves_module
-from naivete.learners.joining import bsej_groups, fssj_groups, joined_naive_on
-from naivete.learners.joining_moves import Judge
-from naivete.learners.joining_terms import STAY, Group, Move, chain, delta_of, group_terms
+from naivete.learners.joined import evaluator as moves_module
+from naivete.learners.joined import search as module
+from naivete.learners.joined.evaluator import Judge
+from naivete.learners.joined.search import bsej, bsej_groups, fssj, fssj_groups, joined_naive_on
+from naivete.learners.joined.terms import STAY, Group, Move, chain, delta_of, group_terms
+from naivete.learners.naive import naive
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads

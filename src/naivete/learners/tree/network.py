@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from naivete.counts.counts import Counts
-from naivete.learners.tree_nodes import EPSILON, Nodes, Numbers, Positions, ragged
+from naivete.learners.tree.nodes import EPSILON, Nodes, Numbers, Positions, ragged
 from naivete.network.derived_columns import Tree
 from naivete.network.estimation import Backoff, Context, backoff_table, normalised, smoothing_of
 from naivete.network.network import Network

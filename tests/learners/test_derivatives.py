@@ -19,8 +19,9 @@ from naivete.counts.counts import Counts
 from naivete.errors import DataError, ParameterError
 from naivete.inference.predictor import Predictor
 from naivete.learners import derivatives as module
-from naivete.learners import kdb, naive
 from naivete.learners.derivatives import Derivatives, contrasts, contributions, derivatives, mean_weights, naive_part
+from naivete.learners.kdb import kdb
+from naivete.learners.naive import naive
 from naivete.network.densities import Normal
 from naivete.network.estimation import estimate
 from naivete.network.network import Network

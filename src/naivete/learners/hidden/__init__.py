@@ -1,0 +1,1 @@
+"""Naive Bayes with hidden variables between the class and groups of features."""

@@ -1,0 +1,1 @@
+"""Naive Bayes on joined attributes: FSSJ and BSEJ."""

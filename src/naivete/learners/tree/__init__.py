@@ -1,0 +1,1 @@
+"""Classification trees: ID3 and C4.5."""

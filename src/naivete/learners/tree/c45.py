@@ -1,0 +1,55 @@
+"""C4.5: classification trees by gain ratio, pruned by pessimistic estimates of their errors."""
+
+from __future__ import annotations
+
+from naivete.counts.counts import Counts
+from naivete.learners.parameters import checked_confidence, checked_count, checked_flag, checked_min_rows
+from naivete.learners.tree.growing import Grower
+from naivete.learners.tree.network import tree_network
+from naivete.learners.tree.pruning import collapsed, pruned
+from naivete.learners.tree.splits import greatest_ratio
+from naivete.network.estimation import smoothing_of
+from naivete.network.network import Network
+
+__all__ = ["c45"]
+
+
+def c45(
+    counts: Counts,
+    *,
+    min_rows: float = 2,
+    confidence: float = 0.25,
+    raising: bool = True,
+    prune: bool = True,
+    max_depth: int | None = None,
+    smoothing: object = 0.0,
+) -> Network:
+    """A classification tree whose nodes ask for the feature with the largest gain ratio, pruned, as a network.
+
+    Among the tests whose information gain is at least average, a node takes the one with the largest gain over the entropy of
+    its branches. Nominal features have a branch for every state, numeric ones two, divided at one of their cut points. Cases that
+    lack the value are divided among the branches. The tree is then pruned by pessimistic estimates of its errors.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    min_rows : at least two branches of a test need this weight.
+    confidence : the level of the upper limit of the error at a leaf, above 0 and at most 0.5; less prunes more.
+    raising : whether a node may be replaced by its largest branch, which then takes all its cases.
+    prune : whether the tree is pruned; if not, only tests that save no error on the training cases are taken back.
+    max_depth : how many questions may be asked of a case; by default any number.
+    smoothing : as for `id3`.
+
+    References
+    ----------
+    Quinlan (1993), C4.5: Programs for machine learning; (1996), Improved use of continuous attributes in C4.5, for release 8.
+    """
+    smoothing_of(smoothing)
+    level, raises = checked_confidence(confidence), checked_flag(raising, "raising")
+    least = checked_min_rows(min_rows)
+    grower = Grower(counts, greatest_ratio, checked_count(max_depth, "max_depth"), 2 * least, least, binary=True)
+    nodes, rows = grower.grown()
+    nodes = collapsed(nodes)
+    if checked_flag(prune, "prune"):
+        nodes = pruned(rows, nodes, confidence=level, raising=raises)
+    return tree_network(counts, nodes, smoothing)
