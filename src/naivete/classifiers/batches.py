@@ -1,4 +1,4 @@
-"""What a classifier keeps of its rows, so that it can learn more of them later, take some out again, or join another's."""
+"""What a classifier keeps of its training cases, so that more can be added and some removed again."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from naivete.encoding.value_counts import ValueCounts, plain_numbers
 from naivete.errors import DataError, quoted
 from naivete.variables import Name, State
 
-__all__ = ["Kept", "differing", "own_copy"]
+__all__ = ["KeptCases", "copied", "differences"]
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
-    """The tallies of all rows so far, and the rows themselves where tallies do not say enough.
+class KeptCases:
+    """The value counts of all cases so far, and the cases themselves where value counts do not suffice.
 
     Parameters
     ----------
-    tallies : how often each value occurs in each class.
-    batches : the rows; None where the classifier is a function of the tallies.
-    target : the name of the class.
+    value_counts : how often each value occurs in each class.
+    batches : the cases; None where the classifier needs only the value counts.
+    target : the name of the class variable.
     framed : whether the columns came with names.
     """
 
-    tallies: ValueCounts
+    value_counts: ValueCounts
     batches: tuple[LabelledTable, ...] | None
     target: Name
     framed: bool
@@ -41,36 +41,41 @@ class Kept:
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of the features."""
-        return tuple(tally.name for tally in self.tallies.columns)
+        return tuple(column.name for column in self.value_counts.columns)
 
-    def in_order(self, names: Sequence[Name]) -> Kept:
-        """With the features in this order."""
+    @property
+    def classes(self) -> tuple[State, ...]:
+        """The class labels."""
+        return self.value_counts.classes
+
+    def in_order(self, names: Sequence[Name]) -> KeptCases:
+        """Return the same cases with the features in this order."""
         if self.names == tuple(names):
             return self
-        at = [self.names.index(name) for name in names]
-        tallies = replace(self.tallies, columns=tuple(self.tallies.columns[i] for i in at))
+        order = [self.names.index(name) for name in names]
+        value_counts = replace(self.value_counts, columns=tuple(self.value_counts.columns[i] for i in order))
         batches = self.batches
         if batches is not None:
             batches = tuple(
-                replace(b, features=replace(b.features, columns=tuple(b.features.columns[i] for i in at))) for b in batches
+                replace(b, features=replace(b.features, columns=tuple(b.features.columns[i] for i in order))) for b in batches
             )
-        return replace(self, tallies=tallies, batches=batches)
+        return replace(self, value_counts=value_counts, batches=batches)
 
-    def plus(self, other: Kept) -> Kept:
-        """With the rows of the other."""
+    def plus(self, other: KeptCases) -> KeptCases:
+        """Return these cases and those of the other."""
         batches = None if self.batches is None or other.batches is None else (*self.batches, *other.batches)
-        return replace(self, tallies=self.tallies.merged(other.tallies), batches=batches)
+        return replace(self, value_counts=self.value_counts.merged(other.value_counts), batches=batches)
 
-    def less(self, other: Kept) -> Kept:
-        """Without the rows of the other; refused where one of them was never learned."""
+    def less(self, other: KeptCases) -> KeptCases:
+        """Return these cases without those of the other; a case that is not among them is refused."""
         batches = self.batches
         if batches is not None and other.batches is not None:
             batches = (_without(batches, other.batches[0]),)
-        return replace(self, tallies=self.tallies.less(other.tallies), batches=batches)
+        return replace(self, value_counts=self.value_counts.less(other.value_counts), batches=batches)
 
 
-def own_copy(batch: LabelledTable) -> LabelledTable:
-    """The batch without memory that it shares with what the caller passed, and may change."""
+def copied(batch: LabelledTable) -> LabelledTable:
+    """Return the batch as a copy, since the caller may change the arrays that were passed."""
     weight = None if batch.weight is None else batch.weight.copy()
     if isinstance(batch.features, SparseMatrix):
         sparse = batch.features
@@ -81,24 +86,27 @@ def own_copy(batch: LabelledTable) -> LabelledTable:
     return replace(batch, features=features, labels=batch.labels.copy(), weight=weight)
 
 
-def _without(batches: Sequence[LabelledTable], gone: LabelledTable) -> LabelledTable:
-    """The rows of the batches less those that are gone: every distinct row once for each limb of the weight it has left."""
-    whole = _joined([*batches, gone])
-    count = len(whole) - len(gone)
+def _without(batches: Sequence[LabelledTable], removed: LabelledTable) -> LabelledTable:
+    """Return the rows of the batches without those of `removed`.
+
+    Every distinct row occurs once for each limb of its remaining weight, whose sums are exact.
+    """
+    whole = _joined([*batches, removed])
+    count = len(whole) - len(removed)
     columns = [_numbered(column) for column in whole.features.columns]
     first, group = grouped_rows([*columns, whole.labels], [*(int(c.max(initial=0)) + 1 for c in columns), len(whole.classes)])
     weight = np.ones(len(whole)) if whole.weight is None else whole.weight
-    left = subtract_sums(*(_sums(group[part], weight[part], len(first)) for part in (slice(count), slice(count, None))))
-    lacking = left[max(left)] < 0
-    if lacking.any():
-        row = int(np.argmax(lacking[group[count:]]))
+    remaining = subtract_sums(*(_sums(group[part], weight[part], len(first)) for part in (slice(count), slice(count, None))))
+    negative = remaining[max(remaining)] < 0
+    if negative.any():
+        row = int(np.argmax(negative[group[count:]]))
         raise DataError(
-            f"{gone.features.place(row)}: this row, with its class, was not learned so often; "
+            f"{removed.features.place(row)}: this row, with its class, was not learned so often; "
             "only what was learned can be forgotten"
         )
-    at = np.concatenate([np.flatnonzero(part) for part in left.values()])
-    weights = np.concatenate([np.ldexp(part[part != 0].astype(np.float64), LIMB * q) for q, part in left.items()])
-    rows = whole.take(first[at])
+    groups = np.concatenate([np.flatnonzero(part) for part in remaining.values()])
+    weights = np.concatenate([np.ldexp(part[part != 0].astype(np.float64), LIMB * q) for q, part in remaining.items()])
+    rows = whole.take(first[groups])
     kept = None if np.all(weights == 1) else weights
     return replace(rows, features=replace(rows.features, weight=kept), weight=kept)
 
@@ -113,7 +121,7 @@ def _sums(group: NDArray[np.int64], weight: NDArray[np.float64], count: int) -> 
 
 
 def _joined(batches: Sequence[LabelledTable]) -> LabelledTable:
-    """The batches one after the other."""
+    """Return the rows of all batches as one batch."""
     tables = [batch.features for batch in batches]
     columns = tuple(_column([table.columns[j] for table in tables]) for j in range(len(tables[0].columns)))
     classes = sorted({label for batch in batches for label in batch.classes.tolist()})
@@ -128,42 +136,43 @@ def _joined(batches: Sequence[LabelledTable]) -> LabelledTable:
 
 
 def _column(parts: Sequence[Column]) -> Column:
-    """The columns one after the other, of states where one of them is."""
+    """Return the values of all parts as one column, which is nominal where one of them is."""
     first = parts[0]
     if all(part.states is None and part.values.dtype.kind != "b" for part in parts):
         return replace(first, values=np.concatenate([part.values for part in parts]))
     states: dict[tuple[bool, State], int] = {}
     codes = []
     for part in parts:
-        listed = _listed(part)
-        assert listed.states is not None
-        at = [states.setdefault((isinstance(s, bool), s), len(states)) for s in listed.states]
-        codes.append(np.array([*at, -1], np.int32)[listed.values])
+        nominal = _nominal(part)
+        assert nominal.states is not None
+        new_codes = [states.setdefault((isinstance(s, bool), s), len(states)) for s in nominal.states]
+        codes.append(np.array([*new_codes, -1], np.int32)[nominal.values])
     kind = next((part.kind for part in parts if part.kind), None)
     declared = any(part.declared for part in parts)
     return Column(first.name, np.concatenate(codes), tuple(s for _, s in states), kind, declared)
 
 
-def _listed(column: Column) -> Column:
-    """The column by its states."""
+def _nominal(column: Column) -> Column:
+    """Return the column as codes of its distinct values."""
     if column.states is not None:
         return column
     values = column.values
-    known = values == values
-    distinct, position = np.unique(values[known], return_inverse=True)
+    observed = values == values
+    distinct, position = np.unique(values[observed], return_inverse=True)
     codes = np.full(len(values), -1, np.int32)
-    codes[known] = position
+    codes[observed] = position
     return Column(column.name, codes, plain_numbers(distinct), column.kind)
 
 
 def _numbered(column: Column) -> NDArray[np.int64]:
-    """A number from 0 on for each value, the same for equal ones; a missing one equals another."""
+    """Return a code from 0 for each value; equal values have equal codes, and so have all missing ones."""
     if column.states is not None:
         return column.values.astype(np.int64) + 1
     return np.unique(column.values, return_inverse=True)[1].astype(np.int64)
 
 
-def differing(one: dict[str, Any], two: dict[str, Any]) -> str:
-    """The settings in which two classifiers differ, with both values; empty where there are none."""
-    told = [f"{name}: {quoted(one[name])} and {quoted(two[name])}" for name in one if repr(one[name]) != repr(two.get(name))]
-    return "; ".join(told)
+def differences(one: dict[str, Any], two: dict[str, Any]) -> str:
+    """Return the parameters in which two classifiers differ, each with both values; empty where there are none."""
+    return "; ".join(
+        f"{name}: {quoted(one[name])} and {quoted(two[name])}" for name in one if repr(one[name]) != repr(two.get(name))
+    )

@@ -1,4 +1,4 @@
-"""Learning from rows that come in batches, from files, or from a cluster: for every classifier that is learned from counts."""
+"""Learning from files, from a cluster and from batches, for every classifier that learns from counts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from naivete.cases import BatchRows, EncodedCases
 from naivete.cases.files import Progress
 from naivete.cases.rows import count_row_values
 from naivete.cases.sources import open_rows, plain_settings
-from naivete.classifiers.batches import Kept, differing, own_copy
+from naivete.classifiers.batches import KeptCases, copied, differences
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
 from naivete.data.labelled import ColumnRoles, LabelledTable
@@ -28,40 +28,43 @@ from naivete.network.derived_columns import Hidden
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, Name, State, Variable, Variables
 
-__all__ = ["LearnsFromRows", "NotFittedError"]
+__all__ = ["IncrementalMixin", "NotFittedError"]
 
 
 class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
-    """The classifier was asked for an answer before it was fitted."""
+    """The classifier was used before it was fitted."""
 
 
-class LearnsFromRows:
-    """The ways of learning beside `fit`; what they need of a classifier stands first."""
+class IncrementalMixin:
+    """The ways of learning beside `fit`; the attributes and abstract methods are what they need of a classifier."""
 
     budget: int
     get_params: Callable[..., dict[str, Any]]
     network_: Network
     classes_: NDArray[Any]
-    _kept: Kept | None = None
+    _kept: KeptCases | None = None
     learns_from_value_counts: ClassVar[bool] = False
     """Whether value counts in each class are all that it learns from, where no feature has a density."""
 
-    @property
-    def _sums_suffice(self) -> bool:
-        """Whether the classifier is a function of the tallies, so that no rows have to be kept."""
-        return self.learns_from_value_counts and self.checked_encoder().numbers == "cut"
+    densities: ClassVar[tuple[str, ...]]
+
+    def _value_counts_suffice(self, encoder: Encoder) -> bool:
+        """Whether value counts are all that the classifier learns from, so that no rows have to be kept."""
+        return self.learns_from_value_counts and (encoder.numbers == "cut" or not self.densities)
 
     @abstractmethod
     def checked_encoder(self) -> Encoder:
-        """The encoder, once the parameters have been looked at."""
+        """Check the parameters that all classifiers share, and return the encoder to use."""
 
     @abstractmethod
-    def _check_densities(self, asked: bool) -> None:
-        """Refuse numbers that are not cut where the learner does not know what to do with them."""
+    def _check_densities(self, continuous: bool) -> None:
+        """Refuse continuous features where the learner cannot use densities."""
 
     @abstractmethod
-    def training_rows(self, X: Any, y: Any, sample_weight: Any, *, names: Kept | None, rows: int = 1) -> LabelledTable:
-        """The cases to learn from: those with a label and a weight above zero."""
+    def training_rows(
+        self, X: Any, y: Any, sample_weight: Any, *, names: KeptCases | None = None, min_rows: int = 1
+    ) -> LabelledTable:
+        """Return the cases to learn from: those with a label and a weight above zero."""
 
     @abstractmethod
     def fit_counts(
@@ -70,10 +73,10 @@ class LearnsFromRows:
         classes: NDArray[Any],
         framed: bool,
         rows: int,
-        kept: Kept | None = None,
-        held: Structure | None = None,
+        kept: KeptCases | None = None,
+        structure: Structure | None = None,
     ) -> Self:
-        """Become the classifier that is learned from these counts, or estimated for the structure that is held."""
+        """Learn from counts; the last step of all ways to fit."""
 
     def fit_cases(
         self,
@@ -92,47 +95,49 @@ class LearnsFromRows:
         then: Callable[[Self], object] | None = None,
         **reading: Any,
     ) -> Self:
-        """Learn from cases that need not fit into memory; the classifier is the one that `fit` would give, to the last bit.
+        """Learn from cases that need not fit into memory; the classifier is exactly the one that `fit` would give.
 
-        The rows are gone through once for the schema, unless it is given, and then as often as the learner asks: not at all for
-        NaiveBayes, twice for TAN and KDB.
+        One pass over the rows finds the schema, unless it is given; the learner then makes further passes: none for NaiveBayes,
+        two for TAN and KDB.
 
         Parameters
         ----------
-        cases : a file (Parquet, CSV, ARFF), a pattern, a folder, or a list of these; a data frame; a Dask DataFrame; anything
-            that offers a stream of Arrow, or a function that makes it anew for every pass.
+        cases : a file (Parquet, CSV, ARFF), a pattern, a folder, or a list of these; a data frame; a Dask DataFrame; an object
+            with an Arrow stream, or a function that returns a new one for every pass.
         target : the column with the class.
         weight : the column with the weight of every row, if there is one.
-        ignore : columns that are no features.
-        schema : the variables with the class last, or a classifier whose variables to take; by default learned from the rows.
-        memory : the most bytes this process may take; by default only the tables are bounded, by `budget`.
-        checkpoint : a folder in which the state of the work is saved now and then, and from which an interrupted run with the
-            same cases and settings goes on; removed when the work is done.
-        restart : begin anew, whatever the folder holds.
+        ignore : columns that are not features.
+        schema : the variables with the class last, or a fitted classifier that has them; by default learned from the rows.
+        memory : the most bytes that this process may take; by default only the tables are limited, by `budget`.
+        checkpoint : a folder in which the state of the work is saved regularly. An interrupted run with the same cases and
+            settings continues from it; it is removed when the work is done.
+        restart : whether to start again, whatever the folder holds.
         every : the seconds between two checkpoints.
         cluster : a Dask client, the address of a scheduler, or "local" for a cluster on this machine; by default none, except for
             a Dask DataFrame.
-        progress : told the pass, the rows done in it, and how many there are, after each part.
-        then : called with the fitted classifier before the checkpoint is removed, for instance to save it.
-        reading : how to read files, as for `naivete.read`.
+        progress : a function that is called after each part with the pass, the rows done in it, and the number of rows.
+        then : a function that is called with the fitted classifier before the checkpoint is removed, for instance to save it.
+        reading : options for reading files, as for `naivete.read`.
         """
         encoder = self.checked_encoder()
-        _check_given(ignore, progress, then, every)
-        division = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
+        _check_arguments(ignore, progress, then, every)
+        roles = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
         plan = {"memory": memory, "budget": self.budget, "progress": progress, "cluster": cluster}
         saving = {"folder": checkpoint, "restart": restart, "every": every}
         settings = {"classifier": type(self).__name__, **plain_settings(self.get_params(deep=False))}
-        with open_rows(cases, division, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
-            tallies = count_row_values(rows, encoder, allowed) if schema is None else None
-            variables, gaps, known = _schema(tallies, schema, encoder, target)
+        with open_rows(cases, roles, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
+            value_counts = count_row_values(rows, encoder, allowed) if schema is None else None
+            variables, missing, known = _schema(value_counts, schema, encoder, target)
             self._check_densities(any(v.density for v in variables))
-            counts = Counts(
-                EncodedCases(rows, variables, gaps, encoder.unseen), budget=allowed, known=known, passes=int(tallies is not None)
-            )
-            kept = Kept(tallies, None, target, True) if self._sums_suffice and tallies is not None else None
-            if tallies is not None and tallies.dropped:
-                warn(f"{tallies.dropped:,} rows without a label were left out", NaiveteWarning)
-            count = tallies.rows if tallies is not None else getattr(rows, "count", None) or 0
+            encoded = EncodedCases(rows, variables, missing, encoder.unseen)
+            counts = Counts(encoded, budget=allowed, known=known, passes=int(value_counts is not None))
+            kept, count = None, getattr(rows, "count", None) or 0
+            if value_counts is not None:
+                count = value_counts.rows
+                if value_counts.dropped:
+                    warn(f"{value_counts.dropped:,} rows without a label were left out", NaiveteWarning)
+                if self._value_counts_suffice(encoder):
+                    kept = KeptCases(value_counts, None, target, True)
             self.fit_counts(counts, _label_array(variables[-1].states), True, count, kept)
             if then is not None:
                 then(self)
@@ -148,60 +153,61 @@ class LearnsFromRows:
         *,
         structure: Literal["learn", "keep"] = "learn",
     ) -> Self:
-        """Learn from more cases: afterwards the classifier is the one that `fit` on all cases so far would give, exactly.
+        """Learn from more cases; the classifier is then exactly the one that `fit` on all cases so far would give.
 
-        New values widen the tables and may move cut points. NaiveBayes and Majority keep sums only; the other classifiers keep
-        the rows, since more of them may change which dependences are the strongest. `fit` does not keep rows, so after it they
-        begin anew, with a warning.
+        New values enlarge the tables and may move cut points. NaiveBayes and Majority keep value counts only; the other
+        classifiers keep the rows, since with more rows other dependences may be the strongest. `fit` keeps no rows, so
+        `partial_fit` after it starts from nothing, with a warning.
 
         Parameters
         ----------
         X, y, sample_weight : as for `fit`; columns are matched by name. A batch without rows changes nothing.
-        classes : all labels that will ever come; by default those of the first batch. Others are refused.
-        structure : "learn" finds the dependences anew; "keep" leaves the arcs as they are and renews the tables.
+        classes : all labels that any batch will have; by default those of the first batch. Others are refused.
+        structure : "learn" learns the arcs again from all cases; "keep" keeps the arcs and estimates the tables again.
         """
         if structure not in ("learn", "keep"):
             raise ParameterError(f"structure={quoted(structure)}: choose 'learn' or 'keep'")
         encoder = self.checked_encoder()
-        before = self._kept
-        if before is None and hasattr(self, "network_"):
+        earlier = self._kept
+        if earlier is None and hasattr(self, "network_"):
             warn(
-                f"this {type(self).__name__} has kept no rows, as fit and load do not, so partial_fit begins anew; "
+                f"this {type(self).__name__} has kept no rows, since fit and load keep none, so partial_fit starts from nothing; "
                 "call partial_fit from the start",
                 NaiveteWarning,
             )
-        batch = self.training_rows(X, y, sample_weight, names=before, rows=0)
-        more = self._kept_of(batch, is_frame(X), encoder)
+        batch = self.training_rows(X, y, sample_weight, names=earlier, min_rows=0)
+        kept = self._cases_to_keep(batch, is_frame(X), encoder)
         if classes is not None:
-            more = replace(more, tallies=more.tallies.over(encode_classes(label_values(classes, len(classes)))[0].tolist()))
-        if before is not None:
-            _check_labels(batch, before.tallies.classes if classes is None else more.tallies.classes)
-            if classes is not None and set(before.tallies.classes) != set(more.tallies.classes):
+            labels = encode_classes(label_values(classes, len(classes)))[0].tolist()
+            kept = replace(kept, value_counts=kept.value_counts.over(labels))
+        if earlier is not None:
+            _check_labels(batch, earlier.classes if classes is None else kept.classes)
+            if classes is not None and set(earlier.classes) != set(kept.classes):
                 raise DataError(
-                    f"classes={quoted(list(more.tallies.classes))} are not those of the first call, "
-                    f"{quoted(list(before.tallies.classes))}; pass the same ones, or none"
+                    f"classes={quoted(list(kept.classes))} are not those of the first call, "
+                    f"{quoted(list(earlier.classes))}; pass the same ones, or none"
                 )
-            more = before.plus(more)
+            kept = earlier.plus(kept)
         if not len(batch):
             return self
-        return self._relearned(more, batch.classes.dtype, structure)
+        return self._fit_kept(kept, encoder, batch.classes.dtype, structure)
 
     def merge(self, other: Self) -> Self:
-        """Learn from the cases of another classifier too, of the same kind and settings; afterwards as if fitted on both.
+        """Learn from the cases of another classifier too; the classifier is then the one that `fit` on all cases would give.
 
-        NaiveBayes and Majority can be merged unless they were loaded from a file, the others if both learned by `partial_fit`,
-        which keeps the rows.
+        Both must be of the same class with the same parameters. NaiveBayes and Majority can be merged unless they were loaded
+        from a file, the others if both learned by `partial_fit`, which keeps the rows.
 
         Parameters
         ----------
-        other : the other classifier; it stays as it is.
+        other : the other classifier, which is not changed.
         """
-        self.checked_encoder()
+        encoder = self.checked_encoder()
         if type(self) is not type(other):
             raise ParameterError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}; learn both alike")
-        told = differing(self.get_params(), other.get_params())
-        if told:
-            raise ParameterError(f"the classifiers were set up differently and cannot be merged: {told}")
+        different = differences(self.get_params(), other.get_params())
+        if different:
+            raise ParameterError(f"the classifiers have different parameters and cannot be merged: {different}")
         mine, theirs = self._kept_rows("merge"), other._kept_rows("merge")
         if set(mine.names) == set(theirs.names):
             theirs = theirs.in_order(mine.names)
@@ -210,35 +216,35 @@ class LearnsFromRows:
                 f"the classifiers have different columns and cannot be merged: {quoted((*mine.names, mine.target))} and "
                 f"{quoted((*theirs.names, theirs.target))}"
             )
-        return self._relearned(mine.plus(theirs), self.classes_.dtype)
+        return self._fit_kept(mine.plus(theirs), encoder, self.classes_.dtype)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Take cases out again: afterwards the classifier is the one that the remaining cases give, exactly.
+        """Remove cases; the classifier is then exactly the one that the remaining cases give.
 
-        The classes stay, also one that no case has any more. NaiveBayes and Majority keep sums only, and can refuse no more than
-        a value that was not learned so often in that class.
+        A class stays even when no case has it any more. NaiveBayes and Majority keep value counts only, so they refuse a case
+        only if one of its values was not learned so often in that class.
 
         Parameters
         ----------
-        X, y, sample_weight : the cases as they were learned; one that was not is refused, and nothing changes.
+        X, y, sample_weight : the cases as they were learned; if one was not learned, all are refused and nothing changes.
         """
         encoder = self.checked_encoder()
         kept = self._kept_rows("forget")
-        batch = self.training_rows(X, y, sample_weight, names=kept, rows=0)
-        _check_labels(batch, kept.tallies.classes)
+        batch = self.training_rows(X, y, sample_weight, names=kept, min_rows=0)
+        _check_labels(batch, kept.classes)
         if not len(batch):
             return self
-        left = kept.less(self._kept_of(batch, is_frame(X), encoder))
-        if not any(part.any() for part in left.tallies.weights.values()):
+        remaining = kept.less(self._cases_to_keep(batch, is_frame(X), encoder))
+        if not any(part.any() for part in remaining.value_counts.weights.values()):
             raise DataError("no case would be left to learn from; make a new classifier instead")
-        return self._relearned(left, self.classes_.dtype)
+        return self._fit_kept(remaining, encoder, self.classes_.dtype)
 
-    def _kept_of(self, batch: LabelledTable, framed: bool, encoder: Encoder) -> Kept:
-        tallies = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
-        return Kept(tallies, None if self._sums_suffice else (own_copy(batch),), batch.target, framed)
+    def _cases_to_keep(self, batch: LabelledTable, framed: bool, encoder: Encoder) -> KeptCases:
+        value_counts = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
+        return KeptCases(value_counts, None if self._value_counts_suffice(encoder) else (copied(batch),), batch.target, framed)
 
-    def _kept_rows(self, method: str) -> Kept:
-        """What is kept of the rows so far."""
+    def _kept_rows(self, method: str) -> KeptCases:
+        """Return what is kept of the cases so far, refused where nothing is."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'partial_fit' first")
         if self._kept is None:
@@ -248,47 +254,46 @@ class LearnsFromRows:
             )
         return self._kept
 
-    def _relearned(self, kept: Kept, dtype: np.dtype[Any], structure: str = "learn") -> Self:
-        """Become the classifier of the kept rows."""
-        encoder = self.checked_encoder()
-        features = encoder.schema(kept.tallies)
-        variables = (*features, Variable(kept.target, kept.tallies.classes))
-        cases = EncodedCases(BatchRows(kept.batches), variables, kept.tallies.gaps, encoder.unseen)
-        counts = Counts(cases, budget=self.budget, known=FeatureTables(kept.tallies, features), passes=1)
-        classes = np.array(kept.tallies.classes, object if dtype.kind == "O" else None)
+    def _fit_kept(self, kept: KeptCases, encoder: Encoder, dtype: np.dtype[Any], structure: str = "learn") -> Self:
+        """Learn from the kept cases."""
+        features = encoder.schema(kept.value_counts)
+        variables = (*features, Variable(kept.target, kept.classes))
+        cases = EncodedCases(BatchRows(kept.batches), variables, kept.value_counts.gaps, encoder.unseen)
+        counts = Counts(cases, budget=self.budget, known=FeatureTables(kept.value_counts, features), passes=1)
+        classes = np.array(kept.classes, object if dtype.kind == "O" else None)
         keep = structure == "keep" and hasattr(self, "network_")
-        if keep and any(not isinstance(own, Hidden) for own in self.network_.derived.values()):
+        if keep and any(not isinstance(column, Hidden) for column in self.network_.derived.values()):
             raise ParameterError(
                 f"structure='keep': the {quoted(self.network_.name(max(self.network_.derived)))} of a {type(self).__name__} "
-                "follows from its cases; learn it anew with structure='learn'"
+                "follows from its cases; learn it again with structure='learn'"
             )
-        held = self.network_.parents if keep else None
-        return self.fit_counts(counts, classes, kept.framed, kept.tallies.rows, kept, held)
+        parents = self.network_.parents if keep else None
+        return self.fit_counts(counts, classes, kept.framed, kept.value_counts.rows, kept, parents)
 
 
 def _schema(
-    tallies: ValueCounts | None, given: Any, encoder: Encoder, target: Name
+    value_counts: ValueCounts | None, schema: Any, encoder: Encoder, target: Name
 ) -> tuple[Variables, NDArray[np.bool_], FeatureTables | None]:
-    """The variables, which of the features may have missing values, and the tables that are known already."""
-    if tallies is None:
-        fitted = getattr(given, "network_", None)
-        found = given if fitted is None else (*fitted.columns, fitted.variables[CLASS])
-        variables = tuple(found) if isinstance(found, Iterable) else ()
+    """Return the variables, which features may have missing values, and the tables that are known already."""
+    if value_counts is None:
+        network = getattr(schema, "network_", None)
+        listed = schema if network is None else (*network.columns, network.variables[CLASS])
+        variables = tuple(listed) if isinstance(listed, Iterable) else ()
         if not variables or not all(isinstance(v, Variable) for v in variables) or variables[-1].name != target:
             last = f"the last of them the class {quoted(target)}"
-            raise ParameterError(f"schema={quoted(given)}: pass variables, {last}, or a fitted classifier that has them")
+            raise ParameterError(f"schema={quoted(schema)}: pass variables, {last}, or a fitted classifier that has them")
         return variables, np.ones(len(variables) - 1, np.bool_), None
-    features = encoder.schema(tallies)
-    return (*features, Variable(target, tallies.classes)), tallies.gaps, FeatureTables(tallies, features)
+    features = encoder.schema(value_counts)
+    return (*features, Variable(target, value_counts.classes)), value_counts.gaps, FeatureTables(value_counts, features)
 
 
-def _check_given(ignore: Any, progress: Any, then: Any, every: Any) -> None:
-    """Refuse arguments that would fail only later, or mean something else."""
+def _check_arguments(ignore: Any, progress: Any, then: Any, every: Any) -> None:
+    """Refuse arguments that would fail only during or after the first pass."""
     if isinstance(ignore, str) or not isinstance(ignore, Iterable):
         raise ParameterError(f"ignore={quoted(ignore)}: pass a list of the names of columns")
-    for name, given in (("progress", progress), ("then", then)):
-        if given is not None and not callable(given):
-            raise ParameterError(f"{name}={quoted(given)}: pass a function, or nothing")
+    for name, function in (("progress", progress), ("then", then)):
+        if function is not None and not callable(function):
+            raise ParameterError(f"{name}={quoted(function)}: pass a function, or nothing")
     if not isinstance(every, (int, float)) or isinstance(every, bool) or not every >= 0:
         raise ParameterError(f"every={quoted(every)}: a number of seconds, at least 0")
 
@@ -299,9 +304,9 @@ def _label_array(labels: Sequence[State]) -> NDArray[Any]:
 
 def _check_labels(batch: LabelledTable, classes: Sequence[State]) -> None:
     """Refuse a label that is not among the classes known from the first batch."""
-    for at, label in enumerate(batch.classes.tolist()):
+    for code, label in enumerate(batch.classes.tolist()):
         if label not in classes:
-            row = int(np.argmax(batch.labels == at))
+            row = int(np.argmax(batch.labels == code))
             raise DataError(
                 f"{batch.features.place(row)}: the label {quoted(label)} is not among the classes {quoted(list(classes))}; "
                 "pass all of them as `classes` in the first call"

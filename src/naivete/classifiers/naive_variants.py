@@ -194,7 +194,7 @@ class HiddenNaive(NetworkClassifier):
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         return self._mediated(counts, self.groups, self.states)
 
-    def _renewed(self, counts: Counts, held: Structure) -> tuple[Network, dict[str, Any]]:  # noqa: ARG002
+    def _reestimated(self, counts: Counts, structure: Structure) -> tuple[Network, dict[str, Any]]:  # noqa: ARG002
         return self._mediated(counts, self.groups_, self.states_)
 
     def _completed(self, counts: Counts, network: Network) -> tuple[Network, dict[str, Any]]:  # noqa: ARG002

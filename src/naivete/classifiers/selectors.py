@@ -14,8 +14,8 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from naivete.classifiers.base import EncodesRows
 from naivete.classifiers.parameters import seed_of
+from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.scores import score_of
 from naivete.data.frames import as_array, is_frame
@@ -30,7 +30,7 @@ from naivete.network.estimation import smoothing_of
 __all__ = ["InfoSelector", "K2Selector", "NaiveSelector", "Selector"]
 
 
-class Selector(EncodesRows, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class Selector(TableInputMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer that keeps the columns it has selected, in the order of the table and with the values they have.
 
     Numbers are cut and values are counted as the classifiers do, only to select; what comes out is what went in. A

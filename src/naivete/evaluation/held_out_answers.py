@@ -193,7 +193,7 @@ class _Sharing:
     def _honest(self, split: Split, cases: LabelledTable) -> _Ready:
         """The counts of the training rows, as `fit` makes them."""
         train, first = cases.take(split.train), next(iter(self.models.values()))
-        batch = first.training_rows(train.features, train.labels, train.weight, names=None)
+        batch = first.training_rows(train.features, train.labels, train.weight)
         tallies = self.encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
         features = self.encoder.schema(tallies)
         variables = (*features, Variable(batch.target, tallies.classes))

@@ -1,0 +1,51 @@
+"""Docstrings of estimators that describe all parameters and attributes, also those that the base class describes."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Final
+
+__all__ = ["complete_docstring"]
+
+_TITLE: Final = re.compile(r"^(\w+)\n-+\n", re.MULTILINE)
+
+
+def complete_docstring(cls: type, base: type) -> None:
+    """Add to the docstring of a class what it leaves to its base class to describe.
+
+    Parameters of the constructor and fitted attributes that the class does not describe are described as in the base class.
+
+    Parameters
+    ----------
+    cls : the class; nothing happens where it has no docstring.
+    base : the class whose docstring has sections "Parameters" and "Attributes".
+    """
+    if not cls.__doc__ or not base.__doc__:
+        return
+    sections, general = _sections(cls.__doc__), _sections(base.__doc__)
+    wanted = {"Parameters": set(inspect.signature(cls).parameters), "Attributes": set(_entries(general["Attributes"]))}
+    for title, names in wanted.items():
+        known = _entries(sections.get(title, ""))
+        entries = _entries(general[title])
+        added = [entries[name] for name in entries if name in names and name not in known]
+        sections[title] = "\n".join([*filter(None, [sections.get(title)]), *dict.fromkeys(added)])
+    order = ["", "Parameters", "Attributes", *(title for title in sections if title not in ("", *wanted))]
+    texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" if title else sections[title] for title in order]
+    cls.__doc__ = "\n\n".join(texts) + "\n"
+
+
+def _sections(docstring: str) -> dict[str, str]:
+    """Return the text of each section by its title, and that before the first section under the title ''."""
+    start, *parts = _TITLE.split(inspect.cleandoc(docstring))
+    return {"": start.strip(), **{title: text.strip("\n") for title, text in zip(parts[::2], parts[1::2], strict=True)}}
+
+
+def _entries(section: str) -> dict[str, str]:
+    """Return the entries of a section by the names that each describes.
+
+    >>> _entries("a, b : two numbers,\\n    of any sign.\\nc : another.")
+    {'a': 'a, b : two numbers,\\n    of any sign.', 'b': 'a, b : two numbers,\\n    of any sign.', 'c': 'c : another.'}
+    """
+    entries = [entry for entry in re.split(r"\n(?=\S)", section) if " : " in entry]
+    return {name.strip(): entry for entry in entries for name in entry.partition(" : ")[0].split(",")}

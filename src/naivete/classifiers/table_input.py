@@ -1,0 +1,136 @@
+"""From a table and its labels to counts, as classifiers and selectors of features need them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_array
+
+from naivete.cases.sparse import encoded_cases
+from naivete.classifiers.batches import KeptCases
+from naivete.classifiers.parameters import check_budget
+from naivete.counts.counts import Counts
+from naivete.data.frames import as_array, is_frame, table_of
+from naivete.data.labelled import LabelledTable
+from naivete.data.labels import checked_weights, class_name, encode_classes, label_values, usable_rows
+from naivete.data.table import Table
+from naivete.encoding.encoder import Encoder, FeatureTables, matched_columns
+from naivete.encoding.value_counts import ValueCounts
+from naivete.errors import DataError, DataTypeError, ParameterError, quoted, warn
+from naivete.variables import Name, Variable
+
+__all__ = ["TableInputMixin", "TrainingCounts"]
+
+
+class TrainingCounts(NamedTuple):
+    """The training cases, the counts of their values in each class, and the `Counts` of the encoded cases."""
+
+    cases: LabelledTable
+    value_counts: ValueCounts
+    counts: Counts
+
+
+class TableInputMixin:
+    """Input of estimators that are fitted to the counts of a table: checks, encoding and counting."""
+
+    encoder: Encoder | None
+    budget: int
+
+    def checked_encoder(self) -> Encoder:
+        """Check the parameters that all estimators share, and return the encoder to use."""
+        encoder = self._encoder()
+        encoder.check()
+        check_budget(self.budget)
+        return encoder
+
+    def _encoder(self) -> Encoder:
+        encoder = Encoder() if self.encoder is None else self.encoder
+        if not isinstance(encoder, Encoder):
+            raise ParameterError(f"encoder={quoted(encoder)}: pass a naivete.Encoder or None")
+        return encoder
+
+    def training_counts(self, X: Any, y: Any, sample_weight: Any) -> TrainingCounts:
+        """Count the training cases, under the schema that their values give."""
+        encoder = self.checked_encoder()
+        cases = self.training_rows(X, y, sample_weight)
+        value_counts = encoder.tallied(cases.features, cases.labels, cases.classes.tolist(), cases.weight)
+        features = encoder.schema(value_counts)
+        variables = (*features, Variable(cases.target, value_counts.classes))
+        encoded = encoded_cases(cases.features, variables, cases.labels, cases.weight, encoder.unseen, value_counts.gaps)
+        known = FeatureTables(value_counts, features)
+        return TrainingCounts(cases, value_counts, Counts(encoded, budget=self.budget, known=known, passes=1))
+
+    def training_rows(
+        self, X: Any, y: Any, sample_weight: Any, *, names: KeptCases | None = None, min_rows: int = 1
+    ) -> LabelledTable:
+        """Return the cases to learn from: those with a label and a weight above zero.
+
+        Parameters
+        ----------
+        X, y, sample_weight : as for `fit`.
+        names : the cases learned so far, to whose columns those of X are matched; None for the first cases.
+        min_rows : how many rows X must have at least.
+        """
+        if names is None:
+            table = table_of(self._checked(X, min_rows=min_rows), finite=False)
+        else:
+            table = self._matched(X, names.names, names.framed)
+            table = replace(table, columns=tuple(matched_columns(table, [Variable(name) for name in names.names])))
+        if min_rows:
+            _check_size(table)
+        values, weight = label_values(y, len(table)), None
+        if not min_rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
+            table, values, sample_weight = table.take(slice(0)), values[:0], None  # all rows of the batch have weight zero
+        if len(table):
+            weight = checked_weights(table.weight if sample_weight is None else sample_weight, len(table))
+            table, values, weight = usable_rows(table, values, weight, self._encoder().unlabelled)
+        classes, labels = encode_classes(values) if len(values) else (values[:0], np.zeros(0, np.uint8))
+        target = class_name(y, table.names) if names is None else names.target
+        return LabelledTable(table, target, classes, labels, weight)
+
+    def _checked(self, X: Any, *, min_rows: int) -> Any:
+        """Check X by scikit-learn's rules for arrays, unless it is a frame, whose columns are checked one by one."""
+        if is_frame(X):
+            return X
+        array = as_array(X) if isinstance(X, (list, tuple)) else X  # keeps the types of mixed text and numbers
+        try:
+            return check_array(
+                array,
+                accept_sparse=["csr", "csc"],
+                dtype=None,
+                ensure_all_finite=False,  # infinity is refused later, with its column and row
+                ensure_min_samples=min_rows,
+                estimator=self,
+            )
+        except ValueError as error:
+            raise DataError(str(error)) from error
+        except TypeError as error:
+            raise DataTypeError(str(error)) from error
+
+    def _matched(self, X: Any, names: Sequence[Name], named: bool) -> Table:
+        """Return X as a table with the column names seen in fit; without names on either side columns match by position."""
+        framed = is_frame(X)
+        table = table_of(self._checked(X, min_rows=0), only=set(names) if framed and named else None, finite=False)
+        if framed and named:
+            return table
+        if len(table.columns) != len(names):
+            raise DataError(
+                f"X has {len(table.columns)} features, but {type(self).__name__} is expecting {len(names)} features as input"
+            )
+        if framed != named:
+            here, there = ("has feature names", "without") if framed else ("does not have valid feature names", "with")
+            warn(
+                f"X {here}, but {type(self).__name__} was fitted {there} feature names; the columns are matched by position",
+                UserWarning,
+            )
+        return table.renamed(names)
+
+
+def _check_size(table: Table) -> None:
+    if not len(table):
+        raise DataError(f"{table.source}: found 0 sample(s) (shape=(0, {len(table.columns)})) while a minimum of 1 is required")
+    if not table.columns:
+        raise DataError(f"{table.source}: found 0 feature(s) (shape=({len(table)}, 0)) while a minimum of 1 is required")
