@@ -336,9 +336,9 @@ def test_many_points_are_put_together_and_other_classifiers_have_none() -> None:
     model = NaiveBayes(encoder=BELLS).fit(X, y)
     assert len(model.network_.densities[0].points) == 2048
     assert model.score(X, y) > NaiveBayes(encoder=NORMAL).fit(X, y).score(X, y) + 0.15
-    with pytest.raises(ParameterError, match="TAN has no such densities; choose NaiveBayes"):
+    with pytest.raises(ParameterError, match="TAN has no kernel densities; choose NaiveBayes"):
         TAN(encoder=BELLS).fit(X, y)
-    with pytest.raises(ParameterError, match="K2 learns from tables alone"):
+    with pytest.raises(ParameterError, match="K2 learns from tables only"):
         K2(encoder=BELLS).fit(X, y)
 
 
@@ -377,7 +377,7 @@ def test_auto_in_mixed_tables_and_where_densities_are_unknown() -> None:
 
 def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
-    with pytest.raises(ParameterError, match="K2 learns from tables alone; choose NaiveBayes, TAN, KDB, Full, KNaive or Recursive"):
+    with pytest.raises(ParameterError, match="K2 learns from tables only; choose NaiveBayes, TAN, KDB, Full, KNaive or Recursive"):
         K2(encoder=MIXED).fit(X, y)
     with pytest.raises(ParameterError, match="with numbers='normal' give numbers"):
         KDB(k="auto", encoder=MIXED).fit(X, y)

@@ -59,7 +59,7 @@ def test_a_fitted_classifier_is_a_schema_by_its_columns(classifier: Any, tmp_pat
     assert [v.name for v in again.network_.columns] == ["leaf", "cell", "hidden"]
     normal = NaiveBayes(encoder=Encoder(numbers="normal")).fit_cases(str(tmp_path / "t.csv"), "y")
     if not isinstance(classifier, Recursive):
-        with pytest.raises(ParameterError, match="learns from tables alone"):
+        with pytest.raises(ParameterError, match="learns from tables only"):
             type(classifier)().fit_cases(str(tmp_path / "t.csv"), "y", schema=normal)
 
 
