@@ -7,6 +7,7 @@ from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
+from sklearn.base import clone
 
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.augmented import Full, KNaive, NaiveBayes
@@ -20,6 +21,7 @@ from naivete.learners.knaive import knaive_on
 from naivete.network.network import Network
 from studies.barrow_claims import beside, over_folds
 from studies.barrow_listing import Listing, accuracy, f1, listing_f, listing_matrix
+from studies.barrow_weights import ThesisKNaive
 from studies.data_sets import Size
 from studies.langley_claims import NOT_REPRODUCED
 from studies.verdicts import MISPRINT, NOT_PRINTED, NOT_RUN, REPRODUCED, Cell, Sheet
@@ -39,12 +41,12 @@ PRINTED: Final[Mapping[str, tuple[Numbers, float]]] = {
     "k-weakly naive": (np.array([[333.0, 14.0], [24.0, 185.0]]), 0.919),
 }
 """The matrices, true classes as rows, benign first, and the F scores."""
-READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "logs given those before": {},
-    "logs given those before, shrunk": {"shrinkage": "ledoit-wolf"},
-    "logs given all others": {"conditional": "all"},
-    "ratios given all others": {"conditional": "all", "average": "ratios"},
-    "ratios given all others, shrunk": {"conditional": "all", "average": "ratios", "shrinkage": "ledoit-wolf"},
+READINGS: Final[Mapping[str, KNaive]] = {
+    "logs given those before": KNaive(encoder=NORMAL),
+    "logs given those before, shrunk": KNaive(encoder=NORMAL, shrinkage="ledoit-wolf"),
+    "logs given all others": ThesisKNaive(encoder=NORMAL),
+    "ratios given all others": ThesisKNaive(encoder=NORMAL, ratios=True),
+    "ratios given all others, shrunk": ThesisKNaive(encoder=NORMAL, ratios=True, shrinkage="ledoit-wolf"),
 }
 """What a weight may be: the listing has logarithms given all others, definition 2.2.3 ratios."""
 
@@ -71,11 +73,11 @@ def models() -> dict[str, tuple[str, Any]]:
         "full": ("full Bayes", Full(encoder=NORMAL)),
         "full, Ledoit and Wolf": ("full Bayes", Full(encoder=NORMAL, shrinkage="ledoit-wolf")),
         "KNaive, any size": (weak, KNaive(encoder=NORMAL)),
-        "KNaive, any size, given all others": (weak, KNaive(encoder=NORMAL, conditional="all")),
+        "KNaive, any size, given all others": (weak, READINGS["logs given all others"]),
         "KNaive, k = 3": (weak, KNaive(k=3, encoder=NORMAL)),
         "KNaive, k = 3, ratios given all others, shrunk": (
             weak,
-            KNaive(k=3, encoder=NORMAL, **READINGS["ratios given all others, shrunk"]),
+            ThesisKNaive(k=3, encoder=NORMAL, ratios=True, shrinkage="ledoit-wolf"),
         ),
         "radius, smoothness, compactness held": (weak, Holding(held=HELD, encoder=NORMAL)),
     }
@@ -170,7 +172,7 @@ def _sets(cases: LabelledTable) -> Iterator[Cell]:
         for k in (None, len(HELD)):
             name = f"{'any size' if k is None else f'k = {k}'}: {told}"
             try:
-                model = KNaive(k=k, encoder=NORMAL, **reading).fit(cases.features, cases.y)
+                model = clone(reading).set_params(k=k).fit(cases.features, cases.y)
             except DataError:
                 yield Cell(name, printed, None, NOT_RUN, "a ratio of derivatives is beyond the numbers of the machine")
                 continue

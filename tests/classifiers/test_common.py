@@ -121,7 +121,7 @@ SETTINGS = [
     JoinedNaive(),
     JoinedNaive(search="forward", equal=True, max_joined=2, smoothing="m-estimate"),
     KNaive(),
-    KNaive(k=1, strong=True, max_parents=2, conditional="all", average="ratios", random_state=None),
+    KNaive(k=1, strong=True, max_parents=2, random_state=None),
     Recursive(),
     Recursive(parity="split", refit=False, min_rows=5, prune=0.05, max_depth=3, smoothing="clark-niblett"),
     HiddenNaive(),

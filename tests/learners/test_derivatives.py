@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.counts.counts import Counts
-from naivete.errors import DataError, ParameterError
+from naivete.errors import DataError
 from naivete.inference.predictor import Predictor
 from naivete.learners import derivatives as module
 from naivete.learners.derivatives import Derivatives, contrasts, contributions, derivatives, mean_weights, naive_part
@@ -134,23 +134,6 @@ def test_the_odds_of_the_network_are_those_of_naive_bayes_times_the_factor(netwo
 
 @given(network=some_network, seed=seeds)
 @quick
-def test_conditioned_on_all_others_they_are_what_enumeration_says(network: Network, seed: int) -> None:
-    codes = some_rows(network, seed, count=6)
-    other = naive_like(network, seed)
-    found = derivatives(network, other, codes, gaps_of(codes), conditional="all").logs
-    for i, row in enumerate(rows_of(codes)):
-        for x, c in product(network.features, range(network.variables[CLASS].card)):
-            if row[x] is None:
-                assert found[i, x, c] == 0
-                continue
-            rest = conditional(network, [None if y == x else value for y, value in enumerate(row)], c)
-            alone = math.log2(other.cpts[x][row[x], c])
-            expected = log2(conditional(network, row, c) / rest) - alone if rest else 0.0
-            assert found[i, x, c] == pytest.approx(expected, abs=1e-10)
-
-
-@given(network=some_network, seed=seeds)
-@quick
 def test_contributions_sum_to_the_posterior(network: Network, seed: int) -> None:
     assume(np.asarray(network.cpts[CLASS]).min() > 0)
     codes = some_rows(network, seed)
@@ -195,9 +178,8 @@ def test_what_is_impossible_anyway_is_not_corrected() -> None:
     """In class 1 the value 1 of a never occurs, with or without dependence."""
     own = (Variable("a", (0, 1)), Variable("class", (0, 1)))
     network = Network(own, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([0.5, 0.5]), 0: np.array([[0.5, 1.0], [0.5, 0.0]])})
-    for how in ("dag", "all"):
-        found = derivatives(network, network, (np.array([1], np.uint8),), np.zeros(1, bool), conditional=how)
-        assert found.logs.tolist() == [[[0.0, 0.0]]]
+    found = derivatives(network, network, (np.array([1], np.uint8),), np.zeros(1, bool))
+    assert found.logs.tolist() == [[[0.0, 0.0]]]
 
 
 @given(network=networks().filter(lambda n: len(n.features) > 0))
@@ -212,36 +194,34 @@ def test_the_naive_part_has_the_marginals_of_the_network(network: Network) -> No
             assert found.cpts[x][value, c] == pytest.approx(float(conditional(network, row, c)), abs=1e-12)
 
 
-@given(network=some_network, seed=seeds, how=st.sampled_from(["dag", "all"]))
+@given(network=some_network, seed=seeds)
 @quick
-def test_a_row_alone_has_the_same_bits_as_in_a_batch(network: Network, seed: int, how: str) -> None:
+def test_a_row_alone_has_the_same_bits_as_in_a_batch(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=17)
     other = naive_like(network, seed)
-    whole = derivatives(network, other, codes, gaps_of(codes), conditional=how).logs
+    whole = derivatives(network, other, codes, gaps_of(codes)).logs
     for i in range(17):
         alone = tuple(c[i : i + 1] for c in codes)
-        assert identical(derivatives(network, other, alone, gaps_of(alone), conditional=how).logs, whole[i : i + 1])
+        assert identical(derivatives(network, other, alone, gaps_of(alone)).logs, whole[i : i + 1])
 
 
 def learned(counts: Counts) -> tuple[Network, Network]:
     return kdb(counts, k=2), naive(counts)
 
 
-@given(own=some_cases(), how=st.sampled_from(["dag", "all"]), average=st.sampled_from(["logs", "ratios"]))
+@given(own=some_cases())
 @quick
-def test_means_are_those_of_the_derivatives_on_every_back_end(
-    cases: Callable[[MemoryCases], Cases], own: MemoryCases, how: str, average: str
-) -> None:
+def test_means_are_those_of_the_derivatives_on_every_back_end(cases: Callable[[MemoryCases], Cases], own: MemoryCases) -> None:
     counts = Counts(cases(own))
     network, other = learned(counts)
     before = counts.passes
-    found = mean_weights(counts, network, other, conditional=how, average=average)
+    found = mean_weights(counts, network, other)
     assert counts.passes == before + 1
-    rows = derivatives(network, other, own.block.codes[:-1], own.gaps, conditional=how)
-    assert identical(found, rows.mean_weights(own.block.weight, average=average))
+    rows = derivatives(network, other, own.block.codes[:-1], own.gaps)
+    assert identical(found, rows.mean_weights(own.block.weight))
     each = contrasts(rows.logs)
-    expected = np.average(each if average == "logs" else 2.0**each, axis=0, weights=own.block.weight)
-    assert np.allclose(found, expected if average == "logs" else np.log2(expected), rtol=1e-9, atol=1e-10)
+    expected = np.average(each, axis=0, weights=own.block.weight)
+    assert np.allclose(found, expected, rtol=1e-9, atol=1e-10)
 
 
 @given(own=some_cases(weights="fractional"), seed=seeds)
@@ -255,37 +235,36 @@ def test_means_have_the_same_bits_however_the_rows_are_divided_and_ordered(own: 
         assert identical(mean_weights(Counts(moved), network, other), found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PIECE_CELLS", 8)
-        patch.setattr(module, "ROWS", 2)
+        patch.setattr(module, "SUMMED_ROWS", 2)
         assert identical(mean_weights(Counts(own), network, other), found)
 
 
-@given(own=some_cases(weights="whole"), average=st.sampled_from(["logs", "ratios"]))
+@given(own=some_cases(weights="whole"))
 @quick
-def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(own: MemoryCases, average: str) -> None:
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(own: MemoryCases) -> None:
     weight = own.block.weight - 1
     assume(weight.any())
     times = np.repeat(np.arange(len(weight)), weight.astype(int))
     network, other = learned(Counts(own))
     rows = derivatives(network, other, own.block.codes[:-1], own.gaps)
-    assert identical(rows.mean_weights(weight, average=average), Derivatives(rows.logs[times]).mean_weights(average=average))
+    assert identical(rows.mean_weights(weight), Derivatives(rows.logs[times]).mean_weights())
     repeated = MemoryCases(own.variables, Block(tuple(c[times] for c in own.block.codes)), own.gaps)
     weighed = MemoryCases(own.variables, Block(own.block.codes, weight), own.gaps)
-    one, two = (mean_weights(Counts(c), network, other, average=average) for c in (repeated, weighed))
+    one, two = (mean_weights(Counts(c), network, other) for c in (repeated, weighed))
     assert identical(one, two)
 
 
 def test_what_is_folded_can_travel() -> None:
     own = cases_of([2, 2, 2], [[0, 1, 0, 1, 1], [0, 1, 0, 0, 1], [0, 1, 1, 0, 1]])
     network, other = learned(Counts(own))
-    sums = module._WeightSums(network, other, own.gaps, "dag", "logs")
+    sums = module._WeightSums(network, other, own.gaps)
     assert pickle.loads(pickle.dumps(sums))(own.block) == sums(own.block)
 
 
-@pytest.mark.parametrize("how", ["dag", "all"])
-def test_a_network_without_arcs_weighs_nothing(how: str) -> None:
+def test_a_network_without_arcs_weighs_nothing() -> None:
     own = cases_of([2, 3, 3], [[0, 1, 0, 1, 1, 0], [0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 1]])
     other = naive(Counts(own))
-    found = mean_weights(Counts(own), other, other, conditional=how)
+    found = mean_weights(Counts(own), other, other)
     assert found.shape == (2, 3)
     assert np.abs(found).max() < 1e-12
 
@@ -319,9 +298,6 @@ def test_the_identity_holds_for_numbers(seed: int, lacking: float) -> None:
     found = derivatives(network, other, codes, gaps_of(codes))
     assert np.abs(naive_joint + found.logs.sum(axis=1) - whole).max() < 1e-10
     assert np.abs(contributions(network, other, codes, gaps_of(codes)).total - contrasts(whole)).max() < 1e-10
-    every = derivatives(network, other, codes, gaps_of(codes), conditional="all")
-    assert np.isfinite(every.logs).all()
-    assert not every.logs[np.isnan(codes[1]), 1].any()
 
 
 def test_no_rows_and_no_features() -> None:
@@ -329,22 +305,16 @@ def test_no_rows_and_no_features() -> None:
     nothing = (np.empty(0, np.uint8), np.empty(0, np.uint8))
     found = derivatives(network, other, nothing, np.zeros(2, bool))
     assert found.logs.shape == (0, 2, 2)
-    assert found.mean_weights().tolist() == [[0.0], [0.0]] == found.mean_weights(average="ratios").tolist()
+    assert found.mean_weights().tolist() == [[0.0], [0.0]]
     bare = Network((Variable("class", (0, 1, 2)),), {CLASS: ()}, {CLASS: np.full(3, 1 / 3)})
     assert derivatives(bare, bare, (), np.zeros(0, bool)).logs.shape == (0, 0, 3)
     assert naive_part(bare).cpts[CLASS].tolist() == [1 / 3] * 3
 
 
 def test_bad_inputs_are_refused() -> None:
-    network, other = repeating()
+    network, _ = repeating()
     codes, gaps = (np.zeros(1, np.uint8), np.zeros(1, np.uint8)), np.zeros(2, bool)
     counts = Counts(cases_of([2, 2, 2], [[0, 1], [0, 1], [0, 1]]))
-    with pytest.raises(ParameterError, match="conditional='some': 'dag' for the parents"):
-        derivatives(network, other, codes, gaps, conditional="some")
-    with pytest.raises(ParameterError, match="average='median': 'logs'"):
-        mean_weights(counts, network, other, average="median")
-    with pytest.raises(ParameterError, match="average='median': 'logs'"):
-        derivatives(network, other, codes, gaps).mean_weights(average="median")
     with pytest.raises(DataError, match="naive: there is an arc from 'a' to 'b'"):
         derivatives(network, network, codes, gaps)
     with pytest.raises(DataError, match="naive: its variables are not those of the network"):

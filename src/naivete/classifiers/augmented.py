@@ -167,8 +167,6 @@ class KNaive(NetworkClassifier):
     ----------
     k : how many features are held naive; by default as many as are best balanced.
     strong : whether naive features influence nothing; else they may be parents of the others.
-    conditional : "dag" for derivatives given the features before, or "all" for those given all others.
-    average : "logs" for the mean of the logarithms, or "ratios" for the logarithm of the mean.
     max_parents : on how many others a feature may depend; by default on any number.
     shared, shrinkage : as for `Full`.
     starts, random_state : of the local search where there are too many features for the best set.
@@ -187,8 +185,6 @@ class KNaive(NetworkClassifier):
         *,
         k: int | None = None,
         strong: bool = False,
-        conditional: Any = "dag",
-        average: Any = "logs",
         max_parents: int | None = None,
         shared: bool = False,
         shrinkage: Any = 0.0,
@@ -202,8 +198,6 @@ class KNaive(NetworkClassifier):
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.k = k
         self.strong = strong
-        self.conditional = conditional
-        self.average = average
         self.max_parents = max_parents
         self.shared = shared
         self.shrinkage = shrinkage
@@ -213,7 +207,7 @@ class KNaive(NetworkClassifier):
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         how = {name: getattr(self, name) for name in ("max_parents", "shared", "shrinkage", "smoothing", "prior")}
         seed = seed_of(self.random_state)
-        asked = {name: getattr(self, name) for name in ("k", "conditional", "average", "starts")}
+        asked = {name: getattr(self, name) for name in ("k", "starts")}
         found, weights = knaive_choice(counts, **asked, random_state=seed, **how)
         network = knaive_on(counts, found.features, strong=self.strong, **how)
         told = {"naive_": list(found.features), "weights_": weights, "weight_": found.weight, "exact_": found.exact}

@@ -1,9 +1,9 @@
-"""k-naive classifiers: the features in which dependence cancels are held naive, the others are modelled jointly."""
+"""k-naive classifiers: features whose dependence cancels out are treated as independent, the others are modeled jointly."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,15 +21,15 @@ from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Choice", "knaive", "knaive_choice", "knaive_structure"]
+__all__ = ["Choice", "balanced_set", "knaive", "knaive_choice", "knaive_on", "knaive_structure"]
 
 
 class Choice(NamedTuple):
-    """The features that are held naive, and how that was found.
+    """The naive features, and the weights that they were chosen by.
 
     Parameters
     ----------
-    balanced : the set among all features, its weight, and whether it is certainly the best.
+    balanced : the set of features, its weight, and whether no better set exists for certain.
     weights : the weight of every feature, in bits.  # (feature, contrast)
     """
 
@@ -42,8 +42,6 @@ def knaive(
     *,
     k: int | None = None,
     strong: bool = False,
-    conditional: Literal["dag", "all"] = "dag",
-    average: Literal["logs", "ratios"] = "logs",
     max_parents: int | None = None,
     shared: bool = False,
     shrinkage: Any = 0.0,
@@ -52,65 +50,68 @@ def knaive(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """The k-naive classifier: k features depend on the class alone, the others on all before them.
+    """Return the k-naive network: k features have the class as their only parent, the others all features before them too.
 
-    The k features are those whose dependence derivatives, on average over the cases, come closest to cancelling out. With all
-    features it is naive Bayes, with none the full network. Weakly naive features may be parents of the others, strongly naive
-    ones are nobody's.
+    The weight of a feature is the mean over the cases of log2 dd_+(x) / dd_-(x), where dd_c(x) = P(x | earlier features, c) /
+    P(x | c) is its dependence derivative. The naive features are the set whose weights sum to nearly zero, so that treating them
+    as independent changes the odds least. With all features naive this is naive Bayes, with none the full network.
 
     Parameters
     ----------
     counts : the training cases.
-    k : how many features are held naive; by default as many as are best balanced, beside those that depend on nothing anyway.
-    strong : whether naive features influence nothing.
-    conditional : whether a derivative is conditional on the features before it, or on "all" others, as the thesis has it.
-    average : the mean over the cases of the logarithms of the ratios, or the logarithm of the mean of the "ratios", as the thesis
-        has it.
-    max_parents : on how many others a feature may depend; by default on any number. For tables, where many make the counts thin.
+    k : the number of naive features; by default the best balanced set of any size, and all features of weight zero.
+    strong : whether naive features are parents of no other feature; by default they may be (weakly naive).
+    max_parents : the largest number of feature parents; None for no limit. Many parents make the counts of tables small.
     shared, shrinkage : as for `full`.
-    starts, random_state : of the local search where there are too many features for the best set.
+    starts, random_state : of the local search that is used where there are too many features for an exact one, see `balanced`.
     smoothing, prior : as for `naive`.
+
+    Feature b repeats a, so that each is worth nothing beside the other; either may be naive:
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, c = np.array([0, 0, 1, 1, 1, 0], np.uint8), np.array([0, 0, 0, 1, 1, 1], np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, a, c)), np.array([False, False]))
+    >>> dict(knaive(Counts(cases), k=1).parents)
+    {-1: (), 0: (-1,), 1: (0, -1)}
 
     References
     ----------
     Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, section 2.2.
     """
-    how = {"max_parents": max_parents, "shared": shared, "shrinkage": shrinkage, "smoothing": smoothing, "prior": prior}
-    choice = knaive_choice(counts, k=k, conditional=conditional, average=average, starts=starts, random_state=random_state, **how)
-    return knaive_on(counts, choice.balanced.features, strong=strong, **how)
+    settings = {"max_parents": max_parents, "shared": shared, "shrinkage": shrinkage, "smoothing": smoothing, "prior": prior}
+    choice = knaive_choice(counts, k=k, starts=starts, random_state=random_state, **settings)
+    return knaive_on(counts, choice.balanced.features, strong=strong, **settings)
 
 
-def knaive_choice(
-    counts: Counts,
-    *,
-    k: Any = None,
-    conditional: str = "dag",
-    average: str = "logs",
-    starts: int = 32,
-    random_state: int = 0,
-    **how: Any,
-) -> Choice:
-    """The features that are held naive: the maximally balanced set of that size, or of any size."""
-    if k is not None and (not is_integer(k) or not 0 <= k <= len(counts.features)):
-        raise ParameterError(f"k={quoted(k)}: a whole number from 0 to the number of features, {len(counts.features)}, or None")
-    whole = knaive_on(counts, (), strong=False, **how)
-    plain = naive(counts, smoothing=how["smoothing"], prior=how["prior"])
-    weights = mean_weights(counts, whole, plain, conditional=conditional, average=average)
-    search = {"starts": starts, "random_state": random_state}
-    return Choice(_any_size(weights, search) if k is None else balanced(weights, int(k), **search), weights)
+def knaive_choice(counts: Counts, *, k: Any = None, starts: int = 32, random_state: int = 0, **settings: Any) -> Choice:
+    """Return the features that `knaive` treats as naive, and the weights of all; `settings` are those of `knaive_on`."""
+    full_network = knaive_on(counts, (), strong=False, **settings)
+    naive_network = naive(counts, smoothing=settings["smoothing"], prior=settings["prior"])
+    weights = mean_weights(counts, full_network, naive_network)
+    return Choice(balanced_set(weights, k, starts=starts, random_state=random_state), weights)
 
 
-def _any_size(weights: NDArray[np.float64], search: dict[str, int]) -> Balanced:
-    """The best balanced set of those that weigh something, and all that weigh nothing, which depend on nothing anyway."""
-    heavy = np.flatnonzero(weights.any(axis=1))
-    found = balanced(weights[heavy], None, **search)
-    features = sorted({*np.flatnonzero(~weights.any(axis=1)).tolist(), *heavy[list(found.features)].tolist()})
-    return Balanced(tuple(features), found.weight, found.exact)
+def balanced_set(weights: NDArray[np.float64], k: Any = None, *, starts: int = 32, random_state: int = 0) -> Balanced:
+    """Return the maximally balanced set of k features, given their weights.
+
+    With k=None, the set has any size; the features of weight zero, which depend on nothing, are in it and do not count as a
+    balanced set.  # weights: (feature, contrast)
+    """
+    features = len(weights)
+    if k is not None:
+        if not is_integer(k) or not 0 <= k <= features:
+            raise ParameterError(f"k={quoted(k)}: a whole number from 0 to the number of features, {features}, or None")
+        return balanced(weights, int(k), starts=starts, random_state=random_state)
+    nonzero = np.flatnonzero(weights.any(axis=1))
+    result = balanced(weights[nonzero], None, starts=starts, random_state=random_state)
+    chosen = {*np.flatnonzero(~weights.any(axis=1)).tolist(), *nonzero[list(result.features)].tolist()}
+    return Balanced(tuple(sorted(chosen)), result.weight, result.exact)
 
 
 def knaive_on(
     counts: Counts,
-    held: Collection[int],
+    naive_features: Collection[int],
     *,
     strong: bool,
     max_parents: int | None,
@@ -119,27 +120,27 @@ def knaive_on(
     smoothing: object,
     prior: Sequence[float] | None,
 ) -> Network:
-    """The network in which these features are held naive."""
-    structure = knaive_structure(counts, held, strong=strong, max_parents=max_parents)
+    """Return the network with given naive features; the parameters are those of `knaive`."""
+    structure = knaive_structure(counts, naive_features, strong=strong, max_parents=max_parents)
     return estimate(counts, structure, smoothing, prior=prior, scatter=covariances(counts, shared, shrinkage))
 
 
 def knaive_structure(
-    counts: Counts, held: Collection[int], *, strong: bool, max_parents: int | None = None
+    counts: Counts, naive_features: Collection[int], *, strong: bool, max_parents: int | None = None
 ) -> dict[int, tuple[int, ...]]:
-    """The class as parent of all; of the features that are not held, all before them too, those that are held first."""
+    """Return the parents of every variable: the naive features come first, the others in decreasing I(X; C)."""
     checked_flag(strong, "strong")
-    most, told = checked_count(max_parents, "max_parents"), set(informative_features(counts))
+    limit, informative = checked_count(max_parents, "max_parents"), set(informative_features(counts))
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
-    if told <= set(held):
+    if informative <= set(naive_features):
         return structure
     relevant, dependent = relevance(counts), dependence(counts)
-    for features in feature_kinds(counts):
-        own = [x for x in features if x in told]
-        rest = sorted((x for x in own if x not in held), key=lambda x: -relevant[x])
-        before = [] if strong else [x for x in own if x in held]
-        for x in rest:
-            parents = best(dependent[x], np.array(sorted(before), np.int64), len(before) if most is None else most)
+    for kind in feature_kinds(counts):
+        features = [x for x in kind if x in informative]
+        others = sorted((x for x in features if x not in naive_features), key=lambda x: -relevant[x])
+        earlier = [] if strong else [x for x in features if x in naive_features]
+        for x in others:
+            parents = best(dependent[x], np.array(sorted(earlier), np.int64), len(earlier) if limit is None else limit)
             structure[x] = (*parents, CLASS)
-            before.append(x)
+            earlier.append(x)
     return structure
