@@ -88,7 +88,7 @@ def plain(value: object) -> str:
 def escaped(value: object) -> Markup:
     """The value as markup: a `Markup` as it is, anything else as inert text, also inside a quoted attribute.
 
-    >>> escaped('<a href="x">'), escaped(Safe("<b>"))
+    >>> escaped('<a href="x">'), escaped(Markup("<b>"))
     ('&lt;a href=&quot;x&quot;&gt;', '<b>')
     """
     return value if isinstance(value, Markup) else Markup(html.escape(plain(value), quote=True))
@@ -127,7 +127,7 @@ def _em(char: str) -> float:
 def shorten(value: object, width: float, size: float, length: int = 60) -> str:
     """The value as text, with an ellipsis where it would be wider or longer than this.
 
-    >>> cut("temperature", 60, 13)
+    >>> shorten("temperature", 60, 13)
     'temper…'
     """
     text = plain(value)[: length + 1]
