@@ -262,7 +262,7 @@ def test_numbers_counted_in_cells_cannot_be_taken_out(monkeypatch: pytest.Monkey
     with pytest.raises(DataError, match="column 'c': rows cannot be taken out again"):
         model.forget(rows(n=5)[["a", "b", "c"]], rows(n=5)["y"])
     cut = NaiveBayes(encoder=Encoder(cut=EqualWidth(7)))
-    with pytest.raises(DataError, match="only sums were kept"):
+    with pytest.raises(DataError, match="only value counts were kept"):
         taught(cut, rows(n=200))
 
 
@@ -282,7 +282,7 @@ def test_a_bad_value_names_file_line_column_and_value(folder: Path) -> None:
     (folder / "part-2.csv").write_text("\n".join(text))
     with pytest.raises(DataError, match=r"part-2\.csv:8: column 'c': value 'oops' is not a finite number"):
         KDB().fit_cases(folder, "y", kinds={"c": "numeric"})
-    with pytest.warns(NaiveteWarning, match="'oops' is not a finite number, .*; it is taken as text"):
+    with pytest.warns(NaiveteWarning, match="'oops' is not a finite number, .*; the column is taken as text"):
         model = KDB().fit_cases(folder, "y")  # nobody said that c is numeric: it is text, in all files
     assert "oops" in model.network_.variables[2].states
 
@@ -379,7 +379,7 @@ def test_progress_is_told_and_its_end_is_the_end(folder: Path) -> None:
     KDB(k=1).fit_cases(folder, "y", progress=lambda *told: seen.append(told))
     assert [number for number, _, _ in seen] == sorted(number for number, _, _ in seen)
     assert {number: done for number, done, _ in seen} == {1: 150, 2: 150, 3: 150}
-    assert not [t for t in threading.enumerate() if t.name == "naivete-ahead"]
+    assert not [t for t in threading.enumerate() if t.name == "naivete-read-ahead"]
 
 
 def test_a_column_of_too_many_values_is_refused_within_the_memory(tmp_path: Path) -> None:

@@ -234,7 +234,7 @@ def interrupted(run: Run, file: Path, out: Path, monkeypatch: pytest.MonkeyPatch
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("naivete.cases.files.FileRows._told", stop)
+        patched.setattr("naivete.cases.files.FileRows._report", stop)
         ran = run("fit", file, "--target", "play", "--drop-unlabelled", "--out", out, "--every", "0", *options)
     assert ran.code == 130
     assert not out.exists()

@@ -1,4 +1,4 @@
-"""Rows in files, or in anything else that hands them out table by table: read ahead, counted, and taken up again."""
+"""Rows read from files or from streams of tables: some at a time, the next ones in the background, with checkpoints."""
 
 from __future__ import annotations
 
@@ -7,144 +7,191 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from naivete.data.files import Files, KindError
-from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labelled import ColumnRoles
 from naivete.data.table import Table
 from naivete.errors import FileError, NaiveteWarning, warn
-from naivete.storage.checkpoints import Checkpoint
+from naivete.storage.checkpoints import Checkpoint, Step
 
-__all__ = ["ROWS", "FileRows", "Progress", "Source", "ahead"]
+if TYPE_CHECKING:
+    from naivete.cases.spill import Spill
+
+__all__ = ["ROWS", "START", "Chunk", "FileRows", "Position", "Progress", "Read", "Source", "read_ahead"]
 
 T = TypeVar("T")
 
 ROWS = 1 << 18
-"""How many rows are decoded at a time where no memory budget says otherwise."""
+"""Default number of rows that are decoded at a time."""
 
 Progress = Callable[[int, int, int | None], None]
-"""Told the number of the pass, how many rows of it are done, and how many there are, where that is known."""
+"""Called with the number of the pass, the rows processed in it, and the total number of rows, or None if that is unknown."""
+
+Position = tuple[int, int]
+"""How far a pass has come: the index of the piece of the source, and the number of its rows that were processed."""
+
+START: Position = (0, 0)
 
 
-class Part(Protocol):
+class Chunk(NamedTuple):
+    """Some consecutive rows of a pass.
+
+    Parameters
+    ----------
+    part : the rows: a labelled table, or a block of codes.
+    position : the position after these rows.
+    rows : the number of rows that were read for them from the source, including rows without a label or a weight.
+    """
+
+    part: Any
+    position: Position
+    rows: int
+
+
+Read = Callable[[Position], Generator[Chunk, None, None]]
+"""Reads the rows after a position."""
+
+
+class PieceOfRows(Protocol):
     """Rows that can be read on their own."""
 
     def tables(self, *, rows: int, only: Collection[str] | None = None, skip: int = 0) -> Iterator[Table]:
-        """The rows after the first `skip`, some at a time."""
+        """Read the rows after the first `skip`, at most `rows` at a time."""
 
 
 class Source(Protocol):
-    """Where tables come from: parts in an order that never changes."""
+    """A source of tables, in pieces whose order never changes."""
 
     @property
-    def pieces(self) -> tuple[Part, ...]:
-        """The parts."""
+    def pieces(self) -> tuple[PieceOfRows, ...]:
+        """The pieces."""
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where that is known."""
-
-
-Position = list[int]
-"""How far a pass has come: the part, and the rows of it that are done."""
+        """The number of rows, or None if it is unknown."""
 
 
 @dataclass(eq=False)
 class FileRows:
-    """Rows that are read from their source in every pass, some at a time, the next ones while the last are counted.
+    """Rows that are read from their source in every pass; the next rows are read while the last ones are counted.
 
     Parameters
     ----------
     source : the files.
-    division : which columns are the class and the weight.
-    rows : how many rows to decode at a time.
-    checkpoint : where the state of a pass is saved now and then, if anywhere.
-    progress : told how far a pass has come.
+    roles : which columns are the class and the weight.
+    rows : the number of rows to decode at a time.
+    checkpoint : where the state of a pass is saved at intervals, if anywhere.
+    progress : called after each chunk of rows.
+    spill : a temporary file for the encoded rows, from which later passes read them; by default every pass reads the source.
     """
 
     source: Source
-    division: ColumnRoles
+    roles: ColumnRoles
     rows: int = ROWS
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
+    spill: Spill | None = None
     passes: int = field(default=0, init=False)
-    texts: frozenset[str] = field(default=frozenset(), init=False)
+    text_columns: frozenset[str] = field(default=frozenset(), init=False)
     count: int | None = field(default=None, init=False)
 
-    def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
-        """The function's value for every part, in the order of the rows."""
-        self.passes += 1
-        with closing(self._parts([0, 0])) as parts:
-            for part, _ in parts:
-                yield function(part)
+    def map(self, function: Callable[[Any], T], read: Read | None = None) -> Iterable[T]:
+        """Return the function's value for each chunk, in the order of the rows.
 
-    def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all parts, merged; taken up where a checkpoint left off."""
+        Parameters
+        ----------
+        function : applied to the rows of a chunk.
+        read : how the rows of the pass are read; by default as labelled tables from the source.
+        """
+        self.passes += 1
+        with closing(self._reported(read or self.read, START)) as chunks:
+            for chunk in chunks:
+                yield function(chunk.part)
+
+    def fold(self, function: Callable[[Any], T], merge: Callable[[T, T], T], read: Read | None = None) -> T:
+        """Return the function's values for all chunks, merged; a pass that was interrupted continues from its checkpoint.
+
+        Parameters
+        ----------
+        function : applied to the rows of a chunk.
+        merge : merges two values.
+        read : how the rows of the pass are read; by default as labelled tables from the source.
+        """
         self.passes += 1
         step = self.checkpoint.step() if self.checkpoint is not None else None
-        position: Position = [0, 0]
-        total: Any = None
+        position, total = START, None
         if step is not None and (step.done or step.position is not None):
-            total, texts = step.value
-            self._widen(texts)
+            total, text_columns = step.value
+            self._read_as_text(text_columns)
             if step.done:
                 return total  # type: ignore[no-any-return]
-            position = step.position
+            position = tuple(step.position)
         while True:
             try:
-                return self._folded(function, merge, position, total, step)
-            except KindError as error:  # a column that looked like numbers is text: once more from the beginning
-                told = str(error).partition(";")[0]
-                warn(f"{told}; it is taken as text, and the rows are read again from the beginning", NaiveteWarning)
-                self._widen(error.columns)
-                position, total = [0, 0], None
+                return self._folded(function, merge, read or self.read, position, total, step)
+            except KindError as error:  # a column that looked numeric holds text: read all rows again
+                problem = str(error).partition(";")[0]
+                warn(f"{problem}; the column is taken as text, and the rows are read again from the beginning", NaiveteWarning)
+                self._read_as_text(error.columns)
+                position, total = START, None
 
     def finished(self) -> None:
-        """The work is done: there is nothing to go on with."""
+        """Remove the checkpoint: the work is complete."""
         if self.checkpoint is not None:
             self.checkpoint.finished()
 
+    def read(self, position: Position) -> Generator[Chunk, None, None]:
+        """Read the rows after a position as labelled tables; rows of weight zero are left out."""
+        roles = self.roles if self._columns is None else replace(self.roles, ignore=())
+        with closing(read_ahead(self._tables(position))) as tables:
+            for table, then in tables:
+                yield Chunk(roles.weighing(table), then, len(table))
+
     def _folded(
-        self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T], position: Position, total: Any, step: Any
+        self,
+        function: Callable[[Any], T],
+        merge: Callable[[T, T], T],
+        read: Read,
+        position: Position,
+        total: Any,
+        step: Step | None,
     ) -> T:
-        at = position
         try:
-            with closing(self._parts(position)) as parts:
-                for part, then in parts:
-                    value = function(part)
-                    total, at = (value if total is None else merge(total, value)), then
+            with closing(self._reported(read, position)) as chunks:
+                for chunk in chunks:
+                    value = function(chunk.part)
+                    total, position = (value if total is None else merge(total, value)), chunk.position
                     if step is not None:
-                        step.save(at, (total, sorted(self.texts)))
+                        step.save(list(position), (total, sorted(self.text_columns)))
         except Exception:
             raise
-        except BaseException:  # asked to end: what was done so far is worth keeping
+        except BaseException:  # interrupted: save the work done so far
             if step is not None and total is not None:
-                step.save(at, (total, sorted(self.texts)), force=True)
+                step.save(list(position), (total, sorted(self.text_columns)), force=True)
             raise
         if step is not None:
-            step.finish((total, sorted(self.texts)))
+            step.finish((total, sorted(self.text_columns)))
         return total  # type: ignore[no-any-return]
 
-    def _parts(self, position: Position) -> Generator[tuple[LabelledTable, Position], None, None]:
-        """The rows after a position, some at a time, each with the position after it."""
-        first, skip = position
-        done = sum(getattr(piece, "rows", None) or 0 for piece in self.source.pieces[:first]) + skip
-        division = self.division if self._columns is None else replace(self.division, ignore=())
-        with closing(ahead(self._tables(position))) as tables:
-            for table, then in tables:
-                yield division.weighing(table), then
-                done += len(table)
-                self._told(done)
-        if position == [0, 0]:
+    def _reported(self, read: Read, position: Position) -> Generator[Chunk, None, None]:
+        """Read the rows after a position, and report the progress after each chunk."""
+        first, skipped = position
+        done = sum(getattr(piece, "rows", None) or 0 for piece in self.source.pieces[:first]) + skipped
+        with closing(read(position)) as chunks:
+            for chunk in chunks:
+                yield chunk
+                done += chunk.rows
+                self._report(done)
+        if position == START:
             self._check_count(done)
 
-    def _told(self, done: int) -> None:
-        """Tell how far the pass has come."""
+    def _report(self, done: int) -> None:
         if self.progress is not None:
             self.progress(self.passes, done, self.source.rows)
 
     def _check_count(self, done: int) -> None:
-        """Refuse a source that does not give the same rows again."""
+        """Refuse a source that returns another number of rows in a later pass."""
         if self.count not in (None, done):
             raise FileError(
                 f"the cases had {self.count:,} rows in the first pass and {done:,} in the next; where a stream can be read only "
@@ -154,26 +201,26 @@ class FileRows:
 
     def _tables(self, position: Position) -> Iterator[tuple[Table, Position]]:
         first, skip = position
-        for at, piece in enumerate(self.source.pieces[first:], start=first):
-            done = skip if at == first else 0
+        for number, piece in enumerate(self.source.pieces[first:], start=first):
+            done = skip if number == first else 0
             for table in piece.tables(rows=self.rows, only=self._columns, skip=done):
                 done += len(table)
-                yield table, [at, done]
+                yield table, (number, done)
 
     @property
     def _columns(self) -> frozenset[str] | None:
-        """The columns that are read: all but the ignored ones, where their names are known before."""
-        return frozenset(self.source.names).difference(self.division.ignore) if isinstance(self.source, Files) else None
+        """The columns to read: all but the ignored ones; None where their names are not known in advance."""
+        return frozenset(self.source.names).difference(self.roles.ignore) if isinstance(self.source, Files) else None
 
-    def _widen(self, columns: Collection[str]) -> None:
-        """Take these columns as text from now on, in every pass."""
+    def _read_as_text(self, columns: Collection[str]) -> None:
+        """Read these columns as text from now on, in every pass."""
         if columns and isinstance(self.source, Files):
             self.source = self.source.widened(columns)
-            self.texts |= set(columns)
+            self.text_columns |= set(columns)
 
 
-def ahead(items: Iterator[T]) -> Generator[T, None, None]:
-    """The items, the next one made by another thread while the last is used."""
+def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:
+    """Yield the items; another thread produces the next item while the last one is used."""
     ready: queue.Queue[tuple[bool, Any]] = queue.Queue(maxsize=1)
     stop = threading.Event()
 
@@ -190,10 +237,10 @@ def ahead(items: Iterator[T]) -> Generator[T, None, None]:
                 if stop.is_set():
                     return
             put(False, None)
-        except Exception as error:  # noqa: BLE001 - raised again by the thread that waits for the items
+        except Exception as error:  # noqa: BLE001 - raised again by the thread that uses the items
             put(False, error)
 
-    worker = threading.Thread(target=run, name="naivete-ahead", daemon=True)
+    worker = threading.Thread(target=run, name="naivete-read-ahead", daemon=True)
     worker.start()
     try:
         while True:

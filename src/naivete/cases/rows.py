@@ -1,4 +1,4 @@
-"""Rows of values, wherever they are, and the cases they become under a schema."""
+"""Labelled rows of values, the value counts of all of them, and the cases that they become under a schema."""
 
 from __future__ import annotations
 
@@ -18,54 +18,92 @@ from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import DataError, ResourceError, close_matches, quoted
 from naivete.variables import CLASS, Variables
 
-__all__ = ["BatchRows", "EncodedCases", "Rows", "count_row_values"]
+__all__ = ["BatchRows", "EncodeRows", "EncodedCases", "Rows", "count_row_values"]
 
 T = TypeVar("T")
 
 BUDGET = 2 << 30
-"""The most bytes of tallies, unless something else is said."""
+"""Default limit of the value counts, in bytes."""
 
 
 class Rows(Protocol):
-    """Labelled rows of values that can be gone through part by part, as often as asked. A back end is this and nothing else."""
+    """Labelled rows of values that can be read part by part, any number of times: what a back end has to offer."""
 
     def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
-        """The function's value for every part, in the order of the rows."""
+        """Return the function's value for each part, in the order of the rows."""
 
     def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all parts, merged; `merge` must be associative and commutative."""
+        """Return the function's values for all parts, merged; `merge` must be associative and commutative."""
 
 
 @dataclass(frozen=True, eq=False)
 class BatchRows:
-    """Rows kept in memory as the batches they came in; None where only their sums were kept."""
+    """Rows kept in memory as the batches in which they came; None where only their value counts were kept."""
 
     batches: tuple[LabelledTable, ...] | None
 
     def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
-        """The function's value for every batch."""
+        """Return the function's value for each batch."""
         if self.batches is None:
             raise DataError(
-                "a column has so many distinct numbers that its cut points need the rows, of which only sums were kept; cut it "
-                "by mdl or EqualFrequency, or learn from all rows by fit"
+                "a column has so many distinct numbers that its cut points need the rows, of which only value counts were kept; "
+                "discretize it by mdl or EqualFrequency, or learn from all rows with fit"
             )
         return map(function, self.batches)
 
     def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all batches, merged."""
+        """Return the function's values for all batches, merged."""
         return reduce(merge, self.map(function))
 
 
 @dataclass(frozen=True, eq=False)
+class EncodeRows:
+    """Encodes labelled rows by a schema; an object and not a closure, so that it can be sent to other machines.
+
+    Parameters
+    ----------
+    variables : the schema, the class last.
+    unseen : how values that the schema does not have are encoded, as for `Encoder`.
+    """
+
+    variables: Variables
+    unseen: str
+
+    def __call__(self, part: LabelledTable) -> Block:
+        """Return the codes of the rows, with their weights."""
+        codes = encode(part.features, self.variables[:CLASS], unseen=self.unseen).codes
+        return Block((*codes, self._labels(part)), part.weight)
+
+    def _labels(self, part: LabelledTable) -> NDArray[Any]:
+        """Return the position of each label among the classes of the schema."""
+        classes = self.variables[CLASS].states
+        position = {label: code for code, label in enumerate(classes)}
+        codes = [position.get(label, -1) for label in part.classes.tolist()]
+        if -1 in codes:
+            raise self._unknown_class(part, codes.index(-1))
+        dtype = narrowest(len(classes))
+        return np.array(codes, dtype)[part.labels] if codes else part.labels.astype(dtype)
+
+    def _unknown_class(self, part: LabelledTable, code: int) -> DataError:
+        row, label = int(np.argmax(part.labels == code)), part.classes.tolist()[code]
+        close = close_matches(label, self.variables[CLASS].states)
+        return DataError(
+            f"{part.features.place(row)}: column {quoted(part.target)}: {quoted(label)} is not a known class"
+            + (f" (nearest: {', '.join(map(repr, close))})" if close else "")
+            + "; correct it, or learn from all rows without a given schema"
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class EncodedCases:
-    """Rows of any back end as cases: every part is encoded by the schema when its turn comes.
+    """Rows of any back end as cases: each part is encoded by the schema in every pass.
 
     Parameters
     ----------
     rows : the rows.
     variables : the schema, the class last.
     gaps : which features have missing values.
-    unseen : what a value that the schema does not have gets, as for `Encoder`.
+    unseen : how values that the schema does not have are encoded, as for `Encoder`.
     """
 
     rows: Rows
@@ -74,81 +112,70 @@ class EncodedCases:
     unseen: str = "marginalise"
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """The function's value for every block, in the order of the rows."""
-        return self.rows.map(_Encoded(function, self.variables, self.unseen))
+        """Return the function's value for each block, in the order of the rows."""
+        return self.rows.map(_OfEncoded(function, EncodeRows(self.variables, self.unseen)))
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all blocks, merged."""
-        return self.rows.fold(_Encoded(function, self.variables, self.unseen), merge)
+        """Return the function's values for all blocks, merged."""
+        return self.rows.fold(_OfEncoded(function, EncodeRows(self.variables, self.unseen)), merge)
 
 
 @dataclass(frozen=True, eq=False)
-class _Encoded(Generic[T]):
-    """A function of codes as one of values; an object and not a closure, so that it can travel to other machines."""
+class _OfEncoded(Generic[T]):
+    """A function of blocks as a function of labelled tables."""
 
     function: Callable[[Block], T]
-    variables: Variables
-    unseen: str
+    encode: EncodeRows
 
     def __call__(self, part: LabelledTable) -> T:
-        codes = encode(part.features, self.variables[:CLASS], unseen=self.unseen).codes
-        return self.function(Block((*codes, self._labels(part)), part.weight))
-
-    def _labels(self, part: LabelledTable) -> NDArray[Any]:
-        """The labels by their position among the classes of the schema."""
-        classes = self.variables[CLASS].states
-        position = {label: code for code, label in enumerate(classes)}
-        at = [position.get(label, -1) for label in part.classes.tolist()]
-        if -1 in at:
-            row = int(np.argmax(part.labels == at.index(-1)))
-            label = part.classes.tolist()[at.index(-1)]
-            close = close_matches(label, classes)
-            raise DataError(
-                f"{part.features.place(row)}: column {quoted(part.target)}: {quoted(label)} is not a known class"
-                + (f" (nearest: {', '.join(map(repr, close))})" if close else "")
-                + "; correct it, or learn from all rows without a given schema"
-            )
-        return np.array(at, narrowest(len(classes)))[part.labels] if at else part.labels.astype(narrowest(len(classes)))
+        return self.function(self.encode(part))
 
 
 @dataclass(frozen=True)
-class _Tallied:
-    """The tallies of one part of the rows, refused where they need more bytes than this."""
+class _ValueCounts:
+    """Counts the values of one part of the rows; refused where the counts need more bytes than the budget."""
 
     encoder: Encoder
     budget: int
 
     def __call__(self, part: LabelledTable) -> ValueCounts:
         labels = part.labels.astype(narrowest(len(part.classes)))
-        tallies = self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
-        return _fitting(replace(tallies, dropped=part.dropped), self.budget)
+        counts = self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
+        return _within_budget(replace(counts, dropped=part.dropped), self.budget)
 
 
 @dataclass(frozen=True)
 class _Merged:
-    """Tallies merged as long as they fit into their bytes."""
+    """Merges value counts; refused where they need more bytes than the budget."""
 
     budget: int
 
     def __call__(self, one: ValueCounts, two: ValueCounts) -> ValueCounts:
-        return _fitting(one.merged(two), self.budget)
+        return _within_budget(one.merged(two), self.budget)
 
 
-def _fitting(tallies: ValueCounts, budget: int) -> ValueCounts:
-    """The tallies, refused where they are too large, with the column that has most values."""
-    if tallies.size <= budget:
-        return tallies
-    worst = max(tallies.columns, key=lambda tally: len(tally.values))
+def _within_budget(counts: ValueCounts, budget: int) -> ValueCounts:
+    """Return the value counts; refused where they are too large, with the column that has most values."""
+    if counts.size <= budget:
+        return counts
+    largest = max(counts.columns, key=lambda column: len(column.values))
     raise ResourceError(
-        f"column {quoted(worst.name)} has {len(worst.values):,} distinct values so far, and telling those of all columns apart "
-        f"takes about {tallies.size:,} bytes of {budget:,}; leave it out (`ignore=`), declare it numeric (`kinds=`) if it is "
+        f"column {quoted(largest.name)} has {len(largest.values):,} distinct values so far, and counting those of all columns "
+        f"takes about {counts.size:,} bytes of {budget:,}; leave it out (`ignore=`), declare it numeric (`kinds=`) if it is "
         "a quantity, or allow more (`memory=`, `budget=`)"
     )
 
 
 def count_row_values(rows: Rows, encoder: Encoder, budget: int = BUDGET) -> ValueCounts:
-    """The tallies of all rows, in one pass; refused where there are none, and where they need more bytes than this."""
-    tallies: ValueCounts | None = rows.fold(_Tallied(encoder, budget), _Merged(budget))
-    if tallies is None or not tallies.rows:
+    """Return the value counts of all rows, from one pass.
+
+    Parameters
+    ----------
+    rows : the rows; refused where there are none.
+    encoder : the settings of the encoding.
+    budget : the most bytes that the value counts may take; more is refused.
+    """
+    counts: ValueCounts | None = rows.fold(_ValueCounts(encoder, budget), _Merged(budget))
+    if counts is None or not counts.rows:
         raise DataError("the cases have no row with a class and a weight above zero; there is nothing to learn from")
-    return tallies
+    return counts

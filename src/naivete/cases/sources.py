@@ -15,6 +15,7 @@ import numpy as np
 
 from naivete import __version__
 from naivete.cases.files import ROWS, FileRows, Progress, Source
+from naivete.cases.spill import Spill
 from naivete.data.files import Files, arrow_tables, pieces
 from naivete.data.frames import is_frame, table_of
 from naivete.data.labelled import ColumnRoles, unknown_column_error
@@ -100,6 +101,7 @@ def open_rows(
     division: ColumnRoles,
     *,
     memory: int | None,
+    disk: int | None,
     budget: int,
     progress: Progress | None,
     cluster: Any,
@@ -114,6 +116,7 @@ def open_rows(
     cases, reading : as for `source_of`; or a Dask DataFrame; or a back end of one's own, whose `divided` takes the division.
     division : which columns are the class and the weight.
     memory, budget : as for `plan_reading`.
+    disk : the most bytes of temporary disk space for the encoded rows, as for `Spill`.
     progress : told how far a pass has come.
     cluster : where to count, if not here: as for `naivete.cases.dask.connected`.
     settings : what else the result depends on, which a resumed run has to have in common.
@@ -142,7 +145,8 @@ def open_rows(
                 Checkpoint(saving["folder"], {**print_, **settings}, every=saving["every"], restart=saving["restart"])
             )
         if cluster is None and not framed:
-            yield FileRows(source, division, plan.rows, saved, progress), plan.budget
+            spill = stack.enter_context(Spill(disk, saving["folder"])) if _decoded_in_every_pass(source) else None
+            yield FileRows(source, division, plan.rows, saved, progress, spill), plan.budget
             return
         if isinstance(source, StreamSource):
             raise ParameterError(
@@ -151,6 +155,11 @@ def open_rows(
             )
         client = stack.enter_context(_dask().connected(cluster))
         yield _dask().DaskRows(source, division, client, plan.rows, saved, progress), plan.budget
+
+
+def _decoded_in_every_pass(source: Source) -> bool:
+    """Whether the rows are not in memory already."""
+    return not (isinstance(source, StreamSource) and isinstance(source.stream, Table))
 
 
 def is_dask_frame(cases: object) -> bool:

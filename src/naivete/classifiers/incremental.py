@@ -16,6 +16,7 @@ from naivete.cases import BatchRows, EncodedCases
 from naivete.cases.files import Progress
 from naivete.cases.rows import count_row_values
 from naivete.cases.sources import open_rows, plain_settings
+from naivete.cases.spill import encode_rows
 from naivete.classifiers.batches import KeptCases, copied, differences
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
@@ -87,6 +88,7 @@ class IncrementalMixin:
         ignore: Sequence[Name] = (),
         schema: Any = None,
         memory: int | None = None,
+        disk: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         restart: bool = False,
         every: float = 30.0,
@@ -109,6 +111,10 @@ class IncrementalMixin:
         ignore : columns that are not features.
         schema : the variables with the class last, or a fitted classifier that has them; by default learned from the rows.
         memory : the most bytes that this process may take; by default only the tables are limited, by `budget`.
+        disk : the most bytes of temporary disk space for the encoded rows of files, from which every pass but the first two reads
+            them; by default half of the space that is free in the folder that the environment variable NAIVETE_TMPDIR names, else
+            in that of the checkpoint, else in the system's temporary folder. With 0, or where they do not fit, every pass
+            decodes the files.
         checkpoint : a folder in which the state of the work is saved regularly. An interrupted run with the same cases and
             settings continues from it; it is removed when the work is done.
         restart : whether to start again, whatever the folder holds.
@@ -122,14 +128,14 @@ class IncrementalMixin:
         encoder = self.checked_encoder()
         _check_arguments(ignore, progress, then, every)
         roles = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
-        plan = {"memory": memory, "budget": self.budget, "progress": progress, "cluster": cluster}
+        plan = {"memory": memory, "disk": disk, "budget": self.budget, "progress": progress, "cluster": cluster}
         saving = {"folder": checkpoint, "restart": restart, "every": every}
         settings = {"classifier": type(self).__name__, **plain_settings(self.get_params(deep=False))}
         with open_rows(cases, roles, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
             value_counts = count_row_values(rows, encoder, allowed) if schema is None else None
             variables, missing, known = _schema(value_counts, schema, encoder, target)
             self._check_densities(any(v.density for v in variables))
-            encoded = EncodedCases(rows, variables, missing, encoder.unseen)
+            encoded = encode_rows(rows, variables, missing, encoder.unseen)
             counts = Counts(encoded, budget=allowed, known=known, passes=int(value_counts is not None))
             kept, count = None, getattr(rows, "count", None) or 0
             if value_counts is not None:
