@@ -180,8 +180,8 @@ def test_biases_by_label() -> None:
         ({"loss": zero_one, "biases": {}}, "loss and biases are different ways to decide"),
         ({"loss": zero_one, "thresholds": 0.5}, "loss and thresholds are"),
         ({"biases": {}, "thresholds": 0.5}, "biases and thresholds are"),
-        ({"biases": {}, "reject": 1}, "reject is a cost and biases weigh none"),
-        ({"thresholds": 0.5, "reject": 1}, "reject is a cost and thresholds weigh none"),
+        ({"biases": {}, "reject": 1}, "reject is a cost, which biases do not use"),
+        ({"thresholds": 0.5, "reject": 1}, "reject is a cost, which thresholds do not use"),
         ({"reject": np.nan}, "reject=nan: the cost of rejecting is one finite number"),
         ({"reject": "x"}, "not an array of numbers"),
         ({"loss": [[0, 1], [1, 0]]}, "shape (2, 2) for 3 labels"),
@@ -209,9 +209,9 @@ def test_classifiers_are_refused() -> None:
         LossAware("kdb").fit(X, y)
     with pytest.raises(ParameterError, match="KNeighborsClassifier takes no sample_weight"):
         LossAware(KNeighborsClassifier()).fit(X, y, sample_weight=np.ones(len(X)))
-    with pytest.raises(ParameterError, match="give loss="):
+    with pytest.raises(ParameterError, match="pass loss="):
         LossAware(NaiveBayes(), biases={}).fit(X, y).expected_loss(X)
-    for rows, labels, told in ((len(X), len(X) - 1, "differ in length"), (0, 0, "no rows")):
+    for rows, labels, told in ((len(X), len(X) - 1, "differ in length"), (0, 0, "X has no rows")):
         with pytest.raises(DataError, match=told):
             LossAware(NaiveBayes()).fit(X, y).score(X[:rows], y[:labels])
     for method in ("predict", "predict_proba", "predict_log_proba", "expected_loss"):
@@ -273,7 +273,7 @@ def test_it_works_inside_scikit_learn() -> None:
 def test_a_label_for_rejecting_that_is_a_class_is_refused_by_fit(label: Any) -> None:
     X, y = cases()
     layer = LossAware(NaiveBayes(), reject=0.5, reject_label=label)
-    with pytest.raises(ParameterError, match="is a class; take something that is none"):
+    with pytest.raises(ParameterError, match="is a class; choose a value that is not"):
         layer.fit(X, y)
     assert not hasattr(layer, "classifier_")
     LossAware(NaiveBayes(), reject_label=label).fit(X, y)  # nothing is rejected
@@ -282,7 +282,7 @@ def test_a_label_for_rejecting_that_is_a_class_is_refused_by_fit(label: Any) -> 
 def test_a_label_for_rejecting_is_one_value() -> None:
     X, y = cases()
     for label in (np.array(["a", "z"]), ["z"]):
-        with pytest.raises(ParameterError, match=r"reject_label=.* one value"):
+        with pytest.raises(ParameterError, match=r"reject_label=.* one hashable value"):
             LossAware(NaiveBayes(), reject=0.5, reject_label=label).fit(X, y)
 
 

@@ -89,7 +89,7 @@ def test_a_threshold_that_is_told_is_true() -> None:
 def test_weights_that_make_a_tree_of_one_leaf_are_told() -> None:
     frame = table()
     X, y = frame.drop(columns="y"), frame["y"]
-    with pytest.warns(NaiveteWarning, match="the cases weigh 1 together, less than two branches of min_rows=2 need"):
+    with pytest.warns(NaiveteWarning, match="the total weight of the cases is 1, less than two branches of min_rows=2 need"):
         C45().fit(X, y, sample_weight=np.full(len(y), 1 / len(y)))
     with warnings.catch_warnings():
         warnings.simplefilter("error", NaiveteWarning)

@@ -16,7 +16,7 @@ from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
 from naivete.classifiers.baselines import Lookup, Majority
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.saving import model_hash
-from naivete.classifiers.selective import K2AS, LEARNERS, InfoAS, SelectiveNaive
+from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
 from naivete.errors import ParameterError
 from naivete.variables import CLASS
@@ -26,7 +26,7 @@ from tests.oracles import identical
 WORDS = {"cb": CB, "nb": NaiveBayes, "tan": TAN, "kdb": KDB, "k2": K2, "hc": HillClimb, "pc": PC}
 
 
-@pytest.mark.parametrize("word", LEARNERS)
+@pytest.mark.parametrize("word", WORDS)
 def test_a_word_learns_what_its_classifier_learns(word: str) -> None:
     X, y = rows()
     fitted = InfoAS(learner=word, metric="cig", stop="chi2").fit(X, y)
@@ -121,12 +121,22 @@ def test_a_seed_is_a_whole_number(state: Any) -> None:
         seed_of(state)
 
 
-@pytest.mark.parametrize("learner", ["forest", None, 3, ["cb"], KDB, {"cb": 1}], ids=str)
-def test_a_learner_that_is_none_is_named(learner: Any) -> None:
+@pytest.mark.parametrize("learner", [None, 3, ["cb"], KDB, {"cb": 1}], ids=str)
+def test_a_learner_that_is_neither_classifier_nor_specification_is_refused(learner: Any) -> None:
     X, y = rows(0, 40)
     for classifier in (K2AS(learner=learner), InfoAS(learner=learner)):
-        with pytest.raises(ParameterError, match=r"learner=.*choose one of 'cb', 'nb'"):
+        with pytest.raises(ParameterError, match=r"learner=.*pass a classifier, or a model specification such as 'kdb:k=1'"):
             classifier.fit(X, y)
+
+
+def test_a_learner_is_any_model_specification() -> None:
+    X, y = rows()
+    fitted = InfoAS(learner="kdb:k=1,smoothing=0.5", smoothing=3.0).fit(X, y)
+    assert identical(fitted.network_, InfoAS(learner=KDB(k=1, smoothing=0.5), smoothing=3.0).fit(X, y).network_)
+    with pytest.raises(ParameterError, match=r"learner: model 'kbd': .*did you mean kdb"):
+        InfoAS(learner="kbd").fit(X, y)
+    with pytest.raises(ParameterError, match="learner='id3': its network has derived columns; choose"):
+        InfoAS(learner="id3").fit(X, y)
 
 
 def test_more_different_rows_than_memory_holds_are_divided_by_their_hash(tmp_path: Path) -> None:

@@ -28,10 +28,17 @@ __all__ = ["KDB", "TAN", "Full", "KNaive", "NaiveBayes"]
 class NaiveBayes(NetworkClassifier):
     """Naive Bayes: given the class, the features are independent.
 
+    Examples
+    --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]]
     >>> nb = NaiveBayes().fit(weather, ["out", "in", "out", "in"])
     >>> nb.predict_proba([["sunny", None]]).round(2).tolist()
     [[0.25, 0.75]]
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.1; Langley, Iba and Thompson (1992), An analysis of
+    Bayesian classifiers.
     """
 
     learns_from_value_counts = True
@@ -39,16 +46,29 @@ class NaiveBayes(NetworkClassifier):
     densities = ("normal", "kernel")
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return naive(counts, smoothing=self.smoothing, prior=self.prior), {}
+        return naive(counts, **self._arguments()), {}
 
 
 class TAN(NetworkClassifier):
-    """Tree augmented naive Bayes: every feature depends on the class and on at most one other feature, chosen optimally.
+    """Tree augmented naive Bayes: every feature has the class and at most one other feature as parents.
+
+    The arcs between features are a maximum spanning tree over I(X; Y | C), which makes the network the most likely of its kind.
 
     Parameters
     ----------
-    root : the feature at the root of the tree, by name or position; by default the one that tells most about the class.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    root : the feature at the root of the tree, by name or position; by default the one with the largest I(X; C).
+
+    Examples
+    --------
+    >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
+    >>> tan = TAN().fit(rows, ["even", "odd", "odd", "even"])  # neither feature alone carries information about the class
+    >>> tan.network_.arcs, tan.predict([["1", "0"]]).tolist()
+    ([(0, 1)], ['odd'])
+
+    References
+    ----------
+    Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers; Jensen and Nielsen (2007), Bayesian networks and decision
+    graphs, theorem 8.1.
     """
 
     shares_counts = True
@@ -74,21 +94,34 @@ class TAN(NetworkClassifier):
             raise ParameterError(
                 f"root={quoted(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
             )
-        return tan(counts, root=root, smoothing=self.smoothing, prior=self.prior), {}
+        return tan(counts, **self._arguments(root=root)), {}
 
 
 class KDB(NetworkClassifier):
-    """A k-dependence Bayesian classifier: every feature depends on the class and on at most k other features.
-
-    What was chosen where "auto" was asked for is `k_` and `theta_` afterwards.
+    """k-dependence Bayesian classifier: every feature has the class and at most k other features as parents.
 
     Parameters
     ----------
-    k : how many features a feature may depend on; 0 is naive Bayes; "auto" chooses it by leave-one-out, up to `k_max`.
+    k : how many features may be parents of a feature; 0 is naive Bayes; "auto" chooses k by leave-one-out, up to `k_max`.
     theta : an arc needs more information than this, in bits; "auto" chooses it by leave-one-out, "chi2" by significance.
-    alpha : the level of theta="chi2".
-    k_max : the largest k that "auto" tries.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    alpha : the significance level of theta="chi2".
+    k_max : the largest k that k="auto" tries.
+
+    Attributes
+    ----------
+    k_ : the k that was used.
+    theta_ : the theta that was used; "chi2" where that is the rule.
+
+    Examples
+    --------
+    >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]] * 5
+    >>> kdb = KDB(k="auto").fit(rows, ["even", "odd", "odd", "even"] * 5)
+    >>> kdb.k_, kdb.predict([["1", "0"]]).tolist()
+    (1, ['odd'])
+
+    References
+    ----------
+    Sahami (1996), Learning limited dependence Bayesian classifiers.
     """
 
     shares_counts = True
@@ -114,26 +147,31 @@ class KDB(NetworkClassifier):
         self.k_max = k_max
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        common: dict[str, Any] = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
-        k, theta = chosen_parameters(counts, k=self.k, theta=self.theta, k_max=self.k_max, **common)
-        return kdb(counts, k=k, theta=theta, **common), {"k_": k, "theta_": theta}
+        k, theta = chosen_parameters(counts, **self._arguments())
+        return kdb(counts, **self._arguments(k=k, theta=theta)), {"k_": k, "theta_": theta}
 
 
 class Full(NetworkClassifier):
-    """Everything may depend on everything: the joint table of columns of states, the quadratic discriminant of numbers.
+    """No independence assumptions: the joint table of nominal features, the quadratic discriminant of continuous ones.
 
-    Numbers that rise together in one class, and against each other in the other:
+    Parameters
+    ----------
+    shared : whether the classes share one covariance matrix of the continuous features, which gives the linear discriminant.
+    shrinkage : the share by which covariances are shrunk to zero, from 0 to 1, or "ledoit-wolf".
+
+    Examples
+    --------
+    Two numbers that are positively correlated in one class and negatively in the other:
 
     >>> rows = [[0, 0.1], [1, 0.9], [2, 2.2], [3, 2.8], [0, 2.9], [1, 2.2], [2, 0.8], [3, 0.1]]
     >>> normal = Encoder(numbers="normal", kinds="numeric")
     >>> Full(encoder=normal).fit(rows, ["with"] * 4 + ["against"] * 4).predict([[0, 0], [0, 3]]).tolist()
     ['with', 'against']
 
-    Parameters
+    References
     ----------
-    shared : whether the classes share one covariance matrix of the numbers, which makes it the linear discriminant.
-    shrinkage : by which share covariances are made smaller, from 0 to 1, or "ledoit-wolf".
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    Sahami (1996), Learning limited dependence Bayesian classifiers, proposition 2; Ledoit and Wolf (2004), A well-conditioned
+    estimator for large-dimensional covariance matrices.
     """
 
     densities = ("normal",)
@@ -153,24 +191,38 @@ class Full(NetworkClassifier):
         self.shrinkage = shrinkage
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
-        return full(counts, shared=self.shared, shrinkage=self.shrinkage, **common), {}
+        return full(counts, **self._arguments()), {}
 
 
 class KNaive(NetworkClassifier):
-    """Between naive Bayes and the full network: k features in which dependence cancels are held naive (Barrow).
-
-    Afterwards `naive_` has these features by position; `weights_` the weight of every feature in bits, for more than two classes
-    a row of them; `weight_` that of the set, and `exact_` whether no other set of that size has less.
+    """Between naive Bayes and the full network: k features whose dependences cancel stay naive, the others are modelled jointly.
 
     Parameters
     ----------
-    k : how many features are held naive; by default as many as are best balanced.
-    strong : whether naive features influence nothing; else they may be parents of the others.
-    max_parents : on how many others a feature may depend; by default on any number.
+    k : how many features stay naive; by default the number whose dependences cancel best.
+    strong : whether naive features have no children either; otherwise they may be parents of the other features.
+    max_parents : how many features may be parents of a feature; by default any number.
     shared, shrinkage : as for `Full`.
-    starts, random_state : of the local search where there are too many features for the best set.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    starts : how often the local search starts, where there are too many features to find the best set exactly.
+    random_state : the seed of these starts.
+
+    Attributes
+    ----------
+    naive_ : the positions of the naive features.
+    weights_ : the dependence derivative of every feature in bits; with more than two classes one row for each class but the first.
+    weight_ : the absolute sum of the derivatives of the naive features.
+    exact_ : whether no other set of that size has a smaller sum.
+
+    Examples
+    --------
+    >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]] * 5
+    >>> model = KNaive(k=0).fit(rows, ["even", "odd", "odd", "even"] * 5)  # no naive feature: the full network
+    >>> model.naive_, model.predict([["1", "0"]]).tolist()
+    ([], ['odd'])
+
+    References
+    ----------
+    Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, section 2.2.
     """
 
     saved_attributes = ("naive_",)
@@ -205,10 +257,8 @@ class KNaive(NetworkClassifier):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        how = {name: getattr(self, name) for name in ("max_parents", "shared", "shrinkage", "smoothing", "prior")}
-        seed = seed_of(self.random_state)
-        asked = {name: getattr(self, name) for name in ("k", "starts")}
-        found, weights = knaive_choice(counts, **asked, random_state=seed, **how)
-        network = knaive_on(counts, found.features, strong=self.strong, **how)
-        told = {"naive_": list(found.features), "weights_": weights, "weight_": found.weight, "exact_": found.exact}
-        return network, told
+        chosen, weights = knaive_choice(counts, **self._arguments("strong", random_state=seed_of(self.random_state)))
+        selection = ("k", "starts", "random_state")
+        network = knaive_on(counts, chosen.features, **self._arguments(*selection))
+        learned = {"naive_": list(chosen.features), "weights_": weights, "weight_": chosen.weight, "exact_": chosen.exact}
+        return network, learned

@@ -105,6 +105,11 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         """Return the network, and the other attributes that were learned, by name."""
 
+    def _arguments(self, *left_out: str, **replaced: Any) -> dict[str, Any]:
+        """Return the parameters to pass to the learner: all but the encoder, the budget and those left out; some replaced."""
+        parameters = self.get_params(deep=False) | replaced
+        return {name: value for name, value in parameters.items() if name not in ("encoder", "budget", *left_out)}
+
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from cases.
 

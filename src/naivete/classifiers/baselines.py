@@ -15,17 +15,23 @@ __all__ = ["Lookup", "Majority"]
 
 
 class Majority(NetworkClassifier):
-    """Answers with the most frequent class: what any other classifier has to beat.
+    """Predict the most frequent class, whatever the features: the baseline for all other classifiers.
 
+    Examples
+    --------
     >>> Majority().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['yes']
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
     """
 
     learns_from_value_counts = True
     shares_counts = True
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return majority(counts, smoothing=self.smoothing, prior=self.prior), {}
+        return majority(counts, **self._arguments()), {}
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -34,17 +40,23 @@ class Majority(NetworkClassifier):
 
 
 class Lookup(NetworkClassifier):
-    """Looks the row up among the training cases: the classes of those that equal it, or of all where none does.
+    """Predict from the training cases that equal the row in all observed features; from all cases where no case does.
 
+    Examples
+    --------
     >>> Lookup().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['no']
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
     """
 
     shares_counts = True
-    reports_impossible = False  # a row that never occurred is answered by the class frequencies; that is the method
+    reports_impossible = False  # predicting a new row by the class frequencies is the method itself
 
     def __init__(self, *, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET) -> None:
         super().__init__(smoothing=0.0, prior=prior, encoder=encoder, budget=budget)
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return lookup(counts, prior=self.prior), {}
+        return lookup(counts, **self._arguments()), {}

@@ -1,4 +1,4 @@
-"""Decisions: a layer around any classifier that weighs what a wrong answer costs, may refuse to answer, or leans to a class."""
+"""Decisions by expected loss, with a reject option, biases or thresholds, for any classifier with posterior probabilities."""
 
 from __future__ import annotations
 
@@ -24,33 +24,35 @@ PerClass = Mapping[Any, float] | Sequence[float] | NDArray[Any] | float
 
 
 class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Decides by what an answer is expected to cost; or with biases, or with thresholds. The posteriors stay as they are.
+    """Decide by expected loss, by biases or by thresholds; the posterior probabilities of the classifier are not changed.
 
-    At most one of `loss`, `biases` and `thresholds` is given; without any, every wrong answer costs one.
+    At most one of `loss`, `biases` and `thresholds` is given; without any, every wrong decision costs one.
 
-    - loss: the decision d with the smallest sum over c of P(c | row) loss[d, c], the lower class on a tie.
-    - reject: a row is rejected where that costs no more than the best class is expected to. With wrong answers that cost one,
-      these are the rows whose most probable class has P <= 1 - reject (Chow's rule).
+    - loss: the decision d with the smallest sum over c of P(c | row) loss[d, c]; on a tie, the first class.
+    - reject: a row is rejected where rejecting costs no more than the expected loss of the best class. If wrong decisions cost
+      one, these are the rows whose most probable class has P <= 1 - reject (Chow's rule).
     - biases: the class with the largest P(c | row) + b_c.
     - thresholds: the most probable of the classes with P(c | row) > t_c; where there is none, the most probable of the classes
-      without a threshold, and of all where every class has one.
+      without a threshold, or of all classes where each has one.
 
     Parameters
     ----------
-    classifier : any classifier with `predict_proba`. `fit` fits a copy of it; one that is fitted already can be used without
-        `fit`, or kept from being fitted again in scikit-learn's `FrozenEstimator`.
-    loss : a `Loss`, an array (decided, true) in the order of the sorted labels, costs by (decided, true), or a function from
-        labels to a `Loss`, such as `zero_one`. Labels of a `Loss` that did not occur in training are left out of it.
-    reject : what deciding for no class costs; replaces the row for it that the loss may have.
-    reject_label : what `predict` answers for a rejected row; no label of a class, which `fit` checks.
+    classifier : any classifier with `predict_proba`. `fit` fits a copy of it. A fitted classifier can be used without `fit`;
+        scikit-learn's `FrozenEstimator` prevents that it is fitted again.
+    loss : a `Loss`, an array (decided, true) in the order of the sorted labels, a mapping from (decided, true) to costs, or a
+        function from labels to a `Loss`, such as `zero_one`. Labels of a `Loss` that did not occur in training are ignored.
+    reject : the cost of deciding for no class; replaces the reject row of the loss, if it has one.
+    reject_label : what `predict` returns for a rejected row; `fit` refuses a class label.
     biases : b_c by label (others 0), or one for each class in the order of the sorted labels.
     thresholds : t_c by label, or one for each class in the order of the sorted labels, or one number for all.
 
     Attributes
     ----------
     classifier_ : the fitted classifier.
-    classes_ : its labels.
+    classes_ : its class labels.
 
+    Examples
+    --------
     >>> from naivete.classifiers.augmented import NaiveBayes
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], ["no", "yes", "yes", "yes"]
     >>> careful = LossAware(NaiveBayes(smoothing=0), loss=[[0, 1], [5, 0]]).fit(X, y)  # a wrong "yes" costs 5
@@ -87,7 +89,7 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.thresholds = thresholds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a copy of the classifier; the weights go to it."""
+        """Fit a copy of the classifier, with the weights."""
         self._check_parameters()
         if not hasattr(self.classifier, "fit") or not hasattr(self.classifier, "predict_proba"):
             raise ParameterError(f"classifier={quoted(self.classifier)}: pass a classifier with fit and predict_proba")
@@ -95,45 +97,45 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
             raise ParameterError(
                 f"{type(self.classifier).__name__} takes no sample_weight; leave it out or take another classifier"
             )
-        given = {} if sample_weight is None else {"sample_weight": sample_weight}
-        fitted = clone(self.classifier).fit(X, y, **given)
+        weights = {} if sample_weight is None else {"sample_weight": sample_weight}
+        fitted = clone(self.classifier).fit(X, y, **weights)
         self._rule(fitted.classes_)
         self.classifier_ = fitted
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """The decision for every row: a class, or `reject_label`; of objects, unless that is of the labels' type."""
+        """Return the decision for every row: a class, or `reject_label`; an object array unless it has the type of the labels."""
         labels = np.asarray(self._fitted().classes_)
         rule, rejects = self._rule(labels)
         decided = rule(self.predict_proba(X))
         if not rejects:
             return np.asarray(labels[decided])
-        return _with(labels, self.reject_label)[decided]
+        return _with_reject_label(labels, self.reject_label)[decided]
 
     def predict_proba(self, X: Any) -> Numbers:
-        """P(class | row), as the classifier has it.  # (row, class)"""
+        """Return P(class | row) of the classifier.  # (row, class)"""
         posterior = self._fitted().predict_proba(X)
         return np.asarray(posterior, np.float64)
 
     def predict_log_proba(self, X: Any) -> Numbers:
-        """log P(class | row).  # (row, class)"""
+        """Return log P(class | row).  # (row, class)"""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def expected_loss(self, X: Any) -> Numbers:
-        """The expected loss of every decision; a last column is that of rejecting.  # (row, decision)"""
+        """Return the expected loss of every decision; the last column is that of rejecting, if possible.  # (row, decision)"""
         loss = self._loss(self._fitted().classes_)
         if loss is None:
-            raise ParameterError("biases and thresholds weigh no losses; give loss= to know what a decision is expected to cost")
+            raise ParameterError("biases and thresholds have no losses; pass loss= to get the expected loss of decisions")
         return loss.expected(self.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of the rows that are decided correctly; a rejected row is not."""
+        """Return the share of rows with a correct decision; a rejected row is not correct."""
         decided = self.predict(X)
         if not len(decided):
-            raise DataError("no rows; at least one is needed to measure anything")
-        right = decided.astype(object) == label_values(y, len(decided)).astype(object)
-        return float(np.average(right, weights=checked_weights(sample_weight, len(right))))
+            raise DataError("X has no rows; a score needs at least one")
+        correct = decided.astype(object) == label_values(y, len(decided)).astype(object)
+        return float(np.average(correct, weights=checked_weights(sample_weight, len(correct))))
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -142,19 +144,19 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     @property
     def n_features_in_(self) -> int:
-        """How many features the classifier has seen in `fit`."""
+        """The number of features seen in `fit`."""
         return int(self._attribute("n_features_in_"))
 
     @property
     def feature_names_in_(self) -> NDArray[Any]:
-        """The names of the features, where the classifier has seen names in `fit`."""
+        """The names of the features seen in `fit`, where they had names."""
         return np.asarray(self._attribute("feature_names_in_"))
 
     def _attribute(self, name: str) -> Any:
         return getattr(getattr(self, "classifier_", self.classifier), name)
 
     def _fitted(self) -> Any:
-        """The classifier that answers: the copy fitted here, or the one given, if that is fitted."""
+        """Return the copy that was fitted here, or the given classifier if that is fitted."""
         if not self.__sklearn_is_fitted__():
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
         return getattr(self, "classifier_", self.classifier)
@@ -171,21 +173,21 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     def _check_parameters(self) -> None:
         given = [name for name in ("loss", "biases", "thresholds") if getattr(self, name) is not None]
         if len(given) > 1:
-            raise ParameterError(f"{' and '.join(given)} are different ways to decide; give one of them")
+            raise ParameterError(f"{' and '.join(given)} are different ways to decide; pass one of them")
         if self.reject is not None and given not in ([], ["loss"]):
-            raise ParameterError(f"reject is a cost and {given[0]} weigh none; give reject with a loss, or alone")
+            raise ParameterError(f"reject is a cost, which {given[0]} do not use; pass reject with a loss, or alone")
 
     def _loss(self, classes: NDArray[Any]) -> Loss | None:
-        """The losses of these classes; None where something else decides."""
+        """Return the loss for these classes, or None where biases or thresholds decide."""
         if self.biases is not None or self.thresholds is not None:
             return None
-        given = zero_one if self.loss is None else self.loss
-        made = given(classes) if callable(given) else given
-        loss = made.aligned(classes) if isinstance(made, Loss) else Loss.of(made, classes)
+        costs = zero_one if self.loss is None else self.loss
+        costs = costs(classes) if callable(costs) else costs
+        loss = costs.aligned(classes) if isinstance(costs, Loss) else Loss.of(costs, classes)
         return loss if self.reject is None else loss.with_reject(self.reject)
 
     def _rule(self, classes: NDArray[Any]) -> tuple[Callable[[Numbers], NDArray[np.int64]], bool]:
-        """From posteriors to the numbers of the decisions, and whether one of these is to reject."""
+        """Return a function from posteriors to the positions of the decisions, and whether one of the decisions is to reject."""
         self._check_parameters()
         if (loss := self._loss(classes)) is not None:
             if loss.rejects:
@@ -207,7 +209,7 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
 
 def biased(posterior: ArrayLike, biases: ArrayLike) -> NDArray[np.int64]:
-    """The class with the largest P(c | row) + b_c, the first of equals.
+    """Return the position of the class with the largest P(c | row) + b_c; on a tie, the first.
 
     >>> biased([[0.625, 0.375], [0.75, 0.25]], [0, 0.25 + 0.125]).tolist()
     [1, 0]
@@ -216,58 +218,60 @@ def biased(posterior: ArrayLike, biases: ArrayLike) -> NDArray[np.int64]:
 
 
 def above_thresholds(posterior: ArrayLike, thresholds: ArrayLike) -> NDArray[np.int64]:
-    """The most probable of the classes above their thresholds, else of those without one, else of all; nan is no threshold.
+    """Return the position of the most probable class above its threshold, else of those without one (nan), else of all.
 
     >>> above_thresholds([[0.75, 0.25], [0.875, 0.125]], [np.nan, 0.2]).tolist()
     [1, 0]
     """
-    found, limits = finite(np.asarray(posterior, np.float64)), np.asarray(thresholds, np.float64)
-    free = np.isnan(limits)
-    above = np.asarray(found > limits)  # False where there is no threshold
-    fallback = free if free.any() else np.ones(len(limits), bool)
+    probabilities, limits = finite(np.asarray(posterior, np.float64)), np.asarray(thresholds, np.float64)
+    unlimited = np.isnan(limits)
+    above = np.asarray(probabilities > limits)  # False where there is no threshold
+    fallback = unlimited if unlimited.any() else np.ones(len(limits), bool)
     allowed = np.where(above.any(axis=1, keepdims=True), above, fallback)
-    return np.asarray(np.where(allowed, found, -1.0).argmax(axis=1), np.int64)
+    return np.asarray(np.where(allowed, probabilities, -1.0).argmax(axis=1), np.int64)
 
 
 def _check_reject_label(labels: NDArray[Any], reject_label: Any) -> None:
     if not isinstance(reject_label, Hashable):
-        raise ParameterError(f"reject_label={quoted(reject_label)}: it stands in place of a label, and so is one value")
+        raise ParameterError(
+            f"reject_label={quoted(reject_label)}: it takes the place of a label, so it must be one hashable value"
+        )
     if reject_label in labels.tolist():
-        raise ParameterError(f"reject_label={quoted(reject_label)} is a class; take something that is none")
+        raise ParameterError(f"reject_label={quoted(reject_label)} is a class; choose a value that is not")
 
 
-def _with(labels: NDArray[Any], reject_label: Any) -> NDArray[Any]:
-    """The labels and the one that stands for none of them, in the labels' type where that holds both."""
+def _with_reject_label(labels: NDArray[Any], reject_label: Any) -> NDArray[Any]:
+    """Return the labels followed by the reject label, in the type of the labels where it fits both."""
     last = np.asarray(reject_label)
     if last.ndim == 0 and last.dtype.kind == labels.dtype.kind:
         return np.append(labels, last)
-    answers = np.empty(len(labels) + 1, object)
-    answers[:-1], answers[-1] = labels, reject_label
-    return answers
+    decisions = np.empty(len(labels) + 1, object)
+    decisions[:-1], decisions[-1] = labels, reject_label
+    return decisions
 
 
-def _per_class(given: PerClass | None, classes: NDArray[Any], name: str, others: float) -> Numbers:
-    """One number for each class."""
+def _per_class(values: PerClass | None, classes: NDArray[Any], name: str, others: float) -> Numbers:
+    """Return one number for each class."""
     labels = classes.tolist()
-    if not isinstance(given, Mapping):
-        numbers = _finite(given, name)
+    if not isinstance(values, Mapping):
+        numbers = _finite(values, name)
         if numbers.shape != (len(labels),) and (numbers.ndim or name == "biases"):
-            raise ParameterError(f"{name}={quoted(given)}: {len(labels)} classes need as many numbers, or give them by label")
+            raise ParameterError(f"{name}={quoted(values)}: {len(labels)} classes need as many numbers, or pass a mapping by label")
         return np.broadcast_to(numbers, len(labels))
-    unknown = [label for label in given if label not in labels]
+    unknown = [label for label in values if label not in labels]
     if unknown:
         close = close_matches(unknown[0], labels) or [str(label) for label in labels[:5]]
         raise ParameterError(f"{name}: there is no class {quoted(unknown[0])}; did you mean {' or '.join(map(quoted, close))}?")
-    found = np.full(len(labels), others)
-    found[[labels.index(label) for label in given]] = _finite(list(given.values()), name)
-    return found
+    numbers = np.full(len(labels), others)
+    numbers[[labels.index(label) for label in values]] = _finite(list(values.values()), name)
+    return numbers
 
 
-def _finite(given: Any, name: str) -> Numbers:
+def _finite(values: Any, name: str) -> Numbers:
     try:
-        numbers = np.array(given, np.float64)
+        numbers = np.array(values, np.float64)
     except (TypeError, ValueError):
         numbers = np.array(np.nan)
     if not np.isfinite(numbers).all():
-        raise ParameterError(f"{name}={quoted(given)}: finite numbers are needed, one for each class")
+        raise ParameterError(f"{name}={quoted(values)}: finite numbers are needed, one for each class")
     return numbers

@@ -21,27 +21,35 @@ from naivete.variables import Name
 __all__ = ["SEARCHES", "HiddenNaive", "JoinedNaive", "Recursive"]
 
 SEARCHES: dict[str, Callable[..., list[tuple[int, ...]]]] = {"backward": bsej_groups, "forward": fssj_groups}
-"""BSEJ and FSSJ."""
+"""The directions of the search: BSEJ and FSSJ."""
 
 
 class JoinedNaive(NetworkClassifier):
-    """Naive Bayes whose features are groups of attributes, chosen by leave-one-out accuracy: BSEJ and FSSJ of Pazzani.
+    """Naive Bayes on groups of attributes, which are joined, added or removed by leave-one-out accuracy: BSEJ and FSSJ.
 
-    The groups are `groups_` afterwards, as lists of positions; attributes in none of them do not count.
+    Parameters
+    ----------
+    search : "backward" starts with all attributes and removes or joins them (BSEJ); "forward" starts with none and adds or joins
+        them (FSSJ).
+    equal : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly. Without it
+        "forward" selects nothing where no single attribute is more accurate than the most frequent class.
+    max_joined : how many attributes a group may have; by default any number.
 
+    Attributes
+    ----------
+    groups_ : the positions of the attributes of each group; attributes in no group are not used.
+
+    Examples
+    --------
     >>> import itertools
     >>> rows = [list(row) for row in itertools.product("01", repeat=3)] * 4
     >>> joined = JoinedNaive().fit(rows, [row[0] != row[2] for row in rows])
     >>> joined.groups_, joined.predict([["0", "1", "1"]]).tolist()
     ([[0, 2], [1]], [True])
 
-    Parameters
+    References
     ----------
-    search : "backward" begins with all attributes and takes away or joins (BSEJ), "forward" with none and adds or joins (FSSJ).
-    equal : whether a change is made too after which as much is right as before, unless that is everything. Without it "forward"
-        goes nowhere where no attribute alone is better than the most frequent class.
-    max_joined : at most how many attributes a group may have; by default any number.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    Pazzani (1995), Searching for dependencies in Bayesian classifiers.
     """
 
     saved_attributes = ("groups_",)
@@ -67,29 +75,35 @@ class JoinedNaive(NetworkClassifier):
             close = close_matches(self.search, SEARCHES)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ParameterError(f"search={quoted(self.search)}: choose 'backward' (BSEJ) or 'forward' (FSSJ){hint}")
-        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
-        groups = SEARCHES[self.search](counts, equal=self.equal, max_joined=self.max_joined, **common)
-        return joined_naive_on(counts, groups, **common), {"groups_": [list(group) for group in groups]}
+        groups = SEARCHES[self.search](counts, **self._arguments("search"))
+        network = joined_naive_on(counts, groups, smoothing=self.smoothing, prior=self.prior)
+        return network, {"groups_": [list(group) for group in groups]}
 
 
 class Recursive(NetworkClassifier):
-    """A hierarchy of naive Bayes classifiers, each for the cases that the one above mixes up: RBC (Langley).
+    """Recursive Bayesian classifier: a hierarchy of naive Bayes classifiers, each for the cases that the one above confuses.
 
+    Parameters
+    ----------
+    min_rows : a cluster with a smaller weight gets no classifier.
+    prune : the clusters of a classifier whose error rate on its own cases is at most this get no classifiers.
+    max_depth : how many classifiers may follow the first; 0 is naive Bayes, None any number.
+    parity : what is done where a classifier predicts one class for all its cases: "stop", or "split" them by the most informative
+        feature.
+    refit : whether cases are sent down by the summaries of the clusters, as in the paper; otherwise by the classifier whose
+        predictions made the clusters, which is often more accurate.
+    prior : P(c) for every class, used in every node; by default the relative frequencies.
+
+    Examples
+    --------
     >>> exclusive = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
     >>> model = Recursive(parity="split").fit(exclusive, ["no", "yes", "yes", "no"])
     >>> model.predict(exclusive).tolist()
     ['no', 'yes', 'yes', 'no']
 
-    Parameters
+    References
     ----------
-    min_rows : a cluster of less weight gets no classifier of its own.
-    prune : nor do the clusters of a classifier whose share of errors on its own cases does not exceed this.
-    max_depth : how many classifiers may come after the first; 0 is naive Bayes, None any number.
-    parity : what is done where a classifier gives all its cases one class: "stop", or "split" them by the feature that tells most
-        about the class.
-    refit : whether cases are sent down by the summaries of the clusters, as the paper has it; else by the classifier whose
-        answers made the clusters, which is often more accurate.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`; the prior weighs the classes in every node.
+    Langley (1993), Induction of recursive Bayesian classifiers, section 3; `prune` and `parity`: section 6.
     """
 
     densities = ("normal",)
@@ -115,49 +129,43 @@ class Recursive(NetworkClassifier):
         self.refit = refit
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        found = recursive(
-            counts,
-            min_rows=self.min_rows,
-            prune=self.prune,
-            max_depth=self.max_depth,
-            parity=self.parity,
-            refit=self.refit,
-            smoothing=self.smoothing,
-            prior=self.prior,
-        )
-        return found, {}
+        return recursive(counts, **self._arguments()), {}
 
 
 class HiddenNaive(NetworkClassifier):
     """Naive Bayes with a hidden variable for each group of features that depend on one another given the class.
 
-    Missing values of training rows are summed out, whatever the encoder says.
+    Missing values in training rows are marginalized, whatever the encoder says.
 
     Parameters
     ----------
-    groups : disjoint groups of features, by name or position, each with a hidden variable of its own; an empty list is naive
-        Bayes. By default they are found by I(X; Y | C), and one stays if its hidden variable has a better BIC than the same
-        features without it.
-    states : how many states each hidden variable has, one number for all or, with given groups, one for each; by default the
+    groups : disjoint groups of features, by name or position, each with one hidden variable; an empty list is naive Bayes. By
+        default groups are found by I(X; Y | C), and kept where the hidden variable improves the BIC.
+    states : the number of states of the hidden variables, one number for all or, with given groups, one for each; by default the
         number with the best BIC.
     max_states : the largest number of states that is tried.
-    alpha : the level of the tests that find groups, for all pairs together.
-    starts : how many places expectation-maximisation begins from, for each number of states.
-    random_state : the seed of those places: a whole number, a RandomState, or None for another one each time.
-    tolerance : a climb ends when the objective changes by less than this share of it.
-    max_iterations : a climb ends after so many iterations, with a warning where its tables are those chosen.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+    alpha : the significance level of the tests that find groups, for all pairs together.
+    starts : how often expectation-maximization is started for each number of states.
+    random_state : the seed of these starts: a whole number, a RandomState, or None for another one each time.
+    tolerance : the relative change of the objective at which expectation-maximization stops.
+    max_iterations : the most iterations; where the chosen tables have reached it, a warning says so.
 
     Attributes
     ----------
-    groups_ : the features of each group, by position.
-    states_ : how many states the hidden variable of each group has.
-    convergence_ : for each group how its tables were found and what each number of states is worth, as plain data.
+    groups_ : the positions of the features of each group.
+    states_ : the number of states of the hidden variable of each group.
+    convergence_ : for each group how expectation-maximization converged and the BIC of each number of states, as plain data.
 
+    Examples
+    --------
     >>> toss = [[0, 0], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1], [0, 1], [1, 0]] * 3
     >>> model = HiddenNaive(groups=[[0, 1]]).fit(toss, [0, 0, 0, 1, 1, 1, 0, 1] * 3)
     >>> model.predict([[0, None], [1, 1]]).tolist(), model.groups_, model.states_
     ([0, 1], [[0, 1]], [2])
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.3, figure 8.5.
     """
 
     saved_attributes = ("groups_", "states_")
@@ -192,31 +200,34 @@ class HiddenNaive(NetworkClassifier):
         self.max_iterations = max_iterations
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return self._mediated(counts, self.groups, self.states)
+        return self._with_hidden_variables(counts, self.groups, self.states)
 
     def _reestimated(self, counts: Counts, structure: Structure) -> tuple[Network, dict[str, Any]]:  # noqa: ARG002
-        return self._mediated(counts, self.groups_, self.states_)
+        return self._with_hidden_variables(counts, self.groups_, self.states_)
 
     def _completed(self, counts: Counts, network: Network) -> tuple[Network, dict[str, Any]]:  # noqa: ARG002
-        return network, {}  # nothing is missing from the tables of groups, and those of other features have no parent to miss
+        return network, {}  # the tables of groups are estimated from all rows already; other features have no missing parents
 
-    def _mediated(self, counts: Counts, groups: Any, states: Any) -> tuple[Network, dict[str, Any]]:
+    def _with_hidden_variables(self, counts: Counts, groups: Any, states: Any) -> tuple[Network, dict[str, Any]]:
         search = Search(self.max_states, self.starts, seed_of(self.random_state), self.tolerance, self.max_iterations)
-        common: dict[str, Any] = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
-        network, found = hidden_network(counts, search, groups=groups, states=states, **common)
-        learned = {"groups_": [list(told.group) for told in found], "states_": [told.states for told in found]}
-        return network, {**learned, "convergence_": [_plain(told) for told in found]}
+        estimation = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
+        network, learned = hidden_network(counts, search, groups=groups, states=states, **estimation)
+        return network, {
+            "groups_": [list(hidden.group) for hidden in learned],
+            "states_": [hidden.states for hidden in learned],
+            "convergence_": [_plain(hidden) for hidden in learned],
+        }
 
 
-def _plain(told: LearnedHidden) -> dict[str, Any]:
-    """What was found for a hidden variable, as lists, texts and numbers."""
-    climb = told.convergence
+def _plain(hidden: LearnedHidden) -> dict[str, Any]:
+    """Return what was learned about a hidden variable as lists, strings and numbers."""
+    convergence = hidden.convergence
     return {
-        "group": list(told.group),
-        "states": told.states,
-        "naive_bic": told.naive_bic,
-        "trials": [asdict(trial) for trial in told.trials],
-        "converged": climb.converged,
-        "log_likelihoods": list(climb.log_likelihoods),
-        "objectives": list(climb.objectives),
+        "group": list(hidden.group),
+        "states": hidden.states,
+        "naive_bic": hidden.naive_bic,
+        "trials": [asdict(trial) for trial in hidden.trials],
+        "converged": convergence.converged,
+        "log_likelihoods": list(convergence.log_likelihoods),
+        "objectives": list(convergence.objectives),
     }

@@ -2,52 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from typing import Any
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.parameters import seed_of
+from naivete.classifiers.specification import classifier_of, parse_spec
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
-from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners.cb import cb
+from naivete.errors import ParameterError, quoted
 from naivete.learners.feature_selection import Learner, network_on_selected
-from naivete.learners.hill_climb import hill_climb
 from naivete.learners.info_as import info_selection
-from naivete.learners.k2 import k2
 from naivete.learners.k2_as import k2_selection
-from naivete.learners.kdb import kdb
-from naivete.learners.naive import naive
 from naivete.learners.naive_as import naive_on_selected, naive_selection
-from naivete.learners.pc import pc
-from naivete.learners.tan import tan
 from naivete.network.network import Network
 
-__all__ = ["K2AS", "LEARNERS", "InfoAS", "SelectiveNaive"]
-
-LEARNERS: dict[str, Callable[..., Network]] = {
-    "cb": cb,
-    "nb": naive,
-    "tan": tan,
-    "kdb": kdb,
-    "k2": k2,
-    "hc": hill_climb,
-    "pc": pc,
-}
-"""What may learn the final network from the selected features, with its usual parameters."""
+__all__ = ["K2AS", "InfoAS", "Selecting", "SelectiveNaive"]
 
 
 class SelectiveNaive(NetworkClassifier):
-    """Naive Bayes on the features that make it most accurate on a half of the cases that it was not learned from: naive-AS.
-
-    The features in the order they entered are `selected_` afterwards, by position.
+    """naive-AS: naive Bayes on the features that make it most accurate on the half of the cases that it was not learned from.
 
     Parameters
     ----------
     random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
+
+    Attributes
+    ----------
+    selected_ : the positions of the selected features, in the order in which they were selected.
+
+    Examples
+    --------
+    >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
+    >>> SelectiveNaive().fit(rows, ["out", "out", "in", "in"] * 5).predict([["sun", "b"]]).tolist()
+    ['out']
+
+    References
+    ----------
+    Langley and Sage (1994), Induction of selective Bayesian classifiers; Singh and Provan (1995), Efficient learning of selective
+    Bayesian network classifiers, sections 2 and 5.1.
     """
 
     saved_attributes = ("selected_",)
@@ -65,45 +59,72 @@ class SelectiveNaive(NetworkClassifier):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
-        selected = naive_selection(counts, random_state=seed_of(self.random_state), **common)
-        return naive_on_selected(counts, selected, **common), {"selected_": selected}
+        selected = naive_selection(counts, **self._arguments(random_state=seed_of(self.random_state)))
+        return naive_on_selected(counts, selected, smoothing=self.smoothing, prior=self.prior), {"selected_": selected}
 
 
 class Selecting(NetworkClassifier):
-    """A classifier that selects features and hands them to a learner."""
+    """A classifier that selects features and then learns a network from them."""
 
     learner: Any
+    saved_attributes = ("selected_",)
 
-    def _final(self) -> Learner:
-        """What learns from the selected features."""
-        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
+    def _final_learner(self) -> Learner:
+        """Return what learns the network from the selected features."""
         if isinstance(self.learner, NetworkClassifier):
-            return lambda counts: self.learner._learn(counts)[0]
-        if isinstance(self.learner, str) and self.learner in LEARNERS:
-            return partial(LEARNERS[self.learner], **common)
-        close = close_matches(self.learner, LEARNERS)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
+            classifier = self.learner
+        elif isinstance(self.learner, str):
+            classifier = self._specified(self.learner)
+        else:
+            raise ParameterError(f"learner={quoted(self.learner)}: pass a classifier, or a model specification such as 'kdb:k=1'")
+        return lambda counts: _without_derived_columns(classifier._learn(counts)[0], self.learner)
+
+    def _specified(self, learner: str) -> NetworkClassifier:
+        """Return the classifier of a specification, with the smoothing and the prior of this one unless it sets them."""
+        try:
+            spec = parse_spec(learner)
+        except ParameterError as error:
+            raise ParameterError(f"learner: {error}") from None
+        classifier = classifier_of(spec)
+        names = {"smoothing", "prior"} & set(classifier.get_params(deep=False)) - set(spec.parameters)
+        classifier.set_params(**{name: getattr(self, name) for name in names})
+        return classifier
+
+
+def _without_derived_columns(network: Network, learner: Any) -> Network:
+    if network.derived:
         raise ParameterError(
-            f"learner={quoted(self.learner)}: choose one of {', '.join(map(repr, LEARNERS))}, or a classifier of naivete{hint}"
+            f"learner={quoted(learner)}: its network has derived columns; choose one over the features, such as 'cb', 'nb' or 'kdb'"
         )
+    return network
 
 
 class K2AS(Selecting):
-    """A network on the features with which K2 is most accurate on a half of the cases that it was not learned from: K2-AS.
-
-    The features in the order they entered are `selected_` afterwards, by position.
+    """K2-AS: a network on the features with which K2 is most accurate on the half of the cases that it was not learned from.
 
     Parameters
     ----------
-    equal : whether a feature that changes nothing is selected too: K2-AS<=.
-    learner : what learns the final network: "cb", "nb", "tan", "kdb", "k2", "hc", "pc", or a classifier with its parameters.
-    criterion, max_parents : as for `K2`, of the networks on the way.
-    random_state : the seed of the halves.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
-    """
+    equal : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
+    learner : what learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
+        "kdb:k=1", which then has the smoothing and the prior of this classifier.
+    criterion, max_parents : as for `K2`, for the networks of the selection.
+    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
 
-    saved_attributes = ("selected_",)
+    Attributes
+    ----------
+    selected_ : the positions of the selected features, in the order in which they were selected.
+
+    Examples
+    --------
+    >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
+    >>> model = K2AS(learner="nb").fit(rows, ["out", "out", "in", "in"] * 5)
+    >>> model.selected_, model.predict([["sun", "b"]]).tolist()
+    ([0], ['out'])
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
+    """
 
     def __init__(
         self,
@@ -126,37 +147,43 @@ class K2AS(Selecting):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        final = self._final()
-        selected = k2_selection(
-            counts,
-            equal=self.equal,
-            score=score_of(self.criterion, "criterion"),
-            max_parents=self.max_parents,
-            random_state=seed_of(self.random_state),
-            smoothing=self.smoothing,
-            prior=self.prior,
-        )
-        return network_on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}
+        learner = self._final_learner()
+        score = score_of(self.criterion, "criterion")
+        arguments = self._arguments("criterion", "learner", score=score, random_state=seed_of(self.random_state))
+        selected = k2_selection(counts, **arguments)
+        return network_on_selected(counts, selected, learner, self.smoothing, self.prior), {"selected_": selected}
 
 
 class InfoAS(Selecting):
-    """A network on the features that tell most about the class beyond those already selected: Info-AS.
-
-    The features in the order they entered are `selected_` afterwards, by position.
+    """Info-AS: a network on the features with the most information about the class, given those already selected.
 
     Parameters
     ----------
     metric : "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
-    learner : what learns the final network: "cb", "nb", "tan", "kdb", "k2", "hc", "pc", or a classifier with its parameters.
-    stop : "zero" goes on while the metric is above zero; "chi2" also asks that the gain is significant at the level `alpha`.
-    alpha : the level of stop="chi2".
-    guided : "rises" or "stays" to ask that a feature also raises, or does not lower, the accuracy on half of the cases.
-    backward : whether features are taken away again afterwards as long as that does not lower the accuracy.
+    learner : what learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
+        "kdb:k=1", which then has the smoothing and the prior of this classifier.
+    stop : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level `alpha`.
+    alpha : the significance level of stop="chi2".
+    guided : "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases.
+    backward : whether features are removed afterwards as long as that does not reduce the accuracy.
     random_state : the seed of the halves for `guided` and `backward`.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`.
-    """
 
-    saved_attributes = ("selected_",)
+    Attributes
+    ----------
+    selected_ : the positions of the selected features, in the order in which they were selected.
+
+    Examples
+    --------
+    >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
+    >>> model = InfoAS(learner="tan").fit(rows, ["out", "out", "in", "in"] * 5)
+    >>> model.selected_, model.predict([["sun", "b"]]).tolist()
+    ([0], ['out'])
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4; stop="chi2": section 6;
+    `guided` and `backward`: section 5.6.
+    """
 
     def __init__(
         self,
@@ -183,16 +210,6 @@ class InfoAS(Selecting):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        final = self._final()
-        selected = info_selection(
-            counts,
-            metric=self.metric,
-            stop=self.stop,
-            alpha=self.alpha,
-            guided=self.guided,
-            backward=self.backward,
-            random_state=seed_of(self.random_state),
-            smoothing=self.smoothing,
-            prior=self.prior,
-        )
-        return network_on_selected(counts, selected, final, self.smoothing, self.prior), {"selected_": selected}
+        learner = self._final_learner()
+        selected = info_selection(counts, **self._arguments("learner", random_state=seed_of(self.random_state)))
+        return network_on_selected(counts, selected, learner, self.smoothing, self.prior), {"selected_": selected}

@@ -1,4 +1,4 @@
-"""The ways of selecting features as transformers, to stand before any estimator of scikit-learn."""
+"""Feature selection as transformers, for pipelines with any estimator of scikit-learn."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
@@ -31,31 +32,36 @@ __all__ = ["InfoSelector", "K2Selector", "NaiveSelector", "Selector"]
 
 
 class Selector(TableInputMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
-    """A transformer that keeps the columns it has selected, in the order of the table and with the values they have.
+    """A transformer that keeps the columns it has selected, in the order of the table and with their values unchanged.
 
-    Numbers are cut and values are counted as the classifiers do, only to select; what comes out is what went in. A
-    `naivete.Table` stays one, other frames become arrays unless `set_output` asks for frames, as scikit-learn has it.
+    Numbers are discretized and values are counted as in the classifiers, but only to select. A `naivete.Table` stays one; other
+    frames become arrays unless `set_output` asks for frames, as everywhere in scikit-learn.
 
     Parameters
     ----------
-    encoder : how columns become states, an `Encoder`, as for `NetworkClassifier`.
-    budget : the most bytes the tables may take.
+    encoder : how columns are encoded, an `Encoder`, as for `NetworkClassifier`.
+    budget : the most bytes that the tables may take.
 
     Attributes
     ----------
-    selected_ : the positions of the selected features, in the order they entered.
-    n_features_in_, feature_names_in_ : the columns seen in fit.
+    selected_ : the positions of the selected features, in the order in which they were selected.
+    n_features_in_ : the number of columns seen in `fit`.
+    feature_names_in_ : the names of these columns, where X has names that are strings.
     """
 
     selected_: list[int]
     n_features_in_: int
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        complete_docstring(cls, Selector)
+
     @abstractmethod
     def _selection(self, counts: Counts) -> list[int]:
-        """The selected features, in the order they enter."""
+        """Return the selected features, in the order in which they are selected."""
 
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
-        """Select from cases.
+        """Select features by the information or accuracy on some cases.
 
         Parameters
         ----------
@@ -70,24 +76,24 @@ class Selector(TableInputMixin, SelectorMixin, BaseEstimator):  # type: ignore[m
         return self
 
     def transform(self, X: Any) -> Any:
-        """The selected columns of X."""
+        """Return the selected columns of X."""
         check_is_fitted(self)
         if isinstance(X, Table):
             return self._of_table(X)
-        asked = _get_output_config("transform", estimator=self)["dense"] != "default"
+        frames_wanted = _get_output_config("transform", estimator=self)["dense"] != "default"
         whole = validate_data(
             self,
             as_array(X) if isinstance(X, (list, tuple)) else X,
             reset=False,
-            skip_check_array=asked and is_frame(X),
+            skip_check_array=frames_wanted and is_frame(X),
             dtype=None,
             accept_sparse=["csr", "csc"],
             ensure_all_finite=not get_tags(self).input_tags.allow_nan,
         )
         if not self.selected_:
-            warn("no feature is selected; what follows has nothing to learn from", NaiveteWarning)
+            warn("no feature is selected; the next estimator has nothing to learn from", NaiveteWarning)
             if is_frame(whole) and not hasattr(whole, "iloc"):
-                return np.empty((len(whole), 0))  # a frame of polars without columns would forget its rows
+                return np.empty((len(whole), 0))  # a polars frame without columns would lose its rows
         return _safe_indexing(whole, self.get_support(indices=True), axis=1)
 
     def _of_table(self, X: Table) -> Table:
@@ -115,22 +121,27 @@ class Selector(TableInputMixin, SelectorMixin, BaseEstimator):  # type: ignore[m
 
 
 class InfoSelector(Selector):
-    """Keeps the features that tell most about the class beyond those already selected: the first half of `InfoAS`.
+    """Select the features with the most information about the class, given those already selected, as `InfoAS` does.
 
     Parameters
     ----------
     metric : "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
-    stop : "zero" goes on while the metric is above zero; "chi2" also asks that the gain is significant at the level `alpha`.
-    alpha : the level of stop="chi2".
-    guided : "rises" or "stays" to ask that a feature also raises, or does not lower, the accuracy on half of the cases.
-    backward : whether features are taken away again afterwards as long as that does not lower the accuracy.
+    stop : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level `alpha`.
+    alpha : the significance level of stop="chi2".
+    guided : "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases.
+    backward : whether features are removed afterwards as long as that does not reduce the accuracy.
     random_state : the seed of the halves for `guided` and `backward`.
-    encoder, budget : as for `Selector`.
 
+    Examples
+    --------
     >>> rows = [["sun", "a", 1], ["sun", "b", 0], ["rain", "a", 0], ["rain", "b", 1]] * 5
     >>> selector = InfoSelector().fit(rows, ["out", "out", "in", "in"] * 5)
     >>> selector.selected_, selector.transform(rows[:2]).tolist()
     ([0], [['sun'], ['sun']])
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4.
     """
 
     def __init__(
@@ -167,13 +178,22 @@ class InfoSelector(Selector):
 
 
 class NaiveSelector(Selector):
-    """Keeps the features that make naive Bayes most accurate on a half of the cases: the first half of `SelectiveNaive`.
+    """Select the features that make naive Bayes most accurate on half of the cases, as `SelectiveNaive` does.
 
     Parameters
     ----------
-    random_state : the seed of the halves.
-    smoothing : that of naive Bayes, as for `NetworkClassifier`.
-    encoder, budget : as for `Selector`.
+    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
+    smoothing : the smoothing of naive Bayes, as for `NetworkClassifier`.
+
+    Examples
+    --------
+    >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
+    >>> 0 in NaiveSelector().fit(rows, ["out", "out", "in", "in"] * 5).selected_
+    True
+
+    References
+    ----------
+    Langley and Sage (1994), Induction of selective Bayesian classifiers.
     """
 
     def __init__(
@@ -190,15 +210,24 @@ class NaiveSelector(Selector):
 
 
 class K2Selector(Selector):
-    """Keeps the features with which K2 is most accurate on a half of the cases: the first half of `K2AS`.
+    """Select the features with which K2 is most accurate on half of the cases, as `K2AS` does.
 
     Parameters
     ----------
-    equal : whether a feature that changes nothing is selected too: K2-AS<=.
-    criterion, max_parents : as for `K2`, of the networks on the way.
-    random_state : the seed of the halves.
-    smoothing : that of the networks, as for `NetworkClassifier`.
-    encoder, budget : as for `Selector`.
+    equal : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
+    criterion, max_parents : as for `K2`, for the networks of the selection.
+    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
+    smoothing : the smoothing of these networks, as for `NetworkClassifier`.
+
+    Examples
+    --------
+    >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
+    >>> K2Selector().fit(rows, ["out", "out", "in", "in"] * 5).selected_
+    [0]
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
     """
 
     def __init__(

@@ -18,20 +18,27 @@ __all__ = ["C45", "ID3"]
 
 
 class ID3(NetworkClassifier):
-    """A classification tree that asks for the feature with the largest information gain, until the classes are told apart.
+    """A classification tree that splits by the feature with the largest information gain, until no split has a gain; not pruned.
 
-    `naivete.display.rules.rules` and `naivete.display.rules.tree_text` write the tree of `network_` in words.
+    `naivete.tree_text(model.network_)` writes the tree as text.
 
     Parameters
     ----------
-    max_depth : how many questions may be asked of a case; by default any number.
-    min_rows : a node with less weight is not divided; by default every node is that can be.
-    smoothing : pseudo-count added to every class of a leaf, or as for `NetworkClassifier`; by default the relative frequencies.
-    encoder, budget : as for `NetworkClassifier`; a numeric column has a branch for each interval.
+    max_depth : the most splits between the root and a leaf; by default any number.
+    min_rows : a node with a smaller weight is not split.
+    smoothing : the pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the
+        relative frequencies.
+    encoder : how columns are encoded, an `Encoder`; a discretized column has one branch for each interval.
 
+    Examples
+    --------
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
     >>> ID3().fit(weather, ["out", "out", "in", "out"]).predict_proba([["rain", None]]).tolist()
     [[0.5, 0.5]]
+
+    References
+    ----------
+    Quinlan (1986), Induction of decision trees.
     """
 
     def __init__(
@@ -48,30 +55,36 @@ class ID3(NetworkClassifier):
         self.min_rows = min_rows
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return id3(counts, max_depth=self.max_depth, min_rows=self.min_rows, smoothing=self.smoothing), {}
+        return id3(counts, **self._arguments()), {}
 
 
 class C45(NetworkClassifier):
-    """A classification tree by gain ratio, with thresholds for numbers, divided cases for missing values, and pruning.
+    """A classification tree by gain ratio, with thresholds for numbers, fractional cases for missing values, and pruning.
 
-    The trees are those of C4.5, release 8, as J48 of Weka has it, but that numbers are told apart however close they are, where
-    C4.5 takes neighbours within 1e-5 as equal. Of a column with more than 16,384 values the thresholds are some of them.
+    The trees are those of C4.5 release 8, as in Weka's J48, except that numbers differ however close they are, where C4.5 treats
+    neighbors within 1e-5 as equal. Of a column with more than 16,384 values only some are tried as thresholds.
 
     Parameters
     ----------
-    min_rows : at least two branches of a test need this weight.
-    confidence : the level of the pessimistic estimate of errors, above 0 and at most 0.5; less prunes more.
+    min_rows : at least two branches of a split need this weight.
+    confidence : the confidence level of the pessimistic error estimate, above 0 and at most 0.5; a smaller one prunes more.
     raising : whether a node may be replaced by its largest branch.
     prune : whether the tree is pruned.
-    max_depth : how many questions may be asked of a case; by default any number.
-    smoothing : pseudo-count added to every class of a leaf, or as for `NetworkClassifier`; by default the relative frequencies.
-    encoder : as for `NetworkClassifier`; by default numeric columns may be divided at every value.
-    budget : as for `NetworkClassifier`.
+    max_depth : the most splits between the root and a leaf; by default any number.
+    smoothing : the pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the
+        relative frequencies.
+    encoder : how columns are encoded, an `Encoder`; by default every value of a numeric column may be a threshold.
 
+    Examples
+    --------
     >>> numbers = [[1.5], [2.5], [3.5], [4.5], [5.5], [6.5]]
     >>> tree = C45().fit(numbers, ["low", "low", "low", "high", "high", "high"])
     >>> tree.predict([[3.4], [3.6]]).tolist()
     ['low', 'high']
+
+    References
+    ----------
+    Quinlan (1993), C4.5: programs for machine learning; Quinlan (1996), Improved use of continuous attributes in C4.5.
     """
 
     def __init__(
@@ -98,16 +111,11 @@ class C45(NetworkClassifier):
         return replace(encoder, cut=distinct) if encoder.cut is None else encoder
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        own = {name: getattr(self, name) for name in C45_PARAMETERS}
-        network = c45(counts, **own, smoothing=self.smoothing)
+        network = c45(counts, **self._arguments())
         if (counts.rows or 0) >= 2 * self.min_rows > counts.total:
             warn(
-                f"the cases weigh {counts.total:.6g} together, less than two branches of min_rows={quoted(self.min_rows)} need, "
-                "so that nothing is asked; weights are cases: scale them to sum to the number of rows",
+                f"the total weight of the cases is {counts.total:.6g}, less than two branches of min_rows={quoted(self.min_rows)} "
+                "need, so the tree has no split; scale the weights so that they sum to the number of rows",
                 NaiveteWarning,
             )
         return network, {}
-
-
-C45_PARAMETERS = ("min_rows", "confidence", "raising", "prune", "max_depth")
-"""What `C45` hands on to its learner as it is, beside what every classifier has."""

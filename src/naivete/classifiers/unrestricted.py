@@ -1,4 +1,4 @@
-"""Classifiers that are unrestricted networks: the class is a variable like the others, and its Markov blanket answers."""
+"""Unrestricted networks: the class is a variable like the others, and its Markov blanket decides the prediction."""
 
 from __future__ import annotations
 
@@ -24,21 +24,26 @@ __all__ = ["CB", "K2", "PC", "HillClimb"]
 
 
 class K2(NetworkClassifier):
-    """A network whose variables have the best parents, by a score, among those before them in an order.
+    """K2: every variable has the parents with the best score among the variables before it in an order.
 
     Parameters
     ----------
-    order : "given", the class and then the features as they come; "relevance", the class and then the features that tell most
-        about it first; or a list of all features, by name or position, in which None stands for the class (put first where it
-        is left out).
+    order : "given", the class and then the features as they come; "relevance", the class and then the features by decreasing
+        I(X; C); or a list of all features, by name or position, in which None stands for the class (first where it is left out).
     max_parents : how many parents a variable may have, the class included; by default any number.
-    criterion : the score of families: "k2", "bdeu" (perhaps with a weight, "bdeu:10"), "bic", "aic", or a function like those of
-        `naivete.counts.scores`.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`; `prior` counts where the class has no parents.
+    criterion : the score of families: "k2", "bdeu" (or with an equivalent sample size, "bdeu:10"), "bic", "aic", or a function like
+        those of `naivete.counts.scores`.
+    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
 
+    Examples
+    --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
     >>> K2().fit(weather, ["out", "in", "out", "in"] * 3).predict([["sunny", None]]).tolist()
     ['out']
+
+    References
+    ----------
+    Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, section 3.1.2.
     """
 
     def __init__(
@@ -58,9 +63,8 @@ class K2(NetworkClassifier):
         self.criterion = criterion
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        order = self._order(counts)
-        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
-        return k2(counts, order=order, max_parents=self.max_parents, score=score_of(self.criterion, "criterion"), **common), {}
+        score = score_of(self.criterion, "criterion")
+        return k2(counts, **self._arguments("criterion", score=score, order=self._order(counts))), {}
 
     def _order(self, counts: Counts) -> list[int]:
         if isinstance(self.order, str):
@@ -68,14 +72,13 @@ class K2(NetworkClassifier):
                 return [CLASS, *counts.features]
             if self.order == "relevance":
                 return [CLASS, *np.argsort(-relevance(counts), kind="stable").tolist()]
-            raise ParameterError(f"order={quoted(self.order)}: choose 'given', 'relevance', or give a list of all features")
         if not isinstance(self.order, (list, tuple, np.ndarray)):
             raise ParameterError(f"order={quoted(self.order)}: choose 'given', 'relevance', or give a list of all features")
         names = [v.name for v in counts.variables[:-1]]
-        found = [self._place(name, names) for name in self.order]
-        return found if CLASS in found else [CLASS, *found]
+        positions = [self._position(name, names) for name in self.order]
+        return positions if CLASS in positions else [CLASS, *positions]
 
-    def _place(self, name: Name, names: list[Name]) -> int:
+    def _position(self, name: Name, names: list[Name]) -> int:
         if name is None and None not in names:
             return CLASS
         if name in names:
@@ -88,16 +91,26 @@ class K2(NetworkClassifier):
 
 
 class HillClimb(NetworkClassifier):
-    """The network that adding, removing and turning single arcs leads to, with a tabu list to get over small dips.
+    """Hill climbing: single arcs are added, removed or reversed to improve the score; a tabu list leads out of local optima.
 
     Parameters
     ----------
-    criterion : as for `K2`.
+    criterion : the score of families, as for `K2`.
     max_parents : how many parents a variable may have; by default any number.
-    tabu : for how many steps without a better network the search goes on; 0 stops on the first summit.
-    max_steps : the most changes; by default any number.
+    tabu : how many steps without an improvement are made before the search stops; 0 stops at the first local optimum.
+    max_steps : the most steps; by default any number.
     class_root : whether the class must have no parents.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`; `prior` counts where the class has no parents.
+    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    Examples
+    --------
+    >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
+    >>> HillClimb(class_root=True).fit(weather, ["out", "in", "out", "in"] * 3).network_.parents[0]
+    (-1,)
+
+    References
+    ----------
+    Heckerman, Geiger and Chickering (1995), Learning Bayesian networks, section 7; Glover (1989), Tabu search, part I.
     """
 
     def __init__(
@@ -121,33 +134,34 @@ class HillClimb(NetworkClassifier):
         self.class_root = class_root
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        found = hill_climb(
-            counts,
-            score=score_of(self.criterion, "criterion"),
-            max_parents=self.max_parents,
-            tabu=self.tabu,
-            max_steps=self.max_steps,
-            class_root=self.class_root,
-            smoothing=self.smoothing,
-            prior=self.prior,
-        )
-        return found, {}
+        return hill_climb(counts, **self._arguments("criterion", score=score_of(self.criterion, "criterion"))), {}
 
 
 class CB(NetworkClassifier):
-    """The network of K2 for an order that tests of independence suggest (Singh and Valtorta).
+    """CB: independence tests give an order of the variables, and K2 the network for that order.
 
     Parameters
     ----------
-    alpha : the level of the tests; more leaves more edges.
+    alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson).
-    criterion : as for `K2`.
-    stop : whether it goes on with larger tests while the "accuracy" on the training cases rises, or the "score".
+    criterion : the score of families, as for `K2`.
+    stop : the tests condition on more variables while this improves: the "accuracy" on the training cases, or the "score".
     class_root : whether the class comes first in the order.
-    partial_order : whether parents are chosen only among the neighbours that the tests left.
-    max_order : the most neighbours to condition on; None for any number.
+    partial_order : whether parents are chosen only among the neighbors that the tests left.
+    max_order : how many variables the tests condition on at most; None for any number.
     max_parents : how many parents a variable may have; by default any number.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`; `prior` counts where the class has no parents.
+    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    Examples
+    --------
+    >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 9
+    >>> CB().fit(weather, ["out", "in", "out", "in"] * 9).predict([["sunny", None]]).tolist()
+    ['out']
+
+    References
+    ----------
+    Singh and Valtorta (1995), Construction of Bayesian network structures from data; Singh and Provan (1995), Efficient learning of
+    selective Bayesian network classifiers, section 3.
     """
 
     def __init__(
@@ -177,23 +191,29 @@ class CB(NetworkClassifier):
         self.max_parents = max_parents
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        own = {name: getattr(self, name) for name in CB_PARAMETERS}
-        return cb(counts, **own, score=score_of(self.criterion, "criterion"), smoothing=self.smoothing, prior=self.prior), {}
-
-
-CB_PARAMETERS = ("alpha", "test", "stop", "class_root", "partial_order", "max_order", "max_parents")
-"""What `CB` hands on to its learner as it is, beside what every classifier has."""
+        return cb(counts, **self._arguments("criterion", score=score_of(self.criterion, "criterion"))), {}
 
 
 class PC(NetworkClassifier):
-    """The network of a graph whose edges no test of independence could remove.
+    """PC: the network of the graph whose edges no independence test removes.
 
     Parameters
     ----------
-    alpha : the level of the tests; more leaves more edges.
+    alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson).
-    max_order : the most neighbours to condition on; by default any number.
-    smoothing, prior, encoder, budget : as for `NetworkClassifier`; `prior` counts where the class has no parents.
+    max_order : how many variables the tests condition on at most; by default any number.
+    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    Examples
+    --------
+    >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 9
+    >>> PC().fit(weather, ["out", "in", "out", "in"] * 9).predict([["sunny", None]]).tolist()
+    ['out']
+
+    References
+    ----------
+    Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Colombo and Maathuis (2014), Order-independent
+    constraint-based causal structure learning.
     """
 
     def __init__(
@@ -213,5 +233,4 @@ class PC(NetworkClassifier):
         self.max_order = max_order
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        common: dict[str, Any] = {"smoothing": self.smoothing, "prior": self.prior}
-        return pc(counts, alpha=self.alpha, test=self.test, max_order=self.max_order, **common), {}
+        return pc(counts, **self._arguments()), {}
