@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from naivete.counts.independence import Question
 from naivete.learners import partial_graph as module
-from naivete.learners.partial_graph import PartialGraph, Separators, extended, ordered, sparser
+from naivete.learners.partial_graph import PartialGraph, Separators, extended, ordered, remove_edges
 
 quick = settings(deadline=None, max_examples=150)
 
@@ -46,7 +46,7 @@ def test_contradictions_end_in_a_graph_without_cycles(drawn: tuple[PartialGraph,
     if first:
         graph.arcs = {(0, v) for v in graph.adjacent[0]}
     skeleton = set(graph.edges)
-    graph.collide(separators)
+    graph.orient_v_structures(separators)
     assert acyclic(directed(graph))
     graph.propagate(eager=eager)
     assert acyclic(directed(graph))
@@ -85,8 +85,8 @@ def test_edges_go_where_any_of_the_neighbours_at_first_separate(
     }  # fmt: skip
     separators = Separators()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "MOST_QUESTIONS", most)
-        tested = sparser(graph, size, independent, separators)
+        patch.setattr(module, "MOST_TESTS", most)
+        tested = remove_edges(graph, size, independent, separators)
     assert tested == sum(map(bool, wanted.values()))
     assert len(asked) == len(set(asked))
     for a, b in edges:
@@ -108,7 +108,7 @@ def test_what_cannot_be_tested_is_not_even_enumerated() -> None:
     def never(questions: list[Question]) -> list[bool]:
         raise AssertionError(f"{len(questions)} questions are asked")
 
-    assert sparser(graph, 12, never, Separators(), testable) == 0  # type: ignore[arg-type]
+    assert remove_edges(graph, 12, never, Separators(), testable) == 0  # type: ignore[arg-type]
     assert seen < 2_000_000
     assert len(graph.edges) == 40 * 39 // 2
 

@@ -1,4 +1,4 @@
-"""How many cases networks classify rightly, in one pass over any back end."""
+"""The weight of the cases that networks classify correctly, exactly and in one pass."""
 
 from __future__ import annotations
 
@@ -19,37 +19,37 @@ from naivete.network.estimation import checked_prior
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variables
 
-__all__ = ["correct", "majority_correct", "trial"]
+__all__ = ["correct", "correct_with_each", "majority_correct"]
 
 
 def correct(counts: Counts, network: Network) -> Fraction:
-    """The weight of the cases that a network classifies rightly, exactly."""
+    """Return the weight of the cases that a network classifies correctly."""
     return _totals(counts.fold(_Correct((network,), counts.cases.gaps), add_sums))[0]
 
 
-def majority_correct(judged: Counts, learned: Counts, prior: Sequence[float] | None) -> Fraction:
-    """The weight of the cases that belong to the class which is most frequent among others, exactly."""
-    classes = learned.margins()[CLASS,]
-    found = int(np.argmax(classes if prior is None else checked_prior(prior, len(classes))))
-    return _totals(judged.fold(_OfClass(found), add_sums))[0]
+def majority_correct(test: Counts, train: Counts, prior: Sequence[float] | None) -> Fraction:
+    """Return the weight of the test cases that belong to the most frequent class of the training cases."""
+    classes = train.margins()[CLASS,]
+    majority = int(np.argmax(classes if prior is None else checked_prior(prior, len(classes))))
+    return _totals(test.fold(_OfClass(majority), add_sums))[0]
 
 
-def trial(counts: Counts, network: Network, selected: Sequence[int], new: Sequence[int]) -> list[Fraction]:
-    """What is right with the class, the selected features and each of the new ones in turn, whose parents are among those.
+def correct_with_each(counts: Counts, network: Network, selected: Sequence[int], new: Sequence[int]) -> list[Fraction]:
+    """Return the weight that is classified correctly with the selected features and each of the new ones in turn.
 
-    The other new features are left out of account. Without missing values and zeros the families that are the same for all are
-    summed once.
+    The parents of a new feature are the class and selected features; the other new features are ignored. Without missing values
+    and zeros, the terms of the selected features are summed only once.
     """
-    parts = [network.cpts[v] for v in (*selected, *new)]
-    if not counts.cases.gaps[[*selected, *new]].any() and all(isinstance(cpt, np.ndarray) and cpt.min() > 0 for cpt in parts):
+    tables = [network.cpts[v] for v in (*selected, *new)]
+    if not counts.cases.gaps[[*selected, *new]].any() and all(isinstance(cpt, np.ndarray) and cpt.min() > 0 for cpt in tables):
         return _totals(counts.fold(_Additions(network, tuple(selected), tuple(new)), add_sums))
-    networks = tuple(_part(network, [*selected, x]) for x in new)
+    networks = tuple(_restricted(network, [*selected, x]) for x in new)
     return _totals(counts.fold(_Correct(networks, counts.cases.gaps), add_sums))
 
 
 @dataclass(frozen=True)
 class _Correct:
-    """The weight of the rows of a block that each network classifies rightly."""
+    """The weight of the rows of a block that each network classifies correctly."""
 
     networks: tuple[Network, ...]
     gaps: NDArray[np.bool_]
@@ -63,15 +63,15 @@ class _Correct:
 class _OfClass:
     """The weight of the rows of a block that belong to a class."""
 
-    found: int
+    state: int
 
     def __call__(self, block: Block) -> LimbSums:
-        return _weights(block, [block.codes[CLASS] == self.found])
+        return _weights(block, [block.codes[CLASS] == self.state])
 
 
 @dataclass(frozen=True)
 class _Additions:
-    """The weight of the rows that are right with each of the new families beside those that are there."""
+    """The weight of the rows that are classified correctly with each of the new features beside the selected ones."""
 
     network: Network
     selected: tuple[int, ...]
@@ -82,22 +82,23 @@ class _Additions:
         right: list[NDArray[np.bool_]] = []
         unchanged = argmax_class(base) == block.codes[CLASS]
         for x in self.new:
-            tells = CLASS in self.network.parents[x]
-            joint = base + _log_joint(self.network, (x,), block) if tells else base
-            right.append(argmax_class(joint) == block.codes[CLASS] if tells else unchanged)
+            informative = CLASS in self.network.parents[x]
+            joint = base + _log_joint(self.network, (x,), block) if informative else base
+            right.append(argmax_class(joint) == block.codes[CLASS] if informative else unchanged)
         return _weights(block, right)
 
 
 def _log_joint(network: Network, variables: Sequence[int], block: Block) -> NDArray[np.float64]:
-    """The sum of the logarithms of some families that contain the class.  # (row, class)"""
-    own = [v for v in variables if network.family(v)[-1] == CLASS]
-    layout = _kernels.Layout(tuple(map(network.family, own)), tuple(v.card for v in network.variables))
+    """Return the sum of the logarithms of those families that contain the class.  # (row, class)"""
+    with_class = [v for v in variables if network.family(v)[-1] == CLASS]
+    layout = _kernels.Layout(tuple(map(network.family, with_class)), tuple(v.card for v in network.variables))
     with np.errstate(divide="ignore"):
-        values = np.concatenate([np.log(np.asarray(network.cpts[v])).ravel() for v in own])
+        values = np.concatenate([np.log(np.asarray(network.cpts[v])).ravel() for v in with_class])
     return _kernels.gather(block.codes, layout, values, network.variables[CLASS].card)
 
 
 def _weights(block: Block, right: Sequence[NDArray[np.bool_]]) -> LimbSums:
+    """Return the exact weight of the rows for which each condition holds."""
     return {
         q: np.array([int(np.count_nonzero(r)) if limb is None else int(limb[r].sum()) for r in right], np.int64)
         for q, limb in limbs(block.weight).items()
@@ -105,18 +106,18 @@ def _weights(block: Block, right: Sequence[NDArray[np.bool_]]) -> LimbSums:
 
 
 def _totals(parts: LimbSums) -> list[Fraction]:
-    """What limbs stand for, as exact numbers."""
+    """Return the numbers that limbs represent, as exact fractions."""
     shares = [(Fraction(2) ** (32 * q), part.tolist()) for q, part in parts.items()]
-    return [sum((unit * own[i] for unit, own in shares), Fraction(0)) for i in range(len(shares[0][1]))]
+    return [sum((unit * part[i] for unit, part in shares), Fraction(0)) for i in range(len(shares[0][1]))]
 
 
-def _part(network: Network, features: Sequence[int]) -> Network:
-    """The network with the other features cut off; those that stay have no parents among them."""
+def _restricted(network: Network, features: Sequence[int]) -> Network:
+    """Return the network with only these features; the other ones get no parents and uniform tables."""
     kept = {CLASS, *features}
-    parents = {v: own if v in kept else () for v, own in network.parents.items()}
-    cpts: dict[int, Any] = {v: network.cpts[v] if v in kept else _any(network.variables, v) for v in parents}
+    parents = {v: family if v in kept else () for v, family in network.parents.items()}
+    cpts: dict[int, Any] = {v: network.cpts[v] if v in kept else _uniform(network.variables, v) for v in parents}
     return Network(network.variables, parents, cpts, check=False)
 
 
-def _any(variables: Variables, v: int) -> NDArray[np.float64]:
+def _uniform(variables: Variables, v: int) -> NDArray[np.float64]:
     return np.full(variables[v].card, 1 / variables[v].card)

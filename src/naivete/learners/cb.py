@@ -1,4 +1,4 @@
-"""CB: independence tests give an order, K2 gives a network for it, as long as the networks get better."""
+"""CB: independence tests give an order of the variables, and K2 learns a network for it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.k2 import best_parents
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag
-from naivete.learners.partial_graph import PartialGraph, Separators, sparser
+from naivete.learners.partial_graph import PartialGraph, Separators, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -36,24 +36,28 @@ def cb(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """The network that K2 finds for an order of the variables which tests of independence suggest.
+    """Return the network that K2 learns for an order of the variables found by independence tests.
 
-    Beginning with all variables adjacent, edges between variables that are independent given 0, 1, 2, ... neighbours are taken
-    away. What is left is oriented: colliders, what they entail, and each open edge the way that scores higher. A topological
-    order of that goes to K2. It goes on with larger sets of neighbours as long as the networks get better.
+    For order = 0, 1, 2, ...:
+
+    1. Starting from the complete graph, remove the edges between variables that are independent given `order` neighbors.
+    2. Orient the remaining edges: v-structures, the arcs that follow from them, then each open edge in the direction with the
+       better score.
+    3. Learn a network with K2 from a topological order of that graph.
+    4. Stop if the network is not better than the last one.
 
     Parameters
     ----------
     counts : the training cases.
-    alpha : the level of the tests; more leaves more edges.
-    test : "g" (likelihood ratio) or "chi2" (Pearson). Where there are fewer than five cases for a cell nothing is tested.
+    alpha : the significance level of the tests; a larger one keeps more edges.
+    test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
     score : the score of families, as for `k2`.
-    stop : what better means: "accuracy" on the training cases, as the paper has it, or the "score" of the network.
-    class_root : whether the class comes first in the order, and so has no parents; without it a network may fit better and
-        classify worse.
-    partial_order : whether K2 may choose parents only among the neighbours that the tests left, instead of all earlier variables.
-    max_order : the most neighbours to condition on; None for any number.
-    max_parents : how many parents a variable may have; by default any number.
+    stop : what makes a network better: "accuracy" on the training cases, as in the paper, or the "score" of the network.
+    class_root : whether the class is first in the order and so has no parents; without it a network may fit better and classify
+        worse.
+    partial_order : whether K2 chooses parents only among the remaining neighbors, instead of all earlier variables.
+    max_order : the largest number of neighbors to condition on; None for no limit.
+    max_parents : the largest number of parents of a variable; None for no limit.
     smoothing, prior : as for `naive`.
 
     >>> import numpy as np
@@ -70,18 +74,18 @@ def cb(
     Construction of Bayesian network structures from data.
     """
     checked_choice(stop, "stop", ("accuracy", "score"))
-    for name, truth in (("class_root", class_root), ("partial_order", partial_order)):
-        checked_flag(truth, name)
-    for name, most in (("max_order", max_order), ("max_parents", max_parents)):
-        checked_count(most, name)
+    for name, flag in (("class_root", class_root), ("partial_order", partial_order)):
+        checked_flag(flag, name)
+    for name, limit in (("max_order", max_order), ("max_parents", max_parents)):
+        checked_count(limit, name)
     scores = FamilyScores(counts, score_of(score))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     graph, separators = PartialGraph.complete([CLASS, *informative_features(counts)]), Separators()
     unrelated: Structure = {CLASS: (), **dict.fromkeys(counts.features, ())}
-    best: _Found | None = None
+    best: _Candidate | None = None
     order = 0
     while max_order is None or order <= max_order:
-        if not sparser(graph, order, independent, separators, enough_cases(counts)) and order:
+        if not remove_edges(graph, order, independent, separators, enough_cases(counts)) and order:
             break
         oriented = _oriented(graph, separators, scores, class_root)
         structure = {**unrelated, **_learned(oriented, scores, max_parents, class_root, partial_order)}
@@ -90,15 +94,15 @@ def cb(
             value = correct(counts, network) if network is not None else scores.total(structure)
             if best is not None and value <= best.value:
                 break
-            best = _Found(value, structure, network)
+            best = _Candidate(value, structure, network)
         order += 1
     if best is None:
-        best = _Found(0, unrelated, None)
+        best = _Candidate(0, unrelated, None)
     return best.network or estimate(counts, best.structure, smoothing, prior=prior)
 
 
-class _Found(NamedTuple):
-    """A structure, how good it is, and its network where that was needed to tell."""
+class _Candidate(NamedTuple):
+    """A structure, its accuracy or score, and its network where the accuracy needed it."""
 
     value: Fraction | float
     structure: Structure
@@ -106,26 +110,28 @@ class _Found(NamedTuple):
 
 
 def _oriented(graph: PartialGraph, separators: Separators, scores: FamilyScores, class_root: bool) -> PartialGraph:
-    """Every edge with a direction: colliders, what follows from them, then the way that scores higher."""
-    own = graph.copy()
+    """Return the graph with all edges oriented: v-structures, the arcs that follow, then the direction with the better score."""
+    result = graph.without_arcs()
     if class_root:
-        own.arcs = {(CLASS, x) for x in own.adjacent[CLASS]}
-    own.collide(separators)
-    own.propagate(eager=True)
-    left = [(a, b) for a, b in own.edges if not own.directed(a, b) and not own.directed(b, a)]
-    parents = {v: own.parents(v) for v in own.variables}
-    scores.prepare((v, parents[v], u) for edge in left for v, u in (edge, edge[::-1]))
-    for a, b in left:
-        onwards, back = scores.gain(b, parents[b], a), scores.gain(a, parents[a], b)
-        first, second = (a, b) if onwards >= back - scores.tolerance else (b, a)
-        if not own.settle(first, second):
-            own.settle(second, first)
-    return own
+        result.arcs = {(CLASS, x) for x in result.adjacent[CLASS]}
+    result.orient_v_structures(separators)
+    result.propagate(eager=True)
+    open_edges = [(a, b) for a, b in result.edges if not result.directed(a, b) and not result.directed(b, a)]
+    parents = {v: result.parents(v) for v in result.variables}
+    scores.prepare((v, parents[v], u) for edge in open_edges for v, u in (edge, edge[::-1]))
+    for a, b in open_edges:
+        forward, backward = scores.gain(b, parents[b], a), scores.gain(a, parents[a], b)
+        first, second = (a, b) if forward >= backward - scores.tolerance else (b, a)
+        if not result.settle(first, second):
+            result.settle(second, first)
+    return result
 
 
-def _learned(graph: PartialGraph, scores: FamilyScores, most: int | None, class_root: bool, partial_order: bool) -> Structure:
-    """K2's parents along an order of the oriented graph."""
+def _learned(
+    graph: PartialGraph, scores: FamilyScores, max_parents: int | None, class_root: bool, partial_order: bool
+) -> Structure:
+    """Return the parents that K2 finds along a topological order of the oriented graph."""
     order = graph.order()
     if class_root:
         order = [CLASS, *(v for v in order if v != CLASS)]
-    return best_parents(scores, order, most, among=graph.adjacent if partial_order else None)
+    return best_parents(scores, order, max_parents, allowed=graph.adjacent if partial_order else None)

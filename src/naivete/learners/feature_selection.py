@@ -1,4 +1,4 @@
-"""Choosing features by the accuracy of the classifier they make: naive-AS, K2-AS, K2-AS<=."""
+"""What learners that select features have in common: trials on halves of the cases, forward search, the final network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from naivete.counts.counts import Counts
-from naivete.learners.accuracy import majority_correct, trial
+from naivete.learners.accuracy import correct_with_each, majority_correct
 from naivete.learners.halves import halves
 from naivete.network.estimation import estimate, marginal_tables
 from naivete.network.network import Network, SparseCpt
@@ -18,59 +18,58 @@ __all__ = ["Families", "Learner", "Parents", "Trials", "forward", "network_on_se
 Learner = Callable[[Counts], Network]
 Parents = Mapping[int, tuple[int, ...]]
 Families = Callable[[Sequence[int], Sequence[int]], Parents]
-"""From selected and new features to the parents of the new ones."""
+"""A function from selected and new features to the parents of the new ones."""
 
 
 class Trials:
-    """Networks learned from one half of the cases and judged on the other, a feature after the other.
+    """The accuracy of networks that are learned from one half of the cases and evaluated on the other.
 
     Parameters
     ----------
     counts : the cases.
+    families : a function from the counts of the training half to `Families`.
     random_state : the seed of the halves.
-    family : the parents that a feature gets when it joins features that are there already.
     smoothing, prior : as for `naive`.
     """
 
     def __init__(
         self,
         counts: Counts,
-        family: Callable[[Counts], Families],
+        families: Callable[[Counts], Families],
         *,
         random_state: int,
         smoothing: object,
         prior: Sequence[float] | None,
     ) -> None:
-        self.learn, self.judge = halves(counts, random_state)
+        self.train, test = halves(counts, random_state)
+        self.test = counts.over(test)
         self.smoothing, self.prior = smoothing, prior
-        self.parents_of = family(self.learn)
+        self.parents_of = families(self.train)
         self._chains: dict[tuple[int, ...], dict[int, tuple[int, ...]]] = {}
-        self.counts = counts
 
     def nothing(self) -> Fraction:
-        """The weight that the most frequent class gets right."""
-        return majority_correct(self.counts.over(self.judge), self.learn, self.prior)
+        """Return the weight that the most frequent class classifies correctly."""
+        return majority_correct(self.test, self.train, self.prior)
 
     def additions(self, selected: Mapping[int, tuple[int, ...]], new: Sequence[int]) -> tuple[Parents, list[Fraction]]:
-        """For each new feature its parents, and what is right with it beside those that are selected; two passes."""
+        """Return for each new feature its parents, and the weight that is correct with it and the selected ones; two passes."""
         parents = self.parents_of(list(selected), new)
-        structure = {CLASS: (), **dict.fromkeys(self.learn.features, ()), **selected, **parents}
-        network = estimate(self.learn, structure, self.smoothing, prior=self.prior)
-        return parents, trial(self.counts.over(self.judge), network, list(selected), new)
+        structure = {CLASS: (), **dict.fromkeys(self.train.features, ()), **selected, **parents}
+        network = estimate(self.train, structure, self.smoothing, prior=self.prior)
+        return parents, correct_with_each(self.test, network, list(selected), new)
 
     def removals(self, selected: Sequence[int]) -> tuple[Fraction, list[Fraction]]:
-        """What is right with these features, and without each of them."""
-        whole = self.whole(selected)
-        return whole, [self.whole([x for x in selected if x != gone]) for gone in selected]
+        """Return the weight that is correct with these features, and without each of them."""
+        return self.whole(selected), [self.whole([x for x in selected if x != removed]) for removed in selected]
 
     def whole(self, selected: Sequence[int]) -> Fraction:
-        """What is right with these features, each with parents among those before it."""
+        """Return the weight that is correct with these features, each with parents among those before it."""
         if not selected:
             return self.nothing()
         return self.additions(self._chain(tuple(selected[:-1])), selected[-1:])[1][0]
 
     def _chain(self, selected: tuple[int, ...]) -> dict[int, tuple[int, ...]]:
-        """The parents of features each of which joins those before it; beginnings that were asked for before are known."""
+        """Return the parents of features, each among those before it; the results for shorter sequences are kept."""
         if not selected:
             return {}
         if selected not in self._chains:
@@ -80,16 +79,16 @@ class Trials:
 
 
 def forward(trials: Trials, *, equal: bool, features: Sequence[int]) -> list[int]:
-    """Features in the order they enter: each time the one with which most is right, as long as that rises (or stays equal)."""
+    """Return the selected features: the one with the best accuracy is added while that improves (or with `equal`, stays)."""
     selected: dict[int, tuple[int, ...]] = {}
-    right = trials.nothing()
+    correct = trials.nothing()
     while len(selected) < len(features):
-        left = [x for x in features if x not in selected]
-        parents, found = trials.additions(selected, left)
-        best = max(found)
-        if best < right or (best == right and not equal):
+        remaining = [x for x in features if x not in selected]
+        parents, accuracies = trials.additions(selected, remaining)
+        best = max(accuracies)
+        if best < correct or (best == correct and not equal):
             break
-        x, right = left[found.index(best)], best
+        x, correct = remaining[accuracies.index(best)], best
         selected[x] = parents[x]
     return list(selected)
 
@@ -97,22 +96,23 @@ def forward(trials: Trials, *, equal: bool, features: Sequence[int]) -> list[int
 def network_on_selected(
     counts: Counts, selected: Sequence[int], learner: Learner, smoothing: object = 1.0, prior: Sequence[float] | None = None
 ) -> Network:
-    """The network that a learner makes of some features; the others are in it too, but depend on nothing.
+    """Return the network that a learner makes of the selected features; the other features have no parents and no children.
 
-    Where none is selected there is nothing to learn, and the most frequent class answers.
+    Where no feature is selected, the network has no arcs, and every case gets the class frequencies.
     """
-    own = sorted(selected)
-    some = counts.only(own)
-    found = learner(some) if own else estimate(some, {CLASS: ()}, smoothing, prior=prior)
-    at = {CLASS: CLASS, **dict(enumerate(own))}
-    parents = {at[v]: tuple(at[p] for p in ps) for v, ps in found.parents.items()}
-    cpts: dict[int, Any] = {at[v]: _renumbered(cpt, at) for v, cpt in found.cpts.items()}
+    features = sorted(selected)
+    restricted = counts.only(features)
+    learned = learner(restricted) if features else estimate(restricted, {CLASS: ()}, smoothing, prior=prior)
+    position = {CLASS: CLASS, **dict(enumerate(features))}
+    parents = {position[v]: tuple(position[p] for p in family) for v, family in learned.parents.items()}
+    cpts: dict[int, Any] = {position[v]: _renumbered(cpt, position) for v, cpt in learned.cpts.items()}
     others = [x for x in counts.features if x not in parents]
     structure = {**parents, **dict.fromkeys(others, ())}
     return Network(counts.variables, structure, {**cpts, **marginal_tables(counts, others, smoothing)}, check=False)
 
 
-def _renumbered(cpt: Any, at: Mapping[int, int]) -> Any:
+def _renumbered(cpt: Any, position: Mapping[int, int]) -> Any:
     if not isinstance(cpt, SparseCpt):
         return cpt
-    return SparseCpt(cpt.configurations, cpt.rows, _renumbered(cpt.default, at), tuple(at[p] for p in cpt.parents))
+    parents = tuple(position[p] for p in cpt.parents)
+    return SparseCpt(cpt.configurations, cpt.rows, _renumbered(cpt.default, position), parents)

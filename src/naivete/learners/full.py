@@ -1,4 +1,4 @@
-"""The full classifier: given the class, every feature may depend on every other."""
+"""The full network: given the class, every feature may depend on every other."""
 
 from __future__ import annotations
 
@@ -31,29 +31,36 @@ def full(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """The network without independence: each feature depends on the class and on all features before it.
+    """Return the full network: each feature has the class and all features before it as parents.
 
-    On tables that is KDB with k = n - 1, the features in decreasing I(X; C). On numbers that are not cut it is one normal density
-    of all of them in each class, the quadratic discriminant. A number and a column of states stay independent given the class.
+    For discrete features this is KDB with k = n - 1, in decreasing order of I(X; C). For continuous features modeled by densities
+    it is one multivariate normal density for each class, the quadratic discriminant. Discrete and continuous features are
+    independent of each other given the class.
 
     Parameters
     ----------
     counts : the training cases.
-    shared : whether the classes share one covariance matrix of the numbers, which makes it the linear discriminant.
-    shrinkage : by which share covariances are made smaller: 0 not at all, with 1 numbers are independent; "ledoit-wolf" finds the
-        share for each class.
+    shared : whether all classes have one covariance matrix of the continuous features, which gives the linear discriminant.
+    shrinkage : the share, from 0 to 1, by which covariances are reduced; with 1, continuous features are independent.
+        "ledoit-wolf" estimates the share for each class.
     smoothing, prior : as for `naive`.
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 0, 1], np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a | b)), np.array([False, False]))
+    >>> full(Counts(cases)).arcs
+    [(0, 1)]
 
     References
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, proposition 2.
     """
-    change = covariances(counts, shared, shrinkage)
-    return estimate(counts, full_structure(counts), smoothing, prior=prior, scatter=change)
+    return estimate(counts, full_structure(counts), smoothing, prior=prior, scatter=covariances(counts, shared, shrinkage))
 
 
 def full_structure(counts: Counts) -> dict[int, tuple[int, ...]]:
-    """All features before each as its parents: of columns of states in decreasing I(X; C), of numbers in their order."""
+    """Return the structure: discrete features in decreasing order of I(X; C), continuous ones in the order of the columns."""
     structure: dict[int, tuple[int, ...]] = {CLASS: ()}
     for features in feature_kinds(counts):
         if counts.variables[features[0]].density:
@@ -66,36 +73,36 @@ def full_structure(counts: Counts) -> dict[int, tuple[int, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class Covariances:
-    """Scatter with covariances that are shared, shrunk or both."""
+    """A change to scatter matrices: covariances that are shared by the classes, shrunk, or both."""
 
     shared: bool
     share: float | NDArray[np.float64]
 
     def __call__(self, scatter: Scatter) -> Scatter:
-        """The changed scatter."""
+        """Return the changed scatter."""
         return (scatter.pooled() if self.shared else scatter).shrunk(self.share)
 
 
 def covariances(counts: Counts, shared: Any, shrinkage: Any) -> Covariances | None:
-    """What is to be done to the scatter of the numbers, None where nothing."""
+    """Return the change to the scatter of the continuous features, None where there is none."""
     checked_flag(shared, "shared")
-    share = _checked(shrinkage)
-    numbers = tuple(x for x in counts.features if counts.variables[x].density)
-    if not numbers or (not shared and share == 0.0):
+    share = _checked_shrinkage(shrinkage)
+    continuous = tuple(x for x in counts.features if counts.variables[x].density)
+    if not continuous or (not shared and share == 0.0):
         return None
     if share is not None:
         return Covariances(shared, share)
-    (scatter,) = counts.scatters([numbers], (CLASS,))
-    own = scatter.pooled() if shared else scatter
-    lengths = counts.fold(FourthMoments(numbers, (CLASS,), counts.cards([CLASS]), own), add)
+    (scatter,) = counts.scatters([continuous], (CLASS,))
+    used = scatter.pooled() if shared else scatter
+    lengths = counts.fold(FourthMoments(continuous, (CLASS,), counts.cards([CLASS]), used), add)
     if shared:
-        whole = Scatter(own.weights.sum(keepdims=True), own.means[:1], own.products.sum(axis=0, keepdims=True))
+        whole = Scatter(used.weights.sum(keepdims=True), used.means[:1], used.products.sum(axis=0, keepdims=True))
         return Covariances(True, ledoit_wolf(whole, lengths.sum(keepdims=True)))
-    return Covariances(False, ledoit_wolf(own, lengths))
+    return Covariances(False, ledoit_wolf(used, lengths))
 
 
-def _checked(shrinkage: Any) -> float | None:
-    """The share that is given, None where it is to be found."""
+def _checked_shrinkage(shrinkage: Any) -> float | None:
+    """Return the share, None for "ledoit-wolf"."""
     if isinstance(shrinkage, str) and shrinkage == "ledoit-wolf":
         return None
     if not is_number(shrinkage) or not 0 <= shrinkage <= 1:

@@ -1,4 +1,4 @@
-"""Hill climbing with a tabu list: the modern way to an unrestricted network."""
+"""Hill climbing with a tabu list: an unrestricted network by single changes of arcs."""
 
 from __future__ import annotations
 
@@ -35,18 +35,19 @@ def hill_climb(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """The network that the best single changes lead to: an arc added, taken away or turned round, as long as the score rises.
+    """Return the network found by hill climbing: one arc is added, removed or reversed in each step.
 
-    On a summit the search goes on for `tabu` steps downhill, never to a structure where it has been, and returns to the best one.
-    Each step is one pass, in which all additions to the variable that changed are scored.
+    Starting without arcs, each step makes the change that improves the score of the network most. At a local maximum the search
+    continues for `tabu` steps with the change that reduces the score least, never to a structure that it has visited, and finally
+    returns the best structure. Each step is one pass, in which the changes of the families that changed last are scored.
 
     Parameters
     ----------
     counts : the training cases.
-    score : as for `k2`; "bdeu", "bic" and "aic" do not care which of two equivalent structures it is.
-    max_parents : how many parents a variable may have; by default any number.
-    tabu : for how many steps without a better structure the search goes on; 0 stops on the first summit.
-    max_steps : the most changes; by default any number.
+    score : as for `k2`; "bdeu", "bic" and "aic" are the same for equivalent structures.
+    max_parents : the largest number of parents of a variable; None for no limit.
+    tabu : after how many steps without a better structure the search ends; 0 stops at the first local maximum.
+    max_steps : the largest number of changes; None for no limit.
     class_root : whether the class must have no parents.
     smoothing, prior : as for `naive`.
 
@@ -65,12 +66,14 @@ def hill_climb(
     checked_count(max_steps, "max_steps")
     checked_flag(class_root, "class_root")
     scores = FamilyScores(counts, score_of(score))
-    structure = climbed(scores, most=checked_count(max_parents, "max_parents"), tabu=tabu, steps=max_steps, class_root=class_root)
+    structure = climbed(
+        scores, max_parents=checked_count(max_parents, "max_parents"), tabu=tabu, steps=max_steps, class_root=class_root
+    )
     return estimate(counts, structure, smoothing, prior=prior)
 
 
 class Move(NamedTuple):
-    """A change of one arc."""
+    """A change of one arc: "add", "drop" or "turn" (reverse)."""
 
     kind: str
     parent: int
@@ -79,39 +82,39 @@ class Move(NamedTuple):
 
 @dataclass
 class _Search:
-    """A structure on its way, with the gains of all changes.
+    """The current structure of the search, with the gains of all changes.
 
     Variables are numbered from 0, the class first, so that ties go to it and then to the lower columns.
     """
 
     scores: FamilyScores
     variables: list[int]
-    most: int
+    max_parents: int
     class_root: bool
 
     def __post_init__(self) -> None:
         n = len(self.variables)
         self.arcs = np.zeros((n, n), bool)  # (parent, child)
-        self.above = np.eye(n, dtype=bool)  # (ancestor or itself, variable)
-        self.gains = np.full((n, n), np.nan)  # of adding parent to child, or of taking it away where the arc is there
-        self.mark, self.visited = 0, {0}
-        self.uneven = bool(self.scores.counts.cases.gaps.any())
-        self.heights = {(v, frozenset[int]()): 0.0 for v in self.variables}
+        self.ancestors = np.eye(n, dtype=bool)  # (ancestor, variable); each is an ancestor of itself
+        self.gains = np.full((n, n), np.nan)  # of adding parent to child, or of removing it where the arc exists
+        self.hash, self.visited = 0, {0}
+        self.has_gaps = bool(self.scores.counts.cases.gaps.any())
+        self.path_scores = {(v, frozenset[int]()): 0.0 for v in self.variables}
 
     def _scored(self, addable: Truths, turnable: Truths) -> None:
-        """Score the legal changes whose gains are not known, in one pass."""
+        """Score the allowed changes whose gains are not known, in one pass."""
         wanted = np.isnan(self.gains) & (addable | self.arcs | turnable.T)
         pairs = np.argwhere(wanted.T).tolist()
         parents = {v: [self.variables[p] for p in np.flatnonzero(self.arcs[:, v])] for v in {v for v, _ in pairs}}
-        asked = [(self.variables[v], _less(parents[v], self.variables[p]), self.variables[p]) for v, p in pairs]
-        self.scores.prepare(asked)
-        for (v, p), question in zip(pairs, asked, strict=True):
-            gain = self.scores.gain(*question)
+        families = [(self.variables[v], _without(parents[v], self.variables[p]), self.variables[p]) for v, p in pairs]
+        self.scores.prepare(families)
+        for (v, p), family in zip(pairs, families, strict=True):
+            gain = self.scores.gain(*family)
             gain = -gain if self.arcs[p, v] else gain
-            self.gains[p, v] = self._between_heights(self.variables[v], parents[v], self.variables[p], gain)
+            self.gains[p, v] = self._consistent_gain(self.variables[v], parents[v], self.variables[p], gain)
 
     def best(self) -> tuple[float, Move] | None:
-        """The change that raises the score most (or lowers it least) and leads to no structure where the search has been."""
+        """Return the change that improves the score most (or reduces it least) and does not lead to a visited structure."""
         tables = dict(self._moves())
         limit = self.scores.tolerance
         while True:
@@ -127,71 +130,74 @@ class _Search:
             tables[kind][parent, child] = -np.inf
 
     def _moves(self) -> Iterator[tuple[str, Numbers]]:
-        """The gains of all legal changes of each kind.  # (parent, child)"""
-        room = self.arcs.sum(axis=0) < self.most
+        """The gains of all allowed changes of each kind, -inf for the others.  # (parent, child)"""
+        room = self.arcs.sum(axis=0) < self.max_parents
         if self.class_root:
             room[0] = False
-        addable = ~self.arcs & ~self.above.T & room
-        ways = self.above.astype(np.float32) @ self.arcs.astype(np.float32)  # how many parents of a child lie below a variable
-        turnable = self.arcs & room[:, None] & (ways < 2)  # no other way from parent to child, or turning would close a cycle
+        addable = ~self.arcs & ~self.ancestors.T & room
+        ways = self.ancestors.astype(np.float32) @ self.arcs.astype(
+            np.float32
+        )  # how many parents of a child descend from a variable
+        turnable = self.arcs & room[:, None] & (ways < 2)  # with another path from parent to child, reversing would close a cycle
         self._scored(addable, turnable)
         yield "add", np.where(addable, self.gains, -np.inf)
         yield "drop", np.where(self.arcs, self.gains, -np.inf)
         yield "turn", np.where(turnable, self.gains + self.gains.T, -np.inf)
 
     def _after(self, move: Move) -> int:
-        """The mark of the structure that a change leads to."""
-        mark = self.mark ^ _mark(move.parent, move.child)
-        return mark ^ _mark(move.child, move.parent) if move.kind == "turn" else mark
+        """Return the hash of the structure that a change leads to."""
+        changed = self.hash ^ _arc_hash(move.parent, move.child)
+        return changed ^ _arc_hash(move.child, move.parent) if move.kind == "turn" else changed
 
     def apply(self, move: Move) -> None:
-        """Make the change; the gains of what changed are not known any more."""
-        if self.uneven:
+        """Make the change; the gains of the families that changed become unknown."""
+        if self.has_gaps:
             for p, v in [(move.parent, move.child), (move.child, move.parent)][: 2 if move.kind == "turn" else 1]:
-                self._keep_height(p, v)
-        self.mark = self._after(move)
-        self.visited.add(self.mark)
+                self._keep_path_score(p, v)
+        self.hash = self._after(move)
+        self.visited.add(self.hash)
         self.arcs[move.parent, move.child] = move.kind == "add"
         if move.kind == "turn":
             self.arcs[move.child, move.parent] = True
             self.gains[:, move.parent] = np.nan
         self.gains[:, move.child] = np.nan
-        self.above = _above(self.arcs)
+        self.ancestors = _ancestors(self.arcs)
 
-    def _between_heights(self, v: int, parents: list[int], p: int, gain: float) -> float:
-        """What a change gains: the difference of two heights where both are known, else the gain itself.
+    def _consistent_gain(self, v: int, parents: list[int], p: int, gain: float) -> float:
+        """Return the gain of a change: the difference of two path scores where both are known, else the gain itself.
 
-        With missing values gains are of different cases and need not agree: without a height for each family, that of the way on
-        which it was reached first, the search could go round and round and gain each time.
+        With missing values, the gains of different changes come from different cases and need not be consistent. Each family
+        keeps the score of the path on which it was reached first; otherwise the search could gain on a closed path.
         """
-        known = self.heights.get((v, frozenset(parents) ^ {p})) if self.uneven else None
-        return gain if known is None else known - self.heights[v, frozenset(parents)]
+        known = self.path_scores.get((v, frozenset(parents) ^ {p})) if self.has_gaps else None
+        return gain if known is None else known - self.path_scores[v, frozenset(parents)]
 
-    def _keep_height(self, p: int, v: int) -> None:
-        """Keep how high the family that a change leads to lies above that without parents."""
-        own = frozenset(self.variables[q] for q in np.flatnonzero(self.arcs[:, v]))
-        at = self.variables[v], own ^ {self.variables[p]}
-        self.heights.setdefault(at, self.heights[self.variables[v], own] + float(self.gains[p, v]))
+    def _keep_path_score(self, p: int, v: int) -> None:
+        """Keep the score of the family that a change leads to, relative to the family without parents."""
+        child, parents = self.variables[v], frozenset(self.variables[q] for q in np.flatnonzero(self.arcs[:, v]))
+        new_score = self.path_scores[child, parents] + float(self.gains[p, v])
+        self.path_scores.setdefault((child, parents ^ {self.variables[p]}), new_score)
 
     def structure(self, arcs: NDArray[np.bool_]) -> dict[int, tuple[int, ...]]:
-        own = {v: [self.variables[p] for p in np.flatnonzero(arcs[:, i])] for i, v in enumerate(self.variables)}
-        return {v: class_last(parents) for v, parents in own.items()}
+        """Return the parents of the variables, given the matrix of the arcs."""
+        parents = {v: [self.variables[p] for p in np.flatnonzero(arcs[:, i])] for i, v in enumerate(self.variables)}
+        return {v: class_last(some) for v, some in parents.items()}
 
 
-def _less(parents: list[int], p: int) -> list[int]:
+def _without(parents: list[int], p: int) -> list[int]:
     return [q for q in parents if q != p] if p in parents else parents
 
 
-def _mark(parent: int, child: int) -> int:
-    """A number for an arc, as if drawn by lot (the finisher of splitmix64); a structure is marked by the exclusive or of all."""
+def _arc_hash(parent: int, child: int) -> int:
+    """Return a 64-bit hash of an arc (the finalizer of splitmix64); that of a structure is the exclusive or over its arcs."""
     z = (parent << 32 | child) + 0x9E3779B97F4A7C15 & _WORD
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & _WORD
     z = (z ^ z >> 27) * 0x94D049BB133111EB & _WORD
     return z ^ z >> 31
 
 
-def _above(arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """Which variables are ancestors of which, each its own."""
+def _ancestors(arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Return which variables are ancestors of which; each is an ancestor of itself.  # (ancestor, variable)"""
     reach = arcs | np.eye(len(arcs), dtype=bool)
     while True:
         further = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
@@ -201,25 +207,25 @@ def _above(arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 
 def climbed(
-    scores: FamilyScores, *, most: int | None = None, tabu: int = 10, steps: int | None = None, class_root: bool = False
+    scores: FamilyScores, *, max_parents: int | None = None, tabu: int = 10, steps: int | None = None, class_root: bool = False
 ) -> dict[int, tuple[int, ...]]:
-    """The best structure that hill climbing finds from no arcs at all."""
+    """Return the best structure that hill climbing finds, starting without arcs."""
     variables = [CLASS, *informative_features(scores.counts)]
-    search = _Search(scores, variables, len(variables) if most is None else most, class_root)
-    level = highest = 0.0
-    best, left = search.arcs.copy(), tabu
+    search = _Search(scores, variables, len(variables) if max_parents is None else max_parents, class_root)
+    score = best_score = 0.0
+    best, remaining = search.arcs.copy(), tabu
     while steps is None or steps > 0:
-        found = search.best()
-        if found is None:
+        step = search.best()
+        if step is None:
             break
-        gain, move = found
-        higher = level + gain > highest + scores.tolerance
-        left = tabu if higher else left - 1
-        if left < 0:
+        gain, move = step
+        improved = score + gain > best_score + scores.tolerance
+        remaining = tabu if improved else remaining - 1
+        if remaining < 0:
             break
         search.apply(move)
-        level += gain
-        if higher:
-            highest, best = level, search.arcs.copy()
+        score += gain
+        if improved:
+            best_score, best = score, search.arcs.copy()
         steps = None if steps is None else steps - 1
     return {CLASS: (), **dict.fromkeys(scores.counts.features, ()), **search.structure(best)}

@@ -1,4 +1,4 @@
-"""Info-AS: choosing features by what they tell about the class beyond those chosen before."""
+"""Info-AS: features selected by their information about the class, given the features selected before."""
 
 from __future__ import annotations
 
@@ -25,32 +25,32 @@ from naivete.variables import CLASS, Variable
 __all__ = ["METRICS", "info_as", "info_selection"]
 
 POSITIVE = 1e-12
-
+"""A metric counts as positive above this value."""
 
 Metric = Callable[[Numbers, Numbers, Numbers], Numbers]
 
 METRICS: dict[str, Metric] = {
-    "cig": lambda gain, own, joint: gain,  # noqa: ARG005
-    "cgr": lambda gain, own, joint: np.divide(gain, own, out=np.zeros_like(gain), where=own > 0),  # noqa: ARG005
-    "cdc": lambda gain, own, joint: np.divide(gain, joint, out=np.zeros_like(gain), where=joint > 0),  # noqa: ARG005
+    "cig": lambda gain, entropy, joint: gain,  # noqa: ARG005
+    "cgr": lambda gain, entropy, joint: np.divide(gain, entropy, out=np.zeros_like(gain), where=entropy > 0),  # noqa: ARG005
+    "cdc": lambda gain, entropy, joint: np.divide(gain, joint, out=np.zeros_like(gain), where=joint > 0),  # noqa: ARG005
 }
-"""The metrics from I(A; C | selected), H(A | selected) and H(A, C | selected): gain, gain ratio, complement of the distance."""
+"""Metrics of I(A; C | selected), H(A | selected) and H(A, C | selected): gain, gain ratio, complement of the distance."""
 
 
 class Step(NamedTuple):
-    """What one more feature would tell, and its table with the configurations so far and the class."""
+    """The information of one more feature, and its counts with the configurations of the selected features and the class."""
 
     feature: int
     metric: float
     gain: float
     table: Table
-    found: Configuration
+    selected: Configuration
 
     def together(self, states: int) -> NDArray[Any]:
-        """How often the states of the feature occur with the configurations.  # (configuration, state)"""
+        """Return the counts of the states of the feature in each configuration.  # (configuration, state)"""
         if not isinstance(self.table, SparseTable):
             return np.asarray(self.table.sum(axis=1).T)
-        n = np.zeros((self.found.card, states), self.table.counts.dtype)
+        n = np.zeros((self.selected.card, states), self.table.counts.dtype)
         n[self.table.configurations[:, 1], self.table.configurations[:, 0]] = self.table.counts.sum(axis=1)
         return n
 
@@ -63,12 +63,12 @@ class Step(NamedTuple):
 
         together = self.together(states)
         if isinstance(self.table, SparseTable):
-            classes = np.zeros((self.found.card, self.table.counts.shape[1]), np.int64)
+            classes = np.zeros((self.selected.card, self.table.counts.shape[1]), np.int64)
             np.add.at(classes, self.table.configurations[:, 1], self.table.counts > 0)
         else:
             classes = self.table.sum(axis=0).T
-        free = (np.count_nonzero(together, axis=1) - 1).clip(0) * (np.count_nonzero(classes, axis=1) - 1).clip(0)
-        freedom = int(free[:-1].sum() if self.found.alone else free.sum())
+        degrees = (np.count_nonzero(together, axis=1) - 1).clip(0) * (np.count_nonzero(classes, axis=1) - 1).clip(0)
+        freedom = int(degrees[:-1].sum() if self.selected.alone else degrees.sum())
         return bool(freedom > 0 and 2 * float(together.sum()) * log(2) * self.gain > chdtri(freedom, alpha))
 
 
@@ -85,21 +85,32 @@ def info_as(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """A network on the features that tell most about the class beyond those already selected.
+    """Return a network on the features with the most information about the class, given those selected before.
+
+    The feature with the largest metric is added while the metric is above zero. Then a learner makes a network of the selected
+    features.
 
     Parameters
     ----------
     counts : the training cases.
     metric : "cig", the conditional information gain I(A; C | selected); "cgr", that over H(A | selected), the gain ratio; "cdc",
         over H(A, C | selected), the complement of the distance.
-    learner : what learns the final network from the selected features; by default `cb`.
-    stop : "zero" goes on while the metric is above zero; "chi2" also asks that the gain is significant at the level `alpha`.
-    alpha : the level of stop="chi2".
-    guided : whether a feature must also raise what the network of K2 gets right on half of the cases ("rises"), or at least not
-        lower it ("stays"); the feature with the largest metric of which that is true is added.
-    backward : whether features are taken away again afterwards as long as that does not lower what is right.
+    learner : the learner of the final network from the selected features; by default `cb`.
+    stop : "zero" continues while the metric is above zero; with "chi2" the gain must also be significant at the level `alpha`.
+    alpha : the significance level for stop="chi2".
+    guided : whether a feature must also improve the accuracy of K2, learned from one half of the cases, on the other half
+        ("rises"), or at least not reduce it ("stays"); the feature with the largest metric that satisfies this is added.
+    backward : whether features are removed afterwards while that does not reduce the accuracy.
     random_state : the seed of the halves for `guided` and `backward`.
     smoothing, prior : as for `naive`.
+
+    The class equals a; feature b is independent of it:
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> a, b = np.array([0, 0, 1, 1] * 6, np.uint8), np.array([0, 1, 0, 1] * 6, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a)), np.array([False, False]))
+    >>> info_selection(Counts(cases))
+    [0]
 
     References
     ----------
@@ -117,7 +128,7 @@ def info_as(
         smoothing=smoothing,
         prior=prior,
     )
-    final = learner or (lambda own: cb(own, smoothing=smoothing, prior=prior))
+    final = learner or (lambda restricted: cb(restricted, smoothing=smoothing, prior=prior))
     return network_on_selected(counts, selected, final, smoothing, prior)
 
 
@@ -133,66 +144,66 @@ def info_selection(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> list[int]:
-    """The features that Info-AS selects, in the order they enter; parameters as for `info_as`."""
-    _check(metric, stop, alpha, guided, backward)
+    """Return the features that Info-AS selects, in the order in which they are added; parameters as for `info_as`."""
+    _check_parameters(metric, stop, alpha, guided, backward)
     common: dict[str, Any] = {"random_state": random_state, "smoothing": smoothing, "prior": prior}
     trials = Trials(counts, k2_families("k2", None), **common) if guided != "no" or backward else None
-    found = Configuration((), ())
-    right = trials.nothing() if trials is not None and guided != "no" else None
-    chain: dict[int, tuple[int, ...]] = {}  # the parents of the features so far in the networks that are judged
+    selected = Configuration((), ())
+    correct = trials.nothing() if trials is not None and guided != "no" else None
+    chain: dict[int, tuple[int, ...]] = {}  # the parents of the selected features in the networks that are evaluated
     while True:
-        steps = [s for s in _steps(counts, found, METRICS[metric]) if s.metric > POSITIVE]
+        steps = [s for s in _steps(counts, selected, METRICS[metric]) if s.metric > POSITIVE]
         if stop == "chi2":
             steps = [s for s in steps if s.significant(counts.variables[s.feature].card, alpha)]
         steps.sort(key=lambda s: (-s.metric, s.feature))
-        if right is not None and trials is not None and steps:
-            parents, reached = trials.additions(chain, [s.feature for s in steps])
-            better = [(s, r) for s, r in zip(steps, reached, strict=True) if r > right or (guided == "stays" and r == right)]
-            steps, right = [s for s, _ in better[:1]], better[0][1] if better else right
+        if correct is not None and trials is not None and steps:
+            parents, accuracies = trials.additions(chain, [s.feature for s in steps])
+            better = [(s, r) for s, r in zip(steps, accuracies, strict=True) if r > correct or (guided == "stays" and r == correct)]
+            steps, correct = [s for s, _ in better[:1]], better[0][1] if better else correct
             chain |= {s.feature: parents[s.feature] for s in steps}
         if not steps:
             break
         best = steps[0]
-        found = found.joined(best.feature, best.together(counts.variables[best.feature].card))
-    selected = list(found.features)
-    return _pruned(trials, selected) if backward and trials is not None else selected
+        selected = selected.joined(best.feature, best.together(counts.variables[best.feature].card))
+    features = list(selected.features)
+    return _without_dispensable(trials, features) if backward and trials is not None else features
 
 
-def _pruned(trials: Trials, selected: list[int]) -> list[int]:
-    """The features that are left when those are taken away without which no less is right, the most dispensable first."""
+def _without_dispensable(trials: Trials, selected: list[int]) -> list[int]:
+    """Return the features that remain when those are removed, best first, without which the accuracy is not smaller."""
     while selected:
-        whole, without = trials.removals(selected)
+        accuracy, without = trials.removals(selected)
         best = max(without)
-        if best < whole:
+        if best < accuracy:
             break
         selected = [x for x in selected if x != selected[without.index(best)]]
     return selected
 
 
-def _steps(counts: Counts, found: Configuration, metric: Metric) -> Iterator[Step]:
-    """What each feature that is not selected would tell, in one pass."""
-    left = [x for x in informative_features(counts) if x not in found.features]
-    for which, tables in _tables(counts, found, left):
-        alone = found.card - 1 if found.alone else None
-        gains, own, joint = selection_information(tables, counts.margins()[CLASS,].sum(), alone=alone)
-        values = metric(gains, own, joint)
+def _steps(counts: Counts, selected: Configuration, metric: Metric) -> Iterator[Step]:
+    """The information of each feature that is not selected, in one pass."""
+    remaining = [x for x in informative_features(counts) if x not in selected.features]
+    for which, tables in _tables(counts, selected, remaining):
+        alone = selected.card - 1 if selected.alone else None
+        gains, entropies, joint = selection_information(tables, counts.margins()[CLASS,].sum(), alone=alone)
+        values = metric(gains, entropies, joint)
         each = [tables] if isinstance(tables, SparseTable) else tables
         for i, value, gain, table in zip(which, values.tolist(), gains.tolist(), each, strict=True):
-            yield Step(left[i], value, gain, table, found)
+            yield Step(remaining[i], value, gain, table, selected)
 
 
-def _tables(counts: Counts, found: Configuration, left: Sequence[int]) -> Iterator[tuple[list[int], Table]]:
-    """The tables of these features with the configurations so far and the class, those of one shape together."""
-    if not found.features:
-        yield from (([i], counts.margins()[x, CLASS][None, :, :, None]) for i, x in enumerate(left))
+def _tables(counts: Counts, selected: Configuration, features: Sequence[int]) -> Iterator[tuple[list[int], Table]]:
+    """The counts of these features with the configurations of the selected ones and the class, those of one shape together."""
+    if not selected.features:
+        yield from (([i], counts.margins()[x, CLASS][None, :, :, None]) for i, x in enumerate(features))
         return
-    gaps = bool(counts.cases.gaps[list(found.features)].any())
-    wide = counts.with_column(Variable("selected", tuple(range(found.card))), found, gaps=gaps)
-    orders = [(x, CLASS, len(counts.features)) for x in left]
+    gaps = bool(counts.cases.gaps[list(selected.features)].any())
+    wide = counts.with_column(Variable("selected", tuple(range(selected.card))), selected, gaps=gaps)
+    orders = [(x, CLASS, len(counts.features)) for x in features]
     yield from wide.arranged(orders, [wide.cards(order) for order in orders])
 
 
-def _check(metric: object, stop: object, alpha: object, guided: object, backward: object) -> None:
+def _check_parameters(metric: object, stop: object, alpha: object, guided: object, backward: object) -> None:
     checked_choice(metric, "metric", tuple(METRICS))
     checked_choice(stop, "stop", ("zero", "chi2"))
     checked_choice(guided, "guided", ("no", "rises", "stays"))

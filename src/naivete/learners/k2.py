@@ -1,4 +1,4 @@
-"""K2: the best parents of each variable among those before it in an order."""
+"""K2: greedy search for the parents of each variable among those before it in an order."""
 
 from __future__ import annotations
 
@@ -27,21 +27,26 @@ def k2(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """The network in which every variable has the parents that K2 finds among the variables before it.
+    """Return the network in which K2 finds the parents of every variable among the variables before it in an order.
 
-    A variable starts without parents and takes, again and again, the one that raises its score most, until none does. All
-    variables take their next parent in the same pass over the data.
+    A variable starts without parents. The parent that improves its score most is added repeatedly, until none improves it. With
+    N_ijk cases of value k and parent configuration j, and r values, the score of a family is
+
+        log g = sum_j [log (r - 1)! - log (N_ij + r - 1)! + sum_k log N_ijk!]
+
+    All variables take their next parent in the same pass over the data.
 
     Parameters
     ----------
     counts : the training cases.
     order : all variables, parents before children, the class as -1; by default the class, then the features as they come.
-    max_parents : how many parents a variable may have, the class included; by default any number.
-    score : "k2", "bdeu" (perhaps with a weight, "bdeu:10"), "bic", "aic", or a function like those of `naivete.counts.scores`.
+    max_parents : the largest number of parents of a variable, including the class; None for no limit.
+    score : "k2", "bdeu" (with an equivalent sample size: "bdeu:10"), "bic", "aic",
+        or a function like those of `naivete.counts.scores`.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class where the class has no parents; by default the relative frequencies.
 
-    The class is a or b; put last, it takes both as parents:
+    The class is (a or b); last in the order, it gets both as parents:
 
     >>> from naivete.cases import Block, MemoryCases
     >>> from naivete.variables import Variable
@@ -54,67 +59,71 @@ def k2(
     ----------
     Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, section 3.1.2.
     """
-    found = checked_order(order, counts)
-    structure = best_parents(FamilyScores(counts, score_of(score)), found, checked_count(max_parents, "max_parents"))
+    structure = best_parents(
+        FamilyScores(counts, score_of(score)), checked_order(order, counts), checked_count(max_parents, "max_parents")
+    )
     return estimate(counts, structure, smoothing, prior=prior)
 
 
 def checked_order(order: Sequence[int] | None, counts: Counts) -> list[int]:
-    """The order, refused unless it has every variable once."""
+    """Return the order as a list; refuse it unless it has every variable exactly once."""
     variables = [CLASS, *counts.features]
     if order is None:
         return variables
-    given: Sequence[Any] = order if isinstance(order, (list, tuple, np.ndarray)) else [order]
-    found = [v.item() if isinstance(v, np.generic) else v for v in given]
-    if not all(type(v) is int for v in found) or sorted(found) != sorted(variables):
+    entries: Sequence[Any] = order if isinstance(order, (list, tuple, np.ndarray)) else [order]
+    result = [v.item() if isinstance(v, np.generic) else v for v in entries]
+    if not all(type(v) is int for v in result) or sorted(result) != sorted(variables):
         raise ParameterError(
-            f"order={quoted(found)}: every feature 0 .. {len(counts.features) - 1} and the class (-1) have to be there once"
+            f"order={quoted(result)}: every feature 0 .. {len(counts.features) - 1} and the class (-1) have to be there once"
         )
-    return found
+    return result
 
 
 def best_parents(
-    scores: FamilyScores, order: Sequence[int], most: int | None = None, among: Mapping[int, Collection[int]] | None = None
+    scores: FamilyScores,
+    order: Sequence[int],
+    max_parents: int | None = None,
+    allowed: Mapping[int, Collection[int]] | None = None,
 ) -> dict[int, tuple[int, ...]]:
-    """The parents that greedy search gives each variable of an order among those before it; one pass for each round.
+    """Return the parents of each variable by greedy search among those before it in an order; one pass for each round.
 
     Parameters
     ----------
     scores : the scores of families.
     order : the variables, parents before children.
-    most : how many parents a variable may have.
-    among : the variables that each may take as parents; by default any.
+    max_parents : the largest number of parents of a variable; None for no limit.
+    allowed : the variables that each variable may have as parents; by default all.
     """
-    earlier = {v: sorted(u for u in order[:place] if among is None or u in among[v]) for place, v in enumerate(order)}
-    return greedy_parents(scores, earlier, most)
+    earlier = {v: sorted(u for u in order[:i] if allowed is None or u in allowed[v]) for i, v in enumerate(order)}
+    return greedy_parents(scores, earlier, max_parents)
 
 
 def greedy_parents(
-    scores: FamilyScores, earlier: Mapping[int, Sequence[int]], most: int | None = None
+    scores: FamilyScores, candidates: Mapping[int, Sequence[int]], max_parents: int | None = None
 ) -> dict[int, tuple[int, ...]]:
-    """The parents that greedy search gives each variable among those that may be its parents, in increasing order."""
-    parents: dict[int, list[int]] = {v: [] for v in earlier}
-    active = [v for v in earlier if earlier[v] and most != 0]
+    """Return the parents of each variable by greedy search among its candidates, which come in increasing order."""
+    parents: dict[int, list[int]] = {v: [] for v in candidates}
+    limits = {v: len(own) if max_parents is None else min(len(own), max_parents) for v, own in candidates.items()}
+    active = [v for v in candidates if limits[v]]
     while active:
-        scores.prepare((v, parents[v], y) for v in active for y in earlier[v] if y not in parents[v])
-        active = [v for v in active if _grown(scores, v, parents[v], earlier[v])]
-        active = [v for v in active if len(parents[v]) < min(len(earlier[v]), len(earlier[v]) if most is None else most)]
+        scores.prepare((v, parents[v], y) for v in active for y in candidates[v] if y not in parents[v])
+        active = [v for v in active if _parent_added(scores, v, parents[v], candidates[v]) and len(parents[v]) < limits[v]]
     return {v: class_last(own) for v, own in parents.items()}
 
 
-def _grown(scores: FamilyScores, v: int, parents: list[int], earlier: Sequence[int]) -> bool:
-    """Add the best parent that is left, if it raises the score."""
-    left = [y for y in earlier if y not in parents]
-    gains = [scores.gain(v, parents, y) for y in left]
-    best = max(gains)
-    if best <= scores.tolerance:
+def _parent_added(scores: FamilyScores, v: int, parents: list[int], candidates: Sequence[int]) -> bool:
+    """Add the best of the remaining candidates if it improves the score; return whether it was added."""
+    remaining = [y for y in candidates if y not in parents]
+    gains = [scores.gain(v, parents, y) for y in remaining]
+    largest = max(gains)
+    if largest <= scores.tolerance:
         return False
-    parents.append(next(y for y, gain in zip(left, gains, strict=True) if gain >= best - scores.tolerance))
+    parents.append(next(y for y, gain in zip(remaining, gains, strict=True) if gain >= largest - scores.tolerance))
     return True
 
 
 def class_last(parents: Sequence[int]) -> tuple[int, ...]:
-    """The parents in the order they have, the class behind them.
+    """Return the parents in their order, but the class last.
 
     >>> class_last([-1, 4, 2])
     (4, 2, -1)

@@ -27,29 +27,40 @@ def k2_as(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """A network on the features with which K2 is most accurate: K2-AS, and with `equal` K2-AS<=.
+    """Return a network on the features with which K2 is most accurate: K2-AS, and with `equal` K2-AS<=.
 
-    Half of the cases learn, half judge. The feature with which the network of K2, the class first and the features in the order
-    they entered, gets most right is added as long as that rises; with `equal` also as long as it does not fall. The final
-    network is that of CB on all cases.
+    Half of the cases are used to learn, half to evaluate. Starting from the most frequent class, the feature with which the
+    network of K2 classifies most cases correctly is added while that improves; with `equal`, also while it stays the same. The
+    order of K2 is the class, then the features in the order in which they were added. The final network is learned from all
+    cases.
 
     Parameters
     ----------
     counts : the training cases.
-    equal : whether a feature that changes nothing is added too.
-    learner : what learns the final network from the selected features; by default `cb`.
-    score, max_parents : as for `k2`, of the networks on the way.
+    equal : whether a feature that does not change the accuracy is added too.
+    learner : the learner of the final network from the selected features; by default `cb`.
+    score, max_parents : as for `k2`, for the networks that are evaluated.
     random_state : the seed of the halves.
     smoothing, prior : as for `naive`.
 
+    The class equals a; feature b is independent of it:
+
+    >>> import numpy as np
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1] * 6, np.uint8), np.array([0, 1, 0, 1] * 6, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a)), np.array([False, False]))
+    >>> k2_selection(Counts(cases))
+    [0]
+
     References
     ----------
-    Singh and Provan (1995), section 3.
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
     """
     selected = k2_selection(
         counts, equal=equal, score=score, max_parents=max_parents, random_state=random_state, smoothing=smoothing, prior=prior
     )
-    final = learner or (lambda own: cb(own, smoothing=smoothing, prior=prior))
+    final = learner or (lambda restricted: cb(restricted, smoothing=smoothing, prior=prior))
     return network_on_selected(counts, selected, final, smoothing, prior)
 
 
@@ -63,7 +74,7 @@ def k2_selection(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> list[int]:
-    """The features that K2-AS selects, in the order they enter; with `equal`, those of K2-AS<=."""
+    """Return the features that K2-AS selects, in the order in which they are added; with `equal`, those of K2-AS<=."""
     checked_flag(equal, "equal")
     families = k2_families(score, checked_count(max_parents, "max_parents"))
     trials = Trials(counts, families, random_state=random_state, smoothing=smoothing, prior=prior)
@@ -71,9 +82,9 @@ def k2_selection(
 
 
 def k2_families(score: Score | str, max_parents: int | None) -> Callable[[Counts], Families]:
-    """The families that K2 gives features behind the class and those selected before."""
+    """Return the families that K2 gives new features after the class and the features selected before."""
 
-    def of(counts: Counts) -> Families:
+    def families(counts: Counts) -> Families:
         scores = FamilyScores(counts, score_of(score))
 
         def parents(selected: Sequence[int], new: Sequence[int]) -> Parents:
@@ -81,4 +92,4 @@ def k2_families(score: Score | str, max_parents: int | None) -> Callable[[Counts
 
         return parents
 
-    return of
+    return families

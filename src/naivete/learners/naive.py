@@ -13,7 +13,7 @@ __all__ = ["naive"]
 
 
 def naive(counts: Counts, *, smoothing: object = 1.0, prior: Sequence[float] | None = None) -> Network:
-    """The naive Bayes network: P(c) times the product of P(x | c) over the features.
+    """Return the naive Bayes network: P(x_1, ..., x_n, c) = P(c) times the product of P(x_i | c).
 
     Parameters
     ----------
@@ -28,5 +28,10 @@ def naive(counts: Counts, *, smoothing: object = 1.0, prior: Sequence[float] | N
     >>> cases = MemoryCases((Variable("x", ("a", "b")), Variable("c", ("no", "yes"))), Block(codes), np.array([False]))
     >>> naive(Counts(cases)).cpts[0].tolist()  # P(x | c): rows are the states of x, columns the classes
     [[0.75, 0.3333333333333333], [0.25, 0.6666666666666666]]
+
+    References
+    ----------
+    Langley, Iba and Thompson (1992), An analysis of Bayesian classifiers; Jensen and Nielsen (2007), Bayesian networks and
+    decision graphs, section 8.1.
     """
     return estimate(counts, {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}, smoothing, prior=prior)

@@ -1,4 +1,4 @@
-"""PC: the graph that answers to independence, from data or from an oracle."""
+"""PC: a graph from independence tests on data, or from a d-separation oracle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
 from naivete.learners.k2 import class_last
 from naivete.learners.parameters import checked_count
-from naivete.learners.partial_graph import PartialGraph, Separators, extended, sparser
+from naivete.learners.partial_graph import PartialGraph, Separators, extended, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.graphs import d_separated
 from naivete.network.network import Network, Structure
@@ -26,17 +26,18 @@ def pc(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """The network of a graph whose edges no test of independence could remove.
+    """Return the network whose structure is found by independence tests.
 
-    The skeleton by tests given 0, 1, 2, ... neighbours, then the colliders, then what they entail; edges that may point either
-    way are oriented so that no new collider arises.
+    The skeleton: starting from the complete graph, an edge is removed if its ends are independent given 0, 1, 2, ... of their
+    neighbors. Then v-structures are oriented, then the arcs that follow from them by Meek's rules. The remaining edges are oriented
+    so that no new v-structure arises.
 
     Parameters
     ----------
     counts : the training cases.
-    alpha : the level of the tests; more leaves more edges.
-    test : "g" (likelihood ratio) or "chi2" (Pearson). Where there are fewer than five cases for a cell nothing is tested.
-    max_order : the most neighbours to condition on; by default any number.
+    alpha : the significance level of the tests; a larger one keeps more edges.
+    test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
+    max_order : the largest number of neighbors to condition on; None for no limit.
     smoothing, prior : as for `naive`.
 
     >>> import numpy as np
@@ -50,26 +51,26 @@ def pc(
     References
     ----------
     Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Jensen and Nielsen (2007), exercise 8.1; Colombo and
-    Maathuis (2014), for neighbours that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
+    Maathuis (2014), for neighbors that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
     """
     checked_count(max_order, "max_order")
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     graph = pc_graph([CLASS, *informative_features(counts)], independent, max_order=max_order, testable=enough_cases(counts))
     parents = {**dict.fromkeys(counts.features, ()), **extended(graph)}
-    return estimate(counts, {v: class_last(own) for v, own in sorted(parents.items())}, smoothing, prior=prior)
+    return estimate(counts, {v: class_last(family) for v, family in sorted(parents.items())}, smoothing, prior=prior)
 
 
 def pc_graph(
     variables: Iterable[int], independent: Independence, *, max_order: int | None = None, testable: Testable | None = None
 ) -> PartialGraph:
-    """The partially directed graph of some variables: arcs where the independences decide, edges where they do not.
+    """Return the partially directed graph of some variables: arcs where the independences determine them, edges elsewhere.
 
     Parameters
     ----------
     variables : the variables.
-    independent : answers questions of independence, from data or by an `oracle`.
-    max_order : the most neighbours to condition on.
-    testable : whether it makes sense to ask a question about these variables; by default it always does.
+    independent : the independence test, from data or from an `oracle`.
+    max_order : the largest number of neighbors to condition on; None for no limit.
+    testable : whether there are enough cases for a test of some variables; by default always.
 
     >>> graph = pc_graph([0, 1, 2], oracle({0: (), 1: (), 2: (0, 1)}))
     >>> sorted(graph.arcs)
@@ -77,18 +78,18 @@ def pc_graph(
     """
     graph, separators = PartialGraph.complete(variables), Separators()
     order = 0
-    while (max_order is None or order <= max_order) and sparser(graph, order, independent, separators, testable):
+    while (max_order is None or order <= max_order) and remove_edges(graph, order, independent, separators, testable):
         order += 1
-    graph.collide(separators)
+    graph.orient_v_structures(separators)
     graph.propagate()
     return graph
 
 
 def oracle(parents: Structure) -> Independence:
-    """Answers questions of independence by d-separation in a known structure, which may have more variables than are asked about.
+    """Return an independence test by d-separation in a known structure, which may have more variables than are tested.
 
     >>> oracle({0: (), 1: (0,), 2: (1,)})([(0, 2, ()), (0, 2, (1,))])
     [False, True]
     """
     separated: Callable[..., bool] = d_separated
-    return lambda questions: [separated(parents, [a], [b], given) for a, b, given in questions]
+    return lambda tests: [separated(parents, [a], [b], given) for a, b, given in tests]

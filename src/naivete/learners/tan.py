@@ -1,4 +1,4 @@
-"""Tree augmented naive Bayes: the best tree over the features, given the class."""
+"""Tree augmented naive Bayes (TAN): the maximum spanning tree over the features, given the class."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ __all__ = ["tan"]
 
 
 def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, prior: Sequence[float] | None = None) -> Network:
-    """A tree augmented network: every feature but the root has the class and one other feature as parents.
+    """Return the tree augmented network: every feature except the root has the class and one other feature as parents.
 
-    The tree is the maximum spanning tree over I(X; Y | C), which makes the network the most likely of its kind, directed away
-    from the root. A feature of a single state hangs on the root, where it changes nothing. Numbers that are not cut have a tree
-    of their own.
+    The tree is the maximum spanning tree over I(X; Y | C), directed away from the root, which gives the network of this form with
+    the largest likelihood. A feature of a single state becomes a child of the root, where it has no effect. Continuous features
+    that are modeled by densities have a tree of their own.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
-    The class is the exclusive or of a and b, of which neither tells anything alone:
+    The class is the exclusive or of a and b; neither carries information about it alone:
 
     >>> from naivete.cases import Block, MemoryCases
     >>> from naivete.variables import Variable
@@ -50,9 +50,9 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     weights, relevant = dependence(counts), relevance(counts)
     structure: dict[int, tuple[int, ...]] = {CLASS: ()}
     for features in feature_kinds(counts):
-        telling = [x for x in features if counts.variables[x].card > 1 or counts.variables[x].density] or features
-        top = root if root in features else max(telling, key=lambda x: relevant[x])
-        parent = spanning_tree(weights, top, [x for x in telling if x != top])
+        informative = [x for x in features if counts.variables[x].card > 1 or counts.variables[x].density] or features
+        top = root if root in features else max(informative, key=lambda x: relevant[x])
+        parent = spanning_tree(weights, top, [x for x in informative if x != top])
         structure |= {x: (parent.get(x, top), CLASS) if x != top else (CLASS,) for x in features}
     return estimate(counts, structure, smoothing, prior=prior)
 
@@ -62,7 +62,7 @@ def _is_feature(root: object, features: range) -> bool:
 
 
 def spanning_tree(weights: NDArray[np.float64], root: int, others: Sequence[int]) -> dict[int, int]:
-    """The parent of each of the others in the maximum spanning tree that grows from the root (Prim); lower positions win ties.
+    """Return the parent of each other node in the maximum spanning tree from a root (Prim); ties go to lower positions.
 
     >>> spanning_tree(np.array([[0, 3, 1], [3, 0, 2], [1, 2, 0.0]]), 0, [1, 2])
     {1: 0, 2: 1}
