@@ -21,7 +21,8 @@ from naivete.classifiers.saving import classifier_of, model_of
 from naivete.classifiers.trees import C45
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError
-from naivete.network.network import Network, SparseCpt
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.network import Network
 from naivete.variables import Variable
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -20,10 +20,11 @@ from naivete._kernels.door import loaded
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor
+from naivete.network.conditional_tables import SparseCpt
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Cells, Hidden, Tree
 from naivete.network.estimation import estimate
-from naivete.network.network import Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, Variables
 
 COMPILED = loaded() is not None

@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
+from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
-from naivete.network.network import Cpt, Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, family
 
 names = st.one_of(

@@ -39,7 +39,8 @@ _PUBLIC = {
     "counts.counts": ["Counts"],
     "counts.information": ["conditional_information", "dependence", "entropy", "relevance"],
     "network.network": ["Network"],
-    "network.estimation": ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate", "estimate"],
+    "network.estimation": ["estimate"],
+    "network.smoothing": ["Backoff", "ClarkNiblett", "Lidstone", "MEstimate"],
     "network.formats": ["read_network", "write_network"],
     "inference.predictor": ["Predictor"],
     "inference.em": ["expected_network"],
@@ -117,7 +118,8 @@ if TYPE_CHECKING:
     from naivete.inference.predictor import Predictor
     from naivete.inference.queries import log_probability, marginals, most_probable, posterior
     from naivete.inference.sampling import sample
-    from naivete.network.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate
+    from naivete.network.estimation import estimate
     from naivete.network.formats import read_network, write_network
     from naivete.network.network import Network
+    from naivete.network.smoothing import Backoff, ClarkNiblett, Lidstone, MEstimate
     from naivete.variables import Variable

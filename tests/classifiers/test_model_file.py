@@ -33,8 +33,9 @@ from hypothesis import strategies as st
 from naivete.classifiers.model_file import Limits, Model, fingerprint, model_bytes, model_from_bytes, read_model, write_model
 from naivete.classifiers.model_header import levels
 from naivete.errors import FileError, ModelFileError
+from naivete.network.conditional_tables import SparseCpt
 from naivete.network.derived_columns import Cells, Tree
-from naivete.network.network import Network, SparseCpt
+from naivete.network.network import Network
 from naivete.storage.canonical_json import FieldError, canonical, coded, parsed
 from naivete.variables import Variable
 from tests import ROOT

@@ -22,7 +22,8 @@ from naivete.learners.kdb import kdb
 from naivete.learners.naive_as import naive_as
 from naivete.learners.pc import pc
 from naivete.learners.tan import tan
-from naivete.network.network import Network, SparseCpt
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.oracles import missing
 from tests.strategies import some_cases

@@ -22,7 +22,7 @@ from naivete.data.table import Column, Table
 from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl
 from naivete.encoding.encoder import Encoder
 from naivete.errors import FileError, ModelFileError, ParameterError
-from naivete.network.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate
+from naivete.network.smoothing import Backoff, ClarkNiblett, Lidstone, MEstimate
 
 WEATHER = Table(
     (

@@ -20,7 +20,7 @@ from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
 from naivete.counts.scores import BDeu, aic, bic, k2
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
-from naivete.network.network import SparseCpt
+from naivete.network.conditional_tables import SparseCpt
 from naivete.variables import CLASS
 from tests.oracles import posterior
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 from naivete import _kernels
 from naivete.cases import MemoryCases
 from naivete.counts import counts, pairs
+from naivete.counts.configurations import grouped_rows
 from naivete.counts.counts import Counts
-from naivete.counts.sparse_tables import SparseTable, grouped_rows
+from naivete.counts.tables import DenseTable, SparseTable
 from naivete.errors import ResourceError
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of, chunked, counted, identical, tiers
@@ -32,7 +33,8 @@ def all_families(n: int) -> list[tuple[int, ...]]:
 def test_tables_are_what_a_dictionary_counts(own: MemoryCases, cases, tier: str) -> None:
     with _kernels.use(tier):
         found = Counts(cases(own)).tables(all_families(len(own.variables) - 1))
-    for members, table in found.items():
+    for members, counted_table in found.items():
+        table = counted_table.full()
         expected = counted(own.block, members, [own.variables[m].card for m in members])
         assert table.shape == expected.shape
         assert np.allclose(table, expected.astype(float), rtol=1e-15, atol=0)
@@ -51,14 +53,30 @@ def test_sparse_tables_hold_the_configurations_that_occur(own: MemoryCases, case
         sparse = Counts(cases(own)).tables(families)
     for members, table in sparse.items():
         assert isinstance(table, SparseTable)
-        assert table.members == members[:-1]
+        assert table.members == members
         rows = table.configurations.tolist()
         assert rows == sorted(rows)
         assert len(set(map(tuple, rows))) == len(rows)
-        spread = np.zeros(dense[members].shape, table.counts.dtype)
-        spread[tuple(table.configurations.T)] = table.counts
-        assert (spread == dense[members]).all()
         assert (table.counts.sum(axis=1) > 0).all()
+        assert_same_table(table, dense[members])
+
+
+def assert_same_table(sparse: SparseTable, dense: DenseTable) -> None:
+    """A sparse and a dense table of one family answer alike."""
+    *others, last = members = dense.members
+    order = (last, *others)
+    states = np.arange(dense.counts.shape[0])[::-2]
+    assert sparse.sum() == pytest.approx(dense.sum())
+    assert (sparse.full() == dense.counts).all()
+    assert (np.asarray(sparse) == np.asarray(dense)).all()
+    assert (sparse.full_at((*members[1:], members[0]), states) == dense.full_at((*members[1:], members[0]), states)).all()
+    assert np.allclose(sparse.marginal(*order[:2]), dense.marginal(*order[:2]), rtol=1e-12, atol=0)
+    for one, two in zip(sparse.occurring(others, by=last), dense.occurring(others, by=last), strict=True):
+        assert np.array_equal(one, two)
+    (codes, counts), (other_codes, other_counts) = sparse.cells(), dense.cells()
+    assert sorted(zip(*(codes[m].tolist() for m in members), counts, strict=True)) == sorted(
+        zip(*(other_codes[m].tolist() for m in members), other_counts, strict=True)
+    )
 
 
 @tiers
@@ -89,7 +107,7 @@ def test_fractional_sums_do_not_depend_on_the_order_of_rows(own: MemoryCases, se
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
     families = all_families(len(own.variables) - 1)
     one, two, three = (Counts(c).tables(families) for c in (own, shuffled, chunked(own, rng)))
-    assert all(identical(one[f], two[f]) and identical(one[f], three[f]) for f in families)
+    assert all(identical(one[f].counts, two[f].counts) and identical(one[f].counts, three[f].counts) for f in families)
 
 
 def test_margins_are_counted_once_and_passes_are_counted() -> None:

@@ -27,7 +27,8 @@ from naivete.display.page import (
     tables_html,
     text,
 )
-from naivete.network.network import Network, SparseCpt
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, family
 
 HOSTILE = [

@@ -27,8 +27,9 @@ from naivete.errors import NaiveteWarning, ParameterError, ResourceError
 from naivete.inference import predictor as inference
 from naivete.inference.em import expected_network
 from naivete.inference.em_steps import Convergence
+from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
-from naivete.network.network import Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, identical, many_threads, probability, rows_of

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 
 from naivete.errors import DataError, ResourceError
 from naivete.inference.junction import Evidence, JunctionTree, tree
+from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.graphs import d_separated
-from naivete.network.network import Cpt, Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, family
 from tests.oracles import identical, probability
 from tests.strategies import dense_table, networks, sparse_table

@@ -15,8 +15,10 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
-from naivete.network.estimation import Backoff, ClarkNiblett, Lidstone, MEstimate, estimate, smoothing_of
-from naivete.network.network import Network, SparseCpt
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.estimation import estimate
+from naivete.network.network import Network
+from naivete.network.smoothing import Backoff, ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of, chunked, counted, identical, many_threads, probability
 from tests.strategies import some_cases, structures

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from naivete.errors import DataError
-from naivete.network.network import Network, SparseCpt, topological
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.network import Network, topological
 from naivete.variables import CLASS, Variable
 from tests.oracles import identical
 from tests.strategies import networks

@@ -26,8 +26,9 @@ from naivete.errors import ImpossibleEvidenceWarning, ParameterError, ResourceEr
 from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
 from naivete.inference.em import expected_network
 from naivete.inference.predictor import Predictor, argmax_class
-from naivete.network.estimation import estimate, smoothing_of
+from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
+from naivete.network.smoothing import smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["NetworkClassifier", "NotFittedError", "Posteriors"]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.exact_sums import LIMB, LimbSums, limbs, subtract_sums
-from naivete.counts.sparse_tables import grouped_rows
+from naivete.counts.configurations import grouped_rows
 from naivete.data.frames import SparseMatrix
 from naivete.data.labelled import LabelledTable
 from naivete.data.table import Column, Table

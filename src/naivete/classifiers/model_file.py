@@ -21,9 +21,10 @@ from numpy.typing import NDArray
 
 from naivete.classifiers.model_header import Block, Header, density_arrays, derived_arrays, described, levels, understood
 from naivete.errors import DataError, ModelFileError, quoted
+from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Derived
-from naivete.network.network import Cpt, Network, SparseCpt
+from naivete.network.network import Network
 from naivete.storage.atomic import atomic_write
 from naivete.storage.canonical_json import FieldError, Limits, canonical, parsed
 from naivete.storage.container import Container, check_zeros, padded, up

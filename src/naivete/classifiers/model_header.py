@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import DataError, quoted
+from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
-from naivete.network.network import Cpt, Network, SparseCpt, topological
+from naivete.network.network import Network, topological
 from naivete.storage.canonical_json import (
     FieldError,
     coded,

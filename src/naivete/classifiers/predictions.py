@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from naivete.data.table import Column, Kind, Table
 from naivete.errors import UnseenValueWarning, warn
 from naivete.inference.predictor import argmax_class
-from naivete.network.network import Cpt, SparseCpt
 from naivete.variables import CLASS, Name, State, Variable
 
 if TYPE_CHECKING:
@@ -150,13 +149,7 @@ def _listening(classifier: NetworkClassifier, table: Table, unseen: str | None, 
 
 def can_be_impossible(classifier: NetworkClassifier) -> bool:
     """Whether some row can have probability zero in every class: whether the network has a probability of zero."""
-    return classifier.reports_impossible and any(_has_zero(cpt) for cpt in classifier.network_.cpts.values())
-
-
-def _has_zero(cpt: Cpt) -> bool:
-    if isinstance(cpt, SparseCpt):
-        return not cpt.rows.all() or _has_zero(cpt.default)
-    return not cpt.all()
+    return classifier.reports_impossible and any(classifier.network_.table(v).has_zeros for v in classifier.network_.cpts)
 
 
 def kinds_to_read(features: Sequence[Variable]) -> dict[str, Kind]:

@@ -17,7 +17,7 @@ from naivete.counts.scores import BDeu, aic, bic, k2
 from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_matches, quoted
-from naivete.network.estimation import ClarkNiblett, Lidstone, MEstimate, smoothing_of
+from naivete.network.smoothing import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]

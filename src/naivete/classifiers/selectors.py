@@ -26,7 +26,7 @@ from naivete.errors import NaiveteWarning, warn
 from naivete.learners.info_as import info_selection
 from naivete.learners.k2_as import k2_selection
 from naivete.learners.naive_as import naive_selection
-from naivete.network.estimation import smoothing_of
+from naivete.network.smoothing import smoothing_of
 
 __all__ = ["InfoSelector", "K2Selector", "NaiveSelector", "Selector"]
 

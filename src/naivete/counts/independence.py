@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
-from naivete.counts.sparse_tables import SparseTable, grouped_rows
 from naivete.errors import ParameterError, quoted
 
 __all__ = [
@@ -83,8 +82,7 @@ def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float
         cards = [counts.cards(order) for order in orders]
         found: dict[Question, bool] = {}
         for which, tables in counts.arranged(orders, [(own[0], own[1], prod(own[2:])) for own in cards]):
-            n = _full(tables, asked[which[0]], counts)[None] if isinstance(tables, SparseTable) else tables
-            found |= {asked[i]: p > alpha for i, p in zip(which, p_values(n, test).tolist(), strict=True)}
+            found |= {asked[i]: p > alpha for i, p in zip(which, p_values(tables.contingency(), test).tolist(), strict=True)}
         return [found.get(question, False) for question in questions]
 
     return independent
@@ -94,16 +92,6 @@ def enough_cases(counts: Counts) -> Testable:
     """Whether there are five cases for each cell of the table of some variables."""
     total = counts.total
     return lambda members: total >= ENOUGH * prod(counts.cards(members))
-
-
-def _full(table: SparseTable, question: Question, counts: Counts) -> NDArray[Any]:
-    """The table of a question for the configurations of the given that occur.  # (x, y, configuration)"""
-    x, y, given = question
-    codes, weight = table.cells()
-    _, row_of = grouped_rows([codes[m] for m in given] or [np.zeros_like(weight, np.int64)], counts.cards(given) or (1,))
-    n = np.zeros((*counts.cards((x, y)), int(row_of.max(initial=-1)) + 1), table.counts.dtype)
-    np.add.at(n, (codes[x], codes[y], row_of), weight)
-    return n
 
 
 def p_values(tables: NDArray[Any], test: Statistic) -> Numbers:

@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
-from naivete.counts.pairs import SparsePair
-from naivete.counts.sparse_tables import SparseTable
+from naivete.counts.pairs import PairCounts
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.variables import CLASS, Family, family
 
@@ -27,7 +26,6 @@ Parents = tuple[int, ...]
 
 STIRLING = 16.0
 GRAIN = 2.0**-36
-NOBODY = -2
 ENOUGH = 0.5
 
 _sorted = lru_cache(maxsize=1 << 14)(family)
@@ -270,18 +268,12 @@ class FamilyScores:
         for which, tables in self.counts.arranged(orders, shapes):
             shape, own = shapes[which[0]], [orders[i] for i in which]
             grown = [i < len(asked) and self._gaps[orders[i][0]] for i in which]
-            if isinstance(tables, SparseTable):
-                n = tables.slices(own[0][-1], shape[2])[None]
-            else:
-                n = tables.reshape(len(own), -1, shape[2])
+            n = tables.slices()
             after = self.score(n, shape[0] * shape[1])
             self._values |= {(o[-1], _sorted(*o[:-1])): s for o, s in zip(own, after.tolist(), strict=True)}
             self._known |= {_sorted(*o): known for o, known in zip(own, n.sum(axis=(1, 2)).tolist(), strict=True)}
             if any(grown):
-                if isinstance(tables, SparseTable):
-                    n = tables.slices(own[0][-1], shape[2], without=own[0][0])[None]
-                else:
-                    n = tables.sum(axis=1)
+                n = tables.slices_without_first()
                 gained = (after - self.score(n, shape[1])).tolist()
                 for o, gain, known, wanted in zip(own, gained, n.sum(axis=(1, 2)).tolist(), grown, strict=True):
                     if wanted:
@@ -293,34 +285,19 @@ class FamilyScores:
         n = len(self.counts.variables)
         gains = np.full((n, n), -np.inf)
         for pairs in self.counts.pairs():
-            if isinstance(pairs, SparsePair):
-                self._occurring_gains(pairs, gains)
-                continue
-            ahead = (pairs.first[:, None] < pairs.second) | ~np.isin(pairs.second, pairs.first)
-            rows, columns = np.nonzero(ahead)  # of a group with itself, one of each two
-            both = pairs.tables[rows, columns].sum(axis=-1)  # (pair, state of the first, state of the second)
-            first, second = pairs.first[rows], pairs.second[columns]
-            gains[first, second] = self._pair_gains(both, second)
-            gains[second, first] = self._pair_gains(both.swapaxes(1, 2), first)
+            for pair in pairs.conditional_counts():
+                gains[pair.parents, pair.children] = self._pair_gains(pair)
         for x in self.counts.features:
             table = self.counts.margins()[x, CLASS]
-            gains[CLASS, x] = self._pair_gains(table.T[None], np.array([x]))[0]
-            gains[x, CLASS] = self._pair_gains(table[None], np.array([CLASS]))[0]
+            feature, classes = np.array([x]), np.array([CLASS])
+            gains[CLASS, x] = self._pair_gains(PairCounts(classes, feature, table.T[None], table.shape[1]))[0]
+            gains[x, CLASS] = self._pair_gains(PairCounts(feature, classes, table[None], table.shape[0]))[0]
         return gains
 
-    def _pair_gains(self, tables: NDArray[Any], variables: NDArray[np.int64]) -> Numbers:
-        """The gains of the parents along the second axis for these variables, along the third."""
-        gains = self.score(tables, tables.shape[1]) - self.score(tables.sum(axis=1, keepdims=True), 1)
-        return np.where(tables.sum(axis=(1, 2)) >= ENOUGH * self._alone[variables], gains, -np.inf)
-
-    def _occurring_gains(self, pair: SparsePair, gains: Numbers) -> None:
-        x, y = pair.first, pair.second
-        cards = self.counts.cards((x, y))
-        table = SparseTable((x, y), pair.configurations, pair.counts.sum(axis=1, keepdims=True), NOBODY)
-        for v, new, own, other in ((x, y, *cards), (y, x, *cards[::-1])):
-            after = self.score(table.slices(v, own, without=NOBODY)[None], other)
-            if pair.counts.sum() >= ENOUGH * self._alone[v]:
-                gains[new, v] = float((after - self.score(table.slices(v, own, without=new)[None], 1))[0])
+    def _pair_gains(self, pair: PairCounts) -> Numbers:
+        """Return the gains of one parent for each variable; minus infinity where too few cases have both."""
+        gains = self.score(pair.counts, pair.cards) - self.score(pair.counts.sum(axis=1, keepdims=True), 1)
+        return np.where(pair.counts.sum(axis=(1, 2)) >= ENOUGH * self._alone[pair.children], gains, -np.inf)
 
     def _shape(self, order: tuple[int, ...], grows: bool) -> tuple[int, int, int]:
         """The states of the new parent, the configurations of the others, and the states of the variable itself."""

@@ -12,7 +12,7 @@ from naivete._kernels.codes import Numbers
 from naivete.display.markup import Markup, bidi_isolated, element, plain, shorten
 from naivete.display.outline import Outline, heading, node_summaries
 from naivete.display.summaries import Line, Summary, normal_parameters, summary_lines
-from naivete.network.network import Network, table_cells
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["hierarchy_html", "tables_html"]
@@ -49,7 +49,7 @@ def _columns(network: Network, v: int, most: int) -> tuple[Sequence[str], list[t
         told = [(labels, np.array([mean, deviation])) for labels, mean, deviation in islice(normal_parameters(network, v), most)]
         return ("mean", "deviation"), told, network.densities[v].means.size
     own = network.variables[v]
-    return own.labels, list(islice(network.distributions(v), most)), table_cells(network.cpts[v]) // own.card
+    return own.labels, list(islice(network.distributions(v), most)), network.table(v).size // own.card
 
 
 def _head_row(network: Network, m: int, prefixes: Sequence[tuple[str, ...]]) -> Markup:

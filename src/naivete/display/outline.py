@@ -93,7 +93,7 @@ def has_outline(network: Network) -> bool:
     if not any(isinstance(own, (Tree, Cells)) for own in network.derived.values()):
         return False
     place = max(network.derived)
-    dense = all(isinstance(network.cpts[v], np.ndarray) for v in network.parents)
+    dense = not network.sparse
     naive = all({*network.parents[x]} <= {place, CLASS} for x in network.inputs)
     return dense and naive and network.parents[CLASS] == (place,)
 

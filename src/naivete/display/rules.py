@@ -8,7 +8,7 @@ import numpy as np
 
 from naivete.errors import ParameterError
 from naivete.network.derived_columns import Tree
-from naivete.network.network import Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, number_text
 
 __all__ = ["rules", "tree_text"]
@@ -75,7 +75,7 @@ class _Reader:
     def __init__(self, network: Network) -> None:
         derived = [own for own in network.derived.values() if isinstance(own, Tree)]
         table = network.cpts[CLASS]
-        if len(derived) != 1 or isinstance(table, SparseCpt):
+        if len(derived) != 1 or CLASS in network.sparse:
             raise ParameterError("network: only a classification tree can be written as rules; learn one with ID3 or C45")
         self.tree = derived[0]
         self.variables = network.variables

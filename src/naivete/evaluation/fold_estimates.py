@@ -18,8 +18,8 @@ from naivete._kernels.codes import Numbers
 from naivete.errors import NaiveteError
 from naivete.evaluation.held_out_counts import HeldOut
 from naivete.evaluation.partitioned_counts import Parts, all_but_one
-from naivete.network.estimation import Context, Lidstone, smoothing_of
 from naivete.network.network import Network
+from naivete.network.smoothing import Context, Lidstone, smoothing_of
 from naivete.variables import CLASS, Family
 
 __all__ = ["Estimates", "Remembered", "exact_pseudo_count"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.information import SCALE, _informations, _Logs, _settled
+from naivete.counts.entropy_terms import SCALE, EntropyTerms, conditional_informations, rounded_bits
 from naivete.counts.pairs import Pairs
 
 __all__ = ["dependences", "relevances"]
@@ -26,8 +26,8 @@ def relevances(tables: Sequence[NDArray[Any]], totals: NDArray[np.int64]) -> Num
     found = np.zeros((len(totals), len(tables)))
     for features, stacked in _by_shape(tables):
         for sets, logs in _equally_large(totals):
-            found[np.ix_(sets, features)] = _informations(logs, stacked[sets][..., None])
-    return _settled(found)
+            found[np.ix_(sets, features)] = conditional_informations(logs, stacked[sets][..., None])
+    return rounded_bits(found)
 
 
 def dependences(
@@ -44,7 +44,7 @@ def dependences(
     """
     found = np.zeros((len(totals), len(tables), len(tables)))
     for sets, logs in _equally_large(totals):
-        alone, together = _alone(tables, sets, logs), logs.terms(classes[sets]).sum(axis=1)
+        alone, together = _alone(tables, sets, logs), logs.of(classes[sets]).sum(axis=1)
         for own, every in pairs:
             part = every[sets].reshape(-1, *every.shape[2:])
             if own.complete:
@@ -52,17 +52,17 @@ def dependences(
                 cells -= alone[:, own.first, None] + (alone[:, None, own.second] - together[:, None, None])
                 values = cells / SCALE
             else:
-                values = _informations(logs, part).reshape(len(sets), *every.shape[1:3])
+                values = conditional_informations(logs, part).reshape(len(sets), *every.shape[1:3])
             upper = own.first[0] != own.second[0] or own.second > own.first[:, None]
-            found[np.ix_(sets, own.first, own.second)] = _settled(values * upper)
+            found[np.ix_(sets, own.first, own.second)] = rounded_bits(values * upper)
     return found + found.swapaxes(1, 2)
 
 
-def _alone(tables: Sequence[NDArray[Any]], sets: NDArray[np.int64], logs: _Logs) -> NDArray[np.int64]:
+def _alone(tables: Sequence[NDArray[Any]], sets: NDArray[np.int64], logs: EntropyTerms) -> NDArray[np.int64]:
     """The terms of every feature with the class in these training sets.  # (training set, feature)"""
     found = np.zeros((len(sets), len(tables)), np.int64)
     for features, stacked in _by_shape(tables):
-        found[:, features] = logs.terms(stacked[sets]).sum(axis=(2, 3))
+        found[:, features] = logs.of(stacked[sets]).sum(axis=(2, 3))
     return found
 
 
@@ -75,7 +75,7 @@ def _by_shape(tables: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.int64
         yield np.array(features), np.stack([tables[x] for x in features], axis=1)
 
 
-def _equally_large(totals: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], _Logs]]:
+def _equally_large(totals: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], EntropyTerms]]:
     """The training sets of one weight, and the logarithms for them."""
     for total in np.unique(totals):
-        yield np.flatnonzero(totals == total), _Logs(total)
+        yield np.flatnonzero(totals == total), EntropyTerms(total)

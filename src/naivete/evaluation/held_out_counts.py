@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
 from naivete.cases import Block
-from naivete.counts.counts import Counts, Table
+from naivete.counts.counts import Counts
 from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.counts.pairs import Pairs, SparsePair
+from naivete.counts.tables import CountTable, DenseTable
 from naivete.encoding.encoder import encode
 from naivete.encoding.value_counts import state_key
 from naivete.evaluation.partitioned_counts import Parts
@@ -117,7 +118,7 @@ class HeldOut(Shared):
         self.moved = {x: lut for x, lut in luts.items() if lut is not None}
         self.relevance = None if self._joins or parts.relevances is None else parts.relevances[at]
 
-    def tables(self, families: Iterable[Family]) -> dict[Family, Table]:
+    def tables(self, families: Iterable[Family]) -> dict[Family, CountTable]:
         """The table of each family for the training rows."""
         wanted = list(dict.fromkeys(families))
         new = [f for f in wanted if f not in self._kept]
@@ -143,12 +144,13 @@ class HeldOut(Shared):
     def _keep(self, f: Family, tables: NDArray[Any]) -> None:
         """Keep the table of this training set of those of all."""
         if f[-1] != CLASS:
-            self._kept[f] = self._own(tables[self.at], (*f, CLASS)).sum(axis=-1)
+            self.keep([DenseTable(f, self._own(tables[self.at], (*f, CLASS)).sum(axis=-1))])
         elif self._whole and self.moved.keys().isdisjoint(f):
-            self._kept[f] = table = tables[self.at]
+            table = tables[self.at]
+            self.keep([DenseTable(f, table)])
             self.plain_tables[id(table)] = f, table  # no other array can have this identity while this one is kept
         else:
-            self._kept[f] = self._own(tables[self.at], f)
+            self.keep([DenseTable(f, self._own(tables[self.at], f))])
 
     @cached_property
     def plain(self) -> bool:

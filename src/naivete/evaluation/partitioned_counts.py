@@ -226,8 +226,7 @@ class Parts:
             else:
                 self._tables[f] = self._split(quick)
         for f, table in self.shared.tables(slow).items() if slow else ():
-            assert isinstance(table, np.ndarray)
-            self._tables[f] = self._split(table)
+            self._tables[f] = self._split(table.full())
         return {f: self._tables[f] for f in wanted if f in self._tables}
 
     def _quickly(self, f: Family) -> NDArray[np.int64] | None:

@@ -14,15 +14,18 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.cases.base import Block
-from naivete.counts.counts import Counts, Table
-from naivete.counts.sparse_tables import SparseCounts, SparseTable, grouped_rows, merge_sparse, sparse_counts_of
+from naivete.counts.configurations import ConfigurationCounts, configuration_counts, grouped_rows, merge_configurations
+from naivete.counts.counts import Counts
+from naivete.counts.tables import CountTable, DenseTable, SparseTable
 from naivete.errors import NaiveteWarning, ResourceError, quoted, warn
 from naivete.inference import predictor as inference
 from naivete.inference.clique_messages import propagated
 from naivete.inference.em_steps import MAX_ITERATIONS, TOLERANCE, Convergence, EMStep, check_iterations, iterate_em
 from naivete.inference.predictor import Component, Factor, Predictor
-from naivete.network.estimation import Lidstone, Smoothing, estimate, grouped_counts, smoothing_of
-from naivete.network.network import Network, SparseCpt, Structure
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.estimation import estimate
+from naivete.network.network import Network, Structure
+from naivete.network.smoothing import Lidstone, Smoothing, smoothing_of
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["ExpectedCounts", "expected_network"]
@@ -87,7 +90,7 @@ def expected_network(
     if not (isinstance(how, Lidstone) and how.alpha > 0):
         start = estimate(counts, structure, 1.0, prior=prior)
 
-    def maximised(tables: Mapping[Family, Table]) -> Network:
+    def maximised(tables: Mapping[Family, CountTable]) -> Network:
         return estimate(ExpectedCounts(counts, tables), structure, how, prior=prior)
 
     expectation = _Expectation(counts, start, parts, how)
@@ -110,13 +113,13 @@ class ExpectedCounts(Counts):
     tables : the tables that replace theirs.
     """
 
-    def __init__(self, counts: Counts, tables: Mapping[Family, Table]) -> None:
+    def __init__(self, counts: Counts, tables: Mapping[Family, CountTable]) -> None:
         super().__init__(counts.cases, budget=counts.budget)
         self._passes = counts._passes
         self._whole = counts
         self._kept = dict(tables)
 
-    def tables(self, families: Iterable[Family]) -> dict[Family, Table]:
+    def tables(self, families: Iterable[Family]) -> dict[Family, CountTable]:
         """The table of each family."""
         wanted = list(families)
         others = self._whole.tables([f for f in wanted if f not in self._kept])
@@ -158,25 +161,27 @@ class _Incomplete:
     gaps: NDArray[np.bool_]
     limit: int
 
-    def __call__(self, block: Block) -> dict[Component, SparseCounts]:
+    def __call__(self, block: Block) -> dict[Component, ConfigurationCounts]:
         return reduce(self.merged, (self._found(part) for part in block.parts()), {})
 
-    def _found(self, block: Block) -> dict[Component, SparseCounts]:
+    def _found(self, block: Block) -> dict[Component, ConfigurationCounts]:
         found = {}
         for component, rows in self.predictor.places(block.codes, self.gaps).items():
             known = _known(self.predictor.network, component)
             own = block.take(rows) if len(rows) < len(block) else block
             columns = (np.zeros(len(own), np.uint8), *(own.codes[m] for m in known))  # the first is there if nothing else is
             cards = [1, *(self.predictor.network.variables[m].card for m in known)]
-            found[component] = sparse_counts_of(Block(columns, own.weight), tuple(range(len(columns))), cards)
+            found[component] = configuration_counts(Block(columns, own.weight), tuple(range(len(columns))), cards)
         return self._fitting(found)
 
-    def merged(self, one: dict[Component, SparseCounts], two: dict[Component, SparseCounts]) -> dict[Component, SparseCounts]:
+    def merged(
+        self, one: dict[Component, ConfigurationCounts], two: dict[Component, ConfigurationCounts]
+    ) -> dict[Component, ConfigurationCounts]:
         """What occurs in two blocks."""
-        both = {component: merge_sparse(one[component], two[component]) for component in one.keys() & two.keys()}
+        both = {component: merge_configurations(one[component], two[component]) for component in one.keys() & two.keys()}
         return self._fitting({**one, **two, **both})
 
-    def _fitting(self, found: dict[Component, SparseCounts]) -> dict[Component, SparseCounts]:
+    def _fitting(self, found: dict[Component, ConfigurationCounts]) -> dict[Component, ConfigurationCounts]:
         sizes = {c: own.nbytes + sum(part.nbytes for part in parts.values()) for c, (own, parts) in found.items()}
         if sum(sizes.values()) > self.limit:
             worst = max(sizes, key=lambda c: sizes[c])
@@ -212,7 +217,8 @@ def _parts(counts: Counts, network: Network) -> list[_Part]:
 def _part(predictor: Predictor, component: Component, configurations: NDArray[np.int32], parts: dict[int, Any]) -> _Part:
     hidden, touched = component
     known = _known(predictor.network, component)
-    codes, weight = SparseTable((CLASS - 1, *known[:-1]), configurations, sums_as_numbers(parts), known[-1]).cells()
+    cards = 1, *(predictor.network.variables[m].card for m in known)
+    codes, weight = SparseTable((CLASS - 1, *known), cards, configurations, sums_as_numbers(parts)).cells()
     plan = predictor.plan(set(hidden), list(touched))
     widest = max((clique for _, clique in plan), key=lambda clique: _cells(predictor.network, clique))
     if _cells(predictor.network, widest) > inference.FACTOR_CELLS:
@@ -231,9 +237,9 @@ def _cells(network: Network, variables: Iterable[int]) -> int:
 class _Dense:
     """The cells of a family with a full table."""
 
-    def __init__(self, table: NDArray[Any], v: int, members: Family) -> None:
-        self.v, self.members, self.shape = v, members, table.shape
-        self.counts = table.astype(np.float64).ravel()
+    def __init__(self, table: DenseTable, v: int, members: Family) -> None:
+        self.v, self.members, self.shape = v, members, table.counts.shape
+        self.counts = table.counts.astype(np.float64).ravel()
 
     def positions(self, codes: Codes) -> NDArray[np.int64]:
         return np.ravel_multi_index([codes[m].astype(np.int64) for m in self.members], self.shape)
@@ -241,8 +247,8 @@ class _Dense:
     def probabilities(self, network: Network) -> Numbers:
         return np.ascontiguousarray(network.cpts[self.v]).ravel()
 
-    def table(self, n: Numbers) -> Table:
-        return n.reshape(self.shape)
+    def table(self, n: Numbers) -> CountTable:
+        return DenseTable(self.members, n.reshape(self.shape))
 
 
 class _Sparse:
@@ -251,7 +257,7 @@ class _Sparse:
     def __init__(
         self, table: SparseTable, v: int, parents: Sequence[int], members: Family, cards: Mapping[int, int], more: list[Codes]
     ) -> None:
-        own, n, self.parents = grouped_counts(table, v, parents, cards[v])
+        own, n, self.parents = table.by_parents(v, parents)
         every = np.concatenate([own, *(self._configurations(codes) for codes in more)])
         rows, row_of = grouped_rows(list(every.T), [cards[p] for p in self.parents])
         self.v, self.members, self.cards, self.configurations = v, members, cards, every[rows]
@@ -270,11 +276,9 @@ class _Sparse:
         return np.ravel_multi_index([row, codes[self.v].astype(np.int64), last.astype(np.int64)], self.shape)
 
     def probabilities(self, network: Network) -> Numbers:
-        cpt = network.cpts[self.v]
-        assert isinstance(cpt, SparseCpt)
-        return cpt.at(self.configurations).ravel()
+        return network.table(self.v).at(self.configurations.astype(np.int64)).ravel()
 
-    def table(self, n: Numbers) -> Table:
+    def table(self, n: Numbers) -> CountTable:
         row, state, last = np.nonzero(n.reshape(self.shape))
         codes = {p: column[row] for p, column in zip(self.parents, self.configurations.T, strict=True)}
         codes |= {CLASS: last, self.v: state}
@@ -283,7 +287,7 @@ class _Sparse:
         counts = np.zeros((len(rows), self.cards[self.members[-1]]))
         np.add.at(counts, (row_of, codes[self.members[-1]]), n[np.flatnonzero(n)])
         configurations = np.stack([codes[m][rows] for m in first], axis=1).astype(np.int32)
-        return SparseTable(first, np.ascontiguousarray(configurations), counts, self.members[-1])
+        return SparseTable(self.members, tuple(self.cards[m] for m in self.members), np.ascontiguousarray(configurations), counts)
 
 
 class _Expectation:
@@ -327,7 +331,7 @@ class _Expectation:
         own = {v: part.completions(self.places[v].members, self.cards) for v in part.touched}
         return {v: self.places[v].positions(codes).reshape(rows, -1) for v, codes in own.items()}
 
-    def __call__(self, network: Network) -> EMStep[dict[Family, Table]]:
+    def __call__(self, network: Network) -> EMStep[dict[Family, CountTable]]:
         logs = {v: _log(place.probabilities(network)) for v, place in self.places.items()}
         expected = {v: self.places[v].counts.copy() for v in self.touched}
         likelihoods = [_weighed(self.places[v].counts, own) for v, own in logs.items()]

@@ -18,10 +18,13 @@ from naivete import _kernels
 from naivete._kernels.codes import Numbers
 from naivete._kernels.exact_sums import LIMB, limbs
 from naivete.cases.base import Block
-from naivete.counts.counts import Counts, Table
-from naivete.counts.sparse_tables import SparseTable
+from naivete.counts.counts import Counts
+from naivete.counts.tables import CountTable, DenseTable, SparseTable
 from naivete.inference.predictor import Predictor, fallback, rows_without_evidence
-from naivete.network.estimation import (
+from naivete.network.conditional_tables import SparseCpt
+from naivete.network.estimation import estimate
+from naivete.network.network import Structure, topological
+from naivete.network.smoothing import (
     Backoff,
     ClarkNiblett,
     Context,
@@ -31,12 +34,9 @@ from naivete.network.estimation import (
     backoff_table,
     blend,
     checked_prior,
-    estimate,
-    grouped_counts,
     normalised,
     smoothing_of,
 )
-from naivete.network.network import SparseCpt, Structure, topological
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["FamilyTerms", "RemainingClasses", "leave_one_out", "leave_one_out_losses", "remaining_classes", "split_infinite"]
@@ -126,8 +126,7 @@ class _Left:
         self.used = [sorted(set(candidates[:, x].tolist())) for x in counts.features]
         wanted = {(x, q): family(x, *self.parents[x][:q], CLASS) for x in counts.features for q in self.used[x]}
         tables = counts.tables([*wanted.values(), (CLASS,)])
-        classes = tables[CLASS,]
-        assert isinstance(classes, np.ndarray)
+        classes = tables[CLASS,].full()
         self.classes = classes.astype(np.float64)
         self.prior = None if prior is None else checked_prior(prior, len(classes))
         cards = counts.cards([*counts.features, CLASS])
@@ -141,7 +140,7 @@ class _Left:
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
         self.predictors = self._predictors(counts, prior) if self.gaps.any() else []
 
-    def _order(self, tables: Mapping[Family, Table], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
+    def _order(self, tables: Mapping[Family, CountTable], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
         """The features in the order in which prediction adds them, so that the first structure gets the very same sums."""
         first = self.candidates[0].tolist()
         structure = {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(first)}}
@@ -229,12 +228,12 @@ class FamilyTerms:
     """
 
     def __init__(
-        self, table: Table, x: int, parents: Sequence[int], classes: Numbers, how: Smoothing, cards: tuple[int, ...]
+        self, table: CountTable, x: int, parents: Sequence[int], classes: Numbers, how: Smoothing, cards: tuple[int, ...]
     ) -> None:
-        self.table, self.members, self.how, self.card = table, (x, *parents), how, cards[x]
+        self.table, self.members, self.how = table, (x, *parents), how
         self.tabulated = None
-        if isinstance(table, np.ndarray) and not isinstance(how, Backoff):
-            self.tabulated = _tabulated(table, x, family(x, *parents, CLASS), classes, how, cards)
+        if isinstance(table, DenseTable) and not isinstance(how, Backoff):
+            self.tabulated = _tabulated(table.counts, x, family(x, *parents, CLASS), classes, how, cards)
 
     def __call__(self, piece: Block, left: RemainingClasses) -> Numbers:
         """The terms of the rows of a piece.  # (row, class)"""
@@ -244,7 +243,7 @@ class FamilyTerms:
 
     @cached_property
     def _look(self) -> Lookup:
-        return _lookup(self.table, self.members[0], self.members[1:], self.card)
+        return _lookup(self.table, self.members[0], self.members[1:])
 
     def _row_by_row(self, piece: Block, left: RemainingClasses) -> Numbers:
         known = np.logical_and.reduce([piece.codes[m] != np.iinfo(piece.codes[m].dtype).max for m in self.members])
@@ -335,11 +334,10 @@ Lookup = Callable[[NDArray[np.int64], Sequence[NDArray[np.int64]]], tuple[Number
 """codes of x and of its parents -> counts (row, x, class), marginal counts (row, x), counts of all shorter contexts."""
 
 
-def _lookup(table: Table, x: int, parents: Sequence[int], card: int) -> Lookup:
+def _lookup(table: CountTable, x: int, parents: Sequence[int]) -> Lookup:
     if isinstance(table, SparseTable):
-        return _sparse_lookup(table, x, parents, card)
-    members = family(x, *parents, CLASS)
-    n = table.transpose([members.index(m) for m in (*parents, x, CLASS)]).astype(np.float64)
+        return _sparse_lookup(table, x, parents)
+    n = table.full((*parents, x, CLASS)).astype(np.float64)
     sums = [n.sum(axis=tuple(range(q, len(parents)))) for q in range(len(parents))]
     marginal = n.sum(axis=(*range(len(parents)), n.ndim - 1))
 
@@ -352,9 +350,9 @@ def _lookup(table: Table, x: int, parents: Sequence[int], card: int) -> Lookup:
     return look
 
 
-def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int], card: int) -> Lookup:
-    contexts = [grouped_counts(table, x, parents[:q], card) for q in range(len(parents) + 1)]
-    zeros = np.zeros((card, table.counts.shape[1]))
+def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int]) -> Lookup:
+    contexts = [table.by_parents(x, parents[:q]) for q in range(len(parents) + 1)]
+    zeros = np.zeros((table.card(x), table.counts.shape[1]))
     finders = [None if not members else SparseCpt(keys, n, zeros, members) for keys, n, members in contexts]
     marginal = contexts[0][1].sum(axis=(0, 2))
 

@@ -15,7 +15,7 @@ from naivete import _kernels
 from naivete._kernels.codes import Numbers, missing
 from naivete.errors import DataError, ResourceError, quoted
 from naivete.network.densities import Normal
-from naivete.network.network import Cpt, Network, SparseCpt
+from naivete.network.network import Network
 from naivete.network.normal_densities import Joint, joint_of
 from naivete.variables import CLASS, Family
 
@@ -66,19 +66,19 @@ class Predictor:
     @cached_property
     def _forbidding(self) -> list[int]:
         """Those of them that make rows impossible, which has to be said although it tells nothing about the class."""
-        return [v for v in self._apart if _has_zeros(self.network.cpts[v])]
+        return [v for v in self._apart if self.network.table(v).has_zeros]
 
     @cached_property
     def _dense(self) -> tuple[_kernels.Layout, Numbers]:
         """The logarithms of the dense tables that contain the class, the class innermost, in one flat array."""
-        dense = [v for v in self._own if not isinstance(self.network.cpts[v], SparseCpt)]
+        dense = [v for v in self._own if v not in self.network.sparse]
         flat = [_log(np.asarray(self.network.cpts[v])).ravel() for v in dense]
         cards = tuple(v.card for v in self.network.variables)
         return _kernels.Layout(tuple(map(self.network.family, dense)), cards), np.concatenate([*flat, np.empty(0)])
 
     @cached_property
     def _sparse(self) -> list[int]:
-        return [v for v in self._own if isinstance(self.network.cpts[v], SparseCpt)]
+        return [v for v in self._own if v in self.network.sparse]
 
     @cached_property
     def _telling(self) -> list[int]:
@@ -89,7 +89,7 @@ class Predictor:
         self._check(codes)
         joint = self._weighed(codes, gaps)
         for v in self._apart:
-            self._add_apart(joint, codes, v)
+            self._add_family(joint, codes, v)
         return joint
 
     def _check(self, codes: Codes) -> None:
@@ -104,7 +104,7 @@ class Predictor:
         """log P(row, class) up to what is the same for all classes.  # (row, class)"""
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for v in self._sparse:
-            self._add_sparse(joint, codes, v)
+            self._add_family(joint, codes, v)
         self._add_densities(joint, codes, gaps)
         self.add_marginalised(joint, codes, gaps)
         return joint
@@ -181,7 +181,7 @@ class Predictor:
         self._check(codes)
         joint = self._weighed(codes, gaps)
         for v in self._forbidding:
-            self._add_apart(joint, codes, v)
+            self._add_family(joint, codes, v)
         certain = len(joint) and joint.min() == -np.inf
         impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if certain else np.empty(0, np.int64)
         if len(impossible):
@@ -191,22 +191,13 @@ class Predictor:
             result[rows_without_evidence(codes, gaps, self._telling, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
-    def _add_sparse(self, joint: Numbers, codes: Codes, v: int) -> None:
-        cpt = self.network.cpts[v]
-        assert isinstance(cpt, SparseCpt)
-        known = self._known(codes, v)
-        for rows in np.array_split(known, max(1, len(known) * cpt.rows[:1].size // FACTOR_CELLS)):
-            tables = cpt.at(np.stack([codes[p][rows] for p in cpt.parents], axis=1).astype(np.int64))
-            joint[rows] += _log(_at_state(tables, None if v == CLASS else codes[v][rows]))
-
-    def _add_apart(self, joint: Numbers, codes: Codes, v: int) -> None:
-        """Add what a family without the class gives, the same for all classes."""
-        cpt, rows = self.network.cpts[v], self._known(codes, v)
-        if isinstance(cpt, SparseCpt):
-            self._add_sparse(joint, codes, v)
-        else:
-            at = tuple(codes[m][rows].astype(np.int64) for m in self.network.family(v))
-            joint[rows] += _log(cpt)[at][:, None]
+    def _add_family(self, joint: Numbers, codes: Codes, v: int) -> None:
+        """Add log P(v | parents) to the rows in which no feature of the family is missing."""
+        table, known = self.network.table(v), self._known(codes, v)
+        cells = self.network.variables[v].card * self.classes if v in self.network.sparse else 1
+        for rows in np.array_split(known, max(1, len(known) * cells // FACTOR_CELLS)):
+            own = {m: codes[m][rows] for m in table.members if m != CLASS}
+            joint[rows] += _log(table.probability(own, len(rows)))
 
     def _known(self, codes: Codes, v: int) -> NDArray[np.intp]:
         """The rows in which no feature of the family is missing."""
@@ -219,7 +210,7 @@ class Predictor:
         zeros = _kernels.gather(codes, layout, np.isneginf(values).astype(np.float64), self.classes)
         for x in self._sparse:
             own = np.zeros_like(zeros)
-            self._add_sparse(own, codes, x)
+            self._add_family(own, codes, x)
             zeros += np.isneginf(own)
         above = self.network.parents[CLASS]
         cell = above[0] if len(above) == 1 and above[0] in self.network.derived else None
@@ -317,11 +308,11 @@ class Predictor:
 
     def _factor(self, codes: Codes, v: int, hidden: set[int]) -> Factor:
         """The rows' slices of a table: observed members fixed, hidden ones as axes."""
-        cpt, members = self.network.cpts[v], self.network.family(v)
+        members = self.network.family(v)
         free = tuple(m for m in members if m in hidden)
-        if isinstance(cpt, SparseCpt):
-            return Factor(free, self._sparse_factor(cpt, codes, v, free))
-        logs = _logs(cpt, members, self.classes)
+        if v in self.network.sparse:
+            return Factor(free, self._sparse_factor(codes, v, free))
+        logs = _logs(self.network.full_table(v), members, self.classes)
         features = [m for m in members if m != CLASS]
         fixed = [m for m in features if m not in hidden]
         axes = [features.index(m) for m in (*fixed, *free)]
@@ -329,17 +320,15 @@ class Predictor:
         own = logs.transpose(*axes, logs.ndim - 1)[index] if fixed else logs[None].repeat(len(codes[0]), axis=0)
         return Factor(free, own)
 
-    def _sparse_factor(self, cpt: SparseCpt, codes: Codes, x: int, free: tuple[int, ...]) -> Numbers:
-        rows, cards = len(codes[0]), [self.network.variables[m].card for m in free]
+    def _sparse_factor(self, codes: Codes, x: int, free: tuple[int, ...]) -> Numbers:
+        rows, cards, table = len(codes[0]), [self.network.variables[m].card for m in free], self.network.table(x)
         grid = np.indices(cards).reshape(len(cards), -1)  # (hidden, configuration)
         everywhere = {
             m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(codes[m].astype(np.int64), grid.shape[1])
-            for m in (*cpt.parents, x)
+            for m in table.members
             if m != CLASS
         }
-        tables = cpt.at(np.stack([everywhere[p] for p in cpt.parents], axis=1))
-        logs = _log(_at_state(tables, None if x == CLASS else everywhere[x]))
-        return logs.reshape(rows, *cards, -1)
+        return _log(table.probability(everywhere, rows * grid.shape[1])).reshape(rows, *cards, -1)
 
 
 def fallback(zeros: NDArray[Any], prior: Numbers) -> Numbers:
@@ -367,17 +356,6 @@ def argmax_class(posterior: Numbers) -> NDArray[np.intp]:
 def most_probable_class(posterior: Numbers) -> NDArray[np.intp]:
     """The most probable class of each row, the first of those that differ by no more than rounding."""
     return argmax_class(np.round(posterior, 12))
-
-
-def _has_zeros(cpt: Cpt) -> bool:
-    if isinstance(cpt, SparseCpt):
-        return not np.all(cpt.rows > 0) or _has_zeros(cpt.default)
-    return not np.all(cpt > 0)
-
-
-def _at_state(tables: Numbers, states: NDArray[Any] | None) -> Numbers:
-    """What sparse tables say of the states of x; of the class, where x is the class and not given.  # (row, class)"""
-    return tables[:, :, 0] if states is None else tables[np.arange(len(tables)), states.astype(np.int64)]
 
 
 def _log(p: NDArray[Any]) -> Numbers:

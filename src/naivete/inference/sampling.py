@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.errors import ParameterError, quoted
 from naivete.inference.junction import Collected, Evidence, Given, JunctionTree, Plan, configuration, evidence_of
-from naivete.network.network import Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["sample"]
@@ -84,7 +84,7 @@ def _rows(
             codes |= zip(members[at:], np.unravel_index(_drawn(options, context, rng), plan.shapes[i][at:]), strict=True)
     for v in tree.network.order:
         if v not in codes:
-            codes[v] = _forward(tree.network, v, codes, tree.cards, rows, rng)
+            codes[v] = _forward(tree.network, v, codes, rows, rng)
     return codes
 
 
@@ -98,19 +98,10 @@ def _options(plan: Plan, found: Collected, i: int) -> Numbers:
         return np.asarray(np.exp(table - np.where(np.isneginf(top), 0, top)))
 
 
-def _forward(
-    network: Network, v: int, codes: Mapping[int, Codes], cards: Mapping[int, int], rows: int, rng: np.random.Generator
-) -> Codes:
+def _forward(network: Network, v: int, codes: Mapping[int, Codes], rows: int, rng: np.random.Generator) -> Codes:
     """States of a variable, given those of its parents."""
-    cpt, members = network.cpts[v], network.family(v)
-    if not isinstance(cpt, SparseCpt):
-        table = np.moveaxis(cpt, members.index(v), -1).reshape(-1, cards[v])
-        return _drawn(_cumulative(table), configuration(codes, [m for m in members if m != v], cards, rows), rng)
-    parents = np.stack([codes[p] for p in cpt.parents], axis=1)
-    distinct, kind = np.unique(parents, axis=0, return_inverse=True)
-    tables = np.moveaxis(cpt.at(distinct), 1, 2)  # (configuration, class, state)
-    context = kind.ravel() * tables.shape[1] + (codes[CLASS] if CLASS in network.parents[v] else 0)
-    return _drawn(_cumulative(tables.reshape(-1, cards[v])), context, rng)
+    distributions, context = network.table(v).contexts(codes, rows)
+    return _drawn(_cumulative(distributions), context, rng)
 
 
 def _cumulative(weights: Numbers) -> Numbers:

@@ -15,8 +15,8 @@ from naivete._kernels.exact_sums import LimbSums, add_sums, limbs
 from naivete.cases import Block
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor, argmax_class
-from naivete.network.estimation import checked_prior
 from naivete.network.network import Network
+from naivete.network.smoothing import checked_prior
 from naivete.variables import CLASS, Variables
 
 __all__ = ["correct", "correct_with_each", "majority_correct"]
@@ -40,8 +40,9 @@ def correct_with_each(counts: Counts, network: Network, selected: Sequence[int],
     The parents of a new feature are the class and selected features; the other new features are ignored. Without missing values
     and zeros, the terms of the selected features are summed only once.
     """
-    tables = [network.cpts[v] for v in (*selected, *new)]
-    if not counts.cases.gaps[[*selected, *new]].any() and all(isinstance(cpt, np.ndarray) and cpt.min() > 0 for cpt in tables):
+    members = [*selected, *new]
+    positive = network.sparse.isdisjoint(members) and not any(network.table(v).has_zeros for v in members)
+    if positive and not counts.cases.gaps[members].any():
         return _totals(counts.fold(_Additions(network, tuple(selected), tuple(new)), add_sums))
     networks = tuple(_restricted(network, [*selected, x]) for x in new)
     return _totals(counts.fold(_Correct(networks, counts.cases.gaps), add_sums))

@@ -28,7 +28,7 @@ from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.errors import DataError, quoted
 from naivete.inference.predictor import Predictor
-from naivete.network.network import Network, SparseCpt, check_tabular
+from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS
 
 __all__ = ["Contributions", "Derivatives", "contrasts", "contributions", "derivatives", "mean_weights", "naive_part"]
@@ -291,15 +291,9 @@ def _logs_given_others(predictor: Predictor, x: int, codes: Codes, gaps: Gaps, r
 
 def _logs_given_parents(network: Network, x: int, codes: Codes, rows: Rows) -> Numbers:
     """log2 P(x | parents of x, c) in rows where all of them are observed.  # (row, class)"""
-    cpt = network.cpts[x]
     columns = {m: codes[m][rows] for m in network.family(x) if m != CLASS}
-    if x in network.densities:
-        logs = _log_density(network, x, columns)
-    elif isinstance(cpt, SparseCpt):
-        tables = cpt.at(np.stack([columns[p] for p in cpt.parents], axis=1).astype(np.int64))
-        logs = _log2(tables[np.arange(len(tables)), columns[x].astype(np.int64)])
-    else:
-        logs = _log2(cpt if CLASS in network.parents[x] else cpt[..., None])[tuple(c.astype(np.int64) for c in columns.values())]
+    continuous = x in network.densities
+    logs = _log_density(network, x, columns) if continuous else _log2(network.table(x).probability(columns, len(rows)))
     return np.broadcast_to(logs, (len(rows), network.variables[CLASS].card))
 
 

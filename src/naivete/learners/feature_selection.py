@@ -10,7 +10,7 @@ from naivete.counts.counts import Counts
 from naivete.learners.accuracy import correct_with_each, majority_correct
 from naivete.learners.halves import halves
 from naivete.network.estimation import estimate, marginal_tables
-from naivete.network.network import Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["Families", "Learner", "Parents", "Trials", "forward", "network_on_selected"]
@@ -105,14 +105,7 @@ def network_on_selected(
     learned = learner(restricted) if features else estimate(restricted, {CLASS: ()}, smoothing, prior=prior)
     position = {CLASS: CLASS, **dict(enumerate(features))}
     parents = {position[v]: tuple(position[p] for p in family) for v, family in learned.parents.items()}
-    cpts: dict[int, Any] = {position[v]: _renumbered(cpt, position) for v, cpt in learned.cpts.items()}
+    cpts: dict[int, Any] = {position[v]: learned.table(v).renumbered(position) for v in learned.cpts}
     others = [x for x in counts.features if x not in parents]
     structure = {**parents, **dict.fromkeys(others, ())}
     return Network(counts.variables, structure, {**cpts, **marginal_tables(counts, others, smoothing)}, check=False)
-
-
-def _renumbered(cpt: Any, position: Mapping[int, int]) -> Any:
-    if not isinstance(cpt, SparseCpt):
-        return cpt
-    parents = tuple(position[p] for p in cpt.parents)
-    return SparseCpt(cpt.configurations, cpt.rows, _renumbered(cpt.default, position), parents)

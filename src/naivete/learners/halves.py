@@ -12,8 +12,8 @@ from naivete._kernels.codes import narrowest
 from naivete._kernels.exact_sums import limbs, sums_as_numbers
 from naivete.cases import Block, Cases, MemoryCases
 from naivete.cases.views import hash_half, row_hashes
+from naivete.counts.configurations import ConfigurationCounts, grouped_rows, merge_configurations
 from naivete.counts.counts import Counts, informative_features
-from naivete.counts.sparse_tables import SparseCounts, grouped_rows, merge_sparse
 from naivete.variables import CLASS
 
 __all__ = ["halves"]
@@ -43,7 +43,7 @@ class _Distinct:
     columns: tuple[int, ...]
     budget: int
 
-    def __call__(self, block: Block) -> SparseCounts | None:
+    def __call__(self, block: Block) -> ConfigurationCounts | None:
         columns = [_missing_as_minus_one(block.codes[v]) for v in self.columns]
         cards = [int(c.max(initial=0)) + 2 for c in columns]
         rows, row_of = grouped_rows([c + 1 for c in columns], cards)
@@ -62,14 +62,14 @@ class _Merged:
 
     budget: int
 
-    def __call__(self, one: SparseCounts | None, two: SparseCounts | None) -> SparseCounts | None:
+    def __call__(self, one: ConfigurationCounts | None, two: ConfigurationCounts | None) -> ConfigurationCounts | None:
         if one is None or two is None:
             return None
-        codes, parts = merge_sparse((one[0] + 1, one[1]), (two[0] + 1, two[1]))
+        codes, parts = merge_configurations((one[0] + 1, one[1]), (two[0] + 1, two[1]))
         return _within_budget((codes - 1, parts), self.budget)
 
 
-def _within_budget(distinct: SparseCounts, budget: int) -> SparseCounts | None:
+def _within_budget(distinct: ConfigurationCounts, budget: int) -> ConfigurationCounts | None:
     limbs_of_each = sum(bool(part.any()) for part in distinct[1].values())
     return distinct if distinct[0].nbytes + 8 * len(distinct[0]) * limbs_of_each <= budget else None
 
@@ -79,7 +79,7 @@ def _missing_as_minus_one(column: NDArray[Any]) -> NDArray[np.int64]:
     return np.where(column == np.iinfo(column.dtype).max, -1, column.astype(np.int64))
 
 
-def _divided(distinct: SparseCounts, columns: tuple[int, ...], counts: Counts, seed: int) -> tuple[Cases, Cases]:
+def _divided(distinct: ConfigurationCounts, columns: tuple[int, ...], counts: Counts, seed: int) -> tuple[Cases, Cases]:
     rows, weight = distinct[0], sums_as_numbers(distinct[1])[:, 0].astype(np.float64)
     distinct_codes = {v: _stored(column, counts.variables[v].card) for v, column in zip(columns, rows.T, strict=True)}
     even = np.floor(weight / 2)

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.cases.views import Configuration
-from naivete.counts.counts import Counts, Table, informative_features
+from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import selection_information
-from naivete.counts.sparse_tables import SparseTable
+from naivete.counts.tables import CountTable, DenseStack, TableStack
 from naivete.learners.cb import cb
 from naivete.learners.feature_selection import Learner, Trials, network_on_selected
 from naivete.learners.k2_as import k2_families
@@ -43,30 +43,22 @@ class Step(NamedTuple):
     feature: int
     metric: float
     gain: float
-    table: Table
+    table: CountTable
     selected: Configuration
+    column: int
 
-    def together(self, states: int) -> NDArray[Any]:
+    def together(self) -> NDArray[Any]:
         """Return the counts of the states of the feature in each configuration.  # (configuration, state)"""
-        if not isinstance(self.table, SparseTable):
-            return np.asarray(self.table.sum(axis=1).T)
-        n = np.zeros((self.selected.card, states), self.table.counts.dtype)
-        n[self.table.configurations[:, 1], self.table.configurations[:, 0]] = self.table.counts.sum(axis=1)
-        return n
+        return self.table.marginal(self.column, self.feature)
 
-    def significant(self, states: int, alpha: float) -> bool:
+    def significant(self, alpha: float) -> bool:
         """Whether 2 N ln 2 I(A; C | selected) exceeds the chi-square quantile of the level.
 
         The degrees of freedom count the states that occur in each configuration.
         """
         from scipy.special import chdtri
 
-        together = self.together(states)
-        if isinstance(self.table, SparseTable):
-            classes = np.zeros((self.selected.card, self.table.counts.shape[1]), np.int64)
-            np.add.at(classes, self.table.configurations[:, 1], self.table.counts > 0)
-        else:
-            classes = self.table.sum(axis=0).T
+        together, classes = self.together(), self.table.marginal(self.column, CLASS)
         degrees = (np.count_nonzero(together, axis=1) - 1).clip(0) * (np.count_nonzero(classes, axis=1) - 1).clip(0)
         freedom = int(degrees[:-1].sum() if self.selected.alone else degrees.sum())
         return bool(freedom > 0 and 2 * float(together.sum()) * log(2) * self.gain > chdtri(freedom, alpha))
@@ -154,7 +146,7 @@ def info_selection(
     while True:
         steps = [s for s in _steps(counts, selected, METRICS[metric]) if s.metric > POSITIVE]
         if stop == "chi2":
-            steps = [s for s in steps if s.significant(counts.variables[s.feature].card, alpha)]
+            steps = [s for s in steps if s.significant(alpha)]
         steps.sort(key=lambda s: (-s.metric, s.feature))
         if correct is not None and trials is not None and steps:
             parents, accuracies = trials.additions(chain, [s.feature for s in steps])
@@ -164,7 +156,7 @@ def info_selection(
         if not steps:
             break
         best = steps[0]
-        selected = selected.joined(best.feature, best.together(counts.variables[best.feature].card))
+        selected = selected.joined(best.feature, best.together())
     features = list(selected.features)
     return _without_dispensable(trials, features) if backward and trials is not None else features
 
@@ -187,15 +179,16 @@ def _steps(counts: Counts, selected: Configuration, metric: Metric) -> Iterator[
         alone = selected.card - 1 if selected.alone else None
         gains, entropies, joint = selection_information(tables, counts.margins()[CLASS,].sum(), alone=alone)
         values = metric(gains, entropies, joint)
-        each = [tables] if isinstance(tables, SparseTable) else tables
-        for i, value, gain, table in zip(which, values.tolist(), gains.tolist(), each, strict=True):
-            yield Step(remaining[i], value, gain, table, selected)
+        for i, value, gain, table in zip(which, values.tolist(), gains.tolist(), tables.tables(), strict=True):
+            yield Step(remaining[i], value, gain, table, selected, len(counts.features))
 
 
-def _tables(counts: Counts, selected: Configuration, features: Sequence[int]) -> Iterator[tuple[list[int], Table]]:
+def _tables(counts: Counts, selected: Configuration, features: Sequence[int]) -> Iterator[tuple[list[int], TableStack]]:
     """The counts of these features with the configurations of the selected ones and the class, those of one shape together."""
     if not selected.features:
-        yield from (([i], counts.margins()[x, CLASS][None, :, :, None]) for i, x in enumerate(features))
+        margins, column = counts.margins(), len(counts.features)
+        for i, x in enumerate(features):
+            yield [i], DenseStack([(x, CLASS, column)], margins[x, CLASS][None, :, :, None])
         return
     gaps = bool(counts.cases.gaps[list(selected.features)].any())
     wide = counts.with_column(Variable("selected", tuple(range(selected.card))), selected, gaps=gaps)

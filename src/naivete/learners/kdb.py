@@ -14,7 +14,6 @@ from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
 from naivete.counts.independence import checked_level
 from naivete.counts.information import dependence, relevance
-from naivete.counts.sparse_tables import SparseTable
 from naivete.errors import ParameterError, quoted
 from naivete.inference.leave_one_out import leave_one_out_losses
 from naivete.learners.parameters import checked_integer, is_integer, is_number
@@ -126,8 +125,7 @@ def significant(counts: Counts, parents: dict[int, list[int]], bits: Numbers, al
     classes = int(np.count_nonzero(margins[CLASS,]))
 
     def exceeds(x: int, y: int) -> bool:
-        table = tables[family(x, y, CLASS)]
-        cases = float((table.counts if isinstance(table, SparseTable) else table).sum())
+        cases = tables[family(x, y, CLASS)].sum()
         freedom = max(1, (states[x] - 1) * (states[y] - 1) * classes)
         return bool(2 * cases * log(2) * bits[x, y] > chdtri(freedom, alpha))
 

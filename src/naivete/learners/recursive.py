@@ -20,9 +20,9 @@ from naivete.inference.predictor import Predictor, most_probable_class
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag, checked_min_rows, checked_share
 from naivete.network.densities import Normal
 from naivete.network.derived_columns import Cells
-from naivete.network.estimation import Backoff, Context, Smoothing, backoff_table, checked_prior, normalised, smoothing_of
 from naivete.network.network import Network
 from naivete.network.normal_densities import normal
+from naivete.network.smoothing import Backoff, Context, Smoothing, backoff_table, checked_prior, normalised, smoothing_of
 from naivete.variables import CLASS, Variable, Variables, unused_name
 
 __all__ = ["recursive"]

@@ -102,7 +102,7 @@ def ancestors(parents: Parents, of: Iterable[int]) -> set[int]:
 def interaction_graph(scopes: Iterable[Iterable[int]]) -> Neighbours:
     """The undirected graph in which the members of each scope are neighbours of one another.
 
-    >>> interactions([(0, 1), (1, 2), (3,)])
+    >>> interaction_graph([(0, 1), (1, 2), (3,)])
     {0: {1}, 1: {0, 2}, 2: {1}, 3: set()}
     """
     found: Neighbours = {}

@@ -12,92 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.errors import DataError, quoted
+from naivete.network.conditional_tables import ConditionalTable, Cpt, DenseConditional, SparseConditional, SparseCpt
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Derived, Hidden, check_derived
 from naivete.variables import CLASS, Family, Name, Variables, check_unique, family
 
-__all__ = [
-    *("Cpt", "Network", "SparseCpt", "Structure", "table_cells", "check_tabular", "check_uncomputed"),
-    "topological",
-]
+__all__ = ["Network", "Structure", "check_tabular", "check_uncomputed", "topological"]
 
 Structure = Mapping[int, tuple[int, ...]]
 """parents[v] for every variable v, the most informative parent first; the class, where it is a parent, last."""
-
-
-@dataclass(frozen=True, eq=False)
-class SparseCpt:
-    """P(x | parents, class) for the configurations of the feature parents that occur; all others have a default.
-
-    Parameters
-    ----------
-    configurations : one row of parent codes for each configuration that occurs, in increasing order.  # (configuration, parent)
-    rows : the tables of those configurations.  # (configuration, x, class)
-    default : the table of every other configuration, or the sparse table of fewer parents to look it up in.  # (x, class)
-    parents : the feature parents, increasing, one for each column of `configurations`.
-
-    Where the class is not a parent the last axis has length one; the class itself may be x.
-    """
-
-    configurations: NDArray[np.int32]
-    rows: NDArray[np.float64]
-    default: NDArray[np.float64] | SparseCpt
-    parents: tuple[int, ...]
-
-    def __post_init__(self) -> None:
-        for array in (self.configurations, self.rows, self.default):
-            if isinstance(array, np.ndarray):
-                array.setflags(write=False)
-
-    def at(self, configurations: NDArray[Any]) -> NDArray[np.float64]:
-        """The tables of some parent configurations.  # (row, x, class)"""
-        found = self._positions(configurations)
-        absent = np.flatnonzero(found < 0)
-        tables = self.rows[found] if len(self.rows) else np.empty((len(found), *self.rows.shape[1:]))
-        if isinstance(self.default, SparseCpt):
-            kept = [self.parents.index(p) for p in self.default.parents]
-            tables[absent] = self.default.at(configurations[absent][:, kept])
-        else:
-            tables[absent] = self.default
-        return tables
-
-    @cached_property
-    def _index(self) -> list[tuple[range, NDArray[np.int64], NDArray[np.int64]]]:
-        """Stages of the search: some columns, their radices, and the sorted keys of (group so far, these columns)."""
-        cards = self.configurations.max(axis=0, initial=0).astype(np.int64) + 1
-        stages, start = [], 0
-        group = np.zeros(len(self.configurations), np.int64)
-        while start < len(cards):
-            stop, room = start, (1 << 62) // max(1, len(self.configurations))
-            while stop < len(cards) and cards[stop] <= room:
-                room //= int(cards[stop])
-                stop += 1
-            columns = range(start, max(stop, start + 1))
-            keys, group = np.unique(_keys(group, self.configurations, columns, cards), return_inverse=True)
-            stages.append((columns, cards, keys))
-            start = columns.stop
-        return stages
-
-    def _positions(self, configurations: NDArray[Any]) -> NDArray[np.int64]:
-        """Where each configuration stands, -1 where it does not occur."""
-        group = np.zeros(len(configurations), np.int64)
-        for columns, cards, keys in self._index:
-            fits = (group >= 0) & np.all(configurations[:, columns] < cards[columns], axis=1)
-            wanted = np.where(fits, _keys(group, configurations, columns, cards), -1)
-            at = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-            group = np.where(fits & (keys[at] == wanted), at, -1) if len(keys) else np.full(len(wanted), -1)
-        return group
-
-
-def _keys(group: NDArray[np.int64], configurations: NDArray[Any], columns: range, cards: NDArray[np.int64]) -> NDArray[np.int64]:
-    key = group
-    for column in columns:
-        key = key * cards[column] + configurations[:, column]
-    return key
-
-
-Cpt = NDArray[np.float64] | SparseCpt
-"""A conditional table: dense with one axis for each member of the family in increasing order (class last), or sparse."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,36 +88,34 @@ class Network:
         """The arcs between features, as (parent, child)."""
         return [(p, x) for x in self.features for p in self.parents[x] if p != CLASS]
 
+    def table(self, v: int) -> ConditionalTable:
+        """Return P(v | parents) with the methods that dense and sparse tables share."""
+        cpt, members = self.cpts[v], self.family(v)
+        return SparseConditional(v, members, cpt) if isinstance(cpt, SparseCpt) else DenseConditional(v, members, cpt)
+
+    @cached_property
+    def sparse(self) -> frozenset[int]:
+        """The variables with a sparse table."""
+        return frozenset(v for v, cpt in self.cpts.items() if isinstance(cpt, SparseCpt))
+
+    def full_table(self, v: int) -> NDArray[np.float64]:
+        """Return the table of a variable as an array with an axis for each member of its family."""
+        return self.table(v).full([self.variables[m].card for m in self.family(v)])
+
     @property
     def cells(self) -> int:
-        """How many probabilities the tables hold."""
-        return sum(map(table_cells, self.cpts.values())) + sum(2 * own.means.size for own in self.densities.values())
+        """The number of probabilities and of parameters of densities."""
+        return sum(self.table(v).size for v in self.cpts) + sum(2 * density.means.size for density in self.densities.values())
 
     def distributions(self, v: int) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
-        """P(v | parents), one distribution after the other, each with the labels of the other members of the family.
+        """Yield P(v | parents), one distribution after the other, each with the labels of the other members of the family.
 
-        Of a sparse table these are the configurations that occur, then those of the shorter contexts it falls back on, in which
-        the parents that no longer count are "any other".
+        A sparse table yields the configurations that occur, then those of the tables of fewer parents that it falls back on; the
+        label of a parent that is left out is "any other".
         """
         others = [m for m in self.family(v) if m != v]
-        cpt: Cpt = self.cpts[v]
-        if not isinstance(cpt, SparseCpt):
-            table = np.moveaxis(cpt, self.family(v).index(v), -1)
-            for codes in np.ndindex(*table.shape[:-1]):
-                yield tuple(self.variables[m].labels[c] for m, c in zip(others, codes, strict=True)), table[codes]
-            return
-        while isinstance(cpt, SparseCpt):
-            for configuration, rows in zip(cpt.configurations.tolist(), cpt.rows, strict=True):
-                yield from self._by_class(others, dict(zip(cpt.parents, configuration, strict=True)), rows)
-            cpt = cpt.default
-        yield from self._by_class(others, {}, cpt)
-
-    def _by_class(
-        self, others: list[int], codes: dict[int, int], rows: NDArray[np.float64]
-    ) -> Iterator[tuple[tuple[str, ...], NDArray[np.float64]]]:
-        for c in range(rows.shape[1]):
-            own = {**codes, CLASS: c}
-            yield tuple(self.variables[m].labels[own[m]] if m in own else "any other" for m in others), rows[:, c]
+        for codes, distribution in self.table(v).distributions():
+            yield tuple(self.variables[m].labels[codes[m]] if m in codes else "any other" for m in others), distribution
 
     def name(self, v: int) -> Name:
         """The name of a variable."""
@@ -202,11 +123,6 @@ class Network:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Network, (self.variables, dict(self.parents), dict(self.cpts), dict(self.derived), dict(self.densities))
-
-
-def table_cells(cpt: Cpt) -> int:
-    """How many probabilities a table holds."""
-    return cpt.rows.size + table_cells(cpt.default) if isinstance(cpt, SparseCpt) else cpt.size
 
 
 def check_uncomputed(network: Network, doing: str) -> None:

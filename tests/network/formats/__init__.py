@@ -13,9 +13,10 @@ import pytest
 from hypothesis import strategies as st
 
 from naivete.errors import NaiveteError, NaiveteWarning
+from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.formats import loads, read_network, write_network
 from naivete.network.formats.nodes import nodes_of, shapes_of
-from naivete.network.network import Cpt, Network, SparseCpt
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, family
 from tests.oracles import identical
 from tests.strategies import dense_table, names, networks, variables

@@ -21,8 +21,10 @@ from naivete.inference.leave_one_out import FamilyTerms, remaining_classes
 from naivete.inference.predictor import Predictor
 from naivete.learners.derivatives import contrasts, contributions, naive_part
 from naivete.learners.naive import naive
-from naivete.network.estimation import checked_prior, estimate, smoothing_of
-from naivete.network.network import Cpt, Network, SparseCpt, Structure
+from naivete.network.conditional_tables import Cpt
+from naivete.network.estimation import estimate
+from naivete.network.network import Network, Structure
+from naivete.network.smoothing import checked_prior, smoothing_of
 from naivete.variables import CLASS, family
 
 __all__ = ["Networks", "Terms", "answers", "asked", "crossed", "learned", "left_out", "levels", "told_by"]
@@ -168,15 +170,11 @@ def _with_arc(alone: Network, arc: Arc, cpt: Cpt, found: Network | None = None) 
 def _only(network: Network, features: Sequence[int]) -> Network:
     """The network of some features, on which no other one has an influence, numbered anew in their order."""
     at = {CLASS: CLASS, **{v: i for i, v in enumerate(features)}}
-    cpts = {at[v]: _renumbered(network.cpts[v], at) for v in at}
+    cpts = {at[v]: network.table(v).renumbered(at) for v in at}
     parents = {at[v]: tuple(at[p] for p in network.parents[v]) for v in at}
     variables = (*(network.variables[v] for v in features), network.variables[CLASS])
     densities = {at[x]: density for x, density in network.densities.items() if x in at}
     return Network(variables, parents, cpts, densities=densities, check=False)
-
-
-def _renumbered(cpt: Cpt, at: Mapping[int, int]) -> Cpt:
-    return replace(cpt, parents=tuple(at[p] for p in cpt.parents)) if isinstance(cpt, SparseCpt) else cpt
 
 
 def asked(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete.counts.memory_budget import BUDGET
 from naivete.errors import ResourceError, quoted
 from naivete.network.graphs import Clique, Elimination, Neighbours, ancestors, eliminations, interaction_graph, junction_tree
-from naivete.network.network import Cpt, Network, SparseCpt
+from naivete.network.network import Network
 
 __all__ = ["BUDGET", "WORK", "Part", "Plan", "Planner", "offsets_of", "seat", "steps_of"]
 
@@ -192,8 +192,7 @@ class Planner:
         free = tuple(m for m in clique.members if m in scope)
         steps = steps_of(self.network.family(v), self.cards)
         fixed = tuple(m for m in steps if m not in free and self.cards[m] > 1)
-        dense = not isinstance(self.network.cpts[v], SparseCpt)
-        offsets = offsets_of(free, steps, self.cards) if dense else None
+        offsets = None if v in self.network.sparse else offsets_of(free, steps, self.cards)
         return Part(v, free, fixed, tuple(steps[m] for m in fixed), offsets, seat(clique, shape, free))
 
     def _expanded(self, part: Part) -> int:
@@ -203,7 +202,8 @@ class Planner:
     def _bound(self, v: int) -> tuple[float, bool]:
         """The logarithm of the smallest positive probability of a table, and whether it has zeros."""
         if v not in self._bounds:
-            self._bounds[v] = _bound(self.network.cpts[v])
+            table = self.network.table(v)
+            self._bounds[v] = log(table.smallest_positive), table.has_zeros
         return self._bounds[v]
 
 
@@ -252,11 +252,3 @@ def _components(graph: Neighbours) -> dict[int, int]:
             part[u] = v
             waiting += [w for w in graph[u] if w not in part]
     return part
-
-
-def _bound(cpt: Cpt) -> tuple[float, bool]:
-    if isinstance(cpt, SparseCpt):
-        own, rest = _bound(cpt.rows), _bound(cpt.default)
-        return min(own[0], rest[0]), own[1] or rest[1]
-    least = float(cpt.min(initial=1))
-    return (log(least), False) if least > 0 else (log(cpt[cpt > 0].min(initial=1)), True)

@@ -14,7 +14,7 @@ from naivete.errors import DataError
 from naivete.inference.junction.evidence import Evidence, described
 from naivete.inference.junction.plan import BUDGET, WORK, Part, Plan, Planner, offsets_of, steps_of
 from naivete.inference.junction.semirings import LINEAR, LOG, MAX, Semiring, product, ratio, shares
-from naivete.network.network import Network, SparseCpt, check_tabular
+from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS
 
 __all__ = ["Collected", "JunctionTree", "configuration"]
@@ -148,9 +148,7 @@ class JunctionTree:
             return semiring.lifted(self._sparse_factor(part, evidence))
         key = part.variable, semiring.logs
         if key not in self._lifted:
-            cpt = self.network.cpts[part.variable]
-            assert not isinstance(cpt, SparseCpt)
-            self._lifted[key] = semiring.lifted(np.ravel(cpt))
+            self._lifted[key] = semiring.lifted(np.ravel(self.network.full_table(part.variable)))
         if not part.fixed:
             return self._lifted[key][part.offsets]
         cell = part.offsets[:, None] + _address(evidence, part)
@@ -158,8 +156,7 @@ class JunctionTree:
 
     def _sparse_factor(self, part: Part, evidence: Evidence) -> Numbers:
         """The same from a sparse table, which is spelt out for the configurations of its observed parents that occur."""
-        cpt, x = self.network.cpts[part.variable], part.variable
-        assert isinstance(cpt, SparseCpt)
+        cpt, x = self.network.table(part.variable), part.variable
         known = [p for p in cpt.parents if p in part.fixed]
         hidden = [p for p in cpt.parents if p in part.free]
         rows = evidence.rows if part.fixed else 1

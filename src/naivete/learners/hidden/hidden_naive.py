@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block
-from naivete.counts.counts import Counts, Table
+from naivete.counts.counts import Counts
 from naivete.counts.independence import checked_level
+from naivete.counts.tables import CountTable, DenseTable
 from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.inference.em import ExpectedCounts
 from naivete.inference.em_steps import Convergence
@@ -21,8 +22,9 @@ from naivete.learners.hidden.groups import Group, found_groups, given_groups
 from naivete.learners.hidden.mixture import Fit, Search, Trial, naive_bic, observed, searched
 from naivete.learners.parameters import checked_integer
 from naivete.network.derived_columns import Hidden
-from naivete.network.estimation import Lidstone, Smoothing, estimate, smoothing_of
+from naivete.network.estimation import estimate
 from naivete.network.network import Network
+from naivete.network.smoothing import Lidstone, Smoothing, smoothing_of
 from naivete.variables import CLASS, Family, Name, Variable, family, unused_name
 
 __all__ = ["LearnedHidden", "hidden_naive", "hidden_network"]
@@ -193,14 +195,15 @@ class _Unknown:
 def _network(counts: Counts, kept: list[tuple[LearnedHidden, Fit]], how: Smoothing, prior: Sequence[float] | None) -> Network:
     """The network of the features and the hidden variables, the tables of the latter from the counts they let expect."""
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
-    tables: dict[Family, Table] = {}
+    tables: dict[Family, CountTable] = {}
     whole, first = counts, len(counts.features)
     for h, (told, fit) in enumerate(kept, start=first):
         variable = Variable(unused_name("hidden", whole.variables), tuple(range(1, told.states + 1)))
         whole = whole.with_column(variable, _Unknown(told.states), gaps=True)
         structure |= {h: (CLASS,), **dict.fromkeys(told.group, (h,))}
         parts = np.split(fit.expected.features, np.cumsum(counts.cards(told.group))[:-1])
-        tables |= {(h, CLASS): fit.expected.hidden, **{(x, h): part for x, part in zip(told.group, parts, strict=True)}}
+        expected = {(h, CLASS): fit.expected.hidden, **{(x, h): part for x, part in zip(told.group, parts, strict=True)}}
+        tables |= {members: DenseTable(members, n) for members, n in expected.items()}
     found = estimate(ExpectedCounts(whole, tables), structure, how, prior=prior)
     hidden = {h: Hidden() for h in range(first, first + len(kept))}
     return Network(found.variables, found.parents, found.cpts, hidden, check=False)

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete.cases.views import missing_as_states, select_features
 from naivete.counts.counts import Counts
-from naivete.counts.sparse_tables import SparseTable
 from naivete.inference.em_steps import Convergence, EMStep, check_iterations, iterate_em
 from naivete.learners.parameters import checked_integer
 from naivete.variables import CLASS, family
@@ -156,13 +155,8 @@ def observed(counts: Counts, groups: Sequence[tuple[int, ...]]) -> list[Observed
     tables = filled.tables(families)
     found = []
     for group, members in zip(groups, families, strict=True):
-        table = tables[members]
-        if isinstance(table, SparseTable):
-            codes, n = table.configurations.astype(np.int64), table.counts
-        else:
-            codes = np.argwhere(table.any(axis=-1))
-            n = table[tuple(codes.T)]
-        found.append(Observed(codes, n.astype(np.float64), counts.cards(group)))
+        codes, n = tables[members].occurring(members[:-1], by=CLASS)
+        found.append(Observed(np.stack(codes, axis=1), n.astype(np.float64), counts.cards(group)))
     return found
 
 

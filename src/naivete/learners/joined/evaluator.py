@@ -34,7 +34,7 @@ from naivete.learners.joined.terms import (
     shape_of,
     term_of,
 )
-from naivete.network.estimation import checked_prior, smoothing_of
+from naivete.network.smoothing import checked_prior, smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["Judge"]

@@ -19,8 +19,9 @@ from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.inference.leave_one_out import FamilyTerms, RemainingClasses, remaining_classes, split_infinite
 from naivete.inference.predictor import Predictor
-from naivete.network.estimation import Smoothing, estimate
+from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
+from naivete.network.smoothing import Smoothing
 from naivete.variables import CLASS, family
 
 __all__ = [

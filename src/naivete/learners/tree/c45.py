@@ -8,8 +8,8 @@ from naivete.learners.tree.growing import Grower
 from naivete.learners.tree.network import tree_network
 from naivete.learners.tree.pruning import collapsed, pruned
 from naivete.learners.tree.splits import greatest_ratio
-from naivete.network.estimation import smoothing_of
 from naivete.network.network import Network
+from naivete.network.smoothing import smoothing_of
 
 __all__ = ["c45"]
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete.counts.counts import Counts, Table, informative_features
+from naivete.counts.counts import Counts, informative_features
+from naivete.counts.tables import CountTable, DenseTable
 from naivete.errors import ResourceError
 from naivete.learners.tree.nodes import EPSILON, Nodes, Numbers, Positions, at_nodes, grouped, ragged
 from naivete.learners.tree.splits import Choice, Logs, Open, Test, cut_test, state_test
@@ -104,7 +105,7 @@ class Grower:
         variable = self.counts.variables[x]
         return (self.binary and variable.numeric) or variable.card < MANY_STATES * self.counts.total - EPSILON
 
-    def _tests(self, counted: Iterator[tuple[list[int], Sequence[Table]]], there: Open) -> dict[int, Test]:
+    def _tests(self, counted: Iterator[tuple[list[int], Sequence[CountTable]]], there: Open) -> dict[int, Test]:
         """The test of every feature at these nodes, in one pass."""
         found: dict[int, Test] = {}
         for features, tables in counted:
@@ -112,23 +113,23 @@ class Grower:
             found |= dict(zip(features, made, strict=True))
         return dict(sorted(found.items()))
 
-    def _test(self, x: int, table: Table, there: Open) -> Test:
+    def _test(self, x: int, table: CountTable, there: Open) -> Test:
         variable = self.counts.variables[x]
         if self.binary and variable.numeric:
             return cut_test(table, variable, there)
         return state_test(table, variable.card, there, bool(self.counts.cases.gaps[x]))
 
-    def _tables(self, rows: Counts, nodes: Nodes, level: Positions) -> Iterator[tuple[list[int], Sequence[Table]]]:
+    def _tables(self, rows: Counts, nodes: Nodes, level: Positions) -> Iterator[tuple[list[int], Sequence[CountTable]]]:
         """The tables of features with the class and these nodes, or what occurs of them.  # (class, state, node)"""
         asked, last = informative_features(self.counts), len(self.counts.features)
         if len(nodes) == 1:
             margins = self.counts.margins()
-            yield asked, [margins[x, CLASS].T[:, :, None] for x in asked]
+            yield asked, [DenseTable((CLASS, x, last), margins[x, CLASS].T[:, :, None]) for x in asked]
             return
         wide = at_nodes(rows, nodes, level)
         orders = [(CLASS, x, last) for x in asked]
         for which, tables in wide.arranged(orders, [wide.cards(order) for order in orders]):
-            yield [asked[i] for i in which], list(tables) if isinstance(tables, np.ndarray) else [tables]
+            yield [asked[i] for i in which], tables.tables()
 
 
 def _extended(

@@ -8,8 +8,8 @@ from naivete.learners.tree.growing import Grower
 from naivete.learners.tree.network import tree_network
 from naivete.learners.tree.nodes import EPSILON
 from naivete.learners.tree.splits import greatest_gain
-from naivete.network.estimation import smoothing_of
 from naivete.network.network import Network
+from naivete.network.smoothing import smoothing_of
 
 __all__ = ["id3"]
 

@@ -10,8 +10,8 @@ import numpy as np
 from naivete.counts.counts import Counts
 from naivete.learners.tree.nodes import EPSILON, Nodes, Numbers, Positions, ragged
 from naivete.network.derived_columns import Tree
-from naivete.network.estimation import Backoff, Context, backoff_table, normalised, smoothing_of
 from naivete.network.network import Network
+from naivete.network.smoothing import Backoff, Context, backoff_table, normalised, smoothing_of
 from naivete.variables import CLASS, Variable, unused_name
 
 __all__ = ["tree_network"]
@@ -58,7 +58,7 @@ def _marginal(counts: Counts, x: int, lasts: Positions | None) -> Numbers:
         codes, last = np.arange(variable.card), len(variable.cuts)
         merged = np.searchsorted(lasts[lasts < last], np.minimum(codes, last), side="left")
         n = np.bincount(merged + np.maximum(codes - last, 0), n)
-    return normalised(n + 1.0, 0, fresh=True)
+    return normalised(n + 1.0, 0, in_place=True)
 
 
 def _tree(nodes: Nodes, lasts: Sequence[Positions | None], inputs: Sequence[Variable]) -> Tree:

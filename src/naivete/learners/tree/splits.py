@@ -10,10 +10,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts.counts import Table
-from naivete.counts.sparse_tables import SparseTable
+from naivete.counts.tables import CountTable, SparseTable
 from naivete.learners.tree.nodes import EPSILON, Numbers, Positions
-from naivete.variables import Variable
+from naivete.variables import CLASS, Variable
 
 __all__ = ["Choice", "Logs", "Measured", "Open", "Test", "cut_test", "greatest_gain", "greatest_ratio", "state_test"]
 
@@ -92,7 +91,7 @@ class States:
 
     measured: Measured
     width: int
-    table: Table
+    table: CountTable
 
     def lasts(self, nodes: Positions) -> Positions:
         """No code is the last of a branch."""
@@ -100,15 +99,7 @@ class States:
 
     def known(self, nodes: Positions) -> Numbers:
         """The cells of the table."""
-        if not isinstance(self.table, SparseTable):
-            return np.asarray(self.table[:, :, nodes], np.float64)
-        cells = _cells(self.table)
-        place = np.full(int(max(cells.nodes.max(initial=0), nodes.max(initial=0))) + 1, -1)
-        place[nodes] = np.arange(len(nodes))
-        own = place[cells.nodes] >= 0
-        found = np.zeros((len(cells.counts), self.width, len(nodes)))
-        found[:, cells.codes[own], place[cells.nodes[own]]] = cells.counts[:, own]
-        return found
+        return np.asarray(self.table.full_at((CLASS, *_axes(self.table)), nodes), np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +121,7 @@ class Cut:
         return np.stack([self.left[:, nodes], self.right[:, nodes]], axis=1)
 
 
-def state_test(table: Table, width: int, nodes: Open, gaps: bool) -> States:
+def state_test(table: CountTable, width: int, nodes: Open, gaps: bool) -> States:
     """The test with a branch for every state of a feature, from its table with the class and the nodes.
 
     Allowed where at least two branches have cases enough. The gain is that of the cases that know the feature, times their part;
@@ -153,10 +144,11 @@ def state_test(table: Table, width: int, nodes: Open, gaps: bool) -> States:
         inside: NDArray[Any] = np.bincount(cells.nodes, logs(cells.counts).sum(axis=0), size)
         between: NDArray[Any] = np.bincount(cells.nodes, logs(bags), size)
     else:
-        bags = table.sum(axis=0)
+        n = table.counts
+        bags = n.sum(axis=0)
         large = (bags >= nodes.least - EPSILON).sum(axis=0)
-        classes = table.sum(axis=1) if gaps else nodes.weights
-        inside = logs(table).sum(axis=(0, 1))
+        classes = n.sum(axis=1) if gaps else nodes.weights
+        inside = logs(n).sum(axis=(0, 1))
         between = logs(bags).sum(axis=0)
     return States(_measured(nodes, large > 1, classes, inside, between), width, table)
 
@@ -182,17 +174,20 @@ class _Cells(NamedTuple):
     counts: NDArray[Any]  # (class, cell)
 
 
-def _cells(table: Table) -> _Cells:
+def _axes(table: CountTable) -> tuple[int, int]:
+    """The feature, and the column of the nodes, which is the last before the class."""
+    x, node = sorted(m for m in table.members if m != CLASS)
+    return x, node
+
+
+def _cells(table: CountTable) -> _Cells:
     """The cells of a table (class, state, node) in increasing order of nodes, then of codes."""
-    if not isinstance(table, SparseTable):
-        node, code = np.nonzero(table.sum(axis=0).T)
-        return _Cells(node, code, table[:, code, node])
-    codes, nodes = table.configurations.T.astype(np.int64)
-    order = np.lexsort((codes, nodes))
-    return _Cells(nodes[order], codes[order], np.ascontiguousarray(table.counts[order].T))
+    x, node = _axes(table)
+    (nodes, codes), counts = table.occurring((node, x), by=CLASS)
+    return _Cells(nodes, codes, np.ascontiguousarray(counts.T))
 
 
-def cut_test(table: Table, variable: Variable, nodes: Open) -> Cut:
+def cut_test(table: CountTable, variable: Variable, nodes: Open) -> Cut:
     """The best division of an ordered feature in two at each node, from its table with the class and the nodes.
 
     A side needs a tenth of the cases that know the feature over the number of classes, at least as many as a branch needs and

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from naivete.errors import ResourceError
 from naivete.network.formats.identifiers import Spelling, legal, spelled
 from naivete.network.formats.notes import Note, noted
-from naivete.network.network import Network, SparseCpt, check_tabular
+from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS, Variable
 
 __all__ = ["CELLS", "Node", "Shape", "check_cells", "nodes_of", "rows_of", "shapes_of"]
@@ -93,7 +93,7 @@ def nodes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = Fa
     for v, shape in shapes_of(network, spelling=spelling, ordered=ordered):
         members = network.family(v)
         axes = [members.index(m) for m in (*network.parents[v], v)]
-        table = np.ascontiguousarray(_dense(network, v).transpose(axes))
+        table = np.ascontiguousarray(network.full_table(v).transpose(axes))
         yield Node(shape.name, shape.states, shape.parents, shape.note, table)
 
 
@@ -108,21 +108,6 @@ def check_cells(sizes: Iterator[int], where: str) -> None:
                 f"{where}: {told} where files of this format hold at most {CELLS:,}; "
                 "use fewer parents or states, or save a model file (.nvt)"
             )
-
-
-def _dense(network: Network, v: int) -> NDArray[np.float64]:
-    """The table of a variable with an axis for each member of its family."""
-    cpt = network.cpts[v]
-    if not isinstance(cpt, SparseCpt):
-        return cpt
-    members = network.family(v)
-    cards = [network.variables[p].card for p in cpt.parents]
-    configurations = np.indices(cards).reshape(len(cards), -1).T
-    rows = cpt.at(configurations)  # (configuration, x, class)
-    table = rows.reshape(*cards, *rows.shape[1:])
-    if CLASS not in network.parents[v]:
-        table = table[..., 0]
-    return np.moveaxis(table, len(cards), members.index(v))
 
 
 def rows_of(node: Node) -> Iterator[tuple[tuple[int, ...], list[str]]]:

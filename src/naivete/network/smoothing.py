@@ -1,0 +1,206 @@
+"""Smoothing: conditional probabilities from counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers
+from naivete.errors import ParameterError, quoted
+
+__all__ = [
+    "Backoff",
+    "ClarkNiblett",
+    "Context",
+    "Lidstone",
+    "MEstimate",
+    "Smoothing",
+    "backoff_table",
+    "blend",
+    "checked_prior",
+    "marginal_distribution",
+    "normalised",
+    "smoothing_of",
+]
+
+LARGEST = 1e15
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a smoothing may use beside the counts of a family.
+
+    Parameters
+    ----------
+    marginal : P(x), the relative frequencies over all classes, along the axis of x and broadcast over the others.
+    prior : P(c) along the last axis, or 1 for a family without the class.
+    total : the total weight of the cases, a number or broadcast over the axes.
+    """
+
+    marginal: Numbers
+    prior: Numbers
+    total: float | Numbers
+
+
+@dataclass(frozen=True)
+class Lidstone:
+    """(n + alpha) / (N + alpha v): a pseudo-count for each of v states; Laplace's rule with alpha 1, maximum likelihood with 0.
+
+    >>> Lidstone(1)(np.array([3.0, 0.0]), 0, Context(np.ones(2), np.ones(1), 3.0)).tolist()
+    [0.8, 0.2]
+    """
+
+    alpha: float = 1.0
+
+    def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:  # noqa: ARG002
+        """Return P(x | parents) from the counts; uniform where the parents never occur and alpha is 0."""
+        return normalised(n + self.alpha, axis, in_place=True)
+
+
+@dataclass(frozen=True)
+class MEstimate:
+    """(n + m P(x)) / (N + m): m virtual cases distributed as x over all classes; Friedman's smoothing has m = 5.
+
+    >>> MEstimate(2)(np.array([3.0, 0.0]), 0, Context(np.array([0.5, 0.5]), np.ones(1), 3.0)).tolist()
+    [0.8, 0.2]
+
+    References
+    ----------
+    Cestnik (1990), Estimating probabilities; Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers, section 4.
+    """
+
+    m: float = 2.0
+
+    def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
+        """Return P(x | parents) from the counts; P(x) where the parents never occur."""
+        return blend(n, self.m, context.marginal, axis)
+
+
+@dataclass(frozen=True)
+class ClarkNiblett:
+    """n / N, with P(c) / (number of cases) in place of zero; then each distribution is normalized again.
+
+    References
+    ----------
+    Clark and Niblett (1989), The CN2 induction algorithm, section 2.
+    """
+
+    def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
+        """Return P(x | parents) from the counts; uniform where the parents never occur."""
+        shares = normalised(n, axis)
+        occurs = n.sum(axis=axis, keepdims=True) > 0
+        return normalised(np.where(n > 0, np.where(occurs, shares, 0.0), context.prior / np.maximum(context.total, 1.0)), axis)
+
+
+@dataclass(frozen=True)
+class Backoff:
+    """(n + m P(x | all parents but the weakest)) / (N + m), applied again to the shorter context, down to uniform.
+
+    The parents are left out from the last one on, the class after all others. Configurations that are rare or never occur take
+    their distribution from the shorter context, so that many parents do little harm.
+    """
+
+    m: float = 2.0
+
+
+Smoothing = Lidstone | MEstimate | ClarkNiblett | Backoff
+
+_BY_NAME: dict[str, tuple[type[Lidstone | MEstimate | Backoff], float]] = {
+    "lidstone": (Lidstone, 1.0),
+    "m-estimate": (MEstimate, 2.0),
+    "friedman": (MEstimate, 5.0),
+    "backoff": (Backoff, 2.0),
+}
+
+
+def smoothing_of(value: object) -> Smoothing:
+    """Return the smoothing for a parameter value: a number is Lidstone's pseudo-count, a name may be followed by a number.
+
+    >>> smoothing_of(0.5), smoothing_of("m-estimate:3"), smoothing_of("friedman")
+    (Lidstone(alpha=0.5), MEstimate(m=3.0), MEstimate(m=5.0))
+    """
+    if isinstance(value, (Lidstone, MEstimate, ClarkNiblett, Backoff)):
+        _amount(getattr(value, "alpha", getattr(value, "m", 0.0)), value)
+        return value
+    if isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, (bool, np.bool_)):
+        return Lidstone(_amount(value, value))
+    if isinstance(value, str):
+        name, _, number = value.partition(":")
+        if name == "clark-niblett" and not number:
+            return ClarkNiblett()
+        if name in _BY_NAME:
+            kind, default = _BY_NAME[name]
+            return kind(_amount(number or default, value))
+    raise ParameterError(
+        f"smoothing={quoted(value)}: a pseudo-count (at least 0), or one of 'm-estimate', 'friedman', 'clark-niblett', 'backoff'; "
+        "all but 'clark-niblett' may be followed by a number, as in 'm-estimate:3'"
+    )
+
+
+def _amount(number: Any, value: object) -> float:
+    try:
+        amount = float(number)
+    except (TypeError, ValueError):
+        amount = math.nan
+    if not 0 <= amount <= LARGEST:
+        raise ParameterError(f"smoothing={quoted(value)}: the number has to be at least 0 and at most {LARGEST:.0e}")
+    return amount
+
+
+def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
+    """Return class probabilities as an array; an error unless there is one for each class and they sum to one."""
+    try:
+        probabilities = np.array(prior, np.float64)
+    except (TypeError, ValueError):
+        probabilities = np.empty(0)
+    if probabilities.shape != (classes,) or not np.all(probabilities >= 0) or abs(probabilities.sum() - 1) > 1e-9:
+        raise ParameterError(f"prior={quoted(prior)}: {classes} class probabilities that sum to 1 are needed")
+    return probabilities
+
+
+def marginal_distribution(n: NDArray[Any], axis: int) -> Numbers:
+    """Return P(x) from counts, x along the axis, broadcast over the others."""
+    return normalised(n.sum(axis=tuple(a for a in range(n.ndim) if a != axis), keepdims=True), axis)
+
+
+def backoff_table(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
+    """Return P(x | parents) smoothed with the distribution without the weakest parent, itself smoothed so, down to uniform.
+
+    Parameters
+    ----------
+    n : the counts.
+    axis : the axis of x.
+    weakest : the axes of the parents, the first to be left out first.
+    m : the number of virtual cases of each step.
+    """
+    if weakest:
+        shorter = backoff_table(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
+    else:
+        shorter = np.full(n.shape, 1 / n.shape[axis])
+    return blend(n, m, shorter, axis)
+
+
+def normalised(n: NDArray[Any], axis: int, *, in_place: bool = False) -> Numbers:
+    """Return the counts divided by their sum along the axis; uniform where the sum is zero.
+
+    Parameters
+    ----------
+    n : the counts.
+    axis : the axis.
+    in_place : whether the array may be overwritten.
+    """
+    total = n.sum(axis=axis, keepdims=True)
+    if total.min(initial=1.0) > 0:
+        return np.asarray(np.divide(n, total, out=n if in_place and n.dtype == np.float64 else None))
+    return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])
+
+
+def blend(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
+    """Return (n + m base) / (N + m) along the axis; the base itself where all counts are zero."""
+    mixed = normalised(n + m * base, axis, in_place=True)
+    return mixed if m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, base)
