@@ -131,7 +131,7 @@ def test_all_first_gains_of_one_pass_are_those_of_single_questions(cases: Memory
     for key in keys:
         if min(counts.cards((key[0], key[2]))) > 1:
             single._count([(key[0], ())], [key])
-            expected = single._gains.get(key, single._values[key[0], (key[2],)] - single._values[key[0], ()])
+            expected = single._gains.get(key, single._scores[key[0], (key[2],)] - single._scores[key[0], ()])
             assert together.gain(*key) == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
 

@@ -19,9 +19,10 @@ from naivete.cases.views import ComputedColumn, select_features, with_column
 from naivete.counts.block_counts import TableCounts, batches, merge_table_counts, table_counts
 from naivete.counts.configurations import ConfigurationCounts
 from naivete.counts.memory_budget import BUDGET, DENSE_CELLS, occurring_bytes
-from naivete.counts.moments import Moments, MomentsIn, Points, PointsIn, Scatter, ScattersIn, merged
+from naivete.counts.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
 from naivete.counts.pair_passes import count_pairs
 from naivete.counts.pairs import Pairs, SparsePair
+from naivete.counts.points import Points, PointsIn
 from naivete.counts.tables import CountTable, DenseStack, DenseTable, SparseStack, SparseTable, TableStack
 from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, Variables, family

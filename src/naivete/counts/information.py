@@ -14,7 +14,7 @@ from naivete._kernels import run_parallel, threads
 from naivete._kernels.codes import Integers, Numbers
 from naivete.counts.counts import Counts
 from naivete.counts.entropy_terms import SCALE, EntropyTerms, conditional_informations, rounded_bits
-from naivete.counts.moments import normal_dependence, normal_relevance
+from naivete.counts.normal_information import normal_dependence, normal_relevance
 from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.tables import TableStack
 from naivete.variables import CLASS

@@ -1,19 +1,19 @@
-"""How much memory learning will take: reckoned from the schema before the work begins, and refused where it is too much.
+"""Memory that learning needs: estimated from the schema before the work begins, with an error where it exceeds the budget.
 
-What is alive together is added up:
+The maximum of what is allocated at the same time is
 
-    columns + codes + informations + the larger of (planes + pairs + work) and tables
+    columns + codes + informations + max(planes + pairs + work, tables)
 
-columns : 4 KiB for each column, for names, states, tallies and arrays.
-codes : 1, 2 or 4 bytes for each row (of a block, where rows are streamed) and column; of a sparse matrix 48 for each stored cell,
-    and those of a part that is made dense.
-informations : 8 for each two features, where dependences are learned.
+columns : 4 KiB for each column, for names, states, value counts and arrays.
+codes : 1, 2 or 4 bytes for each row (of a block, where rows are streamed) and column; for a sparse matrix 48 bytes for each stored
+    cell, and the codes of a part that is made dense.
+informations : 8 bytes for each pair of features, where dependences are learned.
 planes : a bit for each row and each state of a feature but the first.
-pairs : 4 for each class and pair of planes of a panel, or of as many panels as a quarter of the budget holds where rows are
-    streamed; for features of many states 8 for each cell, in the same way.
-work : 16 for each cell that a thread turns into information at a time, 40 for each count whose logarithm is looked up.
-tables : 24 for each cell of the families with the k parents of the most states, for counts, probabilities and their logarithms;
-    of tables with more cells than rows, for those that can occur.
+pairs : 4 bytes for each class and pair of planes of a panel, or of as many panels as a quarter of the budget holds where rows are
+    streamed; for features of many states 8 bytes for each cell, likewise.
+work : 16 bytes for each cell that a thread turns into information at a time, 40 for each count whose logarithm is looked up.
+tables : 24 bytes for each cell of the families with the k parents of the most states, for counts, probabilities and their
+    logarithms; for tables with more cells than rows, for the cells that can occur.
 """
 
 from __future__ import annotations
@@ -51,17 +51,17 @@ def predicted(
     cells: int | None = None,
     budget: int = BUDGET,
 ) -> int:
-    """At most how many bytes learning takes beyond the caller's table, of rows without weights.
+    """Return an upper bound of the bytes that learning takes beyond the caller's table, for rows without weights.
 
     Parameters
     ----------
     variables : the schema, the class last.
-    rows : how many rows there are.
-    k : how many feature parents a feature may have: 0 for naive Bayes, 1 for TAN.
+    rows : the number of rows.
+    k : the maximal number of feature parents of a feature: 0 for naive Bayes, 1 for TAN.
     gaps : which features have missing values.
-    block_rows : how many rows are at hand at a time, where they are streamed.
-    cells : how many cells of a sparse matrix are stored.
-    budget : the most bytes that tables may take.
+    block_rows : the number of rows in memory at a time, where they are streamed.
+    cells : the number of stored cells of a sparse matrix.
+    budget : the maximal number of bytes of tables.
     """
     part = needs(variables, rows, k, gaps=gaps, block_rows=block_rows, cells=cells, budget=budget)
     counting = part["planes"] + part["pairs"] + part["work"]
@@ -78,26 +78,26 @@ def needs(
     cells: int | None = None,
     budget: int = BUDGET,
 ) -> dict[str, int]:
-    """The parts of `predicted`, by name."""
+    """Return the parts of `predicted`, by name."""
     cards = [v.card for v in variables]
-    at_hand, n = rows if block_rows is None else min(rows, block_rows), len(cards) - 1
-    found = {
+    in_memory, n = rows if block_rows is None else min(rows, block_rows), len(cards) - 1
+    parts = {
         "columns": COLUMN * len(cards),
-        "codes": _codes_bytes(cards, at_hand, cells),
+        "codes": _codes_bytes(cards, in_memory, cells),
         "tables": min(sum(_family_bytes(cards, rows, k)), 3 * budget),
         **dict.fromkeys(("informations", "planes", "pairs", "work"), 0),
     }
     if k and n > 1:
         narrow = groups(range(n), cards, gaps)
-        found["informations"] = 8 * n * n
-        found["planes"] = _planes_bytes(narrow, at_hand, cards[CLASS], cells)
-        found["pairs"] = _pairs_bytes(narrow, cards, rows, block_rows is not None, budget)
-        found["work"] = 16 * STRIP_CELLS * threads() + 40 * min(rows, LOOKED_UP)
-    return found
+        parts["informations"] = 8 * n * n
+        parts["planes"] = _planes_bytes(narrow, in_memory, cards[CLASS], cells)
+        parts["pairs"] = _pairs_bytes(narrow, cards, rows, block_rows is not None, budget)
+        parts["work"] = 16 * STRIP_CELLS * threads() + 40 * min(rows, LOOKED_UP)
+    return parts
 
 
 def check_informations(features: int, upper: Sequence[Panel], classes: int, budget: int) -> None:
-    """Refuse to learn dependences whose informations and smallest share of counts exceed the budget, before any is allocated."""
+    """Raise an error if the informations of all pairs, with the counts of one panel, exceed the budget, before any is allocated."""
     matrix, counted = 8 * features**2, max((panel_bytes(panel, classes) for panel in upper), default=0)
     if matrix + counted <= budget:
         return
@@ -105,18 +105,18 @@ def check_informations(features: int, upper: Sequence[Panel], classes: int, budg
     raise ResourceError(
         f"learning the dependences of {features:,} features needs {matrix + counted:,} bytes: {matrix:,} for the informations of "
         f"all pairs and {counted:,} for the counts of some of them at a time, the budget is {budget:,} bytes; most of it takes "
-        f"{largest}: leave out features that tell little of the class (NaiveBayes has their `relevance_` and needs no pairs), "
+        f"{largest}: leave out features with little information about the class (see `relevance_` of NaiveBayes), "
         "or raise `budget=`"
     )
 
 
 def panel_bytes(panel: Panel, classes: int) -> int:
-    """The counts of a panel's pairs of planes."""
+    """Return the bytes of the counts of the pairs of planes of a panel."""
     return 4 * panel.cells * classes
 
 
 def occurring_bytes(cards: Sequence[int], rows: int | None) -> int:
-    """At most what the configurations of a family take that occur, the class last: their states, and a count for each class."""
+    """Return an upper bound of the bytes of the sparse table of a family: codes, and a count for each state of the last member."""
     cells = prod(cards[:-1])
     return 8 * (cells if rows is None else min(cells, rows)) * (cards[-1] + 2)
 
@@ -134,7 +134,7 @@ def _planes_bytes(narrow: Sequence[Group], rows: int, classes: int, cells: int |
 
 
 def _pairs_bytes(narrow: Sequence[Group], cards: Sequence[int], rows: int, streamed: bool, budget: int) -> int:
-    """The counts of pairs that are alive together: of planes, of full tables, and of configurations that occur."""
+    """Return the bytes of the counts of pairs that exist at the same time: of planes, of dense and of sparse tables."""
     sizes = [panel_bytes(panel, cards[CLASS]) for panel in panels(narrow, cards[CLASS])]
     flat = max(sizes, default=0)
     held = max(flat, min(sum(sizes), budget // 4)) * 5 if streamed else flat * (1 + threads())
@@ -149,16 +149,16 @@ def _pairs_bytes(narrow: Sequence[Group], cards: Sequence[int], rows: int, strea
 
 
 def _family_bytes(cards: Sequence[int], rows: int, k: int) -> list[int]:
-    """The tables of every feature with the k parents of the most states."""
+    """Return the bytes of the tables of every feature with the k parents of the most states."""
     most = sorted(cards[:CLASS], reverse=True)[: k + 1]
-    found = []
+    sizes = []
     for card in cards[:CLASS]:
         others = most[1:] if card in most else most[:k]
         cells = card * prod(others) * cards[CLASS]
         if cells > DENSE_CELLS and others:
-            found.append(
+            sizes.append(
                 2 * occurring_bytes((card, *others, cards[CLASS]), rows) + 16 * min(prod(others), rows) * card * cards[CLASS]
             )
         else:
-            found.append(24 * cells)
-    return found
+            sizes.append(24 * cells)
+    return sizes

@@ -1,11 +1,11 @@
-"""Means and squared deviations of numeric columns in groups of cases: the statistics behind normal densities."""
+"""Means, squared deviations and scatter matrices of continuous features in groups of cases, for normal densities."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,28 +16,14 @@ from naivete.cases.base import Block
 from naivete.encoding.discretization import FLOOR
 from naivete.variables import Family
 
-__all__ = [
-    "FourthMoments",
-    "Moments",
-    "MomentsIn",
-    "Points",
-    "PointsIn",
-    "Scatter",
-    "ScattersIn",
-    "ledoit_wolf",
-    "merged",
-    "normal_dependence",
-    "normal_relevance",
-    "safe_ratio",
-]
+__all__ = ["Moments", "MomentsIn", "Scatter", "ScattersIn", "group_of_rows", "merged", "safe_ratio"]
 
-
-CLOSEST = 1 - 1e-12
-"""The largest squared correlation; more is rounding."""
+FEW_GROUPS = 8
+"""Up to this many groups are summed one after the other, more by their positions."""
 
 
 class Moments(NamedTuple):
-    """Of one column in each group: the weight of the cases that know it, their mean, the sum of their squared deviations.
+    """Sums of one column in each group: the weight of the cases in which it is observed, their mean, their squared deviations.
 
     >>> pair, single = Moments(*np.array([[2.0], [1.5], [0.5]])), Moments(*np.array([[1.0], [3.0], [0.0]]))
     >>> [float(part[0]) for part in pair.merged(single)]  # 1, 2 and 3
@@ -49,7 +35,7 @@ class Moments(NamedTuple):
     deviations: Numbers
 
     def merged(self, other: Moments) -> Moments:
-        """The moments of the cases of both (Chan, Golub and LeVeque)."""
+        """Return the moments of the cases of both (Chan, Golub and LeVeque)."""
         total = self.weights + other.weights
         share = np.divide(other.weights, total, out=np.zeros_like(total), where=total > 0)
         apart = other.means - self.means
@@ -57,7 +43,7 @@ class Moments(NamedTuple):
         return Moments(total, means, self.deviations + other.deviations + apart**2 * self.weights * share)
 
     def summed(self) -> Moments:
-        """The moments of the groups along the last axis together; the axis stays."""
+        """Return the moments of the groups along the last axis together; the axis is kept with length one."""
         if not self.weights.ndim:
             return self
         total = self.weights.sum(axis=-1, keepdims=True)
@@ -66,102 +52,107 @@ class Moments(NamedTuple):
             within = self.deviations + self.weights * (self.means - mean) ** 2
         return Moments(total, mean, within.sum(axis=-1, keepdims=True))
 
-    def settled(self) -> tuple[Numbers, Numbers]:
-        """Means and variances; where a group has too few cases to tell, those of all along the last axis.
+    def means_and_variances(self) -> tuple[Numbers, Numbers]:
+        """Return means and variances; where a group has too few cases, those of all groups along the last axis.
 
-        A variance is at least a thousandth of that of all, or one where all have the same value.
+        A variance is at least a thousandth of that of all groups, or one where all cases have the same value.
         """
         n, mean, deviations = self.summed()
         whole = np.where(deviations > 0, safe_ratio(deviations, n), 1.0)
         least = np.where(deviations > 0, FLOOR * whole, whole)
-        own = np.maximum(safe_ratio(self.deviations, self.weights), least)
-        return np.where(self.weights > 0, self.means, mean), np.where(self.weights > 1, own, whole)
+        variances = np.maximum(safe_ratio(self.deviations, self.weights), least)
+        return np.where(self.weights > 0, self.means, mean), np.where(self.weights > 1, variances, whole)
 
     def at(self, shape: tuple[int, ...], nodes: Any = slice(None)) -> Moments:
-        """The moments in another shape, and of that some along the first axis."""
+        """Return the moments in another shape, and of these some along the first axis."""
         weights, means, deviations = (part.reshape(shape)[nodes] for part in self)
         return Moments(weights, means, deviations)
 
 
 @dataclass(frozen=True)
 class MomentsIn:
-    """The moments of some columns of a block in each configuration of some discrete ones, none of which is ever missing."""
+    """The moments of some columns of a block in each configuration of discrete variables without missing values.
+
+    Parameters
+    ----------
+    columns : the continuous features.
+    given : the discrete variables.
+    cards : the number of states of these.
+    """
 
     columns: tuple[int, ...]
     given: Family
     cards: tuple[int, ...]
 
     def __call__(self, block: Block) -> list[Moments]:
-        """The moments of each column."""
-        group = _groups(block, self.given, self.cards)
-        with np.errstate(over="ignore", invalid="ignore"):  # what is too large is refused as a density
-            size = int(np.prod(self.cards))
-            found = _moments([block.codes[x] for x in self.columns], group, block.weight, size)
-        return [own.at(self.cards) for own in found]
+        """Return the moments of each column."""
+        group = group_of_rows(block, self.given, self.cards)
+        with np.errstate(over="ignore", invalid="ignore"):  # values that are too large are refused by `Counts.moments`
+            columns = _moments([block.codes[x] for x in self.columns], group, block.weight, int(np.prod(self.cards)))
+        return [moments.at(self.cards) for moments in columns]
 
 
-FEW_GROUPS = 8
-"""Up to this many groups are gone through one after the other, more by adding at places."""
+Sums = tuple[Numbers, Numbers, Numbers]
+"""Weight, mean and squared deviations of each group and column."""
 
 
 def _moments(columns: Sequence[NDArray[Any]], group: NDArray[np.intp], weight: Numbers | None, size: int) -> list[Moments]:
-    """The moments of columns, strip by strip, each merged to those before it."""
-    of = _by_group if size <= FEW_GROUPS else _by_place
-    found = map_row_blocks(columns, lambda rows, strip: of(strip, group[rows], None if weight is None else weight[rows], size))
-    n, means, deviations = (np.stack([part[i] for part in found]) for i in range(3))  # (strip, group, column)
-    whole = Moments(n[0], means[0], deviations[0])
-    for at in range(1, len(found)):
-        whole = whole.merged(Moments(n[at], means[at], deviations[at]))
+    """Return the moments of columns, computed for blocks of rows and merged in their order."""
+    sums_of = _by_group if size <= FEW_GROUPS else _by_position
+    blocks = map_row_blocks(
+        columns, lambda rows, matrix: sums_of(matrix, group[rows], None if weight is None else weight[rows], size)
+    )
+    whole = reduce(Moments.merged, (Moments(*sums) for sums in blocks))
     return [Moments(*(part[:, j] for part in whole)) for j in range(len(columns))]
 
 
-def _by_group(strip: Numbers, group: NDArray[np.intp], weight: Numbers | None, size: int) -> tuple[Numbers, Numbers, Numbers]:
-    """Weight, mean and squared deviations of each group and column of a strip."""
-    found = np.zeros((3, size, strip.shape[1]))
+def _by_group(matrix: Numbers, group: NDArray[np.intp], weight: Numbers | None, size: int) -> Sums:
+    """Return the sums of each group and column, one group after the other."""
+    sums = np.zeros((3, size, matrix.shape[1]))
     for g in range(size):
         rows = np.flatnonzero(group == g)
         if len(rows):
-            own = strip if len(rows) == len(strip) else strip[rows]
-            found[:, g] = _of_rows(own, None if weight is None else weight[rows])
-    return found[0], found[1], found[2]
+            values = matrix if len(rows) == len(matrix) else matrix[rows]
+            sums[:, g] = _of_rows(values, None if weight is None else weight[rows])
+    return sums[0], sums[1], sums[2]
 
 
-def _of_rows(own: Numbers, weight: Numbers | None) -> tuple[Numbers, Numbers, Numbers]:
-    """Weight, mean and squared deviations of each column."""
-    heavy = np.ones(len(own)) if weight is None else weight
-    n, sums = np.full(own.shape[1], heavy.sum()), heavy @ own
+def _of_rows(values: Numbers, weight: Numbers | None) -> Sums:
+    """Return weight, mean and squared deviations of each column."""
+    weights = np.ones(len(values)) if weight is None else weight
+    n, sums = np.full(values.shape[1], weights.sum()), weights @ values
     if np.isnan(sums).any():
-        known = ~np.isnan(own)
-        n, own = (heavy @ known).astype(np.float64), np.where(known, own, 0.0)
-        means = safe_ratio(heavy @ own, n)
-        apart = np.where(known, own - means, 0.0)
+        observed = ~np.isnan(values)
+        n, values = (weights @ observed).astype(np.float64), np.where(observed, values, 0.0)
+        means = safe_ratio(weights @ values, n)
+        deviations = np.where(observed, values - means, 0.0)
     else:
         means = safe_ratio(sums, n)
-        apart = own - means
-    return n, means, np.einsum("ij,ij,i->j", apart, apart, heavy)
+        deviations = values - means
+    return n, means, np.einsum("ij,ij,i->j", deviations, deviations, weights)
 
 
-def _by_place(strip: Numbers, group: NDArray[np.intp], weight: Numbers | None, size: int) -> tuple[Numbers, Numbers, Numbers]:
-    """The same where there are many groups."""
-    found = np.zeros((3, size, strip.shape[1]))
-    for j in range(strip.shape[1]):
-        known = np.flatnonzero(~np.isnan(strip[:, j]))
-        own, at = strip[known, j], group[known]
-        heavy = np.ones(len(own)) if weight is None else weight[known]
-        n = np.bincount(at, heavy, size).astype(np.float64)
-        means = safe_ratio(np.bincount(at, own * heavy, size), n)
-        apart = own - means[at]
-        found[:, :, j] = n, means, np.bincount(at, apart * apart * heavy, size)
-    return found[0], found[1], found[2]
+def _by_position(matrix: Numbers, group: NDArray[np.intp], weight: Numbers | None, size: int) -> Sums:
+    """Return the sums of each group and column, one column after the other, where there are many groups."""
+    sums = np.zeros((3, size, matrix.shape[1]))
+    for j in range(matrix.shape[1]):
+        observed = np.flatnonzero(~np.isnan(matrix[:, j]))
+        values, groups = matrix[observed, j], group[observed]
+        weights = np.ones(len(values)) if weight is None else weight[observed]
+        n = np.bincount(groups, weights, size).astype(np.float64)
+        means = safe_ratio(np.bincount(groups, values * weights, size), n)
+        deviations = values - means[groups]
+        sums[:, :, j] = n, means, np.bincount(groups, deviations * deviations * weights, size)
+    return sums[0], sums[1], sums[2]
 
 
 def safe_ratio(sums: NDArray[Any], n: Numbers) -> Numbers:
-    """The quotient, 0 where nothing was counted."""
+    """Return the quotient, 0 where the divisor is 0."""
     return np.asarray(np.divide(sums, n, out=np.zeros(n.shape), where=n > 0))
 
 
 class Scatter(NamedTuple):
-    """Of some columns in each group: the weight of the cases that know all of them, their means, and their scatter matrix.
+    """Sums of some columns in each group: the weight of the cases in which all are observed, means, and scatter matrix.
 
     >>> nothing = np.zeros((1, 2, 2))
     >>> one, two = (Scatter(np.ones(1), np.array([mean]), nothing) for mean in ([1.0, 2.0], [3.0, 0.0]))
@@ -174,7 +165,7 @@ class Scatter(NamedTuple):
     products: Numbers  # (group, column, column)
 
     def merged(self, other: Scatter) -> Scatter:
-        """The scatter of the cases of both."""
+        """Return the scatter of the cases of both."""
         total = self.weights + other.weights
         share = safe_ratio(other.weights, total)
         apart = other.means - self.means
@@ -183,176 +174,79 @@ class Scatter(NamedTuple):
         return Scatter(total, means, self.products + other.products + between)
 
     def pooled(self) -> Scatter:
-        """With one covariance for all groups: that around their own means, in each in proportion to its weight."""
+        """Return the scatter with one covariance matrix for all groups, around their own means, in proportion to their weight."""
         share = safe_ratio(self.weights, np.full(len(self.weights), self.weights.sum()))
         return Scatter(self.weights, self.means, share[:, None, None] * self.products.sum(axis=0))
 
     def shrunk(self, share: float | Numbers) -> Scatter:
-        """With covariances made smaller by a share, one for all groups or one for each; with 1 the columns are independent."""
+        """Return the scatter with covariances reduced by a share, the same or one for each group; 1 makes columns independent."""
         kept = 1.0 - np.broadcast_to(share, self.weights.shape)[:, None, None]
         return Scatter(self.weights, self.means, np.where(np.eye(self.means.shape[1], dtype=bool), 1.0, kept) * self.products)
 
     def only(self, columns: Sequence[int]) -> Scatter:
-        """That of some of the columns."""
-        own = list(columns)
-        return Scatter(self.weights, self.means[:, own], self.products[:, own][:, :, own])
+        """Return the scatter of some of the columns."""
+        chosen = list(columns)
+        return Scatter(self.weights, self.means[:, chosen], self.products[:, chosen][:, :, chosen])
 
 
 @dataclass(frozen=True)
 class ScattersIn:
-    """The scatter of some sets of columns of a block in each configuration of discrete ones that are never missing."""
+    """The scatter of sets of columns of a block in each configuration of discrete variables without missing values.
+
+    Parameters
+    ----------
+    sets : the continuous features of each set.
+    given : the discrete variables.
+    cards : the number of states of these.
+    """
 
     sets: tuple[tuple[int, ...], ...]
     given: Family
     cards: tuple[int, ...]
 
     def __call__(self, block: Block) -> list[Scatter]:
-        """The scatter of each set."""
-        group = _groups(block, self.given, self.cards)
+        """Return the scatter of each set."""
+        group = group_of_rows(block, self.given, self.cards)
         with np.errstate(over="ignore", invalid="ignore"):
-            return [self._scatter(block, own, group) for own in self.sets]
+            return [self._scatter(block, columns, group) for columns in self.sets]
 
     def _scatter(self, block: Block, columns: tuple[int, ...], group: NDArray[np.intp]) -> Scatter:
-        found = map_row_blocks(
+        scatters = map_row_blocks(
             [block.codes[x] for x in columns],
-            lambda rows, strip: self._of_strip(strip, group[rows], None if block.weight is None else block.weight[rows]),
+            lambda rows, matrix: self._of_rows(matrix, group[rows], None if block.weight is None else block.weight[rows]),
         )
-        return reduce(Scatter.merged, found)
+        return reduce(Scatter.merged, scatters)
 
-    def _of_strip(self, strip: Numbers, group: NDArray[np.intp], weight: Numbers | None) -> Scatter:
-        size, d = int(np.prod(self.cards)), strip.shape[1]
+    def _of_rows(self, matrix: Numbers, group: NDArray[np.intp], weight: Numbers | None) -> Scatter:
+        size, d = int(np.prod(self.cards)), matrix.shape[1]
         weights, means, products = np.zeros(size), np.zeros((size, d)), np.zeros((size, d, d))
-        known = None if not np.isnan(strip.sum()) else ~np.isnan(strip).any(axis=1)
+        observed = None if not np.isnan(matrix.sum()) else ~np.isnan(matrix).any(axis=1)
         for g in np.unique(group).tolist():
-            rows = np.flatnonzero(group == g) if known is None else np.flatnonzero(known & (group == g))
-            own, heavy = strip[rows], np.ones(len(rows)) if weight is None else weight[rows]
-            weights[g] = heavy.sum()
-            means[g] = safe_ratio(heavy @ own, np.full(d, weights[g]))
-            own = own - means[g]
-            products[g] = own.T @ (own if weight is None else own * heavy[:, None])
+            rows = np.flatnonzero(group == g) if observed is None else np.flatnonzero(observed & (group == g))
+            values, row_weights = matrix[rows], np.ones(len(rows)) if weight is None else weight[rows]
+            weights[g] = row_weights.sum()
+            means[g] = safe_ratio(row_weights @ values, np.full(d, weights[g]))
+            values = values - means[g]
+            products[g] = values.T @ (values if weight is None else values * row_weights[:, None])
         return Scatter(weights, means, products)
 
 
-@dataclass(frozen=True, eq=False)
-class FourthMoments:
-    """In each group the sum over the cases of the fourth power of the length of their standardised numbers."""
-
-    columns: tuple[int, ...]
-    given: Family
-    cards: tuple[int, ...]
-    scatter: Scatter
-
-    def __call__(self, block: Block) -> Numbers:
-        """The sums."""
-        group = _groups(block, self.given, self.cards)
-        matrix = np.stack([block.codes[x] for x in self.columns], axis=1) - self.scatter.means[group]
-        sums = np.diagonal(self.scatter.products, axis1=1, axis2=2)
-        variances = safe_ratio(sums, np.broadcast_to(self.scatter.weights[:, None], sums.shape))
-        lengths = safe_ratio(matrix**2, variances[group]).sum(axis=1) ** 2
-        known = ~np.isnan(lengths)
-        heavy = lengths[known] if block.weight is None else lengths[known] * block.weight[known]
-        return np.bincount(group[known], heavy, len(self.scatter.weights)).astype(np.float64)
-
-
-def ledoit_wolf(scatter: Scatter, lengths: Numbers) -> Numbers:
-    """By which share the correlations of each group are best made smaller; 1 where nothing is known of them.
-
-    Parameters
-    ----------
-    scatter : of the groups.
-    lengths : what `FourthMoments` finds.
-
-    References
-    ----------
-    Ledoit and Wolf (2004), A well-conditioned estimator for large-dimensional covariance matrices, section 3.2; of standardised
-    numbers, so that the target has the variances of the columns.
-    """
-    scale = np.sqrt(np.diagonal(scatter.products, axis1=1, axis2=2))
-    correlations = safe_ratio(scatter.products, scale[:, :, None] * scale[:, None, :])
-    squares = (correlations**2).sum(axis=(1, 2))
-    apart = squares - (np.diagonal(correlations, axis1=1, axis2=2) ** 2).sum(axis=1)  # from the diagonal
-    n = np.maximum(scatter.weights, 1.0)
-    noise = np.maximum(lengths / n - squares, 0.0) / n
-    return np.asarray(np.where(apart > 0, np.minimum(noise / np.where(apart > 0, apart, 1.0), 1.0), 1.0))
-
-
-def normal_relevance(moments: Moments) -> float:
-    """I(X; C) in bits of a number that is normal in each class, taken as normal over all too; at most H(C).
-
-    >>> one = Moments(np.array([2.0, 2.0]), np.array([0.0, 2.0]), np.array([2.0, 2.0]))
-    >>> normal_relevance(one)  # the variance falls from 2 to 1
-    0.5
-    """
-    (_, variances), (n, _, deviations) = moments.settled(), moments.summed()
-    if not deviations[0] > 0:
-        return 0.0
-    within = float(np.average(np.log2(variances), weights=moments.weights))
-    shares = moments.weights[moments.weights > 0] / n[0]
-    return min(max(0.0, 0.5 * (float(np.log2(deviations[0] / n[0])) - within)), float(-(shares * np.log2(shares)).sum()))
-
-
-def normal_dependence(scatter: Scatter) -> Numbers:
-    """I(X; Y | C) = -1/2 sum over c of P(c) log2(1 - rho_c^2), in bits, of all pairs of columns."""
-    scale = np.sqrt(np.diagonal(scatter.products, axis1=1, axis2=2))
-    scale = np.where(scale > 0, scale, 1.0)
-    rho = (scatter.products / scale[:, :, None] / scale[:, None, :]) ** 2
-    shares = safe_ratio(scatter.weights, np.full(len(scatter.weights), scatter.weights.sum()))
-    bits = -0.5 * np.einsum("g,gij->ij", shares, np.log2(1 - np.minimum(rho, CLOSEST)))
-    np.fill_diagonal(bits, 0.0)
-    return np.asarray(bits)
-
-
-def _groups(block: Block, given: Family, cards: tuple[int, ...]) -> NDArray[np.intp]:
+def group_of_rows(block: Block, given: Family, cards: tuple[int, ...]) -> NDArray[np.intp]:
+    """Return the number of the configuration of some discrete variables in each row."""
     columns = [block.codes[v].astype(np.int64) for v in given]
     return np.ravel_multi_index(columns, cards) if columns else np.zeros(len(block), np.int64)
 
 
-class Points(NamedTuple):
-    """The different values of a column, increasing, and their weight in each group.  # (value), (value, group)"""
+class Mergeable(Protocol):
+    """Sums over some cases that can be merged with those over others."""
 
-    values: Numbers
-    weights: Numbers
-
-    def merged(self, other: Points) -> Points:
-        """The values of both."""
-        return _points(np.concatenate([self.values, other.values]), np.concatenate([self.weights, other.weights]))
-
-    def fewer(self, most: int) -> Points:
-        """At most so many, neighbours put together at their mean."""
-        if len(self.values) <= most:
-            return self
-        starts = np.linspace(0, len(self.values), most, endpoint=False).astype(np.int64)
-        weights = np.add.reduceat(self.weights, starts, axis=0)
-        total = self.weights.sum(axis=1)
-        return Points(np.add.reduceat(self.values * total, starts) / np.add.reduceat(total, starts), weights)
+    def merged(self: M, other: M, /) -> M:
+        """Return the sums over the cases of both."""
 
 
-def _points(values: Numbers, weights: Numbers) -> Points:
-    distinct, place = np.unique(values, return_inverse=True)
-    found = np.zeros((len(distinct), weights.shape[1]))
-    np.add.at(found, place, weights)
-    return Points(distinct, found)
+M = TypeVar("M", bound=Mergeable)
 
 
-@dataclass(frozen=True)
-class PointsIn:
-    """The different values of some columns of a block, and their weight in each class."""
-
-    columns: tuple[int, ...]
-    classes: int
-
-    def __call__(self, block: Block) -> list[Points]:
-        """The values of each column."""
-        heavy = np.ones(len(block)) if block.weight is None else block.weight
-        every = np.zeros((len(block), self.classes))
-        every[np.arange(len(block)), block.codes[-1].astype(np.int64)] = heavy
-        known = [~np.isnan(block.codes[x]) for x in self.columns]
-        return [_points(block.codes[x][own], every[own]) for x, own in zip(self.columns, known, strict=True)]
-
-
-Mergeable = TypeVar("Mergeable", Moments, Scatter, Points)
-
-
-def merged(one: list[Mergeable], two: list[Mergeable]) -> list[Mergeable]:
-    """What was found in two blocks, column by column or set by set."""
+def merged(one: list[M], two: list[M]) -> list[M]:
+    """Return the sums of two blocks together, column by column or set by set."""
     return [a.merged(b) for a, b in zip(one, two, strict=True)]

@@ -1,4 +1,8 @@
-"""The tables of all pairs of features with the class, from bit planes: the main job of every learner of dependences."""
+"""Tables of all pairs of features with the class, counted by bit planes.
+
+A bit plane has one bit for each row: whether a feature has a certain state in that row. The number of rows in which two features
+have certain states is the number of bits that are set in both planes.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +40,12 @@ __all__ = [
 ]
 
 PLANE_STATES = 9
-"""Up to this many states a feature is counted by bit planes, whose cost grows with the product of the states of a pair."""
+"""Features with at most this many states are counted by bit planes, whose cost grows with the product of the states of a pair."""
 
 PANEL_CELLS = 1 << 21
+"""The maximal number of cells of the tables of a panel."""
 STRIP_CELLS = 1 << 19
-"""How many cells of tables are made at a time, few enough for the cache."""
+"""The maximal number of cells of the tables of a strip, which fit the cache."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +154,15 @@ class PairCounts(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Group:
-    """Features with the same number of states, all with or all without missing values, side by side in the planes."""
+    """Features with the same number of states, all with or all without missing values, whose planes follow one another.
+
+    Parameters
+    ----------
+    features : the features.
+    card : their number of states.
+    gaps : whether they have missing values.
+    start : the position of their first plane.
+    """
 
     features: tuple[int, ...]
     card: int
@@ -158,17 +171,23 @@ class Group:
 
     @property
     def width(self) -> int:
-        """The planes of one feature: its states but the first, and where it is known."""
+        """The number of planes of a feature: one for each state but the first, and one for "observed" if it has missing values."""
         return self.card - 1 + self.gaps
 
     def planes(self, features: slice) -> slice:
-        """The planes of some of the features."""
+        """Return the positions of the planes of some of the features."""
         return slice(self.start + features.start * self.width, self.start + features.stop * self.width)
 
 
 @dataclass(frozen=True, eq=False)
 class Panel:
-    """Some features of one group with some of another: the pairs that are counted and handed on together."""
+    """Some features of one group with some of another: pairs that are counted together.
+
+    Parameters
+    ----------
+    one, two : the groups.
+    rows, columns : the positions of the features in the first and the second group.
+    """
 
     one: Group
     two: Group
@@ -177,17 +196,17 @@ class Panel:
 
     @property
     def planes(self) -> tuple[slice, slice]:
-        """The planes of both sides."""
+        """The planes of the features of both groups."""
         return self.one.planes(self.rows), self.two.planes(self.columns)
 
     @property
     def cells(self) -> int:
-        """How many pairs of planes there are."""
+        """The number of pairs of planes."""
         here, there = self.planes
         return int(here.stop - here.start) * int(there.stop - there.start)
 
     def strips(self, classes: int) -> Iterator[Panel]:
-        """The panel in strips whose tables stay in the cache; of a group with itself only the upper part."""
+        """Yield the panel in strips whose tables fit the cache; of a group with itself only the upper part."""
         width = self.columns.stop - self.columns.start
         step = max(1, STRIP_CELLS // (width * self.one.card * self.two.card * classes))
         for start in range(self.rows.start, self.rows.stop, step):
@@ -198,13 +217,13 @@ class Panel:
 @record("plane-counts")
 @dataclass(frozen=True, eq=False)
 class PlaneCounts:
-    """What the planes of some rows count: a sum, so that the counts of two sets of rows can be merged.
+    """The counts of the planes of some rows; those of two sets of rows can be merged.
 
     Parameters
     ----------
-    margins : the rows of each class in each plane.  # (class, plane)
-    classes : the rows of each class.  # (class,)
-    grams : for each panel, the rows of each class that are in both planes.  # (class, plane, plane)
+    margins : the number of rows of each class in each plane.  # (class, plane)
+    classes : the number of rows of each class.  # (class,)
+    grams : for each panel, the number of rows of each class in both planes of a pair.  # (class, plane, plane)
     """
 
     margins: LimbSums
@@ -212,7 +231,7 @@ class PlaneCounts:
     grams: tuple[LimbSums, ...]
 
     def merged(self, other: PlaneCounts) -> PlaneCounts:
-        """The counts of both sets of rows."""
+        """Return the counts of both sets of rows."""
         grams = tuple(add_sums(_wide(a), _wide(b)) for a, b in zip(self.grams, other.grams, strict=True))
         return PlaneCounts(add_sums(self.margins, other.margins), add_sums(self.classes, other.classes), grams)
 
@@ -222,38 +241,38 @@ def _wide(parts: LimbSums) -> LimbSums:
 
 
 def groups(features: Iterable[int], cards: Sequence[int], missing: NDArray[np.bool_]) -> list[Group]:
-    """The features that planes can count, grouped; a feature of one state tells nothing and is left out."""
+    """Return the groups of features that are counted by planes; features with one state carry no information and are left out."""
     members: dict[tuple[int, bool], list[int]] = {}
     for x in features:
         if 2 <= cards[x] <= PLANE_STATES:
             members.setdefault((cards[x], bool(missing[x])), []).append(x)
-    found, start = [], 0
-    for (card, gaps), own in members.items():
-        found.append(Group(tuple(own), card, gaps, start))
-        start += len(own) * found[-1].width
-    return found
+    result, start = [], 0
+    for (card, gaps), same in members.items():
+        result.append(Group(tuple(same), card, gaps, start))
+        start += len(same) * result[-1].width
+    return result
 
 
 def panels(grouped: Sequence[Group], classes: int) -> list[Panel]:
-    """All pairs of the groups, in panels whose tables stay small; of a group with itself only the upper part."""
-    found = []
+    """Return all pairs of features of the groups, in panels; of a group with itself only the upper part."""
+    result = []
     for one, two in combinations_with_replacement(grouped, 2):
         step = max(1, PANEL_CELLS // (len(two.features) * one.card * two.card * classes))
         for start in range(0, len(one.features), step):
             rows = slice(start, min(len(one.features), start + step))
-            found.append(Panel(one, two, rows, slice(start if one is two else 0, len(two.features))))
-    return found
+            result.append(Panel(one, two, rows, slice(start if one is two else 0, len(two.features))))
+    return result
 
 
 def plane_counts(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int) -> PlaneCounts:
-    """The counts of a block for the wanted panels; of weighted rows, bit by bit of their weights."""
+    """Return the counts of a block for some panels; for weighted rows, one bit of the weights after the other."""
     return reduce(PlaneCounts.merged, (_counted(*part, wanted) for part in _packed(block, grouped, classes)))
 
 
 def _packed(
     block: Block, grouped: Sequence[Group], classes: int
 ) -> Iterator[tuple[int, int, _kernels.Planes | _kernels.SparsePlanes]]:
-    """The planes as (limb, bit, planes of the rows whose weight has that bit); once for rows without weights."""
+    """Yield (limb, bit, planes of the rows whose weight has that bit), only once for rows without weights."""
     order = [x for group in grouped for x in group.features]
     cards = [group.card for group in grouped for _ in group.features]
     gaps = [group.gaps for group in grouped for _ in group.features]
@@ -265,15 +284,15 @@ def _packed(
 
 
 def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, wanted: Sequence[Panel]) -> PlaneCounts:
-    def weighed(counts: NDArray[Any]) -> LimbSums:
+    def shifted(counts: NDArray[Any]) -> LimbSums:
         return {q: counts if bit == 0 else counts.astype(np.int64) << bit}
 
-    grams = tuple(weighed(_kernels.gram(planes, *panel.planes)) for panel in wanted)
-    return PlaneCounts(weighed(_kernels.margins(planes)), weighed(planes.counts), grams)
+    grams = tuple(shifted(_kernels.gram(planes, *panel.planes)) for panel in wanted)
+    return PlaneCounts(shifted(_kernels.margins(planes)), shifted(planes.counts), grams)
 
 
 def streamed(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], classes: int) -> tuple[PlaneCounts, Iterator[Pairs]]:
-    """The margins of a block without weights, and its pairs, each panel counted only when its turn comes."""
+    """Return the margins of a block without weights, and its pairs, whose panels are counted one after the other."""
     ((q, bit, planes),) = _packed(block, grouped, classes)
     counts = _counted(q, bit, planes, ())
     grams: Iterator[dict[int, Any]] = ({q: _kernels.gram(planes, *panel.planes)} for panel in wanted)
@@ -281,25 +300,25 @@ def streamed(block: Block, grouped: Sequence[Group], wanted: Sequence[Panel], cl
 
 
 def plane_margins(counts: PlaneCounts, grouped: Sequence[Group]) -> dict[int, NDArray[Any]]:
-    """The tables of the grouped features with the class.  # feature: (state, class)"""
-    found: dict[int, NDArray[Any]] = {}
+    """Return the tables of the features of the groups with the class.  # feature: (state, class)"""
+    tables: dict[int, NDArray[Any]] = {}
     for group in grouped:
         planes = group.planes(slice(0, len(group.features)))
-        parts = {q: _with_first(own[:, planes], counts.classes[q], group) for q, own in counts.margins.items()}
-        found |= dict(zip(group.features, sums_as_numbers(parts), strict=True))
-    return found
+        sums = {q: _with_first(margins[:, planes], counts.classes[q], group) for q, margins in counts.margins.items()}
+        tables |= dict(zip(group.features, sums_as_numbers(sums), strict=True))
+    return tables
 
 
 def plane_pairs(counts: PlaneCounts, wanted: Sequence[Panel]) -> Iterator[Pairs]:
-    """The tables of the pairs of the wanted panels, strip by strip."""
+    """Return the tables of the pairs of some panels, strip by strip."""
     return _strips(counts, wanted, counts.grams)
 
 
-def _strips(counts: PlaneCounts, wanted: Sequence[Panel], found: Iterable[LimbSums]) -> Iterator[Pairs]:
+def _strips(counts: PlaneCounts, wanted: Sequence[Panel], panel_grams: Iterable[LimbSums]) -> Iterator[Pairs]:
     classes = len(next(iter(counts.classes.values())))
-    for panel, grams in zip(wanted, found, strict=True):
+    for panel, grams in zip(wanted, panel_grams, strict=True):
         for strip in panel.strips(classes):
-            first, second = (np.array(g.features[at]) for g, at in ((panel.one, strip.rows), (panel.two, strip.columns)))
+            first, second = np.array(panel.one.features[strip.rows]), np.array(panel.two.features[strip.columns])
             made = partial(_strip_tables, counts, grams, panel, strip)
             yield Pairs(first, second, made, not (panel.one.gaps or panel.two.gaps))
 
@@ -323,27 +342,27 @@ def _strip_tables(counts: PlaneCounts, grams: LimbSums, panel: Panel, strip: Pan
 
 
 def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:
-    """The counts of all states: the first is what the others leave of the known rows.  # (feature, state, class)"""
+    """Return the counts of all states; that of the first is the observed rows less the others.  # (feature, state, class)"""
     planes = margins.reshape(len(classes), -1, group.width)
     others = planes[:, :, : group.card - 1]
-    known = planes[:, :, -1] if group.gaps else classes[:, None]
-    first = known - others.sum(axis=2)
+    observed = planes[:, :, -1] if group.gaps else classes[:, None]
+    first = observed - others.sum(axis=2)
     return np.ascontiguousarray(np.concatenate([first[:, :, None], others], axis=2).transpose(1, 2, 0))
 
 
 def _completed(
     gram: NDArray[Any], rows: NDArray[Any], columns: NDArray[Any], classes: NDArray[Any], one: Group, two: Group
 ) -> NDArray[Any]:
-    """Full tables from the counts of the states after the first: the first is what is left of the margins.
+    """Return full tables from the counts of all states but the first, whose counts are the margins less the others.
 
-    The margins are those of the rows in which the other feature is known: the counts with its last plane where it has
-    missing values, else its plain margins.  # (first, second, a, b, class)
+    The margins of a feature are those of the rows in which the other is observed: the counts with its last plane if it has
+    missing values, else the plain margins.  # (first, second, a, b, class)
     """
     c, v, w = len(classes), one.card, two.card
     n, m = gram.shape[1] // one.width, gram.shape[2] // two.width
     split = gram.reshape(c, n, one.width, m, two.width)
     a_alone, b_alone = rows.reshape(c, n, one.width), columns.reshape(c, m, two.width)
-    own = split[:, :, : v - 1, :, : w - 1]
+    both = split[:, :, : v - 1, :, : w - 1]
     of_a = split[:, :, : v - 1, :, w - 1] if two.gaps else a_alone[:, :, : v - 1, None]
     of_b = split[:, :, v - 1, :, : w - 1] if one.gaps else b_alone[:, None, :, : w - 1]
     if one.gaps and two.gaps:
@@ -354,11 +373,11 @@ def _completed(
         of_all = b_alone[:, None, :, w - 1] if two.gaps else classes[:, None, None]
     tables = np.empty((v, w, c, n, m), np.result_type(classes, gram, np.int32))
     for a in range(1, v):
-        left = tables[a, 0]
-        left[...] = of_a[:, :, a - 1]
+        remaining = tables[a, 0]
+        remaining[...] = of_a[:, :, a - 1]
         for b in range(1, w):
-            tables[a, b] = own[:, :, a - 1, :, b - 1]
-            left -= tables[a, b]
+            tables[a, b] = both[:, :, a - 1, :, b - 1]
+            remaining -= tables[a, b]
     for b in range(w):
         first = tables[0, b]
         first[...] = of_b[..., b - 1] if b else of_all - of_b.sum(axis=-1)

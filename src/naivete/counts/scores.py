@@ -1,8 +1,8 @@
-"""Scores of families: how well a variable and its parents fit the counts, in nats; all that a search step asks for at once."""
+"""Scores of families: how well a variable and its parents fit the counts, in nats; many families in one pass."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from math import log, pi, prod
@@ -14,29 +14,32 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete.counts.counts import Counts
 from naivete.counts.pairs import PairCounts
+from naivete.counts.tables import TableStack
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["BDeu", "FamilyScores", "Score", "aic", "bic", "dirichlet", "k2", "likelihood", "score_of"]
 
 Score = Callable[[NDArray[Any], int], Numbers]
-"""From counts with the axes (..., configuration of the parents, state) and the number of configurations that there could be."""
-
-Parents = tuple[int, ...]
+"""Returns the score of each family from counts with the axes (..., configuration of the parents, state), of which configurations
+without cases may be left out, and the number of all configurations."""
 
 STIRLING = 16.0
-GRAIN = 2.0**-36
-ENOUGH = 0.5
+"""From this argument on lgamma is computed by Stirling's series."""
+TOLERANCE = 2.0**-36
+"""Differences of scores up to this, times the number of cases, are rounding errors."""
+OBSERVED_SHARE = 0.5
+"""A parent is possible if it is observed in at least this share of the cases in which the variable is."""
+TABULATED = 1 << 20
+"""Up to this total weight the logarithms of all possible counts are computed once and looked up."""
 
-_sorted = lru_cache(maxsize=1 << 14)(family)
-"""The members in order; the same few are asked for again and again."""
-LOOKED_UP = 1 << 20
+_family = lru_cache(maxsize=1 << 14)(family)
 
 
 def k2(n: NDArray[Any], configurations: int) -> Numbers:  # noqa: ARG001
-    """log P(cases | structure) of one family with a uniform prior over its distributions: the logarithm of K2's g.
+    """Return log P(cases | structure) of one family with a uniform prior over its distributions: the logarithm of K2's g.
 
-    The sum over configurations of lgamma(r) - lgamma(N + r) + the sum over states of lgamma(n + 1).
+    It is the sum over configurations of lgamma(r) - lgamma(N + r) + the sum over states of lgamma(n + 1).
 
     >>> float(np.exp(k2(np.array([[2, 1]]), 1)).round(9))  # 1! 2! 1! / 4!
     0.083333333
@@ -66,12 +69,12 @@ class BDeu:
     weight: float = 1.0
 
     def __call__(self, n: NDArray[Any], configurations: int) -> Numbers:
-        """The score of each family."""
+        """Return the score of each family."""
         return dirichlet(n, self.weight / (configurations * n.shape[-1]))
 
 
 def likelihood(n: NDArray[Any], configurations: int = 1) -> Numbers:  # noqa: ARG001
-    """The largest log likelihood of the counts: the sum of n log(n / N).
+    """Return the maximal log likelihood of the counts: the sum of n log(n / N).
 
     >>> float(likelihood(np.array([[1, 1]])) / np.log(2))
     -2.0
@@ -80,19 +83,19 @@ def likelihood(n: NDArray[Any], configurations: int = 1) -> Numbers:  # noqa: AR
     occurs = counts > 0
     total = np.broadcast_to(counts.sum(axis=-1, keepdims=True), counts.shape)[occurs]
     terms = np.zeros(counts.shape)
-    own = counts[occurs]
-    terms[occurs] = own * _log_share(own, total - own, total)
+    positive = counts[occurs]
+    terms[occurs] = positive * _log_share(positive, total - positive, total)
     return np.asarray(terms.sum(axis=(-2, -1)))
 
 
 def bic(n: NDArray[Any], configurations: int) -> Numbers:
-    """The log likelihood less half the logarithm of the number of cases for each free parameter; MDL up to its sign."""
+    """Return the log likelihood less half the logarithm of the number of cases for each free parameter; MDL up to its sign."""
     cases = np.maximum(np.asarray(n, np.float64).sum(axis=(-2, -1)), 1.0)
     return np.asarray(likelihood(n) - 0.5 * np.log(cases) * configurations * (n.shape[-1] - 1))
 
 
 def aic(n: NDArray[Any], configurations: int) -> Numbers:
-    """The log likelihood less one for each free parameter."""
+    """Return the log likelihood less one for each free parameter."""
     return np.asarray(likelihood(n) - configurations * (n.shape[-1] - 1))
 
 
@@ -100,22 +103,22 @@ _SCORES: dict[str, Score] = {"k2": k2, "bic": bic, "mdl": bic, "aic": aic}
 
 
 def score_of(value: object, name: str = "score") -> Score:
-    """The score that a parameter stands for: a function, or "k2", "bdeu" (perhaps with a weight as in "bdeu:10"), "bic", "aic".
+    """Return the score for a parameter value: a function, or "k2", "bdeu" (or with a weight, "bdeu:10"), "bic", "mdl" or "aic".
 
     Parameters
     ----------
-    value : the function or the word.
-    name : what the parameter is called.
+    value : the value.
+    name : the name of the parameter, for error messages.
 
     >>> score_of("bdeu:10")
     BDeu(weight=10.0)
     """
     if callable(value):
         return value
-    word, _, number = str(value).partition(":")
-    if isinstance(value, str) and word in _SCORES and not number:
-        return _SCORES[word]
-    if isinstance(value, str) and word == "bdeu":
+    score, _, number = str(value).partition(":")
+    if isinstance(value, str) and score in _SCORES and not number:
+        return _SCORES[score]
+    if isinstance(value, str) and score == "bdeu":
         try:
             weight = float(number or 1.0)
         except ValueError:
@@ -123,39 +126,39 @@ def score_of(value: object, name: str = "score") -> Score:
         if not 0 < weight < float("inf"):
             raise ParameterError(f"{name}={quoted(value)}: the number of virtual cases has to be above 0, as in 'bdeu:10'")
         return BDeu(weight)
-    close = close_matches(word, [*_SCORES, "bdeu"])
+    close = close_matches(score, [*_SCORES, "bdeu"])
     hint = f"; did you mean {close[0]!r}?" if close else ""
     raise ParameterError(f"{name}={quoted(value)}: choose 'k2', 'bdeu', 'bdeu:10', 'bic' or 'aic', or pass a function{hint}")
 
 
 def dirichlet(n: NDArray[Any], a: float) -> Numbers:
-    """The sum over configurations of log of the integral of the likelihood under Dirichlet(a, ..., a).
+    """Return the sum over configurations of the log marginal likelihood with a prior Dirichlet(a, ..., a).
 
-    Nothing of the size of n log n is ever subtracted from its like: Stirling's series is taken apart, so that a configuration of
-    a billion cases in one state loses no digits.
+    The terms of the size of n log n in Stirling's series cancel and are left out, so that a configuration of a billion cases in
+    one state loses no digits.
     """
     counts = np.asarray(n, np.float64)
     states = counts.shape[-1]
     total = counts.sum(axis=-1)
     occurs = counts > 0
-    own, row = counts[occurs], np.broadcast_to(total[..., None], counts.shape)[occurs]
-    x, full = own + a, total + states * a
+    positive, row = counts[occurs], np.broadcast_to(total[..., None], counts.shape)[occurs]
+    x, full = positive + a, total + states * a
+    share = _log_share(x, row - positive + (states - 1) * a, row + states * a)
     cells = np.zeros(counts.shape)
-    cells[occurs] = (
-        (x - 0.5) * _log_share(x, row - own + (states - 1) * a, row + states * a) + _rest(x) + (0.5 * log(2 * pi) - _gammaln(a))
-    )
-    present = occurs.sum(axis=-1)
-    seen = present > 0
-    m, big = present[seen], full[seen]
+    cells[occurs] = (x - 0.5) * share + _stirling_rest(x) + (0.5 * log(2 * pi) - _gammaln(a))
+    occurring = occurs.sum(axis=-1)
+    nonempty = occurring > 0
+    m, large = occurring[nonempty], full[nonempty]
+    logs = np.log(large)
     rows = np.zeros(total.shape)
-    rows[seen] = (
-        -0.5 * (m - 1) * np.log(big) - (states - m) * a * (np.log(big) - 1) - _rest(big) - 0.5 * log(2 * pi) + _gammaln(states * a)
+    rows[nonempty] = (
+        -0.5 * (m - 1) * logs - (states - m) * a * (logs - 1) - _stirling_rest(large) - 0.5 * log(2 * pi) + _gammaln(states * a)
     )
     return np.asarray((cells.sum(axis=-1) + rows).sum(axis=-1))
 
 
 def _log_share(x: Numbers, others: Numbers, total: Numbers) -> Numbers:
-    """log(x / total) where total = x + others, to all digits also where the share is nearly one."""
+    """Return log(x / total) where total = x + others, accurate also where the share is nearly one."""
     logs = np.log(x / total)
     most = x > others
     logs[most] = np.log1p(-others[most] / total[most])
@@ -168,8 +171,8 @@ def _gammaln(a: float) -> float:
     return float(gammaln(a))
 
 
-def _rest(x: Numbers) -> Numbers:
-    """lgamma(x) less Stirling's (x - 1/2) log x - x + log(2 pi) / 2."""
+def _stirling_rest(x: Numbers) -> Numbers:
+    """Return lgamma(x) less Stirling's (x - 1/2) log x - x + log(2 pi) / 2."""
     y = 1 / np.maximum(x, STIRLING)
     z = y * y
     rest = y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * (1 / 1680 - z * (1 / 1188 - z * 691 / 360360)))))
@@ -177,13 +180,13 @@ def _rest(x: Numbers) -> Numbers:
     if small.any():
         from scipy.special import gammaln
 
-        own = x[small]
-        rest[small] = gammaln(own) - ((own - 0.5) * np.log(own) - own + 0.5 * log(2 * pi))
+        few = x[small]
+        rest[small] = gammaln(few) - ((few - 0.5) * np.log(few) - few + 0.5 * log(2 * pi))
     return np.asarray(rest)
 
 
 class FamilyScores:
-    """The scores of families of some counts; what was found is kept, and what is asked for together is one pass.
+    """The scores of families; scores are kept, and families that are requested together are counted in one pass.
 
     Parameters
     ----------
@@ -192,96 +195,105 @@ class FamilyScores:
 
     Attributes
     ----------
-    tolerance : differences up to this are rounding; what is equal within it is a tie.
+    tolerance : differences up to this are rounding errors; scores that are equal within it are ties.
     """
 
     def __init__(self, counts: Counts, score: Score) -> None:
         self.counts = counts
-        self.score = looked_up(score, counts.margins()[CLASS,])
-        self.tolerance = GRAIN * max(1.0, counts.total)
-        self._gaps = {**dict(enumerate(counts.cases.gaps.tolist())), CLASS: False}
         margins = counts.margins()
-        self._alone = np.array([*(margins[x, CLASS].sum() for x in counts.features), margins[CLASS,].sum()], np.float64)
-        self._values: dict[tuple[int, Parents], float] = {}
-        self._known: dict[Family, float] = {}
-        self._gains: dict[tuple[int, Parents, int], float] = {}
+        self.score = looked_up(score, margins[CLASS,])
+        self.tolerance = TOLERANCE * max(1.0, counts.total)
+        self._gaps = {**dict(enumerate(counts.cases.gaps.tolist())), CLASS: False}
+        self._weights = np.array([*(margins[x, CLASS].sum() for x in counts.features), margins[CLASS,].sum()], np.float64)
+        self._scores: dict[tuple[int, Family], float] = {}
+        self._observed: dict[Family, float] = {}  # the weight of the cases in which all members are observed
+        self._gains: dict[tuple[int, Family, int], float] = {}
         self._first: Numbers | None = None
 
     def value(self, v: int, parents: Iterable[int]) -> float:
-        """The score of a variable with these parents, over the cases that know them all."""
-        key = v, _sorted(*parents)
+        """Return the score of a variable with these parents, over the cases in which all of them are observed."""
+        key = v, _family(*parents)
         self._count([key])
-        return self._values[key]
+        return self._scores[key]
 
     def gain(self, v: int, parents: Iterable[int], new: int) -> float:
-        """By how much one more parent raises the score of a variable, over the cases that know it too.
+        """Return by how much a new parent improves the score of a variable, over the cases in which it is observed, too.
 
-        Minus infinity where fewer than half of the cases that know the variable know its parents too: what the others tell would
-        be lost.
+        Minus infinity where the variable and all its parents are observed in fewer than half of the cases in which the variable
+        is: too many cases would be ignored.
         """
-        key = v, _sorted(*parents), new
+        key = v, _family(*parents), new
         if key not in self._gains:
             if not key[1] and self._first is not None:
                 return float(self._first[new, v])
             self.prepare([key])
         return self._gains[key]
 
-    def prepare(self, wanted: Iterable[tuple[int, Iterable[int], int]]) -> None:
-        """Find the gains of all these additions (variable, its parents, a new one) in one pass."""
-        keys = {(v, _sorted(*parents), new) for v, parents, new in wanted}
-        left = sorted(keys - self._gains.keys())
-        firsts = sum(not parents for _, parents, _ in left)
+    def prepare(self, additions: Iterable[tuple[int, Iterable[int], int]]) -> None:
+        """Compute the gains of many additions (variable, its parents, a new one) in one pass."""
+        keys = {(v, _family(*parents), new) for v, parents, new in additions}
+        uncounted = sorted(keys - self._gains.keys())
+        firsts = sum(not parents for _, parents, _ in uncounted)
         if firsts and self._first is None and 4 * firsts > len(self.counts.variables) ** 2:
             self._first = self._first_gains()
         if self._first is not None:
-            left = [key for key in left if key[1]]
-        self._count([(v, parents) for v, parents, _ in left], left)
-        for v, parents, new in left:
+            uncounted = [key for key in uncounted if key[1]]
+        self._count([(v, parents) for v, parents, _ in uncounted], uncounted)
+        for v, parents, new in uncounted:
             if not self._gaps[new]:
-                self._gains[v, parents, new] = self._values[v, _sorted(*parents, new)] - self._values[v, parents]
+                self._gains[v, parents, new] = self._scores[v, _family(*parents, new)] - self._scores[v, parents]
 
-    def total(self, structure: dict[int, Parents]) -> float:
-        """The score of a whole structure, each family as if all cases knew it."""
-        self._count([(v, _sorted(*parents)) for v, parents in structure.items()])
+    def total(self, structure: dict[int, Family]) -> float:
+        """Return the score of a whole structure, that of each family scaled to the weight of all cases."""
+        self._count([(v, _family(*parents)) for v, parents in structure.items()])
         return sum(
-            self._values[v, _sorted(*parents)] / self._share(family(v, *parents)) for v, parents in sorted(structure.items())
+            self._scores[v, _family(*parents)] / self._observed_share(family(v, *parents))
+            for v, parents in sorted(structure.items())
         )
 
-    def _share(self, members: Family) -> float:
-        """The share of the cases that know all members."""
+    def _observed_share(self, members: Family) -> float:
+        """Return the share of the cases in which all members are observed."""
         if not any(self._gaps[m] for m in members):
             return 1.0
-        return max(self._known[members] / self.counts.total, 1e-300)
+        return max(self._observed[members] / self.counts.total, 1e-300)
 
-    def _count(self, values: Iterable[tuple[int, Parents]], gains: Iterable[tuple[int, Parents, int]] = ()) -> None:
-        """Count these families and keep their scores; the new parent of a gain comes first, so that it can be summed out."""
-        made: dict[tuple[int, Parents], tuple[int, Parents, int]] = {}
-        asked = []
-        for v, parents, new in gains:
-            at = v, _sorted(*parents, new)
-            if self._gaps[new] or (at not in made and at not in self._values):
-                asked.append((v, parents, new))
-            made.setdefault(at, (v, parents, new))
-        alone = [key for key in dict.fromkeys(values) if key not in self._values and key not in made]
-        orders = [*((new, *parents, v) for v, parents, new in asked), *((*parents, v) for v, parents in alone)]
-        shapes = [self._shape(order, i < len(asked)) for i, order in enumerate(orders)]
-        for which, tables in self.counts.arranged(orders, shapes):
-            shape, own = shapes[which[0]], [orders[i] for i in which]
-            grown = [i < len(asked) and self._gaps[orders[i][0]] for i in which]
-            n = tables.slices()
-            after = self.score(n, shape[0] * shape[1])
-            self._values |= {(o[-1], _sorted(*o[:-1])): s for o, s in zip(own, after.tolist(), strict=True)}
-            self._known |= {_sorted(*o): known for o, known in zip(own, n.sum(axis=(1, 2)).tolist(), strict=True)}
-            if any(grown):
-                n = tables.slices_without_first()
-                gained = (after - self.score(n, shape[1])).tolist()
-                for o, gain, known, wanted in zip(own, gained, n.sum(axis=(1, 2)).tolist(), grown, strict=True):
-                    if wanted:
-                        enough = known >= ENOUGH * self._alone[o[-1]]
-                        self._gains[o[-1], _sorted(*o[1:-1]), o[0]] = gain if enough else -np.inf
+    def _count(self, families: Iterable[tuple[int, Family]], additions: Iterable[tuple[int, Family, int]] = ()) -> None:
+        """Count families and keep their scores; the new parent of an addition is the first axis, so that it can be summed over.
+
+        Two additions may have the same family; it is counted twice only if the gains need both tables.
+        """
+        grown: dict[tuple[int, Family], tuple[int, Family, int]] = {}
+        wanted = []
+        for v, parents, new in additions:
+            key = v, _family(*parents, new)
+            if self._gaps[new] or (key not in grown and key not in self._scores):
+                wanted.append((v, parents, new))
+            grown.setdefault(key, (v, parents, new))
+        alone = [key for key in dict.fromkeys(families) if key not in self._scores and key not in grown]
+        orders = [*((new, *parents, v) for v, parents, new in wanted), *((*parents, v) for v, parents in alone)]
+        shapes = [self._shape(order, i < len(wanted)) for i, order in enumerate(orders)]
+        for positions, tables in self.counts.arranged(orders, shapes):
+            gaps = [i < len(wanted) and self._gaps[orders[i][0]] for i in positions]
+            self._keep([orders[i] for i in positions], shapes[positions[0]], tables, gaps)
+
+    def _keep(self, orders: Sequence[Family], shape: tuple[int, int, int], tables: TableStack, gaps: Sequence[bool]) -> None:
+        """Keep the scores of families of one shape, and the gains of those whose first member has missing values."""
+        n = tables.slices()
+        scores = self.score(n, shape[0] * shape[1])
+        for order, score, observed in zip(orders, scores.tolist(), n.sum(axis=(1, 2)).tolist(), strict=True):
+            self._scores[order[-1], _family(*order[:-1])] = score
+            self._observed[_family(*order)] = observed
+        if not any(gaps):
+            return
+        n = tables.slices_without_first()
+        gains = (scores - self.score(n, shape[1])).tolist()
+        for order, gain, observed, has_gaps in zip(orders, gains, n.sum(axis=(1, 2)).tolist(), gaps, strict=True):
+            if has_gaps:
+                enough = observed >= OBSERVED_SHARE * self._weights[order[-1]]
+                self._gains[order[-1], _family(*order[1:-1]), order[0]] = gain if enough else -np.inf
 
     def _first_gains(self) -> Numbers:
-        """The gains of all first parents, from one pass over all pairs.  # (parent, variable), the class last"""
+        """Return the gains of all first parents, from one pass over all pairs.  # (parent, variable), the class last"""
         n = len(self.counts.variables)
         gains = np.full((n, n), -np.inf)
         for pairs in self.counts.pairs():
@@ -295,22 +307,27 @@ class FamilyScores:
         return gains
 
     def _pair_gains(self, pair: PairCounts) -> Numbers:
-        """Return the gains of one parent for each variable; minus infinity where too few cases have both."""
+        """Return the gains of one parent for each variable; minus infinity where both are observed in too few cases."""
         gains = self.score(pair.counts, pair.cards) - self.score(pair.counts.sum(axis=1, keepdims=True), 1)
-        return np.where(pair.counts.sum(axis=(1, 2)) >= ENOUGH * self._alone[pair.children], gains, -np.inf)
+        return np.where(pair.counts.sum(axis=(1, 2)) >= OBSERVED_SHARE * self._weights[pair.children], gains, -np.inf)
 
-    def _shape(self, order: tuple[int, ...], grows: bool) -> tuple[int, int, int]:
-        """The states of the new parent, the configurations of the others, and the states of the variable itself."""
+    def _shape(self, order: Family, addition: bool) -> tuple[int, int, int]:
+        """Return the states of the new parent, the configurations of the other parents, and the states of the variable."""
         cards = self.counts.cards(order)
-        return (cards[0], prod(cards[1:-1]), cards[-1]) if grows else (1, prod(cards[:-1]), cards[-1])
+        return (cards[0], prod(cards[1:-1]), cards[-1]) if addition else (1, prod(cards[:-1]), cards[-1])
 
 
 def looked_up(score: Score, classes: NDArray[Any]) -> Score:
-    """The score by looking logarithms up, where the counts are whole numbers and not too many; else the score itself.
+    """Return the score with logarithms that are looked up, where all counts are whole numbers and not too many; else the score.
 
-    What is looked up has the rounding of lgamma of all cases, about 1e-16 of it; enough for a search, and many times faster.
+    The rounding error is that of lgamma of the number of cases, about 1e-16 of it: enough for a search, and many times faster.
+
+    Parameters
+    ----------
+    score : the score.
+    classes : the counts of the classes.
     """
-    if classes.dtype.kind != "i" or classes.sum() >= LOOKED_UP:
+    if classes.dtype.kind != "i" or classes.sum() >= TABULATED:
         return score
     most = int(classes.sum())
     if score is k2:
@@ -330,7 +347,7 @@ def _dirichlet_looked_up(n: NDArray[Any], configurations: int, weight: float | N
 
 
 def _likelihood_looked_up(n: NDArray[Any], configurations: int, by_cases: bool, most: int) -> Numbers:
-    terms, rows = _entropic(most), n.sum(axis=-1)
+    terms, rows = _n_log_n(most), n.sum(axis=-1)
     logs = terms.take(n).sum(axis=(-2, -1)) - terms.take(rows).sum(axis=-1)
     penalty = 0.5 * np.log(np.maximum(rows.sum(axis=-1), 1)) if by_cases else 1.0
     return np.asarray(logs - penalty * configurations * (n.shape[-1] - 1))
@@ -338,7 +355,7 @@ def _likelihood_looked_up(n: NDArray[Any], configurations: int, by_cases: bool, 
 
 @lru_cache(maxsize=16)
 def _rising(a: float, most: int) -> Numbers:
-    """lgamma(n + a) - lgamma(a) for n from 0 to `most`."""
+    """Return lgamma(n + a) - lgamma(a) for n from 0 to `most`."""
     from scipy.special import gammaln
 
     table = gammaln(np.arange(most + 1) + a) - gammaln(a)
@@ -347,7 +364,7 @@ def _rising(a: float, most: int) -> Numbers:
 
 
 @lru_cache(maxsize=4)
-def _entropic(most: int) -> Numbers:
-    """n log n for n from 0 to `most`."""
+def _n_log_n(most: int) -> Numbers:
+    """Return n log n for n from 0 to `most`."""
     n = np.arange(most + 1)
     return np.asarray(n * np.log(np.maximum(n, 1)))

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from naivete.counts.counts import Counts, feature_kinds
 from naivete.counts.information import dependence
-from naivete.counts.moments import FourthMoments, Scatter, ledoit_wolf
+from naivete.counts.moments import Scatter
+from naivete.counts.shrinkage import FourthMoments, ledoit_wolf
 from naivete.errors import ParameterError, quoted
 from naivete.learners.kdb import candidates
 from naivete.learners.parameters import checked_flag, is_number

@@ -8,7 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.moments import Moments, Points, Scatter, safe_ratio
+from naivete.counts.moments import Moments, Scatter, safe_ratio
+from naivete.counts.points import Points
 from naivete.network.densities import FAR, Kernel, Normal
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -26,7 +27,7 @@ LEFT = 1e-9
 
 def normal(moments: Moments) -> Normal:
     """The density of a number in each group."""
-    return Normal(*moments.settled())
+    return Normal(*moments.means_and_variances())
 
 
 def kernel(points: Points, moments: Moments) -> Kernel:
@@ -39,7 +40,7 @@ def kernel(points: Points, moments: Moments) -> Kernel:
     John and Langley (1995), Estimating continuous distributions in Bayesian classifiers; Silverman (1986), Density estimation,
     section 3.4.2.
     """
-    means, variances = moments.settled()
+    means, variances = moments.means_and_variances()
     some = points.fewer(MOST) if len(points.values) else Points(np.zeros(1), np.ones((1, len(means))))
     n = some.weights.sum(axis=0)
     shares = np.where(n > 0, some.weights, some.weights.sum(axis=1, keepdims=True))
