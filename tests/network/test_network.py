@@ -12,7 +12,8 @@ from hypothesis import given, settings
 
 from naivete.errors import DataError
 from naivete.network.conditional_tables import SparseCpt
-from naivete.network.network import Network, topological
+from naivete.network.graphs import topological
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.oracles import identical
 from tests.strategies import networks

@@ -19,7 +19,8 @@ from naivete.errors import DataError, quoted
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
-from naivete.network.network import Network, topological
+from naivete.network.graphs import topological
+from naivete.network.network import Network
 from naivete.storage.canonical_json import (
     FieldError,
     coded,

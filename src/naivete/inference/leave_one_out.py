@@ -23,7 +23,8 @@ from naivete.counts.tables import CountTable, DenseTable, SparseTable
 from naivete.inference.predictor import Predictor, fallback, rows_without_evidence
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
-from naivete.network.network import Structure, topological
+from naivete.network.graphs import topological
+from naivete.network.network import Structure
 from naivete.network.smoothing import (
     Backoff,
     ClarkNiblett,

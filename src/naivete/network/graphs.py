@@ -1,4 +1,4 @@
-"""Graphs of networks: separation, equivalence, and the way from parents over a triangulated graph to a junction tree."""
+"""Graphs of networks: orders, separation, equivalence, triangulation and junction trees."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
     "Cpdag",
     "Elimination",
     "Neighbours",
-    "Parents",
+    "Structure",
     "ancestors",
     "children",
     "cpdag",
@@ -30,21 +30,23 @@ __all__ = [
     "moral",
     "reachable",
     "skeleton",
+    "topological",
     "triangulated",
     "v_structures",
 ]
 
-Parents = Mapping[int, Sequence[int]]
-"""parents[v] for every variable v of a directed graph."""
+Structure = Mapping[int, tuple[int, ...]]
+"""structure[v] are the parents of every variable v, the most informative first; the class, if it is a parent, last."""
 
 Neighbours = dict[int, set[int]]
-"""neighbours[v] for every variable v of an undirected graph."""
+"""The neighbors of every variable of an undirected graph."""
 
 WEIGHT = 1 << 40
+"""Logarithms of cards are rounded to multiples of 1 / WEIGHT, so that their sums are exact."""
 
 
 class Elimination(NamedTuple):
-    """A variable, and the neighbours it had when it was eliminated; together they are a clique of the triangulated graph."""
+    """A variable and its neighbors at its elimination; together they are a clique of the triangulated graph."""
 
     variable: int
     neighbours: frozenset[int]
@@ -55,8 +57,8 @@ class Clique(NamedTuple):
 
     Parameters
     ----------
-    members : its variables, those eliminated last first, so that it begins with its separator.
-    separator : how many of them it shares with its parent.
+    members : its variables, those eliminated last first, so that the separator comes first.
+    separator : the number of variables that it shares with its parent.
     parent : the position of its parent in the tree, -1 at a root.
     """
 
@@ -66,85 +68,108 @@ class Clique(NamedTuple):
 
 
 class Cpdag(NamedTuple):
-    """The arcs all equivalent networks have, as (parent, child), and the edges that some have one way and some the other."""
+    """The arcs of all equivalent networks, as (parent, child), and the edges whose direction differs among them."""
 
     arcs: frozenset[tuple[int, int]]
     edges: frozenset[Family]
 
 
-def children(parents: Parents) -> dict[int, list[int]]:
-    """The children of every variable.
+def children(structure: Structure) -> dict[int, list[int]]:
+    """Return the children of every variable.
 
     >>> children({-1: (), 0: (-1,), 1: (0, -1)})
     {-1: [0, 1], 0: [1], 1: []}
     """
-    found: dict[int, list[int]] = {v: [] for v in parents}
-    for v, own in parents.items():
-        for p in own:
-            found[p].append(v)
-    return found
+    result: dict[int, list[int]] = {v: [] for v in structure}
+    for v, parents in structure.items():
+        for p in parents:
+            result[p].append(v)
+    return result
 
 
-def ancestors(parents: Parents, of: Iterable[int]) -> set[int]:
-    """The variables from which a directed path leads to one of these, these themselves included.
+def topological(structure: Structure) -> tuple[int, ...]:
+    """Return the variables in an order in which parents come before children; the class before features, then by position.
+
+    Variables on a cycle, and their descendants, are left out.
+
+    >>> topological({-1: (), 0: (1, -1), 1: (-1,)})
+    (-1, 1, 0)
+    """
+    below = children(structure)
+    missing = {v: len(parents) for v, parents in structure.items()}
+    ready = [v for v, count in missing.items() if count == 0]
+    heapify(ready)
+    order: list[int] = []
+    while ready:
+        v = heappop(ready)
+        order.append(v)
+        for child in below[v]:
+            missing[child] -= 1
+            if missing[child] == 0:
+                heappush(ready, child)
+    return tuple(order)
+
+
+def ancestors(structure: Structure, of: Iterable[int]) -> set[int]:
+    """Return the variables from which a directed path leads to one of the given ones, which are included.
 
     >>> sorted(ancestors({-1: (), 0: (-1,), 1: (0,), 2: (0,)}, [1]))
     [-1, 0, 1]
     """
-    found, waiting = set(of), list(of)
+    result, waiting = set(of), list(of)
     while waiting:
-        grown = [p for p in parents[waiting.pop()] if p not in found]
-        found.update(grown)
-        waiting += grown
-    return found
+        new = [p for p in structure[waiting.pop()] if p not in result]
+        result.update(new)
+        waiting += new
+    return result
 
 
 def interaction_graph(scopes: Iterable[Iterable[int]]) -> Neighbours:
-    """The undirected graph in which the members of each scope are neighbours of one another.
+    """Return the undirected graph in which the members of each scope are neighbors of one another.
 
     >>> interaction_graph([(0, 1), (1, 2), (3,)])
     {0: {1}, 1: {0, 2}, 2: {1}, 3: set()}
     """
-    found: Neighbours = {}
+    graph: Neighbours = {}
     for scope in scopes:
         members = set(scope)
         for v in members:
-            found.setdefault(v, set()).update(members)
-    for v, own in found.items():
-        own.discard(v)
-    return found
+            graph.setdefault(v, set()).update(members)
+    for v, neighbours in graph.items():
+        neighbours.discard(v)
+    return graph
 
 
-def moral(parents: Parents) -> Neighbours:
-    """The moral graph: arcs without direction, and an edge between any two parents of one variable.
+def moral(structure: Structure) -> Neighbours:
+    """Return the moral graph: the arcs without direction, and an edge between any two parents of one variable.
 
     >>> moral({0: (), 1: (), 2: (0, 1)})
     {0: {1, 2}, 1: {0, 2}, 2: {0, 1}}
     """
-    return interaction_graph((v, *own) for v, own in parents.items())
+    return interaction_graph((v, *parents) for v, parents in structure.items())
 
 
 def eliminations(
     neighbours: Mapping[int, Iterable[int]], cards: Mapping[int, int], last: Iterable[int] = ()
 ) -> Iterator[Elimination]:
-    """The variables one after the other, the one that needs the fewest new edges between its neighbours first (min-fill).
+    """Yield the variables in min-fill order: the one that needs the fewest new edges between its neighbors first.
 
-    Of equals the one whose clique has the fewest configurations, then the lower variable, the class as the last. How many
-    edges are missing around each variable is kept up to date, so that a tree of n variables takes n log n steps.
+    Ties go to the variable whose clique has the fewest configurations, then to the lower variable, the class last. The number of
+    missing edges around each variable is updated after each step, so that a tree of n variables takes n log n steps.
 
     Parameters
     ----------
     neighbours : the undirected graph.
     cards : the number of states of each variable.
-    last : variables to be eliminated after all others.
+    last : the variables to eliminate after all others.
 
     >>> [e.variable for e in eliminations({0: {1}, 1: {0, 2}, 2: {1}}, {0: 2, 1: 2, 2: 2})]
     [0, 1, 2]
     """
-    graph = {v: set(own) for v, own in neighbours.items()}
+    graph = {v: set(others) for v, others in neighbours.items()}
     late, size = set(last), {v: round(WEIGHT * log2(cards[v])) for v in graph}
     missing = {v: _missing_edges(graph, v) for v in graph}
-    weight = {v: size[v] + sum(size[u] for u in own) for v, own in graph.items()}
+    weight = {v: size[v] + sum(size[u] for u in others) for v, others in graph.items()}
 
     def key(v: int) -> tuple[bool, int, int, bool, int]:
         return v in late, missing[v], weight[v], v == CLASS, v
@@ -168,12 +193,12 @@ def eliminations(
 
 
 def _missing_edges(graph: Neighbours, v: int) -> int:
-    own = graph[v]
-    return (len(own) * (len(own) - 1) - sum(len(own & graph[u]) for u in own)) // 2
+    neighbours = graph[v]
+    return (len(neighbours) * (len(neighbours) - 1) - sum(len(neighbours & graph[u]) for u in neighbours)) // 2
 
 
 def _fill_in(graph: Neighbours, v: int, missing: dict[int, int], weight: dict[int, int], size: Mapping[int, int]) -> set[int]:
-    """Join all neighbours of v; the variables around which something changed."""
+    """Connect all neighbors of v; return the variables whose neighborhood changed."""
     touched: set[int] = set()
     for a, b in combinations(sorted(graph[v]), 2):
         if b in graph[a]:
@@ -193,19 +218,20 @@ def _fill_in(graph: Neighbours, v: int, missing: dict[int, int], weight: dict[in
 
 
 def triangulated(neighbours: Mapping[int, Iterable[int]], cards: Mapping[int, int]) -> Neighbours:
-    """The graph with the edges that min-fill elimination adds, so that no cycle of four or more lacks a chord.
+    """Return the graph with the edges that min-fill elimination adds, so that every cycle of four or more has a chord.
 
     >>> triangulated({0: {1, 3}, 1: {0, 2}, 2: {1, 3}, 3: {0, 2}}, dict.fromkeys(range(4), 2))[1]
     {0, 2, 3}
     """
-    return interaction_graph((v, *own) for v, own in eliminations(neighbours, cards))
+    return interaction_graph((v, *others) for v, others in eliminations(neighbours, cards))
 
 
 def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:
-    """The maximal cliques of the triangulated graph as a tree with the running intersection property, children first.
+    """Return the maximal cliques of the triangulated graph as a tree with the running intersection property, children first.
 
-    What remains of a clique when its own variables are eliminated is its separator, and lies in the clique of the next of them to
-    go. Separators are then as large as they can be: it is a maximum spanning tree. Disconnected parts have a root each.
+    The separator of a clique are its variables that are eliminated later than the clique; it is part of the clique in which the
+    first of them is eliminated. The tree is a maximum spanning tree by the size of separators. Disconnected parts have a root
+    each.
 
     >>> graph = {0: {1}, 1: {0, 2}, 2: {1}}
     >>> for clique in junction_tree(list(eliminations(graph, {0: 2, 1: 2, 2: 2}))):
@@ -213,8 +239,8 @@ def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:
     Clique(members=(1, 0), separator=1, parent=1)
     Clique(members=(2, 1), separator=0, parent=-1)
     """
-    at = {step.variable: i for i, step in enumerate(steps)}
-    onward = [min((at[u] for u in step.neighbours), default=-1) for step in steps]
+    step_of = {step.variable: i for i, step in enumerate(steps)}
+    onward = [min((step_of[u] for u in step.neighbours), default=-1) for step in steps]
     within = {onward[i]: i for i, step in enumerate(steps) if len(step.neighbours) == len(steps[onward[i]].neighbours) + 1}
     first: list[int] = []  # the step whose clique contains that of each step
     final: dict[int, int] = {}  # the last step of each such clique
@@ -225,7 +251,7 @@ def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:
     position = {i: place for place, i in enumerate(kept)}
     return tuple(
         Clique(
-            tuple(sorted((steps[i].variable, *steps[i].neighbours), key=at.__getitem__, reverse=True)),
+            tuple(sorted((steps[i].variable, *steps[i].neighbours), key=step_of.__getitem__, reverse=True)),
             len(steps[final[i]].neighbours),
             position[first[onward[final[i]]]] if onward[final[i]] >= 0 else -1,
         )
@@ -234,7 +260,7 @@ def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:
 
 
 def maximal_cliques(steps: Sequence[Elimination]) -> list[Family]:
-    """The maximal cliques of the triangulated graph.
+    """Return the maximal cliques of the triangulated graph.
 
     >>> maximal_cliques(list(eliminations({0: {1}, 1: {0, 2}, 2: {1}}, {0: 2, 1: 2, 2: 2})))
     [(0, 1), (1, 2)]
@@ -242,8 +268,8 @@ def maximal_cliques(steps: Sequence[Elimination]) -> list[Family]:
     return [family(*clique.members) for clique in junction_tree(steps)]
 
 
-def reachable(parents: Parents, xs: Iterable[int], given: Iterable[int] = ()) -> set[int]:
-    """The variables that some x can tell something about, given the others: all with an active trail to it (Bayes ball).
+def reachable(structure: Structure, xs: Iterable[int], given: Iterable[int] = ()) -> set[int]:
+    """Return the variables that are not d-separated from some x: those with an active trail to it (Bayes ball).
 
     References
     ----------
@@ -252,64 +278,64 @@ def reachable(parents: Parents, xs: Iterable[int], given: Iterable[int] = ()) ->
     >>> sorted(reachable({0: (), 1: (), 2: (0, 1)}, [0])), sorted(reachable({0: (), 1: (), 2: (0, 1)}, [0], [2]))
     ([0, 2], [0, 1])
     """
-    below, known = children(parents), set(given)
-    opened = ancestors(parents, known)
+    below, observed = children(structure), set(given)
+    opened = ancestors(structure, observed)
     waiting = [(x, True) for x in xs]
     seen = set(waiting)
     while waiting:
         v, upward = waiting.pop()
-        onward = [(c, False) for c in below[v]] if v not in known else []
-        if v in opened if not upward else v not in known:
-            onward += [(p, True) for p in parents[v]]
-        fresh = [step for step in onward if step not in seen]
-        seen.update(fresh)
-        waiting += fresh
-    return {v for v, _ in seen} - known
+        onward = [(c, False) for c in below[v]] if v not in observed else []
+        if v in opened if not upward else v not in observed:
+            onward += [(p, True) for p in structure[v]]
+        new = [step for step in onward if step not in seen]
+        seen.update(new)
+        waiting += new
+    return {v for v, _ in seen} - observed
 
 
-def d_separated(parents: Parents, xs: Iterable[int], ys: Iterable[int], given: Iterable[int] = ()) -> bool:
-    """Whether the graph alone says that xs and ys are independent given the others; what is given is separated from everything.
+def d_separated(structure: Structure, xs: Iterable[int], ys: Iterable[int], given: Iterable[int] = ()) -> bool:
+    """Whether the graph implies that xs and ys are independent given the others; given variables are separated from all.
 
     >>> chain = {0: (), 1: (0,), 2: (1,)}
     >>> d_separated(chain, [0], [2]), d_separated(chain, [0], [2], given=[1])
     (False, True)
     """
-    known = set(given)
-    return reachable(parents, set(xs) - known, known).isdisjoint(ys)
+    observed = set(given)
+    return reachable(structure, set(xs) - observed, observed).isdisjoint(ys)
 
 
-def markov_blanket(parents: Parents, v: int) -> Family:
-    """The parents and children of v and the other parents of its children: given them, nothing else tells about v.
+def markov_blanket(structure: Structure, v: int) -> Family:
+    """Return the parents and children of v and the other parents of its children: v is independent of all others given them.
 
     >>> markov_blanket({0: (), 1: (), 2: (0, 1), 3: (2,)}, 0)
     (1, 2)
     """
-    below = [c for c, own in parents.items() if v in own]
-    return family(*{*parents[v], *below, *(p for c in below for p in parents[c])} - {v})
+    below = [c for c, parents in structure.items() if v in parents]
+    return family(*{*structure[v], *below, *(p for c in below for p in structure[c])} - {v})
 
 
-def skeleton(parents: Parents) -> frozenset[Family]:
-    """The arcs without their direction.
+def skeleton(structure: Structure) -> frozenset[Family]:
+    """Return the arcs without their direction.
 
     >>> sorted(skeleton({0: (), 1: (0,), 2: (1,)}))
     [(0, 1), (1, 2)]
     """
-    return frozenset(family(p, v) for v, own in parents.items() for p in own)
+    return frozenset(family(p, v) for v, parents in structure.items() for p in parents)
 
 
-def v_structures(parents: Parents) -> frozenset[tuple[int, int, int]]:
-    """Every a -> c <- b in which a and b are not joined by an arc, as (a, c, b) with a before b.
+def v_structures(structure: Structure) -> frozenset[tuple[int, int, int]]:
+    """Return every a -> c <- b in which a and b are not connected by an arc, as (a, c, b) with a before b.
 
     >>> sorted(v_structures({0: (), 1: (), 2: (0, 1)}))
     [(0, 2, 1)]
     """
-    joined = skeleton(parents)
-    pairs = ((family(a, b), c) for c, own in parents.items() for a, b in combinations(own, 2))
-    return frozenset((pair[0], c, pair[1]) for pair, c in pairs if pair not in joined)
+    connected = skeleton(structure)
+    pairs = ((family(a, b), c) for c, parents in structure.items() for a, b in combinations(parents, 2))
+    return frozenset((pair[0], c, pair[1]) for pair, c in pairs if pair not in connected)
 
 
-def cpdag(parents: Parents) -> Cpdag:
-    """The completed partially directed graph: which arcs the independences compel and which could be turned.
+def cpdag(structure: Structure) -> Cpdag:
+    """Return the completed partially directed graph: the arcs that equivalent networks share, and those that can be reversed.
 
     References
     ----------
@@ -320,22 +346,22 @@ def cpdag(parents: Parents) -> Cpdag:
     >>> sorted(cpdag({0: (), 1: (), 2: (0, 1)}).arcs)
     [(0, 2), (1, 2)]
     """
-    order = {v: place for place, v in enumerate(TopologicalSorter(parents).static_order())}
+    order = {v: position for position, v in enumerate(TopologicalSorter(structure).static_order())}
     compelled: set[tuple[int, int]] = set()
     for y in order:
-        own = set(parents[y])
-        if not own:
+        parents = set(structure[y])
+        if not parents:
             continue
-        x = max(own, key=order.__getitem__)
-        onward = {w for w in parents[x] if (w, x) in compelled}
-        free = onward <= own and own <= {x, *parents[x]}
-        compelled |= {(w, y) for w in (onward if free else own)}
-    arcs = {(p, v) for v, own in parents.items() for p in own}
+        x = max(parents, key=order.__getitem__)
+        onward = {w for w in structure[x] if (w, x) in compelled}
+        reversible = onward <= parents and parents <= {x, *structure[x]}
+        compelled |= {(w, y) for w in (onward if reversible else parents)}
+    arcs = {(p, v) for v, parents in structure.items() for p in parents}
     return Cpdag(frozenset(compelled), frozenset(family(p, v) for p, v in arcs - compelled))
 
 
-def equivalent(one: Parents, two: Parents) -> bool:
-    """Whether two structures say the same independences: the same skeleton and the same v-structures.
+def equivalent(one: Structure, two: Structure) -> bool:
+    """Whether two structures imply the same independences: they have the same skeleton and the same v-structures.
 
     >>> equivalent({0: (), 1: (0,)}, {0: (1,), 1: ()}), equivalent({0: (), 1: ()}, {0: (), 1: (0,)})
     (True, False)

@@ -15,7 +15,8 @@ from naivete.errors import DataError, NaiveteWarning, ParameterError, close_matc
 from naivete.network.formats.identifiers import legal, plain, spelled
 from naivete.network.formats.nodes import check_cells
 from naivete.network.formats.notes import KEY, Malformed, Note, understood
-from naivete.network.network import Network, topological
+from naivete.network.graphs import topological
+from naivete.network.network import Network
 from naivete.variables import CLASS, Name, Variable, family
 
 __all__ = ["Declaration", "Definition", "Draft", "Fill", "flat", "network_of"]
