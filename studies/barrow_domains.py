@@ -235,7 +235,7 @@ class _Learned:
 
     def logs(self, X: Numbers) -> dict[tuple[int, ...], Numbers]:
         """The logarithms of the density of every set of attributes.  # (row, class)"""
-        place = self.joint.numbers.index
+        place = self.joint.features.index
         return {held: self.joint.logs(X[:, held], [place(x) for x in held]) for held in SETS}
 
     def said(self, X: Numbers) -> Classes:

@@ -209,7 +209,7 @@ def test_shrinkage_goes_from_full_to_naive_and_ledoit_wolf_is_that_of_scikit_lea
         share = ledoit_wolf_shrinkage(standard, assume_centered=True)
         covariance = np.cov(part.T, bias=True)
         wanted = np.where(np.eye(8, dtype=bool), covariance, (1 - share) * covariance)
-        order = np.argsort(joint.numbers)
+        order = np.argsort(joint.features)
         assert np.allclose(joint.covariances[c][np.ix_(order, order)], wanted, rtol=1e-7)
     for wrong in (-0.1, 1.1, "oas", True):
         with pytest.raises(ParameterError, match="shrinkage="):

@@ -166,7 +166,7 @@ TREE = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.arr
         (Tree(np.array([0, -1]), np.array([0, 0]), np.array([1, 1]), np.ones(2)), "1 leaves where the column has 2 states"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 0]), np.ones(3)), "does not come after it"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 3]), np.ones(3)), "none of the 3"),
-        (Tree(np.array([1, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.ones(3)), "asks for feature 1"),
+        (Tree(np.array([1, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.ones(3)), "tests feature 1"),
         (Tree(np.array([0, -1, -1]), np.array([1, 0, 0]), np.array([1, 2]), np.ones(3)), "not listed node by node"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.full(3, -1.0)), "at least 0"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.ones(2)), "is needed|are needed"),
@@ -191,7 +191,7 @@ def test_a_classifier_cannot_send_rows_on_by_a_number_and_has_one_parent() -> No
     parents = {0: (1, CLASS), 1: (), CLASS: (1,)}
     density = {0: Normal(np.zeros((3, 2)), np.ones((3, 2)))}
     for children, features, told in (
-        ([[1, -1], [2, -1], [-1, -1]], [0, -1, -1], "by a number that is not cut"),
+        ([[1, -1], [2, -1], [-1, -1]], [0, -1, -1], "by a continuous feature"),
         ([[1, 2], [2, -1], [-1, -1]], [-1, -1, -1], "the child of two others"),
     ):
         with pytest.raises(DataError, match=told):

@@ -15,7 +15,7 @@ from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, score_of
 from naivete.errors import ParameterError
 from naivete.learners.hill_climb import _Search, climbed, hill_climb
-from naivete.network.network import topological
+from naivete.network.graphs import topological
 from naivete.variables import CLASS
 from tests.learners.test_k2 import gum, gum_data, sampled
 from tests.oracles import cases_of, identical

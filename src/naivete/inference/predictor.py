@@ -119,8 +119,8 @@ class Predictor:
             return
         for absent, rows in _patterns(codes, numbers):
             if absent:
-                known = [i for i, x in enumerate(self._joint.numbers) if x not in absent]
-                values = np.stack([codes[self._joint.numbers[i]][rows] for i in known], axis=1) if known else None
+                known = [i for i, x in enumerate(self._joint.features) if x not in absent]
+                values = np.stack([codes[self._joint.features[i]][rows] for i in known], axis=1) if known else None
                 joint[rows] += 0.0 if values is None else self._joint.logs(values, known)
             else:
                 for x, density in self.network.densities.items():

@@ -1,4 +1,4 @@
-"""Derived columns: what a network makes of the columns of a table, row by row, before it is asked about the class."""
+"""Derived columns of a network, which are computed from the columns of a table row by row, or hidden."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import Integers, Numbers, missing, missing_code, narrowest
 from naivete.errors import DataError, quoted
 from naivete.variables import Variables
 
@@ -20,29 +20,29 @@ Codes = Sequence[NDArray[Any]]
 
 
 class Shares(NamedTuple):
-    """Rows divided among the states of a derived column: one entry for each row and state that has a share of it."""
+    """Rows divided among the states of a derived column: one entry for each row and each state with a share of it."""
 
     rows: NDArray[np.intp]
-    states: NDArray[np.int64]
-    shares: NDArray[np.float64]
+    states: Integers
+    shares: Numbers
 
 
 @dataclass(frozen=True)
 class Hidden:
-    """A column that nobody ever sees; it is summed out."""
+    """A column that is never observed; predictions marginalize it."""
 
 
 @dataclass(frozen=True, eq=False)
 class Tree:
-    """The leaf of a classification tree that a row falls to.
+    """The leaf of a classification tree that a row belongs to.
 
-    The states of the column are the leaves, numbered in the order of their nodes. A row that lacks the value a node asks for is
-    divided among the branches of that node in proportion to the training cases they hold.
+    The states of the column are the leaves, numbered in the order of their nodes. A row in which the feature of a node is missing
+    is divided among the branches of that node in proportion to their training cases.
 
     Parameters
     ----------
-    features : the feature that each node asks for, -1 at a leaf; node 0 is the root, and a child comes after its parent.
-    starts : where the children of each inner node begin in `children`; any number at a leaf.
+    features : the feature that each node tests, -1 at a leaf; node 0 is the root, and a child comes after its parent.
+    starts : the position of the first child of each inner node in `children`; any number at a leaf.
     children : for each inner node in turn the child of every state of its feature; several states may share a child.
     weights : the weight of the training cases at each node.
 
@@ -53,10 +53,10 @@ class Tree:
     Shares(rows=array([0, 0]), states=array([0, 1]), shares=array([0.75, 0.25]))
     """
 
-    features: NDArray[np.int64]  # (node)
-    starts: NDArray[np.int64]  # (node)
-    children: NDArray[np.int64]  # (inner node, state), ragged
-    weights: NDArray[np.float64]  # (node)
+    features: Integers  # (node)
+    starts: Integers  # (node)
+    children: Integers  # (inner node, state), ragged
+    weights: Numbers  # (node)
 
     def __post_init__(self) -> None:
         for array in (self.features, self.starts, self.children, self.weights):
@@ -64,40 +64,40 @@ class Tree:
 
     @property
     def nodes(self) -> int:
-        """How many nodes there are."""
+        """The number of nodes."""
         return len(self.features)
 
     @cached_property
-    def leaves(self) -> NDArray[np.int64]:
+    def leaves(self) -> Integers:
         """The nodes that are leaves, in order; the states of the column."""
         return np.flatnonzero(self.features < 0)
 
     @cached_property
-    def state_of(self) -> NDArray[np.int64]:
+    def state_of(self) -> Integers:
         """The state of each node that is a leaf, -1 of the others."""
-        found = np.full(self.nodes, -1, np.int64)
-        found[self.leaves] = np.arange(len(self.leaves))
-        return found
+        states = np.full(self.nodes, -1, np.int64)
+        states[self.leaves] = np.arange(len(self.leaves))
+        return states
 
     def column(self, codes: Codes) -> NDArray[Any]:
-        """The leaf of every row, the largest number of its type where a row lacks a value that is asked for."""
+        """Return the leaf of every row, the code of a missing value where the feature of a node on its way is missing."""
         node = np.zeros(len(codes[0]) if len(codes) else 0, np.int64)
-        open_rows = np.flatnonzero(self.features[node] >= 0)
-        while len(open_rows):
-            at = node[open_rows]
-            for x in np.unique(self.features[at]).tolist():
-                here = open_rows[self.features[at] == x]
-                own = codes[x][here]
-                known = own != np.iinfo(own.dtype).max
-                below = self.children[np.where(known, self.starts[node[here]] + np.where(known, own, 0), 0)]
-                node[here] = np.where(known, below, -1)
-            at = node[open_rows]
-            open_rows = open_rows[(at >= 0) & (self.features[at] >= 0)]
+        rows = np.flatnonzero(self.features[node] >= 0)  # at inner nodes
+        while len(rows):
+            nodes = node[rows]
+            for x in np.unique(self.features[nodes]).tolist():
+                here = rows[self.features[nodes] == x]
+                states = codes[x][here]
+                observed = ~missing(states)
+                child = self.children[np.where(observed, self.starts[node[here]] + np.where(observed, states, 0), 0)]
+                node[here] = np.where(observed, child, -1)
+            nodes = node[rows]
+            rows = rows[(nodes >= 0) & (self.features[nodes] >= 0)]
         dtype = narrowest(len(self.leaves))
-        return np.where(node < 0, np.iinfo(dtype).max, self.state_of[node]).astype(dtype)
+        return np.where(node < 0, missing_code(dtype), self.state_of[node]).astype(dtype)
 
     def divided(self, codes: Codes) -> Shares:
-        """The leaves of every row with the share that each has of it, in increasing order of rows, then of leaves."""
+        """Return the leaves of every row with their shares of it, in increasing order of rows, then of leaves."""
         rows: NDArray[Any] = np.arange(len(codes[0]) if len(codes) else 0)
         node, share = np.zeros(len(rows), np.int64), np.ones(len(rows))
         done: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
@@ -106,37 +106,36 @@ class Tree:
             done.append((rows[leaf], self.state_of[node[leaf]], share[leaf]))
             rows, node, share = self._stepped(codes, rows[~leaf], node[~leaf], share[~leaf])
         last = rows, node, share
-        rows, states, shares = (np.concatenate([own[i] for own in (*done, last)]) for i in range(3))
+        rows, states, shares = (np.concatenate([part[i] for part in (*done, last)]) for i in range(3))
         order = np.lexsort((states, rows))
         return Shares(rows[order], states[order], shares[order])
 
     def _stepped(
-        self, codes: Codes, rows: NDArray[np.intp], node: NDArray[np.int64], share: NDArray[np.float64]
-    ) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.float64]]:
-        """The rows one level further down, those without the value asked for in all branches."""
-        below, known = np.full(len(rows), -1, np.int64), np.zeros(len(rows), bool)
+        self, codes: Codes, rows: NDArray[np.intp], node: Integers, share: Numbers
+    ) -> tuple[NDArray[np.intp], Integers, Numbers]:
+        """Return the rows one level further down; rows in which the feature of the node is missing in all branches."""
+        child, observed = np.full(len(rows), -1, np.int64), np.zeros(len(rows), bool)
         for x in np.unique(self.features[node]).tolist():
             here = np.flatnonzero(self.features[node] == x)
-            own = codes[x][rows[here]]
-            known[here] = own != np.iinfo(own.dtype).max
-            sure = here[known[here]]
-            below[sure] = self.children[self.starts[node[sure]] + codes[x][rows[sure]].astype(np.int64)]
-        lost = np.flatnonzero(~known)
-        first, count, child, part = self._branches
-        many = count[node[lost]]
-        at = np.repeat(first[node[lost]] - np.cumsum(many) + many, many) + np.arange(many.sum())
-        lost = np.repeat(lost, many)
+            observed[here] = ~missing(codes[x][rows[here]])
+            known = here[observed[here]]
+            child[known] = self.children[self.starts[node[known]] + codes[x][rows[known]].astype(np.int64)]
+        divided = np.flatnonzero(~observed)
+        first, count, branch_child, branch_share = self._branches
+        counts = count[node[divided]]
+        branch = np.repeat(first[node[divided]] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+        divided = np.repeat(divided, counts)
         return (
-            np.concatenate([rows[known], rows[lost]]),
-            np.concatenate([below[known], child[at]]),
-            np.concatenate([share[known], share[lost] * part[at]]),
+            np.concatenate([rows[observed], rows[divided]]),
+            np.concatenate([child[observed], branch_child[branch]]),
+            np.concatenate([share[observed], share[divided] * branch_share[branch]]),
         )
 
     @cached_property
-    def _branches(self) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
-        """Where the branches of each node begin and how many there are; then for each its child and its share of the cases.
+    def _branches(self) -> tuple[Integers, Integers, Integers, Numbers]:
+        """The first branch and the number of branches of each node; the child and the share of the cases of each branch.
 
-        Branches that no training case reached are left out, unless none was reached.
+        Branches without training cases are left out, unless all branches of a node are without.
         """
         inner = np.flatnonzero(self.features >= 0)
         widths = np.diff(np.append(self.starts[inner], len(self.children)))
@@ -150,8 +149,8 @@ class Tree:
         count = np.bincount(parents[kept], minlength=self.nodes)
         return np.cumsum(count) - count, count, child[kept], part[kept]
 
-    def children_of(self, node: int) -> NDArray[np.int64]:
-        """The child of every state of the feature that a node asks for."""
+    def children_of(self, node: int) -> Integers:
+        """Return the child of every state of the feature that a node tests."""
         later = np.flatnonzero(self.features[node + 1 :] >= 0)
         stop = self.starts[node + 1 + later[0]] if len(later) else len(self.children)
         return self.children[self.starts[node] : stop]
@@ -159,49 +158,57 @@ class Tree:
 
 @dataclass(frozen=True, eq=False)
 class Cells:
-    """The naive Bayes classifier of a hierarchy that answers for a row: from the root on, the child of the class it gives.
+    """The naive Bayes classifier of a hierarchy that predicts the class of a row.
 
-    A classifier may instead send rows on by the value of a feature; a row without that value is answered by it.
+    From the root on, a row is passed to the child for the class that a classifier predicts, or for the value of a feature; if that
+    value is missing, or there is no child, the classifier predicts the class itself.
 
     The states of the column are the classifiers, the root first. Their tables are those of the network: its features and its
     class have this column as a parent.
 
     Parameters
     ----------
-    children : for each classifier and class, or state of its feature, the classifier to go on to, -1 where there is none.
-    features : the feature by which each classifier sends rows on, -1 where it does so by class.
+    children : for each classifier and class, or state of its feature, the next classifier, -1 where there is none.
+    features : the feature by which each classifier passes rows on, -1 where it does so by class.
     """
 
-    children: NDArray[np.int64]  # (classifier, class or state)
-    features: NDArray[np.int64]  # (classifier)
+    children: Integers  # (classifier, class or state)
+    features: Integers  # (classifier)
 
     def __post_init__(self) -> None:
         self.children.setflags(write=False)
         self.features.setflags(write=False)
 
-    def below(self, node: NDArray[np.int64], codes: Codes, decided: NDArray[Any]) -> NDArray[np.int64]:
-        """The classifier that each row goes on to from the one where it is, which has decided on a class; -1 at the end."""
+    def below(self, node: Integers, codes: Codes, decided: NDArray[Any]) -> Integers:
+        """Return the next classifier of each row, -1 where there is none.
+
+        Parameters
+        ----------
+        node : the current classifier of each row.
+        codes : the codes of each feature.
+        decided : the class that the current classifier predicts for each row.
+        """
         branch = decided.astype(np.int64)
         for x in np.unique(self.features[node]).tolist():
             if x >= 0:
                 here = np.flatnonzero(self.features[node] == x)
-                own = codes[x][here]
-                branch[here] = np.where(own == np.iinfo(own.dtype).max, -1, own.astype(np.int64))
+                states = codes[x][here]
+                branch[here] = np.where(missing(states), -1, states.astype(np.int64))
         return np.where(branch < 0, -1, self.children[node, np.maximum(branch, 0)])
 
 
 Derived = Hidden | Tree | Cells
-"""How a derived column comes about."""
+"""The definition of a derived column."""
 
 
 def check_derived(derived: Derived, position: int, inputs: int, variables: Variables) -> None:
-    """Refuse a derived column that does not fit the variables, or in which a row would never come to an end.
+    """Raise an error if a derived column does not fit the variables, or is no tree.
 
     Parameters
     ----------
-    derived : how the column comes about.
-    position : which variable it is.
-    inputs : how many of the variables are columns of the table.
+    derived : the definition of the column.
+    position : its position among the variables.
+    inputs : the number of variables that are columns of the table.
     variables : the variables, the class last.
     """
     where = f"network: derived column {quoted(variables[position].name)}"
@@ -211,7 +218,7 @@ def check_derived(derived: Derived, position: int, inputs: int, variables: Varia
         cards = [0 if v.density else v.card for v in variables[:inputs]]
         _check_cells(derived, where, cards, variables[position].card, variables[-1].card)
     elif not isinstance(derived, Hidden):
-        raise DataError(f"{where}: {quoted(derived)} is not a way to derive a column")
+        raise DataError(f"{where}: {quoted(derived)} is not a definition of a derived column")
 
 
 def _check_tree(tree: Tree, where: str, cards: Sequence[int], leaves: int) -> None:
@@ -219,14 +226,14 @@ def _check_tree(tree: Tree, where: str, cards: Sequence[int], leaves: int) -> No
     if not nodes or tree.starts.shape != (nodes,) or tree.weights.shape != (nodes,):
         raise DataError(f"{where}: a feature, a start and a weight are needed for each of at least one node")
     if not np.all(np.isfinite(tree.weights)) or tree.weights.min() < 0:
-        raise DataError(f"{where}: weights are numbers, at least 0")
+        raise DataError(f"{where}: weights have to be finite and at least 0")
     if len(tree.leaves) != leaves:
         raise DataError(f"{where}: {len(tree.leaves)} leaves where the column has {leaves} states")
     inner = np.flatnonzero(tree.features >= 0)
     if not len(inner):
         return
     if tree.features.max() >= len(cards):
-        raise DataError(f"{where}: a node asks for feature {int(tree.features.max())} where there are {len(cards)}")
+        raise DataError(f"{where}: a node tests feature {int(tree.features.max())} where there are {len(cards)}")
     width = np.array(cards)[tree.features[inner]]
     if len(tree.children) != width.sum() or np.any(tree.starts[inner] != np.cumsum(width) - width):
         raise DataError(f"{where}: the children are not listed node by node, one for each state of the feature")
@@ -237,7 +244,7 @@ def _check_tree(tree: Tree, where: str, cards: Sequence[int], leaves: int) -> No
 
 
 def _check_one_parent(parents: NDArray[Any], children: NDArray[Any], where: str) -> None:
-    """Refuse what is no tree: then there could be more ways through it than anybody can go."""
+    """Raise an error if a node has two parents: the number of paths could then grow exponentially."""
     pairs = np.unique(np.stack([children, parents]), axis=1)
     if len(np.unique(pairs[0])) < pairs.shape[1]:
         raise DataError(f"{where}: a node is the child of two others")
@@ -246,10 +253,10 @@ def _check_one_parent(parents: NDArray[Any], children: NDArray[Any], where: str)
 def _check_cells(cells: Cells, where: str, cards: Sequence[int], count: int, classes: int) -> None:
     if cells.features.shape != (count,) or cells.features.min() < -1 or cells.features.max() >= len(cards):
         raise DataError(f"{where}: for each of {count} classifiers a feature is needed that exists, or -1")
-    asked = [x for x in cells.features.tolist() if x >= 0]
-    if not all(cards[x] for x in asked):
-        raise DataError(f"{where}: a classifier sends rows on by a number that is not cut")
-    width = max([classes, *(cards[x] for x in asked)])
+    tested = [x for x in cells.features.tolist() if x >= 0]
+    if not all(cards[x] for x in tested):
+        raise DataError(f"{where}: a classifier passes rows on by a continuous feature")
+    width = max([classes, *(cards[x] for x in tested)])
     if cells.children.shape != (count, width):
         raise DataError(f"{where}: children have the shape {cells.children.shape} where {(count, width)} is needed")
     if not _goes_down(cells.children, np.arange(count)[:, None], count, absent=True):
@@ -258,7 +265,7 @@ def _check_cells(cells: Cells, where: str, cards: Sequence[int], count: int, cla
     _check_one_parent(parents, cells.children[parents, branches], where)
 
 
-def _goes_down(children: NDArray[np.int64], parents: NDArray[np.intp], count: int, *, absent: bool) -> bool:
-    """Whether every child comes after its parent, so that whoever goes down arrives."""
-    fine = (children > parents) & (children < count)
-    return bool(np.all(fine | (children == -1) if absent else fine))
+def _goes_down(children: Integers, parents: NDArray[np.intp], count: int, *, absent: bool) -> bool:
+    """Whether every child comes after its parent, so that there are no cycles."""
+    valid = (children > parents) & (children < count)
+    return bool(np.all(valid | (children == -1) if absent else valid))
