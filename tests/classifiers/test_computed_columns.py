@@ -54,7 +54,7 @@ DOORS: dict[str, Callable[[Network], Any]] = {
 def test_every_door_refuses_and_says_what_to_do(network: Network, door: str) -> None:
     _needs(door)
     name = network.name(max(network.derived))
-    with pytest.raises(DataError, match=rf"derived column '{name}'.*no arc tells; ask the classifier itself \(predict_proba\)"):
+    with pytest.raises(DataError, match=rf"derived column '{name}'.*the arcs do not show; use the classifier \(predict_proba\)"):
         DOORS[door](network)
 
 

@@ -403,7 +403,7 @@ def test_densities_that_are_none_are_refused(density: Normal) -> None:
 def test_a_density_is_needed_where_a_number_is_not_cut_and_nowhere_else() -> None:
     own = (Variable("x", origin=0.0), Variable("class", ("no", "yes")))
     tables = {0: np.ones((1, 2)), CLASS: np.array([0.5, 0.5])}
-    with pytest.raises(DataError, match="a density is needed for each"):
+    with pytest.raises(DataError, match="densities are needed for the continuous features"):
         Network(own, {0: (CLASS,), CLASS: ()}, tables)
     with pytest.raises(DataError, match="and no other"):
         Network((Variable("x", ("a",)), own[1]), {0: (CLASS,), CLASS: ()}, tables, {}, {0: Normal(np.zeros(2), np.ones(2))})
