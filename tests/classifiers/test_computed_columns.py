@@ -71,7 +71,7 @@ def test_every_format_refuses_and_leaves_no_file(network: Network, format: str, 
 @pytest.mark.parametrize("door", DOORS)
 def test_numbers_that_are_not_cut_are_refused_by_those_who_need_states(door: str) -> None:
     _needs(door)
-    with pytest.raises(DataError, match="with the number 'x0', which has a density and no states; ask the classifier"):
+    with pytest.raises(DataError, match="with the continuous feature 'x0', which has a density and no states; use the classifier"):
         DOORS[door](NUMBERS)
 
 
