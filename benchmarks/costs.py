@@ -114,8 +114,9 @@ def measured(folder: Path) -> Constants:
     from naivete.counts.counts import Counts
     from naivete.counts.information import dependence
     from naivete.data.files import pieces
-    from naivete.data.labelled import ColumnRoles
-    from naivete.encoding.encoder import Encoder, encode
+    from naivete.data.labelled_table import ColumnRoles
+    from naivete.encoding.column_codes import encode
+    from naivete.encoding.encoder import Encoder
     from naivete.variables import Variable
 
     piece = pieces(folder).pieces[0]

@@ -134,11 +134,11 @@ def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
     from naivete.cases import Block, MemoryCases
     from naivete.counts.counts import Counts
     from naivete.data.frames import table_of
-    from naivete.encoding.encoder import encode
+    from naivete.encoding.column_codes import encode
     from naivete.variables import Variable
 
     table, classes = table_of(X), int(y.max()) + 1
-    features = encoder.schema(encoder.tallied(table, y, range(classes), None))
+    features = encoder.schema(encoder.value_counts(table, y, range(classes), None))
     encoded = encode(table, features)
     target = Variable("class", tuple(range(classes)))
     return lambda: Counts(MemoryCases((*features, target), Block((*encoded.codes, y), None), encoded.gaps))

@@ -36,7 +36,7 @@ def passes(client: Any, folder: Path) -> tuple[float, float]:
     from naivete.cases.dask import DaskRows
     from naivete.counts.counts import Counts
     from naivete.data.files import pieces
-    from naivete.data.labelled import ColumnRoles
+    from naivete.data.labelled_table import ColumnRoles
     from naivete.variables import Variable
 
     variables = (*(Variable(f"x{x}", tuple(range(STATES))) for x in range(COLUMNS)), Variable("y", (0, 1)))

@@ -13,7 +13,7 @@ from naivete._kernels.codes import Numbers
 from naivete.classifiers.augmented import Full, KNaive, NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
 from naivete.counts.counts import Counts
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError
 from naivete.evaluation import Progress, Result, cross_validate

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.files import read
-from naivete.data.labelled import LabelledTable, label_table
+from naivete.data.labelled_table import LabelledTable, label_table
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, FileError
 

@@ -16,7 +16,7 @@ from naivete.classifiers.baselines import Lookup
 from naivete.classifiers.losses import Loss
 from naivete.classifiers.trees import ID3
 from naivete.counts.information import entropy
-from naivete.data.labelled import LabelledTable, label_table
+from naivete.data.labelled_table import LabelledTable, label_table
 from naivete.data.table import Column, Table
 from naivete.errors import ImpossibleEvidenceWarning
 from naivete.evaluation.measures import confusion, shares

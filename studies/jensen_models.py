@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from naivete.classifiers.naive_variants import HiddenNaive
 from naivete.classifiers.trees import ID3
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.display.rules import rules
 from studies.verdicts import NOT_PRINTED, Cell, Remark, recomputed
 

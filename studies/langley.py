@@ -12,7 +12,7 @@ import numpy as np
 
 from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.naive_variants import Recursive
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.encoding.encoder import Encoder
 from naivete.errors import NaiveteWarning, ParameterError, quoted
 from naivete.evaluation import LearningCurve, Progress, run

@@ -11,7 +11,7 @@ import numpy as np
 
 from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral, led7
-from naivete.data.labelled import LabelledTable, label_table
+from naivete.data.labelled_table import LabelledTable, label_table
 from naivete.evaluation import Progress, Result, cross_validate
 from studies.data_sets import Size, boolean, data_set, folder_of, local
 from studies.verdicts import (

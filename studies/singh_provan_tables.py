@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from studies.data_sets import Size, data_set
 
 __all__ = ["ACCURACIES", "C45", "DIFFERENCES", "INFO_AS", "METHODS", "SETS", "TRIALS", "Difference", "Set", "tables"]

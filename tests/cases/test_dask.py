@@ -38,7 +38,7 @@ from naivete.classifiers.base import NetworkClassifier, NotFittedError  # noqa: 
 from naivete.classifiers.partitions import predict_partitions  # noqa: E402
 from naivete.classifiers.saving import model_hash  # noqa: E402
 from naivete.data.files import pieces  # noqa: E402
-from naivete.data.labelled import ColumnRoles, LabelledTable  # noqa: E402
+from naivete.data.labelled_table import ColumnRoles, LabelledTable  # noqa: E402
 from naivete.encoding.encoder import Encoder  # noqa: E402
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError, warn  # noqa: E402
 

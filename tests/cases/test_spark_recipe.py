@@ -20,7 +20,7 @@ import pytest
 
 from naivete import KDB, TAN, NaiveBayes
 from naivete.classifiers.saving import model_hash
-from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labelled_table import ColumnRoles, LabelledTable
 from naivete.errors import DataError, ParameterError
 from tests import ROOT
 

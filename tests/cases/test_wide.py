@@ -24,7 +24,8 @@ from naivete.counts.information import dependence
 from naivete.counts.memory_budget import needs, predicted
 from naivete.data.frames import SparseMatrix, table_of
 from naivete.data.table import Table
-from naivete.encoding.encoder import Encoder, encode
+from naivete.encoding.column_codes import encode
+from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, ResourceError, UnseenValueWarning
 from naivete.variables import CLASS, Variable
 from tests.oracles import cases_of, identical, tiers
@@ -121,7 +122,7 @@ def test_codes_of_a_sparse_matrix_are_those_of_its_array(dense: np.ndarray, way:
     encoder = Encoder()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        tallies = [encoder.tallied(table_of(X), labels, [0, 1], None) for X in (dense, stored(dense, way))]
+        tallies = [encoder.value_counts(table_of(X), labels, [0, 1], None) for X in (dense, stored(dense, way))]
         one, two = (encoder.schema(t) for t in tallies)
     assert one == two
     assert (tallies[0].gaps == tallies[1].gaps).all()
@@ -179,7 +180,7 @@ def test_planes_of_ones_and_bitmaps_give_the_same_dependence(dense: np.ndarray, 
     table = table_of(sparse.csr_array(dense))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        variables = (*encoder.schema(encoder.tallied(table, labels, [0, 1], weight)), Variable("class", (0, 1)))
+        variables = (*encoder.schema(encoder.value_counts(table, labels, [0, 1], weight)), Variable("class", (0, 1)))
     found = []
     for price, size in ((0, 1 << 20), (np.inf, 1 << 20), (np.inf, 1)):
         with pytest.MonkeyPatch.context() as patch:

@@ -19,7 +19,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.baselines import Majority
 from naivete.classifiers.naive_variants import SEARCHES, JoinedNaive
 from naivete.data.files import read
-from naivete.data.labelled import label_table
+from naivete.data.labelled_table import label_table
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 from naivete.learners.joined.terms import chain

@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from naivete import NaiveBayes
 from naivete._kernels.codes import narrowest
 from naivete.data.frames import table_of
 from naivete.data.table import Column, Table
+from naivete.encoding.column_codes import encode
 from naivete.encoding.discretization import EqualFrequency, EqualWidth
-from naivete.encoding.encoder import Encoder, encode
+from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, NaiveteWarning, ParameterError, UnseenValueWarning
 from naivete.variables import Variable
 from tests.strategies import frames
@@ -28,7 +30,7 @@ def schema(X: Any, encoder: Encoder | None = None, labels: Any = None, weight: A
 
 
 def schema_of(table: Table, labels: np.ndarray, classes: int, encoder: Encoder, weight: Any = None) -> tuple[Variable, ...]:
-    return encoder.schema(encoder.tallied(table, labels, range(classes), weight))
+    return encoder.schema(encoder.value_counts(table, labels, range(classes), weight))
 
 
 def column(values: list[Any], dtype: Any = object) -> np.ndarray:
@@ -118,27 +120,35 @@ def test_kinds_can_be_declared() -> None:
 
 
 @pytest.mark.parametrize(
-    ("encoder", "message"),
+    ("settings", "message"),
     [
-        (Encoder(missing="x"), "missing='x': choose one of 'omit', 'state'"),
-        (Encoder(unseen=None), "unseen=None"),
-        (Encoder(unlabelled="x"), "unlabelled='x'"),
-        (Encoder(few=-1), "few=-1"),
-        (Encoder(few=True), "few=True"),
-        (Encoder(cut=3), "cut=3"),
-        (Encoder(cut=EqualWidth(0)), "bins=0"),
-        (Encoder(cut=EqualFrequency(-1)), "bins=-1"),
-        (Encoder(kinds=3), "kinds=3"),
-        (Encoder(kinds="x"), "column 'x0' is 'x'"),
-        (Encoder(kinds={"y0": "nominal"}), r"no column 'y0'; did you mean 'x0'\?"),
-        (Encoder(kinds={"zzz": "nominal"}), "no column 'zzz'"),
-        (Encoder(kinds={"x0": "ordinal"}), "column 'x0' is 'ordinal'"),
+        ({"missing": "x"}, "missing='x': choose one of 'omit', 'state'"),
+        ({"unseen": None}, "unseen=None"),
+        ({"unlabelled": "x"}, "unlabelled='x'"),
+        ({"few": -1}, "few=-1"),
+        ({"few": True}, "few=True"),
+        ({"cut": 3}, "cut=3"),
+        ({"cut": EqualWidth(0)}, "bins=0"),
+        ({"cut": EqualFrequency(-1)}, "bins=-1"),
+        ({"kinds": 3}, "kinds=3"),
+        ({"kinds": "x"}, "column 'x0' is 'x'"),
+        ({"kinds": {"y0": "nominal"}}, r"no column 'y0'; did you mean 'x0'\?"),
+        ({"kinds": {"zzz": "nominal"}}, "no column 'zzz'"),
+        ({"kinds": {"x0": "ordinal"}}, "column 'x0' is 'ordinal'"),
     ],
     ids=lambda v: v if isinstance(v, str) else None,
 )
-def test_settings_out_of_range_are_refused(encoder: Encoder, message: str) -> None:
+def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(ParameterError, match=message):
-        schema(column(["a", "b"]), encoder)
+        schema(column(["a", "b"]), Encoder(**settings))
+    with pytest.raises(ParameterError, match=message):
+        schema(column(["a", "b"]), Encoder().set_params(**settings))
+
+
+def test_settings_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoder = Encoder(few=3)
+    monkeypatch.setattr(Encoder, "_check", None)
+    NaiveBayes(encoder=encoder).fit([["a"], ["b"]], [0, 1]).predict([["a"]])
 
 
 def test_missing_can_be_a_state_of_the_columns_where_it_occurs() -> None:

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from naivete._kernels.exact_sums import settled, subtract_sums, sums_as_numbers
 from naivete.data.frames import table_of
 from naivete.data.table import Column, Table
-from naivete.encoding.encoder import Encoder, FeatureTables, encode
+from naivete.encoding.column_codes import encode
+from naivete.encoding.encoder import Encoder
+from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import ValueCounts, cells_of
 from naivete.errors import DataError, DataTypeError, NaiveteWarning
 from naivete.storage.plain import packed, unpacked
@@ -33,7 +35,7 @@ def tallied(cells: list[Any], labels: np.ndarray, weight: np.ndarray | None, enc
     array = np.empty((len(cells), 1), object)
     array[:, 0] = cells
     classes, codes = np.unique(labels, return_inverse=True)
-    return encoder.tallied(table_of(array), codes.astype(np.uint8), classes.tolist(), weight)
+    return encoder.value_counts(table_of(array), codes.astype(np.uint8), classes.tolist(), weight)
 
 
 def shape(tallies: ValueCounts) -> Any:
@@ -100,7 +102,7 @@ def test_margins_are_what_counting_the_codes_gives(cells: list[Any], encoder: En
         table = table_of(array)
     except DataError:
         return
-    tallies = encoder.tallied(table, labels.astype(np.uint8), [0, 1], None)
+    tallies = encoder.value_counts(table, labels.astype(np.uint8), [0, 1], None)
     with pytest.warns(NaiveteWarning, match="no value in any row") if tallies.columns[0].vacant else nullcontext():
         features = encoder.schema(tallies)
     codes = encode(table, features).codes[0].astype(np.int64)
@@ -136,7 +138,7 @@ def test_labels_of_several_types_are_refused() -> None:
 def test_declared_states_stay_in_their_order_if_all_agree() -> None:
     def declaring(*states: str) -> ValueCounts:
         column = Column("size", np.array([0]), states, "nominal", declared=True)
-        return Encoder().tallied(Table((column,)), np.zeros(1, np.uint8), ["c"], None)
+        return Encoder().value_counts(Table((column,)), np.zeros(1, np.uint8), ["c"], None)
 
     same = declaring("small", "large").merged(declaring("small", "large"))
     assert Encoder().schema(same)[0].states == ("small", "large")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError
 from naivete.evaluation import KFold, cross_validate, label_table, stratified_folds

@@ -14,7 +14,7 @@ from naivete.classifiers.baselines import Lookup, Majority
 from naivete.classifiers.registry import shares_counts
 from naivete.classifiers.saving import model_hash
 from naivete.counts.information import relevance
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder

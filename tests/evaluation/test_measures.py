@@ -16,7 +16,7 @@ from sklearn.calibration import calibration_curve
 from naivete.classifiers.augmented import KDB
 from naivete.classifiers.losses import Loss, zero_one
 from naivete.data.frames import table_of
-from naivete.data.labelled import label_table
+from naivete.data.labelled_table import label_table
 from naivete.errors import DataError, DataTypeError, ParameterError
 from naivete.evaluation import cross_validate, stratified_folds
 from naivete.evaluation.measures import (

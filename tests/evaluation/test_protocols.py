@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.errors import ParameterError
 from naivete.evaluation.protocols import KFold, LearningCurve, Protocol, Splits, TrainTest, protocol_of

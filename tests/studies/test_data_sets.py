@@ -14,7 +14,7 @@ from studies.data_sets import Size, boolean, data_set, folder_of, local, part
 
 from naivete.data.files import read, write
 from naivete.data.generated import corral
-from naivete.data.labelled import label_table
+from naivete.data.labelled_table import label_table
 from naivete.errors import DataError, FileError
 from studies import data_sets
 from tests.evaluation import data

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from naivete.data.files import Files, KindError
-from naivete.data.labelled import ColumnRoles
+from naivete.data.labelled_table import ColumnRoles
 from naivete.data.table import Table
 from naivete.errors import FileError, NaiveteWarning, warn
 from naivete.storage.checkpoints import Checkpoint, Step

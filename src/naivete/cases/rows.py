@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
 from naivete.cases.base import Block
-from naivete.data.labelled import LabelledTable
-from naivete.encoding.encoder import Encoder, encode
+from naivete.data.labelled_table import LabelledTable
+from naivete.encoding.column_codes import encode
+from naivete.encoding.encoder import Encoder
 from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import DataError, ResourceError, close_matches, quoted
 from naivete.variables import CLASS, Variables
@@ -140,7 +141,7 @@ class _ValueCounts:
 
     def __call__(self, part: LabelledTable) -> ValueCounts:
         labels = part.labels.astype(narrowest(len(part.classes)))
-        counts = self.encoder.tallied(part.features, labels, part.classes.tolist(), part.weight)
+        counts = self.encoder.value_counts(part.features, labels, part.classes.tolist(), part.weight)
         return _within_budget(replace(counts, dropped=part.dropped), self.budget)
 
 

@@ -18,7 +18,7 @@ from naivete.cases.files import ROWS, FileRows, Progress, Source
 from naivete.cases.spill import Spill
 from naivete.data.files import Files, arrow_tables, pieces
 from naivete.data.frames import is_frame, table_of
-from naivete.data.labelled import ColumnRoles, unknown_column_error
+from naivete.data.labelled_table import ColumnRoles, unknown_column_error
 from naivete.data.table import Table
 from naivete.errors import FileError, ParameterError, ResourceError, quoted
 from naivete.storage.checkpoints import Checkpoint

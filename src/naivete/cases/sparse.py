@@ -17,7 +17,7 @@ from naivete.cases.memory import MemoryCases
 from naivete.cases.stored import Places, SparseCodes
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
-from naivete.encoding.encoder import (
+from naivete.encoding.column_codes import (
     Encoded,
     encode,
     encoded_column,

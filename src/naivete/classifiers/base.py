@@ -20,8 +20,9 @@ from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import arc_information, information, relevance
 from naivete.data.frames import is_frame
+from naivete.encoding.column_codes import Encoded
 from naivete.encoding.discretization import mdl
-from naivete.encoding.encoder import DENSITIES, Encoded, Encoder
+from naivete.encoding.encoder import DENSITIES, Encoder
 from naivete.errors import ImpossibleEvidenceWarning, ParameterError, ResourceError, warn
 from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
 from naivete.inference.em import expected_network
@@ -237,7 +238,6 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
         features = self.network_.columns
         encoder = self._encoder()
-        encoder.check()
         table = self._matched(X, [v.name for v in features], self._framed)
         return encoded_parts(table, features, unseen=unseen or encoder.unseen)
 

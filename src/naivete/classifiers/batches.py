@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from naivete._kernels.exact_sums import LIMB, LimbSums, limbs, subtract_sums
 from naivete.counts.configurations import grouped_rows
 from naivete.data.frames import SparseMatrix
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.encoding.value_counts import ValueCounts, plain_numbers
 from naivete.errors import DataError, quoted

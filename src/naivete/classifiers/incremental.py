@@ -20,9 +20,10 @@ from naivete.cases.spill import encode_rows
 from naivete.classifiers.batches import KeptCases, copied, differences
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
-from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labelled_table import ColumnRoles, LabelledTable
 from naivete.data.labels import encode_classes, label_values
-from naivete.encoding.encoder import Encoder, FeatureTables
+from naivete.encoding.encoder import Encoder
+from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import DataError, NaiveteError, NaiveteWarning, ParameterError, quoted, warn
 from naivete.network.derived_columns import Hidden
@@ -246,7 +247,7 @@ class IncrementalMixin:
         return self._fit_kept(remaining, encoder, self.classes_.dtype)
 
     def _cases_to_keep(self, batch: LabelledTable, framed: bool, encoder: Encoder) -> KeptCases:
-        value_counts = encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
+        value_counts = encoder.value_counts(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
         return KeptCases(value_counts, None if self._value_counts_suffice(encoder) else (copied(batch),), batch.target, framed)
 
     def _kept_rows(self, method: str) -> KeptCases:

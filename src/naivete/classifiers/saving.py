@@ -189,9 +189,7 @@ def _encoder(plain: dict[str, Any] | None) -> Encoder | None:
     if plain is None:
         return None
     kinds: Any = plain["kinds"] if plain["kinds"] is None or isinstance(plain["kinds"], str) else dict(plain["kinds"])
-    encoder = Encoder(**{**plain, "kinds": kinds, "cut": None if plain["cut"] is None else cut_of(plain["cut"])})
-    encoder.check()
-    return encoder
+    return Encoder(**{**plain, "kinds": kinds, "cut": None if plain["cut"] is None else cut_of(plain["cut"])})
 
 
 def _cut_word(cut: Cut | None) -> str | None:

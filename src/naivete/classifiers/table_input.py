@@ -14,10 +14,12 @@ from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.parameters import check_budget
 from naivete.counts.counts import Counts
 from naivete.data.frames import as_array, is_frame, table_of
-from naivete.data.labelled import LabelledTable
-from naivete.data.labels import checked_weights, class_name, encode_classes, label_values, usable_rows
+from naivete.data.labelled_table import LabelledTable
+from naivete.data.labels import checked_weights, class_labels, class_name, encode_classes, usable_rows
 from naivete.data.table import Table
-from naivete.encoding.encoder import Encoder, FeatureTables, matched_columns
+from naivete.encoding.column_codes import matched_columns
+from naivete.encoding.encoder import Encoder
+from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import DataError, DataTypeError, ParameterError, quoted, warn
 from naivete.variables import Name, Variable
@@ -42,7 +44,6 @@ class TableInputMixin:
     def checked_encoder(self) -> Encoder:
         """Check the parameters that all estimators share, and return the encoder to use."""
         encoder = self._encoder()
-        encoder.check()
         check_budget(self.budget)
         return encoder
 
@@ -56,7 +57,7 @@ class TableInputMixin:
         """Count the training cases, under the schema that their values give."""
         encoder = self.checked_encoder()
         cases = self.training_rows(X, y, sample_weight)
-        value_counts = encoder.tallied(cases.features, cases.labels, cases.classes.tolist(), cases.weight)
+        value_counts = encoder.value_counts(cases.features, cases.labels, cases.classes.tolist(), cases.weight)
         features = encoder.schema(value_counts)
         variables = (*features, Variable(cases.target, value_counts.classes))
         encoded = encoded_cases(cases.features, variables, cases.labels, cases.weight, encoder.unseen, value_counts.gaps)
@@ -81,13 +82,13 @@ class TableInputMixin:
             table = replace(table, columns=tuple(matched_columns(table, [Variable(name) for name in names.names])))
         if min_rows:
             _check_size(table)
-        values, weight = label_values(y, len(table)), None
+        values, weight = class_labels(y, len(table)), None
         if not min_rows and sample_weight is not None and np.size(sample_weight) and not np.any(sample_weight):
             table, values, sample_weight = table.take(slice(0)), values[:0], None  # all rows of the batch have weight zero
         if len(table):
             weight = checked_weights(table.weight if sample_weight is None else sample_weight, len(table))
             table, values, weight = usable_rows(table, values, weight, self._encoder().unlabelled)
-        classes, labels = encode_classes(values) if len(values) else (values[:0], np.zeros(0, np.uint8))
+        classes, labels = encode_classes(values)
         target = class_name(y, table.names) if names is None else names.target
         return LabelledTable(table, target, classes, labels, weight)
 

@@ -32,7 +32,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Describe the columns, the class and whether the cases are consistent."""
-    from naivete.data.labelled import label_table
+    from naivete.data.labelled_table import label_table
 
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
@@ -55,7 +55,7 @@ def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
 
     kinds: Any = kept_kinds(args) or None
     encoder = Encoder(kinds=kinds, cut=_uncut)
-    variables = encoder.schema(encoder.tallied(table, np.zeros(len(table), np.uint8), [0], None))
+    variables = encoder.schema(encoder.value_counts(table, np.zeros(len(table), np.uint8), [0], None))
     return [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
 
 
@@ -106,7 +106,9 @@ def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
     from naivete.cases import Block, MemoryCases
     from naivete.counts.counts import Counts
     from naivete.counts.information import relevance
-    from naivete.encoding.encoder import Encoder, FeatureTables, encode
+    from naivete.encoding.column_codes import encode
+    from naivete.encoding.encoder import Encoder
+    from naivete.encoding.feature_tables import FeatureTables
     from naivete.variables import Variable
 
     kinds: Any = kept_kinds(args)
@@ -114,7 +116,7 @@ def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
         kinds = {name: kind for name, kind in kinds.items() if name in cases.features.names}
     encoder = Encoder(kinds=kinds or None)
     labels = cases.labels.astype(narrowest(len(cases.classes)))
-    tallies = encoder.tallied(cases.features, labels, cases.classes.tolist(), cases.weight)
+    tallies = encoder.value_counts(cases.features, labels, cases.classes.tolist(), cases.weight)
     features = encoder.schema(tallies)
     encoded = encode(cases.features, features)
     variables = (*features, Variable(cases.target, tallies.classes))

@@ -95,7 +95,7 @@ def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
 def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table, Column | None]:
     """The cases that a fitted model answers, read so that their texts meet its states, and their classes if they have them."""
     from naivete.classifiers.predictions import convert_to_states, kinds_to_read
-    from naivete.data.labelled import label_table
+    from naivete.data.labelled_table import label_table
 
     *features, target = model.network_.variables
     table = read_table(path, args, kinds_to_read(features), wanted=[v.name for v in features])

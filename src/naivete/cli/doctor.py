@@ -112,7 +112,7 @@ def _counts_agree() -> bool:
 def _corral() -> tuple[Any, Any]:
     from naivete.classifiers.specification import classifier_of
     from naivete.data.generated import corral
-    from naivete.data.labelled import label_table
+    from naivete.data.labelled_table import label_table
 
     cases = label_table(corral(), "class")
     return classifier_of("kdb:k=1").fit(cases.features, cases.y), cases

@@ -104,7 +104,7 @@ def _is_json(path: str) -> bool:
 def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
     """The table, its texts read so that they meet the states of the model."""
     from naivete.classifiers.predictions import convert_to_states, kinds_to_read
-    from naivete.encoding.encoder import matched_columns
+    from naivete.encoding.column_codes import matched_columns
 
     features = classifier.network_.columns
     own = {variable.name for variable in features}
@@ -214,7 +214,7 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
 
     from naivete.classifiers.predictions import kinds_to_read
     from naivete.data.table import Column, Table
-    from naivete.encoding.encoder import matched_columns
+    from naivete.encoding.column_codes import matched_columns
 
     features = classifier.network_.columns
     own = {variable.name for variable in features}

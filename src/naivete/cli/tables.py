@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from naivete.errors import FileError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
-    from naivete.data.labelled import LabelledTable
+    from naivete.data.labelled_table import LabelledTable
     from naivete.data.table import Kind, Table
     from naivete.encoding.encoder import Encoder
     from naivete.variables import Name
@@ -283,7 +283,7 @@ def _named(path: str, *endings: str) -> bool:
 
 def labelled_cases(path: str, args: Namespace) -> LabelledTable:
     """The cases of a file, divided into features and class."""
-    from naivete.data.labelled import label_table
+    from naivete.data.labelled_table import label_table
 
     table = read_table(path, args)
     target = target_of(table, path, args)

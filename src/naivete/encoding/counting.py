@@ -16,12 +16,12 @@ from naivete._kernels.column_blocks import extremes
 from naivete._kernels.exact_sums import LimbSums, limbs, nonzero_sums
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Kind, Table
-from naivete.encoding.sparse_counting import tallied_matrix
+from naivete.encoding.sparse_counting import count_sparse_values
 from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, cells_of, in_cells, ordered, state_key
 from naivete.errors import DataError, quoted
 from naivete.variables import Name, State
 
-__all__ = ["as_numbers", "byte_limits", "check_finite", "tallied"]
+__all__ = ["as_numbers", "byte_limits", "check_finite", "count_values"]
 
 
 WHOLE = 64
@@ -38,14 +38,14 @@ class _Coded:
     level: int = 0
 
 
-def tallied(
+def count_values(
     table: Table,
     labels: NDArray[Any],
     classes: Sequence[State],
     weight: NDArray[np.float64] | None,
     kinds: Mapping[Name, Kind],
     *,
-    broad: bool = False,
+    range_only: bool = False,
 ) -> ValueCounts:
     """The tallies of a table's columns, all counted in one pass.
 
@@ -56,14 +56,14 @@ def tallied(
     classes : the labels.
     weight : the weight of every row, above zero.
     kinds : the columns that the caller declares nominal or numeric.
-    broad : whether of numbers that cannot be states no more is needed than the smallest and the largest.
+    range_only : whether of numbers that cannot be states no more is needed than the smallest and the largest.
     """
     if isinstance(table, SparseMatrix):
-        return tallied_matrix(table, labels, classes, weight, kinds)
+        return count_sparse_values(table, labels, classes, weight, kinds)
     taken = [column.without_blank() for column in table.columns]
     ends = check_finite(table, taken)
     limits = byte_limits(taken)
-    wide = {i for i, c in enumerate(taken) if broad and i in ends and _surely_numeric(c, kinds.get(c.name) or c.kind)}
+    wide = {i for i, c in enumerate(taken) if range_only and i in ends and _surely_numeric(c, kinds.get(c.name) or c.kind)}
     coded = [
         _ends(taken[i], *ends[i]) if i in wide else _coded(table, c, kinds.get(c.name) or c.kind, limits.get(i))
         for i, c in enumerate(taken)

@@ -17,7 +17,7 @@ from naivete.data.table import Kind
 from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, in_cells
 from naivete.variables import Name, State
 
-__all__ = ["tallied_matrix"]
+__all__ = ["count_sparse_values"]
 
 WIDEST = 2**53
 
@@ -42,14 +42,14 @@ class _Cells:
         return _Cells(self.column, self.values, {q: part[:, classes] for q, part in self.weights.items()})
 
 
-def tallied_matrix(
+def count_sparse_values(
     table: SparseMatrix,
     labels: NDArray[Any],
     classes: Sequence[State],
     weight: NDArray[np.float64] | None,
     kinds: Mapping[Name, Kind],
 ) -> ValueCounts:
-    """The tallies of the columns, equal to those of the dense table; the arguments are those of `tallied`."""
+    """The tallies of the columns, equal to those of the dense table; the arguments are those of `count_values`."""
     matrix, width, split = table.matrix, max(1, len(classes)), limbs(weight)
     row = np.repeat(np.arange(len(labels)), np.diff(matrix.indptr))
     known = ~np.isnan(matrix.data) if matrix.dtype.kind == "f" else np.ones(len(row), bool)

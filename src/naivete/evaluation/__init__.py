@@ -1,6 +1,6 @@
 """Experiments: classifiers compared on cases they have not seen."""
 
-from naivete.data.labelled import LabelledTable, label_table
+from naivete.data.labelled_table import LabelledTable, label_table
 from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many
 from naivete.evaluation.cross_validation import Progress, Result, cross_validate, stratified_folds
 from naivete.evaluation.description import Description, read_description

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.evaluation.data_sets import Given, cases_of
 from naivete.evaluation.held_out_answers import Answer, answers
 from naivete.evaluation.measures import LEAST

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 
 from naivete.data.frames import table_of
-from naivete.data.labelled import LabelledTable
-from naivete.data.labels import class_name, encode_classes, label_values, usable_rows
+from naivete.data.labelled_table import LabelledTable
+from naivete.data.labels import class_labels, class_name, encode_classes, usable_rows
 from naivete.errors import DataError, DataTypeError, NaiveteError, ParameterError, quoted
 from naivete.evaluation.protocols import Split
 
@@ -62,7 +62,7 @@ def cases_of(given: object, called: str = "data") -> LabelledTable:
 
 def _together(X: Any, y: Any) -> LabelledTable:
     table = table_of(X)
-    values = label_values(y, len(table))
+    values = class_labels(y, len(table))
     if not len(table) or not table.columns:
         raise DataError(f"X: {len(table)} rows and {len(table.columns)} columns; at least one of each is needed")
     table, values, weight = usable_rows(table, values, table.weight, "error")

@@ -17,8 +17,10 @@ from naivete.cases.sparse import encoded_cases, encoded_parts
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.registry import shares_counts
 from naivete.data.frames import is_frame
-from naivete.data.labelled import LabelledTable
-from naivete.encoding.encoder import Encoded, Encoder, FeatureTables
+from naivete.data.labelled_table import LabelledTable
+from naivete.encoding.column_codes import Encoded
+from naivete.encoding.encoder import Encoder
+from naivete.encoding.feature_tables import FeatureTables
 from naivete.errors import NaiveteWarning, UnseenValueWarning
 from naivete.evaluation.fold_estimates import Estimates, Remembered, exact_pseudo_count
 from naivete.evaluation.held_out_counts import HeldOut, Shared
@@ -194,7 +196,7 @@ class _Sharing:
         """The counts of the training rows, as `fit` makes them."""
         train, first = cases.take(split.train), next(iter(self.models.values()))
         batch = first.training_rows(train.features, train.labels, train.weight)
-        tallies = self.encoder.tallied(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
+        tallies = self.encoder.value_counts(batch.features, batch.labels, batch.classes.tolist(), batch.weight)
         features = self.encoder.schema(tallies)
         variables = (*features, Variable(batch.target, tallies.classes))
         rows = encoded_cases(batch.features, variables, batch.labels, batch.weight, self.encoder.unseen)

@@ -21,7 +21,7 @@ from naivete.counts.counts import Counts
 from naivete.counts.memory_budget import DENSE_CELLS
 from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.tables import CountTable, DenseTable
-from naivete.encoding.encoder import encode
+from naivete.encoding.column_codes import encode
 from naivete.encoding.value_counts import state_key
 from naivete.evaluation.partitioned_counts import Parts
 from naivete.variables import CLASS, Family, Variable, Variables

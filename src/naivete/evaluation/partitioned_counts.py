@@ -19,9 +19,11 @@ from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.pairs import Pairs
 from naivete.data.frames import SparseMatrix
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.data.labels import class_name
-from naivete.encoding.encoder import Encoder, FeatureTables, encode
+from naivete.encoding.column_codes import encode
+from naivete.encoding.encoder import Encoder
+from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, state_key
 from naivete.evaluation.fold_information import dependences, relevances
 from naivete.variables import CLASS, Family, Variable
@@ -81,7 +83,7 @@ class Parts:
         self.classes = len(cases.classes)
         labels = cases.labels.astype(np.int64) * count + part
         self.labels = labels.astype(narrowest(self.classes * count))
-        self.tallies = encoder.tallied(cases.features, self.labels, range(self.classes * count), cases.weight)
+        self.tallies = encoder.value_counts(cases.features, self.labels, range(self.classes * count), cases.weight)
         self._tables: dict[Family, NDArray[Any]] = {}
         self._addresses: dict[tuple[int, ...], NDArray[np.int64]] = {}
 

@@ -10,7 +10,7 @@ from typing import Protocol as Protocol_
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.evaluation.suggestions import meant
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.frames import SparseMatrix
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Table
 from naivete.errors import ParameterError, quoted
 from naivete.evaluation.suggestions import meant

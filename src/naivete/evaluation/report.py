@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from naivete import __version__
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.display import page
 from naivete.display.markup import Markup, element, figure
 from naivete.errors import ParameterError, quoted

@@ -16,7 +16,7 @@ import numpy as np
 from naivete import __version__
 from naivete.cases.sources import plain_settings
 from naivete.classifiers.base import NetworkClassifier
-from naivete.data.labelled import LabelledTable
+from naivete.data.labelled_table import LabelledTable
 from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.evaluation.data_sets import Data, cases_by_name, lacking
 from naivete.evaluation.held_out_answers import Answer, answers

@@ -18,7 +18,7 @@ from naivete.cases.dask.tasks import Job
 from naivete.cases.dask.waiting import Wait, abandon, cores_of, submitted
 from naivete.cases.files import ROWS, Progress
 from naivete.data.files import Files, KindError
-from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labelled_table import ColumnRoles, LabelledTable
 from naivete.errors import DataError, ParameterError, quoted
 from naivete.storage.checkpoints import Checkpoint
 

@@ -10,9 +10,9 @@ from naivete.cases.dask.outcomes import Failure, Outcome, first_failure
 from naivete.cases.dask.progress import TOLD, Teller, collected
 from naivete.data.files import Piece
 from naivete.data.frames import table_of
-from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labelled_table import ColumnRoles, LabelledTable
 from naivete.data.table import Table
-from naivete.encoding.encoder import matched_columns
+from naivete.encoding.column_codes import matched_columns
 from naivete.errors import NaiveteError
 from naivete.variables import Variable
 

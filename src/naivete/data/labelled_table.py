@@ -1,4 +1,4 @@
-"""A table divided into features, class and weights: what learning from files and every experiment start from."""
+"""A table divided into features, class labels and weights: the data of every fit from files and of every experiment."""
 
 from __future__ import annotations
 
@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete import _kernels
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import Integers, Numbers, missing
+from naivete.data.labels import LARGEST_EXACT, encode_classes
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import Name, State
 
-__all__ = ["ColumnRoles", "LabelledTable", "label_table", "small_classes", "unknown_column_error"]
+__all__ = ["ColumnRoles", "LabelledTable", "label_table", "unknown_column_error"]
 
-SMALL_RANGE = 1 << 16
 LARGEST_WEIGHT = 1e290
 """Above this, sums of many weights might be infinite."""
 
@@ -31,8 +30,8 @@ class LabelledTable:
     features : the table without the class and the weights.
     target : the name of the class.
     classes : the labels that occur, increasing.
-    labels : the position of every row's label among them.
-    weight : the weight of every row, None where all weigh one.
+    labels : the position of every row's label among the classes.
+    weight : the weight of every row, None where all weights are one.
     dropped : how many rows without a label were left out.
     declared : the labels in the order in which the source declares them, None where it does not.
     """
@@ -41,7 +40,7 @@ class LabelledTable:
     target: Name
     classes: NDArray[Any]
     labels: NDArray[Any]
-    weight: NDArray[np.float64] | None = None
+    weight: Numbers | None = None
     dropped: int = 0
     declared: tuple[State, ...] | None = None
 
@@ -55,18 +54,18 @@ class LabelledTable:
 
     @property
     def column(self) -> Column:
-        """The labels under the name of the class."""
+        """The labels as a column with the name of the class; `fit` takes its codes as they are."""
         return Column(self.target, self.labels, tuple(self.classes.tolist()), kind="nominal")
 
     def take(self, rows: NDArray[Any]) -> LabelledTable:
-        """These rows only; the classes stay."""
+        """Return these rows only, with the same classes."""
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, features=self.features.take(rows), labels=self.labels[rows], weight=weight)
 
-    def settled(self) -> LabelledTable:
-        """With the classes that occur only."""
-        there, labels = np.unique(self.labels, return_inverse=True)
-        return self if len(there) == len(self.classes) else replace(self, classes=self.classes[there], labels=labels)
+    def with_present_classes(self) -> LabelledTable:
+        """Return the same cases without the classes that do not occur."""
+        present, labels = np.unique(self.labels, return_inverse=True)
+        return self if len(present) == len(self.classes) else replace(self, classes=self.classes[present], labels=labels)
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class ColumnRoles:
 
     Parameters
     ----------
-    target : the column with the class; its values are labels, so numbers that are not whole are refused.
+    target : the column with the class; its values are labels, so numbers with a fraction are refused.
     weight : a column with the weight of every row, which is then no feature; by default the weights of the table, if it has any.
     ignore : columns that are no features.
     drop_unlabelled : leave out the rows without a label instead of refusing them.
@@ -87,44 +86,48 @@ class ColumnRoles:
     drop_unlabelled: bool = False
 
     def of(self, table: Table) -> LabelledTable:
-        """The table divided; perhaps no row is left."""
-        column = _named(table, self.target)
+        """Divide a table into features, labels and weights; there may be no row with a label."""
+        column = _column(table, self.target)
         if self.weight is not None:
             if self.weight == self.target:
                 raise ParameterError(f"the column {quoted(self.target)} cannot be both the class and the weight")
-            table = _weighted(table, _named(table, self.weight))
-        codes, classes = _labels(column, table)
+            table = _weighted(table, _column(table, self.weight))
+        classes, codes = _encoded_labels(column, table)
         unlabelled = np.flatnonzero(codes < 0)
         if len(unlabelled) and not self.drop_unlabelled:
             raise DataError(
                 f"{table.place(int(unlabelled[0]))}: column {quoted(self.target)}: no label, as in {len(unlabelled)} rows of "
                 f"{len(table)}; fill them in, or leave those rows out with `unlabelled='drop'` of the encoder"
             )
-        features = table.without(self.target)
-        for name in self.ignore:
-            features = features.without(_named(features, name).name)
+        features = self._features(table)
         if len(unlabelled):
             rows = np.flatnonzero(codes >= 0)
             features, codes = features.take(rows), codes[rows]
+        declared = column.states if column.declared else None
+        return LabelledTable(features, column.name, classes, codes, features.weight, len(unlabelled), declared)
+
+    def _features(self, table: Table) -> Table:
+        features = table.without(self.target)
+        for name in self.ignore:
+            features = features.without(_column(features, name).name)
         if not features.columns:
             raise DataError(
                 f"{table.source}: there are no columns beside the class {quoted(self.target)}; at least one feature is needed"
             )
-        declared = column.states if column.declared else None
-        return LabelledTable(features, column.name, classes, codes, features.weight, len(unlabelled), declared)
+        return features
 
     def weighing(self, table: Table) -> LabelledTable:
-        """The table divided, without the rows of weight zero: those that are learned from."""
+        """Divide a table and leave out the rows of weight zero, from which nothing can be learned."""
         cases = self.of(table)
         if cases.weight is None:
             return cases
         _check_weights(cases.features, cases.weight)
         kept = np.flatnonzero(cases.weight > 0)
-        return cases if len(kept) == len(cases) else cases.take(kept).settled()
+        return cases if len(kept) == len(cases) else cases.take(kept).with_present_classes()
 
 
 def label_table(table: Table, target: Name, *, weight: Name = None, drop_unlabelled: bool = False) -> LabelledTable:
-    """The table divided into features, class and weights; refused where no row is left.
+    """Divide a table into features, labels and weights; refuse one in which no row has a label.
 
     Parameters
     ----------
@@ -137,7 +140,7 @@ def label_table(table: Table, target: Name, *, weight: Name = None, drop_unlabel
     return cases
 
 
-def _check_weights(table: Table, weight: NDArray[np.float64]) -> None:
+def _check_weights(table: Table, weight: Numbers) -> None:
     wrong = np.flatnonzero(~(weight < LARGEST_WEIGHT))
     if len(wrong):
         row = int(wrong[0])
@@ -147,8 +150,7 @@ def _check_weights(table: Table, weight: NDArray[np.float64]) -> None:
         )
 
 
-def _named(table: Table, name: Name) -> Column:
-    """The column of this name; the error says which there are."""
+def _column(table: Table, name: Name) -> Column:
     try:
         return table[name]
     except ParameterError:
@@ -156,7 +158,7 @@ def _named(table: Table, name: Name) -> Column:
 
 
 def unknown_column_error(name: Name, names: Sequence[Name], source: str) -> ParameterError:
-    """The refusal of a column that is not there, with those that are."""
+    """Return the error for a column that does not exist, with similar names and the names of all columns."""
     close = close_matches(name, names)
     hint = f"did you mean {' or '.join(map(repr, close))}? " if close else ""
     more = f" and {len(names) - 30} more" if len(names) > 30 else ""
@@ -177,48 +179,30 @@ def _weighted(table: Table, column: Column) -> Table:
     return replace(table.without(column.name), weight=values)
 
 
-def _labels(column: Column, table: Table) -> tuple[NDArray[np.int64], NDArray[Any]]:
-    """The label of every row among those that occur, increasing; -1 where there is none."""
-    if column.states is not None:
-        present = np.unique(column.values[column.values >= 0])
-        states: NDArray[Any] = np.array([column.states[i] for i in present.tolist()], dtype=_dtype(column.states))
-        order = np.argsort(states, kind="stable")
-        position = np.full(len(column.states) + 1, -1)
-        position[present[order]] = np.arange(len(present))
-        return position[column.values], states[order]
+def _encoded_labels(column: Column, table: Table) -> tuple[NDArray[Any], Integers]:
+    """Return the classes that occur, increasing, and the code of every row, -1 where it has no label."""
+    if column.states is None:
+        return _encoded_numbers(column, table)
+    classes, codes = encode_classes(column)
+    text = classes.dtype == object and len(classes) > 0
+    return classes.astype(np.str_) if text else classes, np.where(missing(codes), -1, codes.astype(np.int64))
+
+
+def _encoded_numbers(column: Column, table: Table) -> tuple[NDArray[Any], Integers]:
     values = column.values
     known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
     if values.dtype.kind == "f":
         _check_whole(column, values, known, table)
         values = np.where(known, values, 0).astype(np.int64)
-    quick = small_classes(values) if values.dtype.kind in "iu" and len(values) and known.all() else None
-    if quick is not None:
-        return quick[1].astype(np.int64), quick[0]
-    classes, found = np.unique(values[known], return_inverse=True)
     labels = np.full(len(values), -1)
-    labels[known] = found
-    return labels, classes
+    if not known.any():
+        return values[:0], labels
+    classes, labels[known] = encode_classes(values[known])
+    return classes, labels
 
 
-def small_classes(values: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]] | None:
-    """The classes and codes of whole numbers that lie close together, found without sorting; None where they do not."""
-    low, high = int(values.min()), int(values.max())
-    if high - low >= SMALL_RANGE:
-        return None
-    offset = values if low == 0 else values.astype(np.int64) - low
-    present = np.flatnonzero(_kernels.seen([offset])[0] if offset.dtype == np.uint8 else np.bincount(offset))
-    code_of = np.zeros(int(present[-1]) + 1, narrowest(len(present)))
-    code_of[present] = np.arange(len(present))
-    dense = len(present) == len(code_of) and offset.dtype == code_of.dtype
-    return (present + low).astype(values.dtype), offset if dense else code_of[offset]
-
-
-def _dtype(states: tuple[State, ...]) -> type:
-    return np.str_ if all(isinstance(s, str) for s in states) else object
-
-
-def _check_whole(column: Column, values: NDArray[Any], known: NDArray[np.bool_], table: Table) -> None:
-    broken = np.flatnonzero(known & ((values != np.floor(values)) | (np.abs(values) > 2**53)))
+def _check_whole(column: Column, values: Numbers, known: NDArray[np.bool_], table: Table) -> None:
+    broken = np.flatnonzero(known & ((values != np.floor(values)) | (np.abs(values) > LARGEST_EXACT)))
     if len(broken):
         row = int(broken[0])
         raise DataError(
