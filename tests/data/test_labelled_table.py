@@ -35,7 +35,7 @@ def test_labels_are_the_values_that_occur(target: Column, classes: list[object],
 
 @pytest.mark.parametrize("target", [Column("c", np.array([0, -1, 0, -1]), ("a",)), Column("c", np.array([1, np.nan, 1, np.nan]))])
 def test_rows_without_a_label(target: Column) -> None:
-    with pytest.raises(DataError, match=r"t.csv, row 2: column 'c': no label, as in 2 rows of 4; .*--drop-unlabelled"):
+    with pytest.raises(DataError, match=r"t.csv, row 2: column 'c': no label, as in 2 rows of 4; .*unlabelled='drop'"):
         label_table(table(target), "c")
     found = label_table(table(target), "c", drop_unlabelled=True)
     assert found.dropped == 2

@@ -1,4 +1,4 @@
-"""Counting a table: the tallies of its columns, all in one pass."""
+"""Value counts of a table: all columns are counted in one pass."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import missing, missing_code, narrowest
 from naivete._kernels.column_blocks import extremes
 from naivete._kernels.exact_sums import LimbSums, limbs, nonzero_sums
 from naivete.data.frames import SparseMatrix
@@ -23,14 +23,21 @@ from naivete.variables import Name, State
 
 __all__ = ["as_numbers", "byte_limits", "check_finite", "count_values"]
 
-
-WHOLE = 64
-"""The level at which all numbers are one cell."""
+ONE_CELL = 64
+"""The level at which all numbers share one cell."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Coded:
-    """A column by positions among values of its own; the largest code of its type means missing."""
+    """A column by the positions of its values among distinct values; a missing value has the missing code.
+
+    Parameters
+    ----------
+    values : the distinct values, or the smallest value of each cell.
+    codes : the position of each row's value.
+    tops : the largest value of each cell; None for states.
+    level : as of `ColumnCounts`.
+    """
 
     values: tuple[State, ...] | NDArray[Any]
     codes: NDArray[Any]
@@ -47,7 +54,7 @@ def count_values(
     *,
     range_only: bool = False,
 ) -> ValueCounts:
-    """The tallies of a table's columns, all counted in one pass.
+    """Count the values of the columns of a table by class, in one pass.
 
     Parameters
     ----------
@@ -56,87 +63,89 @@ def count_values(
     classes : the labels.
     weight : the weight of every row, above zero.
     kinds : the columns that the caller declares nominal or numeric.
-    range_only : whether of numbers that cannot be states no more is needed than the smallest and the largest.
+    range_only : whether only the smallest and the largest value are needed of numbers that cannot be states.
     """
     if isinstance(table, SparseMatrix):
         return count_sparse_values(table, labels, classes, weight, kinds)
-    taken = [column.without_blank() for column in table.columns]
-    ends = check_finite(table, taken)
-    limits = byte_limits(taken)
-    wide = {i for i, c in enumerate(taken) if range_only and i in ends and _surely_numeric(c, kinds.get(c.name) or c.kind)}
+    sources = [column.without_blank() for column in table.columns]
+    ends = check_finite(table, sources)
+    limits = byte_limits(sources)
+    ranges = {i for i, c in enumerate(sources) if range_only and i in ends and _surely_numeric(c, kinds.get(c.name) or c.kind)}
     coded = [
-        _ends(taken[i], *ends[i]) if i in wide else _coded(table, c, kinds.get(c.name) or c.kind, limits.get(i))
-        for i, c in enumerate(taken)
+        _range(sources[i], *ends[i]) if i in ranges else _coded(table, c, kinds.get(c.name) or c.kind, limits.get(i))
+        for i, c in enumerate(sources)
     ]
-    cards = (*(max(1, len(own.values)) for own in coded), max(1, len(classes)))
+    cards = (*(max(1, len(column.values)) for column in coded), max(1, len(classes)))
     families = (*((i, -1) for i in range(len(coded))), (-1,))
     layout = _kernels.Layout(families, cards)
-    codes = (*(own.codes for own in coded), labels)
+    codes = (*(column.codes for column in coded), labels)
     flat = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
     totals = {q: part[layout.offsets[-1] :][: len(classes)] for q, part in flat.items()}
     columns: list[ColumnCounts] = [None] * len(coded)  # type: ignore[list-item]
-    for at in _alike(coded):
-        own = [coded[j] for j in at]
-        weights = _stacked(flat, layout, at, len(own[0].values), len(classes))
+    for group in _equally_long(coded):
+        weights = _stacked(flat, layout, group, len(coded[group[0]].values), len(classes))
         missing = {q: totals[q] - part.sum(axis=1) for q, part in weights.items()}
         whole: list[bool] = np.all(np.any(nonzero_sums(weights), axis=2), axis=1).tolist()
-        for i, j in enumerate(at):
+        for i, j in enumerate(group):
             parts = {q: part[i] for q, part in weights.items()}, {q: part[i] for q, part in missing.items()}
-            columns[j] = _tally(taken[j], own[i], *parts, kinds.get(taken[j].name), whole[i])
+            columns[j] = _column_counts(sources[j], coded[j], *parts, kinds.get(sources[j].name), whole[i])
     return ValueCounts(tuple(classes), totals, tuple(columns), len(labels))
 
 
 def _surely_numeric(column: Column, kind: Kind | None) -> bool:
-    """Whether the numbers of a column cannot be states: they are declared numeric, or one of them has a fraction."""
+    """Return whether the numbers of a column cannot be states: they are declared numeric, or one of them has a fraction."""
     if kind is not None or not len(column):
         return kind == "numeric"
     return any(bool((part != np.floor(part))[~np.isnan(part)].any()) for part in (column.values[:1000], column.values))
 
 
-def _ends(column: Column, low: float, high: float) -> _Coded:
-    """A column of which only the ends are kept: all its numbers are one cell."""
+def _range(column: Column, low: float, high: float) -> _Coded:
+    """Return a column of which only the range is kept: all its numbers share one cell."""
     if not np.isnan(low):
-        return _Coded(np.array([low]), np.broadcast_to(np.uint8(0), len(column)), np.array([high]), WHOLE)
-    missing = np.isnan(column.values)
-    known = column.values[~missing]
+        return _Coded(np.array([low]), np.broadcast_to(np.uint8(0), len(column)), np.array([high]), ONE_CELL)
+    absent = missing(column.values)
+    known = column.values[~absent]
+    codes = absent.view(np.uint8) * np.uint8(missing_code(np.uint8))
     if not len(known):
-        return _Coded(np.empty(0), np.full(len(missing), 255, np.uint8), np.empty(0))
-    return _Coded(known.min(keepdims=True), missing.view(np.uint8) * np.uint8(255), known.max(keepdims=True), WHOLE)
+        return _Coded(np.empty(0), codes, np.empty(0))
+    return _Coded(known.min(keepdims=True), codes, known.max(keepdims=True), ONE_CELL)
 
 
-def _alike(coded: Sequence[_Coded]) -> Iterable[list[int]]:
-    """The columns with equally many values."""
-    found: dict[int, list[int]] = {}
-    for j, own in enumerate(coded):
-        found.setdefault(len(own.values), []).append(j)
-    return found.values()
+def _equally_long(coded: Sequence[_Coded]) -> Iterable[list[int]]:
+    """Group the columns by their numbers of values."""
+    groups: dict[int, list[int]] = {}
+    for j, column in enumerate(coded):
+        groups.setdefault(len(column.values), []).append(j)
+    return groups.values()
 
 
-def _stacked(flat: LimbSums, layout: _kernels.Layout, at: list[int], values: int, classes: int) -> LimbSums:
-    """The tables of columns with equally many values.  # (column, value, class)"""
-    size = layout.sizes[at[0]]
-    cells = layout.offsets[at][:, None] + np.arange(size)
-    return {q: part[cells].reshape(len(at), -1, layout.cards[-1])[:, :values, :classes] for q, part in flat.items()}
+def _stacked(flat: LimbSums, layout: _kernels.Layout, columns: list[int], values: int, classes: int) -> LimbSums:
+    """Return the tables of columns with equally many values.  # (column, value, class)"""
+    size = layout.sizes[columns[0]]
+    cells = layout.offsets[columns][:, None] + np.arange(size)
+    return {q: part[cells].reshape(len(columns), -1, layout.cards[-1])[:, :values, :classes] for q, part in flat.items()}
 
 
-def _tally(column: Column, own: _Coded, weights: LimbSums, missing: LimbSums, told: Kind | None, whole: bool) -> ColumnCounts:
-    kind = told or column.kind
+def _column_counts(
+    column: Column, coded: _Coded, weights: LimbSums, missing: LimbSums, kind: Kind | None, all_occur: bool
+) -> ColumnCounts:
+    kind = kind or column.kind
     declared = column.states if column.declared else None
-    tally = ColumnCounts(column.name, own.values, weights, missing, kind, declared, own.tops, own.level, kind == "nominal")
-    if not whole:
-        tally = tally.trimmed()
-    if tally.numbers:
-        return in_cells(tally, exact=tally.exact) if len(tally.values) > CELLS else tally
-    states = ordered(tally.values)
-    if list(map(state_key, states)) == list(map(state_key, tally.values)):
-        return tally
-    position = {state_key(s): i for i, s in enumerate(tally.values)}
+    counts = ColumnCounts(column.name, coded.values, weights, missing, kind, declared, coded.tops, coded.level, kind == "nominal")
+    if not all_occur:
+        counts = counts.trimmed()
+    if counts.numbers:
+        return in_cells(counts, exact=counts.exact) if len(counts.values) > CELLS else counts
+    states = ordered(counts.values)
+    if list(map(state_key, states)) == list(map(state_key, counts.values)):
+        return counts
+    position = {state_key(s): i for i, s in enumerate(counts.values)}
     order = [position[state_key(s)] for s in states]
-    return replace(tally, values=states, weights={q: part[order] for q, part in tally.weights.items()})
+    return replace(counts, values=states, weights={q: part[order] for q, part in counts.weights.items()})
 
 
 def _coded(table: Table, column: Column, kind: Kind | None, limit: int | None) -> _Coded:
-    """The column by positions among its values."""
+    """Return the column by the positions of its values."""
     values = column.values
     if column.states is not None:
         if kind == "numeric":
@@ -155,7 +164,7 @@ def _coded(table: Table, column: Column, kind: Kind | None, limit: int | None) -
 
 @cache
 def _below(count: int) -> NDArray[np.int64]:
-    """The numbers below a count, the same array for every column that has them."""
+    """Return the integers below a count; the same array for every column that has them."""
     numbers = np.arange(count)
     numbers.setflags(write=False)
     return numbers
@@ -171,18 +180,19 @@ def _coded_numbers(values: NDArray[Any], *, exact: bool) -> _Coded:
     known = ~np.isnan(values) if values.dtype.kind == "f" else np.ones(len(values), bool)
     distinct, position = np.unique(values[known], return_inverse=True)
     if distinct.dtype.kind == "f":
-        distinct = distinct + 0.0  # there is one zero
+        distinct = distinct + 0.0  # -0.0 becomes 0.0
     starts, level = cells_of(distinct, 0, None if exact else CELLS)
     cell = np.zeros(len(distinct), np.int64)
     cell[starts[1:]] = 1
-    codes = np.full(len(values), np.iinfo(narrowest(len(starts))).max, narrowest(len(starts)))
+    dtype = narrowest(len(starts))
+    codes = np.full(len(values), missing_code(dtype), dtype)
     codes[known] = np.cumsum(cell)[position]
     tops = np.maximum.reduceat(distinct, starts) if len(starts) else distinct
     return _Coded(distinct[starts], codes, tops, level)
 
 
 def as_numbers(column: Column, table: Table | None = None) -> NDArray[Any]:
-    """The values of a column as numbers or booleans."""
+    """Return the values of a column as numbers or booleans, nan if missing; refuse text."""
     if column.states is None:
         return column.values
     wrong = next((s for s in column.states if isinstance(s, str)), None)
@@ -197,10 +207,10 @@ def as_numbers(column: Column, table: Table | None = None) -> NDArray[Any]:
 
 
 def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[float, float]]:
-    """Refuse infinities, whatever the table was made of; the smallest and largest of each column of floats, nan with gaps."""
-    at = [i for i, column in enumerate(columns) if column.values.dtype.kind == "f" and len(column)]
-    lows, highs = extremes([columns[i].values for i in at]) if at else (np.empty(0), np.empty(0))
-    for i, low, high in zip(at, lows.tolist(), highs.tolist(), strict=True):
+    """Refuse infinities; return the smallest and largest value of each column of floats by its position, nan if one is missing."""
+    floats = [i for i, column in enumerate(columns) if column.values.dtype.kind == "f" and len(column)]
+    lows, highs = extremes([columns[i].values for i in floats]) if floats else (np.empty(0), np.empty(0))
+    for i, low, high in zip(floats, lows.tolist(), highs.tolist(), strict=True):
         column = columns[i]
         if not (-np.inf < low and high < np.inf) and np.isinf(column.values).any():
             row = int(np.argmax(np.isinf(column.values)))
@@ -208,14 +218,14 @@ def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[flo
                 f"{table.place(row)}: column {quoted(column.name)}: {column.values[row]} is infinity, not a number to learn from; "
                 "replace it by a finite value or by a missing one"
             )
-    return dict(zip(at, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))
+    return dict(zip(floats, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))
 
 
 def byte_limits(columns: Sequence[Column]) -> dict[int, int]:
-    """The number above the largest byte of each column of bytes, 0 where it has no rows; all found in one pass."""
-    at = [i for i, c in enumerate(columns) if c.values.dtype == np.uint8 and c.states is None]
-    if not at:
+    """Return one more than the largest value of each column of bytes by its position, 0 if it has no rows; in one pass."""
+    byte_columns = [i for i, c in enumerate(columns) if c.values.dtype == np.uint8 and c.states is None]
+    if not byte_columns:
         return {}
-    seen = np.array(_kernels.seen([columns[i].values for i in at]))  # (column, byte)
+    seen = np.array(_kernels.seen([columns[i].values for i in byte_columns]))  # (column, byte)
     limits = np.where(seen.any(axis=1), 256 - seen[:, ::-1].argmax(axis=1), 0)
-    return dict(zip(at, limits.tolist(), strict=True))
+    return dict(zip(byte_columns, limits.tolist(), strict=True))

@@ -1,4 +1,4 @@
-"""Cut points of one numeric column, from the weight of each class at each of its distinct values."""
+"""Discretization: the cut points of one numeric column, from the weight of each class at each of its distinct values."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from naivete.errors import ParameterError, quoted
 __all__ = ["FLOOR", "Cut", "EqualFrequency", "EqualWidth", "distinct", "mdl", "normal_is_better"]
 
 FLOOR = 1e-3
-"""The least variance of a number in a class, as a share of that of its column."""
+"""The smallest variance of a continuous feature in a class, as a share of the variance of the column."""
 Cut = Callable[[Numbers, Numbers], tuple[float, ...]]
-"""values (increasing, distinct) and the weight of each class at each of them (value, class) -> increasing cut points."""
+"""A function from distinct increasing values and the weight of each class at each of them (value, class) to cut points."""
 
 
 def mdl(values: Numbers, table: Numbers) -> tuple[float, ...]:
-    """The cut points of Fayyad and Irani: split where the class entropy falls most, while the description gets shorter.
+    """Return the cut points of Fayyad and Irani: split where the class entropy falls most, while that shortens the description.
 
-    A split of N cases into two parts is worth its cost where the information gain exceeds
+    A split of N cases into two parts is accepted if the information gain exceeds
     (log2(N - 1) + log2(3^k - 2) - k H + k1 H1 + k2 H2) / N, with k, k1, k2 the classes present and H, H1, H2 the class
-    entropies of the whole and the parts. A weight of two is a case twice.
+    entropies of the whole and the parts. A weight of two counts as two cases.
 
     >>> mdl(np.array([1.0, 2.0, 3.0, 4.0]), np.array([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.0, 9.0]]))
     (2.5,)
@@ -36,18 +36,18 @@ def mdl(values: Numbers, table: Numbers) -> tuple[float, ...]:
     """
     below = np.vstack([np.zeros(table.shape[1]), np.cumsum(table, axis=0, dtype=np.float64)])  # (position, class)
     cuts: list[float] = []
-    parts = [(0, len(values))]
-    while parts:
-        start, stop = parts.pop()
-        at = _best_split(below[start : stop + 1])
-        if at is not None:
-            cuts.append(midpoint(values[start + at - 1], values[start + at]))
-            parts += [(start, start + at), (start + at, stop)]
+    intervals = [(0, len(values))]
+    while intervals:
+        start, stop = intervals.pop()
+        split = _best_split(below[start : stop + 1])
+        if split is not None:
+            cuts.append(midpoint(values[start + split - 1], values[start + split]))
+            intervals += [(start, start + split), (start + split, stop)]
     return tuple(sorted(cuts))
 
 
 def _best_split(below: Numbers) -> int | None:
-    """The position of the best split of this stretch, None where no split pays."""
+    """Return the position of the best split of an interval, None if no split is accepted."""
     if len(below) < 3:
         return None
     whole = below[-1] - below[0]
@@ -69,7 +69,7 @@ def _best_split(below: Numbers) -> int | None:
 
 
 def _weighted_entropy(table: Numbers) -> Numbers:
-    """Weight times class entropy in bits, over the last axis."""
+    """Return the weight times the class entropy in bits, over the last axis."""
     total = table.sum(axis=-1)
     return np.asarray(_xlogx(total) - _xlogx(table).sum(axis=-1))
 
@@ -80,13 +80,13 @@ def _xlogx(x: Numbers) -> Numbers:
 
 
 def midpoint(low: float, high: float) -> float:
-    """A cut point between two neighbouring values: at least `low`, below `high`, halfway where floats allow it."""
+    """Return a cut point between two neighboring values: at least `low`, below `high`, halfway if floats allow it."""
     middle = float(low / 2 + high / 2)
     return middle if low <= middle < high else float(low)
 
 
 def distinct(values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG001
-    """A cut point at every value, so that a tree can choose its thresholds among the values, as C4.5 does.
+    """Return a cut point at every value, so that a tree can choose its thresholds among the values, as C4.5 does.
 
     The last interval, above all values, is empty.
 
@@ -98,7 +98,7 @@ def distinct(values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG
 
 @dataclass(frozen=True)
 class EqualFrequency:
-    """Cut into at most `bins` intervals of about the same weight.
+    """Discretize into at most `bins` intervals of about the same weight.
 
     >>> EqualFrequency(2)(np.array([1.0, 2.0, 3.0]), np.array([[1.0], [1.0], [2.0]]))
     (2.5,)
@@ -107,17 +107,17 @@ class EqualFrequency:
     bins: int = 10
 
     def __call__(self, values: Numbers, table: Numbers) -> tuple[float, ...]:
-        """The cut points."""
+        """Return the cut points."""
         check_bins(self.bins)
-        upto = np.cumsum(table.sum(axis=1))
-        wanted = upto[-1] * np.arange(1, self.bins) / self.bins if len(upto) else np.empty(0)
-        after = np.unique(np.searchsorted(upto[:-1], wanted * (1 - 1e-12)))
+        cumulative = np.cumsum(table.sum(axis=1))
+        quantiles = cumulative[-1] * np.arange(1, self.bins) / self.bins if len(cumulative) else np.empty(0)
+        after = np.unique(np.searchsorted(cumulative[:-1], quantiles * (1 - 1e-12)))
         return tuple(midpoint(values[i], values[i + 1]) for i in after.tolist() if i + 1 < len(values))
 
 
 @dataclass(frozen=True)
 class EqualWidth:
-    """Cut the range of the values into `bins` intervals of the same width.
+    """Discretize the range of the values into `bins` intervals of the same width.
 
     >>> EqualWidth(4)(np.array([0.0, 8.0]), np.array([[1.0], [1.0]]))
     (2.0, 4.0, 6.0)
@@ -126,7 +126,7 @@ class EqualWidth:
     bins: int = 10
 
     def __call__(self, values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG002
-        """The cut points."""
+        """Return the cut points."""
         check_bins(self.bins)
         if len(values) < 2:
             return ()
@@ -142,16 +142,16 @@ def check_bins(bins: object) -> None:
 
 
 def normal_is_better(values: Numbers, table: Numbers, cuts: Sequence[float]) -> bool:
-    """Whether a number tells the class better by a normal density in each class than by its intervals.
+    """Return whether a normal density in each class predicts the class better than the intervals do.
 
-    What is compared is the sum of log P(class | number), each case left out of what is learned: of naive Bayes with this number
-    alone, its table with a pseudo-count of one.
+    The two are compared by the sum of log P(class | value) over the cases, by leave-one-out, in a naive Bayes classifier with
+    this feature only; the table of the intervals has a pseudo-count of one.
 
     Parameters
     ----------
-    values : increasing numbers.
-    table : the weight of each class at each.  # (value, class)
-    cuts : where the intervals would end.
+    values : distinct increasing values.
+    table : the weight of each class at each value.  # (value, class)
+    cuts : the cut points of the intervals.
 
     >>> bell = np.array([[1, 0], [4, 0], [6, 0], [4, 1], [1, 1], [1, 4], [0, 6], [0, 4], [0, 1]])
     >>> normal_is_better(np.arange(9.0), bell, (3.5,))
@@ -163,46 +163,53 @@ def normal_is_better(values: Numbers, table: Numbers, cuts: Sequence[float]) -> 
     return _left_out(*_normal_logs(values, table), table) > _left_out(*_interval_logs(values, table, cuts), table)
 
 
-def _left_out(own: Numbers, others: Numbers, table: NDArray[Any]) -> float:
-    """The sum of log P(true class | value) over the cases: in the true class without the case, in the others as they are."""
+def _left_out(without: Numbers, every: Numbers, table: NDArray[Any]) -> float:
+    """Return the sum of log P(true class | value) over the cases, each left out of the estimates of its class.
+
+    Parameters
+    ----------
+    without : log P(value | class) estimated without one case of that value and class.  # (value, class)
+    every : the same estimated from all cases.  # (value, class)
+    table : the weight of each class at each value.  # (value, class)
+    """
     prior = table.sum(axis=0)
     with np.errstate(divide="ignore"):
-        others = others + np.log(prior)
-        own = own + np.log(np.maximum(prior - 1, 0))
+        every = every + np.log(prior)
+        without = without + np.log(np.maximum(prior - 1, 0))
     total = 0.0
     for c in range(table.shape[1]):
-        here = np.flatnonzero(table[:, c])
-        logs = others[here]
-        logs[:, c] = own[here, c]
-        known = np.isfinite(logs[:, c])
-        logs, weight = logs[known], table[here[known], c]
+        rows = np.flatnonzero(table[:, c])
+        logs = every[rows]
+        logs[:, c] = without[rows, c]
+        finite = np.isfinite(logs[:, c])
+        logs, weight = logs[finite], table[rows[finite], c]
         total += float(weight @ (logs[:, c] - np.logaddexp.reduce(logs, axis=1)))
     return total
 
 
 def _normal_logs(values: Numbers, table: NDArray[Any]) -> tuple[Numbers, Numbers]:
-    """log of the density of each value in each class, without one case of that value and with all.  # (value, class)"""
+    """Return the log density of each value in each class, without one case of that value and with all.  # (value, class)"""
     n = table.sum(axis=0).astype(np.float64)
     mean = (values @ table) / np.maximum(n, 1)
-    apart = values[:, None] - mean
-    squares = (apart**2 * table).sum(axis=0)
-    centre = float(values @ table.sum(axis=1) / n.sum())
-    whole = float((values - centre) ** 2 @ table.sum(axis=1) / n.sum()) or 1.0
+    deviation = values[:, None] - mean
+    squares = (deviation**2 * table).sum(axis=0)
+    center = float(values @ table.sum(axis=1) / n.sum())
+    whole = float((values - center) ** 2 @ table.sum(axis=1) / n.sum()) or 1.0
     fewer = np.maximum(n - 1, 1)
-    less = np.where(n > 1, np.maximum((squares - apart**2 * n / fewer) / fewer, FLOOR * whole), whole)
+    less = np.where(n > 1, np.maximum((squares - deviation**2 * n / fewer) / fewer, FLOOR * whole), whole)
     every = np.where(n > 1, np.maximum(squares / np.maximum(n, 1), FLOOR * whole), whole)
-    return _log_normal(apart * n / fewer, less), _log_normal(apart, np.broadcast_to(every, apart.shape))
+    return _log_normal(deviation * n / fewer, less), _log_normal(deviation, np.broadcast_to(every, deviation.shape))
 
 
-def _log_normal(apart: Numbers, variance: Numbers) -> Numbers:
-    return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + apart**2 / variance))
+def _log_normal(deviation: Numbers, variance: Numbers) -> Numbers:
+    return np.asarray(-0.5 * (np.log(2 * np.pi * variance) + deviation**2 / variance))
 
 
 def _interval_logs(values: Numbers, table: NDArray[Any], cuts: Sequence[float]) -> tuple[Numbers, Numbers]:
-    """log of the probability of the interval of each value in each class, without one case of it and with all."""
-    at = np.searchsorted(np.asarray(cuts), values, side="left")
+    """Return the log probability of the interval of each value in each class, without one case of that value and with all."""
+    interval = np.searchsorted(np.asarray(cuts), values, side="left")
     n = np.zeros((len(cuts) + 1, table.shape[1]))
-    np.add.at(n, at, table)
+    np.add.at(n, interval, table)
     total = n.sum(axis=0)
     with np.errstate(divide="ignore"):
-        return np.log(np.maximum(n[at], 0) / (total - 1 + len(n))), np.log((n[at] + 1) / (total + len(n)))
+        return np.log(np.maximum(n[interval], 0) / (total - 1 + len(n))), np.log((n[interval] + 1) / (total + len(n)))
