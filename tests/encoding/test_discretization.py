@@ -74,7 +74,7 @@ def test_a_pure_stretch_is_never_cut_whatever_its_weight() -> None:
 
 def test_a_thousand_classes_have_the_price_of_a_thousand_classes() -> None:
     decided = []
-    for each, heavy in product(np.arange(1.5, 3.5, 0.1), (400.0, 1250.0)):
+    for each, heavy in product((1.5, 2.5, 3.4), (400.0, 1250.0)):
         table = np.zeros((2, 1000))
         table[0] = each
         table[1, 0] = heavy
