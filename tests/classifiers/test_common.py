@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-import os
 import pickle
-import subprocess
-import sys
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 from math import inf
@@ -27,138 +24,29 @@ from sklearn.exceptions import NotFittedError as SklearnNotFitted
 from sklearn.model_selection import GridSearchCV, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
-from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import _kernels
-from naivete.classifiers.augmented import KDB, TAN, Full, KNaive, NaiveBayes
+from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
 from naivete.classifiers.base import NetworkClassifier, NotFittedError
-from naivete.classifiers.baselines import Lookup, Majority
-from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
-from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
-from naivete.classifiers.trees import C45, ID3
-from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
-from naivete.counts.scores import BDeu, bic
+from naivete.classifiers.baselines import Lookup
+from naivete.classifiers.registry import REGISTRY
+from naivete.classifiers.selective import K2AS, SelectiveNaive
 from naivete.data.frames import table_of
 from naivete.data.table import Table
-from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl
+from naivete.encoding.discretization import EqualWidth, mdl
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
-from tests import ROOT
 from tests.oracles import identical, many_threads, posterior
 from tests.strategies import frames
 
 quick = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ALL: dict[str, NetworkClassifier] = {
-    "Majority": Majority(),
-    "Lookup": Lookup(),
-    "NaiveBayes": NaiveBayes(),
-    "TAN": TAN(),
-    "KDB": KDB(),
-    "Full": Full(),
+    **{entry.name: entry.estimator() for entry in REGISTRY},
     "KDB-auto": KDB(k="auto", theta="auto"),
-    "K2": K2(),
-    "HillClimb": HillClimb(),
-    "CB": CB(),
-    "PC": PC(),
-    "SelectiveNaive": SelectiveNaive(),
-    "K2AS": K2AS(),
-    "InfoAS": InfoAS(),
-    "JoinedNaive": JoinedNaive(),
-    "KNaive": KNaive(),
-    "Recursive": Recursive(),
-    "HiddenNaive": HiddenNaive(),
-    "ID3": ID3(),
-    "C45": C45(),
     "TAN-em": TAN(encoder=Encoder(missing="em")),
 }
+"""The classifiers for which all invariants hold: every one with its default parameters, and some more ways to learn."""
 each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
-
-SETTINGS = [
-    Majority(),
-    Lookup(),
-    Lookup(encoder=Encoder(missing="state", unseen="smooth")),
-    NaiveBayes(),
-    NaiveBayes(smoothing=0.01),
-    NaiveBayes(smoothing="m-estimate"),
-    NaiveBayes(smoothing="clark-niblett"),
-    NaiveBayes(encoder=Encoder(cut=EqualFrequency(10))),
-    NaiveBayes(encoder=Encoder(cut=EqualWidth(8), unseen="smooth")),
-    NaiveBayes(encoder=Encoder(missing="state")),
-    NaiveBayes(encoder=Encoder(few=3)),
-    TAN(),
-    TAN(smoothing="friedman"),
-    TAN(smoothing="backoff"),
-    KDB(),
-    KDB(k=0),
-    KDB(k=1, theta=0.03),
-    KDB(k="auto"),
-    KDB(theta="auto"),
-    KDB(k="auto", theta="auto", smoothing="m-estimate:1"),
-    KDB(theta="chi2"),
-    KDB(k=3, smoothing="backoff:5"),
-    KDB(k=1, encoder=Encoder(missing="state", cut=EqualFrequency(8))),
-    Full(),
-    Full(smoothing="backoff"),
-    K2(),
-    K2(order="relevance", max_parents=2, criterion="bdeu:10"),
-    K2(criterion=bic, smoothing="backoff", encoder=Encoder(missing="state")),
-    HillClimb(),
-    HillClimb(criterion="k2", max_parents=2, tabu=0, class_root=True),
-    HillClimb(criterion=BDeu(3.0), max_steps=5, smoothing="m-estimate", encoder=Encoder(unseen="smooth")),
-    CB(),
-    CB(stop="score", class_root=False, test="g", max_order=None),
-    CB(alpha=0.01, partial_order=True, max_parents=2, criterion="bic", smoothing="friedman"),
-    PC(),
-    PC(alpha=0.3, test="chi2", max_order=1, smoothing=0.01),
-    SelectiveNaive(),
-    SelectiveNaive(random_state=None, smoothing="clark-niblett"),
-    K2AS(),
-    K2AS(equal=True, learner="hc", max_parents=2, criterion="aic", random_state=3),
-    K2AS(equal=True, learner=KDB(k=1), encoder=Encoder(cut=EqualWidth(4))),
-    InfoAS(),
-    InfoAS(metric="cig", stop="chi2", alpha=0.2, learner="nb"),
-    InfoAS(metric="cdc", guided="stays", backward=True, learner=TAN(), random_state=None),
-    JoinedNaive(),
-    JoinedNaive(search="forward", equal=True, max_joined=2, smoothing="m-estimate"),
-    KNaive(),
-    KNaive(k=1, strong=True, max_parents=2, random_state=None),
-    Recursive(),
-    Recursive(parity="split", refit=False, min_rows=5, prune=0.05, max_depth=3, smoothing="clark-niblett"),
-    HiddenNaive(),
-    HiddenNaive(states=2, starts=2, random_state=None, encoder=Encoder(missing="state")),
-    ID3(),
-    ID3(max_depth=3, min_rows=4, smoothing=1.0),
-    C45(),
-    C45(prune=False, min_rows=5, max_depth=4, smoothing=0.5, encoder=Encoder(cut=mdl)),
-    C45(confidence=0.1, raising=False, encoder=Encoder(missing="state")),
-    TAN(encoder=Encoder(missing="em")),
-    HillClimb(encoder=Encoder(missing="em"), smoothing="backoff"),
-]
-
-
-def test_scikit_learn_finds_nothing_to_excuse() -> None:
-    """All checks, in a process of its own, where scipy is told to run the array API check instead of skipping it."""
-    code = """
-import warnings
-from sklearn.utils.estimator_checks import check_estimator
-from tests.classifiers.test_common import SETTINGS
-warnings.simplefilter("ignore")
-for estimator in SETTINGS:
-    results = check_estimator(estimator, on_fail=None, on_skip=None)
-    assert len(results) > 55, len(results)
-    bad = [(r["check_name"], r["status"], str(r["exception"])[:300]) for r in results if r["status"] != "passed"]
-    if bad:
-        print(estimator, bad)
-"""
-    env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
-
-
-@each
-def test_scikit_learn_finds_nothing_with_warnings_as_errors(classifier: NetworkClassifier) -> None:
-    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 
 def data(seed: int = 0, rows: int = 80, columns: int = 4, gaps: bool = True) -> tuple[np.ndarray, np.ndarray]:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import subprocess
-import sys
 from typing import Any
 
 import numpy as np
@@ -28,40 +25,10 @@ from naivete.classifiers.decisions import LossAware, above_thresholds, biased
 from naivete.classifiers.incremental import NotFittedError
 from naivete.classifiers.losses import Loss, zero_one
 from naivete.errors import DataError, ParameterError
-from tests import ROOT
 from tests.classifiers.test_common import data, quick
 
 INNER = [NaiveBayes(), KDB(k=1), TAN(), Lookup(), GaussianNB(), LogisticRegression(max_iter=1000)]
 inner = pytest.mark.parametrize("classifier", INNER, ids=lambda c: type(c).__name__)
-
-SETTINGS = [
-    LossAware(NaiveBayes()),
-    LossAware(KDB(k=1), loss=zero_one),
-    LossAware(GaussianNB(), loss=zero_one),
-    LossAware(LogisticRegression(), biases={}),
-    LossAware(NaiveBayes(), thresholds=0.5),
-    LossAware(NaiveBayes(), thresholds={}),
-    LossAware(NaiveBayes(), reject=1.0, reject_label=-7),
-]
-
-
-def test_scikit_learn_finds_nothing_to_excuse() -> None:
-    """All checks, in a process of its own, where scipy is told to run the array API check instead of skipping it."""
-    code = """
-import warnings
-from sklearn.utils.estimator_checks import check_estimator
-from tests.classifiers.test_decisions import SETTINGS
-warnings.simplefilter("ignore")
-for estimator in SETTINGS:
-    results = check_estimator(estimator, on_fail=None, on_skip=None)
-    assert len(results) > 55, len(results)
-    bad = [(r["check_name"], r["status"], str(r["exception"])[:300]) for r in results if r["status"] != "passed"]
-    if bad:
-        print(estimator, bad)
-"""
-    env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
-    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
 def cases(rows: int = 120) -> tuple[np.ndarray, np.ndarray]:

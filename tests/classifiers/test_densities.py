@@ -17,7 +17,6 @@ from sklearn.covariance import EmpiricalCovariance, ledoit_wolf_shrinkage
 from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis, QuadraticDiscriminantAnalysis
 from sklearn.naive_bayes import GaussianNB
-from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import K2, KDB, TAN, Encoder, Full, NaiveBayes
 from naivete.cases import Block, Cases, MemoryCases
@@ -415,13 +414,3 @@ def test_moments_of_groups_add_up() -> None:
     found = MomentsIn((0,), (CLASS,), (2,))(block)[0]
     assert isinstance(found, Moments)
     assert [part.tolist() for part in found.summed()] == [[4.0], [4.25], [((values - 4.25) ** 2).sum()]]
-
-
-@pytest.mark.parametrize(
-    "classifier",
-    [model(encoder=NORMAL) for model in (NaiveBayes, TAN, KDB, Full, Recursive)]
-    + [NaiveBayes(encoder=Encoder(numbers="auto")), NaiveBayes(encoder=BELLS)],
-)
-def test_scikit_learn_finds_nothing(classifier: Any) -> None:
-    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
-    assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []

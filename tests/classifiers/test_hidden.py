@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
-from sklearn.utils.estimator_checks import check_estimator
 
 from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.naive_variants import HiddenNaive
@@ -26,16 +24,6 @@ def table(seed: int, **more: Any) -> tuple[np.ndarray, np.ndarray, list[int]]:
     own, sizes, _ = sampled(seed, **more)
     codes = np.stack([np.where(missing(c), np.nan, c) for c in own.block.codes[:-1]], axis=1)
     return codes, own.block.codes[-1], sizes
-
-
-@pytest.mark.parametrize(
-    "classifier",
-    [HiddenNaive(), HiddenNaive(starts=2, max_states=4, smoothing="backoff", encoder=Encoder(missing="em"))],
-    ids=repr,
-)
-def test_scikit_learn_finds_nothing(classifier: HiddenNaive) -> None:
-    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 
 @given(seed=st.integers(0, 99))

@@ -21,8 +21,6 @@ from naivete import (
     DataTypeError,
     EqualWidth,
     FileError,
-    Lookup,
-    Majority,
     NaiveBayes,
     NaiveteWarning,
     ParameterError,
@@ -31,30 +29,16 @@ from naivete import (
 )
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.registry import REGISTRY
 from naivete.classifiers.saving import model_hash
-from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
-from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
 from naivete.data.files import read
 from naivete.data.table import Kind
 from naivete.encoding.encoder import Encoder
 from naivete.storage.plain import CheckpointError
 
-ALL: dict[str, NetworkClassifier] = {
-    "Majority": Majority(),
-    "Lookup": Lookup(),
-    "NaiveBayes": NaiveBayes(),
-    "TAN": TAN(),
-    "KDB": KDB(k=2),
-    "K2": K2(),
-    "HillClimb": HillClimb(),
-    "CB": CB(),
-    "PC": PC(),
-    "SelectiveNaive": SelectiveNaive(),
-    "K2AS": K2AS(equal=True),
-    "InfoAS": InfoAS(guided="stays", backward=True),
-}
+ALL: dict[str, NetworkClassifier] = {entry.name: entry.estimator() for entry in REGISTRY}
 every = pytest.mark.parametrize("name", ALL)
-keepers = pytest.mark.parametrize("name", [name for name in ALL if name not in ("Majority", "NaiveBayes")])
+keepers = pytest.mark.parametrize("name", [name for name, own in ALL.items() if not own.learns_from_value_counts])
 
 
 def rows(seed: int = 0, n: int = 80) -> pd.DataFrame:

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold
-from sklearn.utils.estimator_checks import check_estimator
 
 from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
@@ -35,12 +34,6 @@ ALL: dict[str, NetworkClassifier] = {
     "backward-two": JoinedNaive(equal=True, max_joined=2, smoothing="m-estimate", encoder=Encoder(missing="state")),
 }
 each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
-
-
-@each
-def test_scikit_learn_finds_nothing_with_warnings_as_errors(classifier: NetworkClassifier) -> None:
-    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 
 @each

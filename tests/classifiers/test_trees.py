@@ -14,7 +14,6 @@ from sklearn.base import clone
 from sklearn.datasets import load_iris
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import _kernels
 from naivete.classifiers.augmented import NaiveBayes
@@ -42,12 +41,6 @@ def tree_of(model: NetworkClassifier) -> Tree:
     (tree,) = model.network_.derived.values()
     assert isinstance(tree, Tree)
     return tree
-
-
-@each
-def test_scikit_learn_finds_nothing_to_excuse(classifier: NetworkClassifier) -> None:
-    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
-    assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 
 def drawn(seed: int = 0, rows: int = 300, gaps: float = 0.1) -> tuple[pd.DataFrame, np.ndarray]:

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
-from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import Encoder, Full, NaiveBayes
 from naivete.cases import Cases, MemoryCases
@@ -146,9 +144,3 @@ def test_parameters_out_of_range_are_refused(given: dict[str, Any], told: str) -
     X, y = load_iris(return_X_y=True)
     with pytest.raises(ParameterError, match=told):
         KNaive(**given).fit(X, y)
-
-
-@pytest.mark.parametrize("classifier", [KNaive(), KNaive(k=1, strong=True, encoder=NORMAL, shrinkage="ledoit-wolf")])
-def test_scikit_learn_finds_nothing(classifier: Any) -> None:
-    results = check_estimator(clone(classifier), on_fail=None, on_skip=None)
-    assert [(r["check_name"], str(r["exception"])) for r in results if r["status"] == "failed"] == []

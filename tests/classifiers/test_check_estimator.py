@@ -1,0 +1,116 @@
+"""scikit-learn's checks of estimators: every one passes all of them, with no exceptions listed."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from sklearn.base import clone
+from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.estimator_checks import check_estimator
+
+from naivete import (
+    C45,
+    CB,
+    ID3,
+    K2,
+    K2AS,
+    KDB,
+    PC,
+    TAN,
+    HiddenNaive,
+    HillClimb,
+    InfoAS,
+    InfoSelector,
+    JoinedNaive,
+    K2Selector,
+    KNaive,
+    Lookup,
+    LossAware,
+    NaiveBayes,
+    NaiveSelector,
+    Recursive,
+    SelectiveNaive,
+)
+from naivete.classifiers.losses import zero_one
+from naivete.classifiers.registry import REGISTRY
+from naivete.counts.scores import BDeu, bic
+from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl
+from naivete.encoding.encoder import Encoder
+from tests import ROOT
+
+NORMAL, EM, STATE = Encoder(numbers="normal"), Encoder(missing="em"), Encoder(missing="state")
+DEFAULTS: list[Any] = [*(entry.estimator() for entry in REGISTRY), InfoSelector(), NaiveSelector(), K2Selector(), LossAware(TAN())]
+SETTINGS: list[Any] = [
+    *(entry.estimator(encoder=NORMAL) for entry in REGISTRY if "normal" in entry.estimator.densities),
+    *(entry.estimator(encoder=Encoder(numbers="kernel")) for entry in REGISTRY if "kernel" in entry.estimator.densities),
+    Lookup(encoder=Encoder(missing="state", unseen="smooth")),
+    NaiveBayes(smoothing="clark-niblett", encoder=Encoder(cut=EqualFrequency(10), few=3)),
+    NaiveBayes(smoothing="m-estimate", encoder=Encoder(cut=EqualWidth(8), unseen="smooth")),
+    NaiveBayes(encoder=Encoder(numbers="auto")),
+    TAN(smoothing="friedman", encoder=EM),
+    KDB(k="auto", theta="auto", smoothing="m-estimate:1"),
+    KDB(k=3, theta="chi2", smoothing="backoff:5", encoder=STATE),
+    K2(order="relevance", max_parents=2, criterion="bdeu:10"),
+    HillClimb(criterion=BDeu(3.0), max_parents=2, tabu=0, max_steps=5, class_root=True, smoothing="backoff", encoder=EM),
+    CB(alpha=0.01, stop="score", class_root=False, partial_order=True, max_order=None, max_parents=2, criterion=bic),
+    PC(alpha=0.3, test="chi2", max_order=1, smoothing=0.01),
+    SelectiveNaive(random_state=None, smoothing="clark-niblett"),
+    K2AS(equal=True, learner="hc", max_parents=2, criterion="aic", random_state=3),
+    InfoAS(metric="cig", stop="chi2", alpha=0.2, learner=KDB(k=1)),
+    InfoAS(metric="cdc", guided="stays", backward=True, learner="tan", random_state=None),
+    JoinedNaive(search="forward", equal=True, max_joined=2, smoothing="m-estimate"),
+    KNaive(k=1, strong=True, max_parents=2, random_state=None, encoder=NORMAL, shrinkage="ledoit-wolf"),
+    Recursive(parity="split", refit=False, min_rows=5, prune=0.05, max_depth=3, smoothing="clark-niblett"),
+    HiddenNaive(starts=2, max_states=4, smoothing="backoff", random_state=None, encoder=EM),
+    ID3(max_depth=3, min_rows=4, smoothing=1.0),
+    C45(prune=False, min_rows=5, max_depth=4, smoothing=0.5, encoder=Encoder(cut=mdl)),
+    C45(confidence=0.1, raising=False, encoder=STATE),
+    InfoSelector(metric="cdc", stop="chi2", guided="stays", backward=True, random_state=3, encoder=STATE),
+    NaiveSelector(smoothing="backoff", random_state=None, encoder=Encoder(cut=EqualFrequency(4))),
+    K2Selector(equal=True, criterion="bic", max_parents=2, smoothing=0.5),
+    LossAware(GaussianNB(), loss=zero_one),
+    LossAware(GaussianNB(), biases={}),
+    LossAware(NaiveBayes(), thresholds=0.5),
+    LossAware(NaiveBayes(), reject=1.0, reject_label=-7),
+]
+ARRAY_API = "check_array_api_input"
+"""Skipped unless SCIPY_ARRAY_API is set before scipy is imported, and therefore run in another process."""
+
+
+@pytest.mark.parametrize("estimator", DEFAULTS, ids=lambda estimator: type(estimator).__name__)
+def test_every_check_passes_without_warnings(estimator: Any) -> None:
+    assert failures(estimator) == []
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("estimator", SETTINGS, ids=lambda estimator: type(estimator).__name__)
+def test_every_check_passes_with_other_parameters(estimator: Any) -> None:
+    assert failures(estimator) == []
+
+
+def failures(estimator: Any) -> list[Any]:
+    results = check_estimator(clone(estimator), on_fail=None, on_skip=None)
+    assert len(results) > 50
+    return [
+        (result["check_name"], result["status"], result["exception"])
+        for result in results
+        if result["status"] != "passed" and result["check_name"] != ARRAY_API
+    ]
+
+
+def test_the_check_of_the_array_api_passes() -> None:
+    code = f"""
+import warnings
+from sklearn.utils.estimator_checks import {ARRAY_API}
+from tests.classifiers.test_check_estimator import DEFAULTS, SETTINGS
+warnings.simplefilter("ignore")
+for estimator in DEFAULTS + SETTINGS:
+    {ARRAY_API}(type(estimator).__name__, estimator, array_namespace="numpy", expect_only_array_outputs=False)
+"""
+    env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=env, check=False)
+    assert done.returncode == 0, done.stderr
