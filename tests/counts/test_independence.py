@@ -90,7 +90,7 @@ def test_sparse_tables_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan"), "x", None, True, [0.1]], ids=str)
 def test_a_level_is_between_zero_and_one(alpha: Any) -> None:
-    with pytest.raises(ParameterError, match=r"alpha=.*a level between 0 and 1"):
+    with pytest.raises(ParameterError, match=r"alpha=.*a number between 0 and 1"):
         checked_level(alpha)
 
 

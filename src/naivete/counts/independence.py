@@ -1,4 +1,4 @@
-"""Tests of conditional independence, many at a time: Pearson's chi-square and the likelihood ratio G."""
+"""Tests of conditional independence, many in one pass: Pearson's chi-square and the likelihood ratio G."""
 
 from __future__ import annotations
 
@@ -27,36 +27,36 @@ __all__ = [
 ]
 
 Question = tuple[int, int, tuple[int, ...]]
-"""Are these two independent, given those?"""
+"""Two variables, and the variables given which their independence is tested."""
 Independence = Callable[[Sequence[Question]], Sequence[bool]]
-"""Answers questions; those that are asked together cost one pass."""
+"""Returns for each question whether the two variables are independent; the questions of one call take one pass."""
 Statistic = Callable[[Numbers, Numbers], Numbers]
-"""From observed and expected counts to a statistic that is about chi-square distributed, cell by cell."""
+"""Returns the terms of an approximately chi-square distributed statistic from observed and expected counts, cell by cell."""
 Testable = Callable[[Sequence[int]], bool]
-"""Whether a question about these variables can be tested; where not, no question about more of them can be."""
+"""Whether there are enough cases to test a question about some variables; if not, nor for more variables."""
 
-ENOUGH = 5
+CASES_PER_CELL = 5
 
 
 def pearson(observed: Numbers, expected: Numbers) -> Numbers:
-    """The cells of Pearson's chi-square: (observed - expected)**2 / expected."""
+    """Return the terms of Pearson's chi-square: (observed - expected)**2 / expected."""
     return np.asarray((observed - expected) * ((observed - expected) / expected))
 
 
 def g(observed: Numbers, expected: Numbers) -> Numbers:
-    """The cells of the likelihood ratio G: 2 observed log(observed / expected)."""
+    """Return the terms of the likelihood ratio G: 2 observed log(observed / expected)."""
     return np.asarray(2 * observed * np.log(np.where(observed > 0, observed, expected) / expected))
 
 
 def checked_level(alpha: object) -> float:
-    """A level between 0 and 1."""
+    """Return a significance level; an error unless it is between 0 and 1."""
     if not isinstance(alpha, (int, float, np.integer, np.floating)) or not 0 < alpha < 1:
-        raise ParameterError(f"alpha={quoted(alpha)}: a level between 0 and 1")
+        raise ParameterError(f"alpha={quoted(alpha)}: a number between 0 and 1, both excluded, is needed")
     return float(alpha)
 
 
 def statistic_of(value: object) -> Statistic:
-    """The statistic that a parameter stands for: "chi2", "g", or a function.
+    """Return the statistic for a parameter value: "chi2", "g", or a function.
 
     >>> statistic_of("g") is g
     True
@@ -69,35 +69,36 @@ def statistic_of(value: object) -> Statistic:
 
 
 def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float = 0.1) -> Independence:
-    """Independence as the cases have it: no significant dependence at the level `alpha`.
+    """Return tests of independence on the cases: variables without significant dependence at the level `alpha` are independent.
 
-    Where there are fewer than five cases for each cell of the table nothing is tested, and the variables count as dependent.
+    Where there are fewer than five cases for each cell of the table, no test is made, and the variables are taken as dependent.
     """
     checked_level(alpha)
     testable = enough_cases(counts)
 
     def independent(questions: Sequence[Question]) -> list[bool]:
-        asked = [q for q in dict.fromkeys(questions) if testable((q[0], q[1], *q[2]))]
-        orders = [(x, y, *given) for x, y, given in asked]
+        tested = [(x, y, given) for x, y, given in dict.fromkeys(questions) if testable((x, y, *given))]
+        orders = [(x, y, *given) for x, y, given in tested]
         cards = [counts.cards(order) for order in orders]
-        found: dict[Question, bool] = {}
-        for which, tables in counts.arranged(orders, [(own[0], own[1], prod(own[2:])) for own in cards]):
-            found |= {asked[i]: p > alpha for i, p in zip(which, p_values(tables.contingency(), test).tolist(), strict=True)}
-        return [found.get(question, False) for question in questions]
+        result: dict[Question, bool] = {}
+        for positions, tables in counts.arranged(orders, [(x, y, prod(given)) for x, y, *given in cards]):
+            p = p_values(tables.contingency(), test)
+            result |= {tested[i]: value > alpha for i, value in zip(positions, p.tolist(), strict=True)}
+        return [result.get(question, False) for question in questions]
 
     return independent
 
 
 def enough_cases(counts: Counts) -> Testable:
-    """Whether there are five cases for each cell of the table of some variables."""
+    """Return the check whether there are five cases for each cell of the table of some variables."""
     total = counts.total
-    return lambda members: total >= ENOUGH * prod(counts.cards(members))
+    return lambda members: total >= CASES_PER_CELL * prod(counts.cards(members))
 
 
 def p_values(tables: NDArray[Any], test: Statistic) -> Numbers:
-    """The p-value of each table with the axes (table, x, y, given).
+    """Return the p-value of each table; the axes are (table, x, y, given).
 
-    The degrees of freedom count the states that occur in each configuration of the given.
+    The degrees of freedom count the states that occur in each configuration of the given variables.
 
     >>> p_values(np.array([[[[20], [0]], [[0], [20]]], [[[10], [10]], [[10], [10]]]]), pearson).round(6).tolist()
     [0.0, 1.0]

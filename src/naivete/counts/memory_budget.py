@@ -23,10 +23,9 @@ from itertools import islice
 from math import prod
 
 import numpy as np
-from numpy.typing import NDArray
 
 from naivete._kernels import threads
-from naivete._kernels.codes import narrowest
+from naivete._kernels.codes import Bools, narrowest
 from naivete.counts.pairs import STRIP_CELLS, Group, Panel, groups, panels
 from naivete.errors import ResourceError
 from naivete.variables import CLASS, Variables
@@ -46,7 +45,7 @@ def predicted(
     rows: int,
     k: int,
     *,
-    gaps: NDArray[np.bool_],
+    gaps: Bools,
     block_rows: int | None = None,
     cells: int | None = None,
     budget: int = BUDGET,
@@ -73,7 +72,7 @@ def needs(
     rows: int,
     k: int,
     *,
-    gaps: NDArray[np.bool_],
+    gaps: Bools,
     block_rows: int | None = None,
     cells: int | None = None,
     budget: int = BUDGET,

@@ -240,7 +240,7 @@ def _wide(parts: LimbSums) -> LimbSums:
     return {q: part.astype(np.int64, copy=False) for q, part in parts.items()}
 
 
-def groups(features: Iterable[int], cards: Sequence[int], missing: NDArray[np.bool_]) -> list[Group]:
+def groups(features: Iterable[int], cards: Sequence[int], missing: Bools) -> list[Group]:
     """Return the groups of features that are counted by planes; features with one state carry no information and are left out."""
     members: dict[tuple[int, bool], list[int]] = {}
     for x in features:
@@ -325,8 +325,8 @@ def _strips(counts: PlaneCounts, wanted: Sequence[Panel], panel_grams: Iterable[
 
 def _strip_tables(counts: PlaneCounts, grams: LimbSums, panel: Panel, strip: Panel) -> NDArray[Any]:
     here, there = strip.planes
-    top, left = (side.start for side in panel.planes)
-    down, across = slice(here.start - top, here.stop - top), slice(there.start - left, there.stop - left)
+    top, first = (side.start for side in panel.planes)
+    down, across = slice(here.start - top, here.stop - top), slice(there.start - first, there.stop - first)
     tables = {
         q: _completed(
             gram[:, down, across],
@@ -341,7 +341,7 @@ def _strip_tables(counts: PlaneCounts, grams: LimbSums, panel: Panel, strip: Pan
     return sums_as_numbers(tables)
 
 
-def _with_first(margins: NDArray[np.int64], classes: NDArray[np.int64], group: Group) -> NDArray[np.int64]:
+def _with_first(margins: Integers, classes: Integers, group: Group) -> Integers:
     """Return the counts of all states; that of the first is the observed rows less the others.  # (feature, state, class)"""
     planes = margins.reshape(len(classes), -1, group.width)
     others = planes[:, :, : group.card - 1]

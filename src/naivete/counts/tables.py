@@ -62,8 +62,8 @@ class DenseTable:
     def marginal(self, *members: int) -> NDArray[Any]:
         """Return the counts of some variables, the axes in this order, the other variables summed over."""
         others = tuple(axis for axis, m in enumerate(self.members) if m not in members)
-        left = [m for m in self.members if m in members]
-        return np.asarray(self.counts.sum(axis=others).transpose([left.index(m) for m in members]))
+        kept = [m for m in self.members if m in members]
+        return np.asarray(self.counts.sum(axis=others).transpose([kept.index(m) for m in members]))
 
     def cells(self) -> OccupiedCells:
         """Return the codes and the counts of the cells that are not empty."""
