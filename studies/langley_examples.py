@@ -9,7 +9,7 @@ import numpy as np
 from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.naive_variants import Recursive
 from naivete.evaluation.statistics import paired_t
-from naivete.network.derived_columns import Cells
+from naivete.network.derived_columns import Hierarchy
 from studies.langley_claims import interval
 from studies.langley_domains import CELL_FEATURES, SMOOTHING, cells, levels, parity_accuracies
 from studies.verdicts import NOT_PRINTED, Cell, Sheet, recomputed
@@ -67,7 +67,7 @@ def _figure_2() -> Iterator[Cell]:
     network, classes = model.network_, model.classes_.tolist()
     at = len(CELL_FEATURES)
     hierarchy = network.derived[at]
-    assert isinstance(hierarchy, Cells)
+    assert isinstance(hierarchy, Hierarchy)
     mixed = classes.index("lethargia")
     for node, name in ((0, ""), (int(hierarchy.children[0, mixed]), "lethargia: ")):
         for c in np.flatnonzero(np.asarray(network.cpts[-1])[node]).tolist():

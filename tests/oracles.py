@@ -22,7 +22,7 @@ from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.densities import Normal
-from naivete.network.derived_columns import Cells, Hidden, Tree
+from naivete.network.derived_columns import Hidden, Hierarchy, Tree
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, Variables
@@ -236,7 +236,7 @@ def identical(one: Any, two: Any) -> bool:
             and set(one.densities) == set(two.densities)
             and all(identical(one.densities[v], two.densities[v]) for v in one.densities)
         )
-    if isinstance(one, (Hidden, Tree, Cells, Normal)):
+    if isinstance(one, (Hidden, Tree, Hierarchy, Normal)):
         return type(one) is type(two) and all(
             identical(getattr(one, f.name), getattr(two, f.name)) for f in dataclasses.fields(one)
         )

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
 from naivete.network.conditional_tables import Cpt, SparseCpt
-from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
+from naivete.network.derived_columns import Derived, Hidden, Hierarchy, Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, family
 
@@ -137,7 +137,7 @@ def random_tree(rng: np.random.Generator, cards: list[int], depth: int = 3) -> T
     return Tree(np.array(features), np.array(starts), np.array(children, np.int64), weights)
 
 
-def random_cells(rng: np.random.Generator, cards: list[int], classes: int, count: int) -> Cells:
+def random_cells(rng: np.random.Generator, cards: list[int], classes: int, count: int) -> Hierarchy:
     """A hierarchy of classifiers, some of which send rows on by a feature."""
     features = np.where(rng.random(count) < 0.3, rng.integers(len(cards), size=count), -1)
     width = max([classes, *(cards[x] for x in features.tolist() if x >= 0)])
@@ -146,7 +146,7 @@ def random_cells(rng: np.random.Generator, cards: list[int], classes: int, count
         if rng.random() < 0.8:
             parent, branch = rng.integers(node), rng.integers(width)
             children[parent, branch] = node if children[parent, branch] < 0 else children[parent, branch]
-    return Cells(children, features)
+    return Hierarchy(children, features)
 
 
 def dense_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:

@@ -34,7 +34,7 @@ from naivete.classifiers.model_file import Limits, Model, fingerprint, model_byt
 from naivete.classifiers.model_header import levels
 from naivete.errors import FileError, ModelFileError
 from naivete.network.conditional_tables import SparseCpt
-from naivete.network.derived_columns import Cells, Tree
+from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.network import Network
 from naivete.storage.canonical_json import FieldError, canonical, coded, parsed
 from naivete.variables import Variable
@@ -167,7 +167,7 @@ def test_every_field_is_stored() -> None:
     assert [f.name for f in dataclasses.fields(Variable)] == ["name", "states", "cuts", "missing", "other", "origin", "kernel"]
     assert [f.name for f in dataclasses.fields(Network)] == ["variables", "parents", "cpts", "derived", "densities"]
     assert [f.name for f in dataclasses.fields(Tree)] == ["features", "starts", "children", "weights"]
-    assert [f.name for f in dataclasses.fields(Cells)] == ["children", "features"]
+    assert [f.name for f in dataclasses.fields(Hierarchy)] == ["children", "features"]
     assert [f.name for f in dataclasses.fields(SparseCpt)] == ["configurations", "rows", "default", "parents"]
     assert [f.name for f in dataclasses.fields(Model)] == ["kind", "parameters", "network", "notes"]
 

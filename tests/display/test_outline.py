@@ -18,7 +18,7 @@ from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 from naivete.inference.derived_predictor import predictor_of
 from naivete.network.densities import Normal
-from naivete.network.derived_columns import Cells, Hidden, Tree
+from naivete.network.derived_columns import Hidden, Hierarchy, Tree
 from naivete.network.graphs import d_separated, markov_blanket
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
@@ -193,7 +193,7 @@ def hierarchy(children: list[list[int]], first: int = 0) -> Network:
     at = (np.arange(count) == first).astype(float)
     variables = Variable("x", ("a", "b")), Variable("cell", tuple(range(count))), Variable("c", ("no", "yes"))
     cpts = {0: np.full((2, count, 2), 0.5), 1: at, CLASS: np.full((count, 2), 0.5)}
-    cells = Cells(np.array(children), np.full(count, -1))
+    cells = Hierarchy(np.array(children), np.full(count, -1))
     return Network(variables, {0: (1, CLASS), 1: (), CLASS: (1,)}, cpts, {1: cells})
 
 

@@ -13,7 +13,7 @@ from naivete.errors import DataError
 from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
 from naivete.inference.predictor import Predictor
 from naivete.network.densities import Normal
-from naivete.network.derived_columns import Cells, Hidden, Tree
+from naivete.network.derived_columns import Hidden, Hierarchy, Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.strategies import dense_table, deriving_networks, random_tree
@@ -38,7 +38,7 @@ def leaves(tree: Tree, row: list[int], node: int = 0, share: float = 1.0) -> dic
     return found
 
 
-def cell(network: Network, cells: Cells, row: list[int]) -> int:
+def cell(network: Network, cells: Hierarchy, row: list[int]) -> int:
     """The classifier that answers for a row."""
     node = 0
     while True:
@@ -65,7 +65,7 @@ def expected(network: Network, row: list[int]) -> np.ndarray | None:
     if isinstance(derived, Tree):
         shares = leaves(derived, row)
         found = sum(share * network.cpts[CLASS][leaf] for leaf, share in shares.items())
-    elif isinstance(derived, Cells):
+    elif isinstance(derived, Hierarchy):
         found = naive(network, cell(network, derived, row), row)
     else:
         found = np.array(network.cpts[CLASS])
@@ -83,7 +83,7 @@ def possible(network: Network, row: list[int]) -> bool:
     derived = network.derived[len(network.inputs)]
     if isinstance(derived, Tree):
         return all(row[x] == MISSING or network.cpts[x][row[x]] > 0 for x in network.inputs)
-    if isinstance(derived, Cells):
+    if isinstance(derived, Hierarchy):
         return all(naive(network, node, row).sum() > 0 for node in range(len(derived.children)))
     return True
 
@@ -172,12 +172,12 @@ TREE = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.arr
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.ones(2)), "is needed|are needed"),
         (Tree(np.array([0, 0, -1, -1]), np.array([0, 2, 0, 0]), np.array([1, 2, 2, 3]), np.ones(4)), "the child of two others"),
         (Tree(np.array([0, 0, -1, -1]), np.array([0, 1, 0, 0]), np.array([1, 2, 3]), np.ones(4)), "not listed node by node"),
-        (Cells(np.full((2, 2), -1), np.full(3, -1)), "for each of 2 classifiers"),
-        (Cells(np.full((2, 3), -1), np.full(2, -1)), "where \\(2, 2\\) is needed"),
-        (Cells(np.array([[1, -1], [0, -1]]), np.full(2, -1)), "does not come after it"),
+        (Hierarchy(np.full((2, 2), -1), np.full(3, -1)), "for each of 2 classifiers"),
+        (Hierarchy(np.full((2, 3), -1), np.full(2, -1)), "where \\(2, 2\\) is needed"),
+        (Hierarchy(np.array([[1, -1], [0, -1]]), np.full(2, -1)), "does not come after it"),
     ],
 )
-def test_derived_columns_that_do_not_fit_are_refused(derived: Tree | Cells, told: str) -> None:
+def test_derived_columns_that_do_not_fit_are_refused(derived: Tree | Hierarchy, told: str) -> None:
     own = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
     half = np.full((2, 2), 0.5)
     parents = {0: (), 1: (), CLASS: (1,)}
@@ -195,7 +195,7 @@ def test_a_classifier_cannot_send_rows_on_by_a_number_and_has_one_parent() -> No
         ([[1, 2], [2, -1], [-1, -1]], [-1, -1, -1], "the child of two others"),
     ):
         with pytest.raises(DataError, match=told):
-            Network(own, parents, tables, {1: Cells(np.array(children), np.array(features))}, density)
+            Network(own, parents, tables, {1: Hierarchy(np.array(children), np.array(features))}, density)
 
 
 def test_rows_that_lack_values_are_answered_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:

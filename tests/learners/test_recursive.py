@@ -18,7 +18,7 @@ from naivete.inference.derived_predictor import predictor_of
 from naivete.inference.predictor import Predictor, argmax_class, most_probable_class
 from naivete.learners.naive import naive
 from naivete.learners.recursive import recursive
-from naivete.network.derived_columns import Cells
+from naivete.network.derived_columns import Hierarchy
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.oracles import identical
@@ -154,7 +154,7 @@ def test_a_weight_of_two_is_the_row_twice_in_any_order(cases: MemoryCases, refit
 def depth(network: Network) -> int:
     """How many classifiers a row can go through."""
     cells = network.derived[len(network.inputs)]
-    assert isinstance(cells, Cells)
+    assert isinstance(cells, Hierarchy)
     deepest = np.ones(len(cells.children), int)
     for node in reversed(range(len(deepest))):
         below = cells.children[node][cells.children[node] >= 0]

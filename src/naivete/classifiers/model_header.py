@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from naivete.errors import DataError, quoted
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
-from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
+from naivete.network.derived_columns import Derived, Hidden, Hierarchy, Tree
 from naivete.network.graphs import topological
 from naivete.network.network import Network
 from naivete.storage.canonical_json import (
@@ -95,7 +95,7 @@ class Header:
 _DERIVED: Final[dict[str, tuple[type[Derived], tuple[tuple[str, str, int], ...]]]] = {
     "hidden": (Hidden, ()),
     "tree": (Tree, (("features", "<i8", 1), ("starts", "<i8", 1), ("children", "<i8", 1), ("weights", "<f8", 1))),
-    "cells": (Cells, (("children", "<i8", 2), ("features", "<i8", 1))),
+    "cells": (Hierarchy, (("children", "<i8", 2), ("features", "<i8", 1))),
 }
 """Each kind of derived column, and its arrays: name, type of the cells, number of axes."""
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from naivete.display.summaries import Summary, summary_of
 from naivete.errors import ParameterError, quoted
-from naivete.network.derived_columns import Cells, Tree
+from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.graphs import ancestors, markov_blanket, moral
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
@@ -90,7 +90,7 @@ class Outline:
 
 def has_outline(network: Network) -> bool:
     """Whether a network is a tree or a hierarchy of naive Bayes classifiers, so that `outline` can tell what it looks like."""
-    if not any(isinstance(own, (Tree, Cells)) for own in network.derived.values()):
+    if not any(isinstance(own, (Tree, Hierarchy)) for own in network.derived.values()):
         return False
     place = max(network.derived)
     dense = not network.sparse
@@ -124,7 +124,7 @@ def outline(network: Network, *, max_nodes: int = MOST) -> Outline:
             "network: only a tree or a hierarchy of classifiers has an outline; draw others with naivete.display.network_drawing"
         )
     derived: Any = network.derived[max(network.derived)]
-    reader: _Reader = _CellsReader(network, derived) if isinstance(derived, Cells) else _TreeReader(network, derived)
+    reader: _Reader = _CellsReader(network, derived) if isinstance(derived, Hierarchy) else _TreeReader(network, derived)
     found = _preorder(_nearest(reader, network, max_nodes))
     return Outline(tuple(found), reader.sizes[0], isinstance(derived, Tree))
 
@@ -156,7 +156,7 @@ def relevant_columns(network: Network) -> list[int]:
     if isinstance(derived[0], Tree):
         asked = {*np.unique(derived[0].features).tolist()} - {-1}
         return [x for x in network.inputs if x in asked or CLASS in network.parents[x]]
-    if isinstance(derived[0], Cells):
+    if isinstance(derived[0], Hierarchy):
         sent = {*np.unique(derived[0].features).tolist()}
         return [x for x in network.inputs if x in sent or network.parents[x]]
     return _unseparated(network)
@@ -284,7 +284,7 @@ class _TreeReader:
 class _CellsReader:
     """A hierarchy of classifiers; one that only sorts cases and the one that answers in its place are one node."""
 
-    def __init__(self, network: Network, cells: Cells) -> None:
+    def __init__(self, network: Network, cells: Hierarchy) -> None:
         self.network = network
         self.cells = cells
         first = int(np.argmax(np.asarray(network.cpts[max(network.derived)])))
@@ -304,7 +304,7 @@ class _CellsReader:
         return Node(*_ROOT, -1, answer, own, None)
 
 
-def _answering(cells: Cells, classes: int, first: int) -> dict[int, int]:
+def _answering(cells: Hierarchy, classes: int, first: int) -> dict[int, int]:
     """The classifier that answers in the place of each that only sorts; nothing where the hierarchy is of another making.
 
     `recursive` numbers the nodes of a depth in the order of their parents: first those that sort, then a classifier for every

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.inference.predictor import FACTOR_CELLS, Codes, Predictor, most_probable_class, rows_without_evidence
-from naivete.network.derived_columns import Cells, Tree
+from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.network import Network
 
 __all__ = ["DerivedPredictor", "predictor_of"]
@@ -100,15 +100,15 @@ class DerivedPredictor:
                 if (column == np.iinfo(column.dtype).max).any():
                     rows, states, shares = derived.divided(own)
                     return [*(c[rows] for c in own), states.astype(column.dtype)], np.append(gaps, False), rows, shares
-            elif isinstance(derived, Cells):
+            elif isinstance(derived, Hierarchy):
                 column = self._cells(own, gaps, derived)
             else:
                 dtype = narrowest(self.network.variables[v].card)
                 column = np.full(len(rows), np.iinfo(dtype).max, dtype)
-            own, gaps = [*own, column], np.append(gaps, not isinstance(derived, (Tree, Cells)))
+            own, gaps = [*own, column], np.append(gaps, not isinstance(derived, (Tree, Hierarchy)))
         return own, gaps, rows, None
 
-    def _cells(self, codes: Codes, gaps: Gaps, cells: Cells) -> NDArray[Any]:
+    def _cells(self, codes: Codes, gaps: Gaps, cells: Hierarchy) -> NDArray[Any]:
         """The classifier at which each row ends."""
         node = np.zeros(len(codes[0]), narrowest(len(cells.children)))
         going = np.arange(len(node))

@@ -19,7 +19,7 @@ from naivete.counts.moments import Moments
 from naivete.inference.predictor import Predictor, most_probable_class
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag, checked_min_rows, checked_share
 from naivete.network.densities import Normal
-from naivete.network.derived_columns import Cells
+from naivete.network.derived_columns import Hierarchy
 from naivete.network.network import Network
 from naivete.network.normal_densities import normal
 from naivete.network.smoothing import Backoff, Context, Smoothing, backoff_table, checked_prior, normalised, smoothing_of
@@ -250,14 +250,14 @@ class _Kept:
 
     def __call__(self, block: Block) -> Block:
         node, given = np.divmod(block.codes[-2].astype(np.int64), self.classes)
-        child = Cells(self.ways.children, self.ways.features).below(node, block.codes, given)
+        child = Hierarchy(self.ways.children, self.ways.features).below(node, block.codes, given)
         rows = np.flatnonzero(child >= 0)
         left = block.take(rows)
         column = child[rows].astype(narrowest(int(self.ways.children.max()) + 1))
         return Block((*left.codes[:-2], column, left.codes[-1]), left.weight)
 
 
-def _network(variables: Variables, found: Classifiers, at: Numbers, derived: Mapping[int, Cells]) -> Network:
+def _network(variables: Variables, found: Classifiers, at: Numbers, derived: Mapping[int, Hierarchy]) -> Network:
     """Naive Bayes classifiers as a network: the class depends on the cell, every feature on both.
 
     `at` says where a row is before anything is known of it.
@@ -289,7 +289,7 @@ def _hierarchy(counts: Counts, levels: Sequence[Level]) -> Network:
     rates = np.concatenate([part.rates for part in parts])
     tables = {x: np.concatenate([part.tables[x] for part in parts], axis=1) for x in counts.features}
     densities = {x: _stacked([part.densities[x] for part in parts]) for x in levels[0].answering.densities}
-    derived = {len(counts.features): Cells(children, features)}
+    derived = {len(counts.features): Hierarchy(children, features)}
     first = (np.arange(len(rates)) == len(levels[0].routing)).astype(np.float64)
     return _network(counts.variables, Classifiers(rates, tables, densities), first, derived)
 

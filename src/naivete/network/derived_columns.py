@@ -14,7 +14,7 @@ from naivete._kernels.codes import Integers, Numbers, missing, missing_code, nar
 from naivete.errors import DataError, quoted
 from naivete.variables import Variables
 
-__all__ = ["Cells", "Derived", "Hidden", "Shares", "Tree", "check_derived"]
+__all__ = ["Derived", "Hidden", "Hierarchy", "Shares", "Tree", "check_derived"]
 
 Codes = Sequence[NDArray[Any]]
 
@@ -157,7 +157,7 @@ class Tree:
 
 
 @dataclass(frozen=True, eq=False)
-class Cells:
+class Hierarchy:
     """The naive Bayes classifier of a hierarchy that predicts the class of a row.
 
     From the root on, a row is passed to the child for the class that a classifier predicts, or for the value of a feature; if that
@@ -197,7 +197,7 @@ class Cells:
         return np.where(branch < 0, -1, self.children[node, np.maximum(branch, 0)])
 
 
-Derived = Hidden | Tree | Cells
+Derived = Hidden | Tree | Hierarchy
 """The definition of a derived column."""
 
 
@@ -214,9 +214,9 @@ def check_derived(derived: Derived, position: int, inputs: int, variables: Varia
     where = f"network: derived column {quoted(variables[position].name)}"
     if isinstance(derived, Tree):
         _check_tree(derived, where, [v.card for v in variables[:inputs]], variables[position].card)
-    elif isinstance(derived, Cells):
+    elif isinstance(derived, Hierarchy):
         cards = [0 if v.density else v.card for v in variables[:inputs]]
-        _check_cells(derived, where, cards, variables[position].card, variables[-1].card)
+        _check_hierarchy(derived, where, cards, variables[position].card, variables[-1].card)
     elif not isinstance(derived, Hidden):
         raise DataError(f"{where}: {quoted(derived)} is not a definition of a derived column")
 
@@ -250,19 +250,19 @@ def _check_one_parent(parents: NDArray[Any], children: NDArray[Any], where: str)
         raise DataError(f"{where}: a node is the child of two others")
 
 
-def _check_cells(cells: Cells, where: str, cards: Sequence[int], count: int, classes: int) -> None:
-    if cells.features.shape != (count,) or cells.features.min() < -1 or cells.features.max() >= len(cards):
+def _check_hierarchy(hierarchy: Hierarchy, where: str, cards: Sequence[int], count: int, classes: int) -> None:
+    if hierarchy.features.shape != (count,) or hierarchy.features.min() < -1 or hierarchy.features.max() >= len(cards):
         raise DataError(f"{where}: for each of {count} classifiers a feature is needed that exists, or -1")
-    tested = [x for x in cells.features.tolist() if x >= 0]
+    tested = [x for x in hierarchy.features.tolist() if x >= 0]
     if not all(cards[x] for x in tested):
         raise DataError(f"{where}: a classifier passes rows on by a continuous feature")
     width = max([classes, *(cards[x] for x in tested)])
-    if cells.children.shape != (count, width):
-        raise DataError(f"{where}: children have the shape {cells.children.shape} where {(count, width)} is needed")
-    if not _goes_down(cells.children, np.arange(count)[:, None], count, absent=True):
+    if hierarchy.children.shape != (count, width):
+        raise DataError(f"{where}: children have the shape {hierarchy.children.shape} where {(count, width)} is needed")
+    if not _goes_down(hierarchy.children, np.arange(count)[:, None], count, absent=True):
         raise DataError(f"{where}: a classifier has a child that does not come after it or is none of the {count}")
-    parents, branches = np.nonzero(cells.children >= 0)
-    _check_one_parent(parents, cells.children[parents, branches], where)
+    parents, branches = np.nonzero(hierarchy.children >= 0)
+    _check_one_parent(parents, hierarchy.children[parents, branches], where)
 
 
 def _goes_down(children: Integers, parents: NDArray[np.intp], count: int, *, absent: bool) -> bool:
