@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from naivete.cli.options import check_output
 from naivete.cli.output import escaped, json_text, note, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import check_output
 from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:

@@ -61,7 +61,7 @@ def test_what_cannot_be_converted(run: Run, tmp_path: Path, model: Path) -> None
     refused = {
         ("a.bif", "b.csv"): (2, "a network is written by its name"),
         ("a.bif", "b.nvt"): (2, "a network is written by its name"),
-        ("weather.csv", "b.bif"): (2, "the name does not tell the format"),
+        ("weather.csv", "b.bif"): (2, "the name does not show the format"),
         ("a.bif", "a.bif"): (2, "would replace the input"),
         ("a.bif", "weather.nvt"): (5, "exists already"),
         ("absent.bif", "b.bif"): (5, "absent.bif"),

@@ -27,7 +27,7 @@ def test_the_summary_as_json(run: Run, weather: Path) -> None:
     summary = run("fit", weather, "--target", "play", "--model", "tan", "--out", out, "--json").json
     assert summary | {"seconds": 0, "cells": 0, "passes": 0, "rows_per_second": 0} == {
         "target": "play", "rows": 8, "features": 3, "classes": ["no", "yes"], "arcs": 2, "cells": 0, "passes": 0, "seconds": 0,
-        "rows_per_second": 0,
+        "rows_per_second": 0, "files": 1, "read_mb": weather.stat().st_size / 1e6,
         "model": "tan", "data": str(weather), "file": str(out),
     }  # fmt: skip
 
@@ -91,7 +91,7 @@ def test_weights_and_rows_without_a_class(run: Run, tmp_path: Path) -> None:
     assert refused.code == 3
     assert f"{file}:4: column 'c': no label" in refused.err
     ran = run("fit", file, "--target", "c", "--weight", "w", "--drop-unlabelled", "--out", tmp_path / "m.nvt", "--json")
-    assert ran.err == "naivete: note: left out, without a class: 1 row\n"
+    assert ran.err == "naivete: note: 1 rows without a label were left out\n"
     assert (ran.json["rows"], ran.json["features"]) == (2, 1)
     assert load(tmp_path / "m.nvt").network_.cpts[-1].tolist() == [0.25, 0.75]  # type: ignore[union-attr]
 
@@ -113,7 +113,7 @@ def test_many_classes_are_cut_short(run: Run, tmp_path: Path) -> None:
 
 def test_the_columns_are_listed_when_the_class_is_not_given(run: Run, weather: Path) -> None:
     ran = run("fit", weather, "--out", "m.nvt")
-    assert "Give it with --target; the columns are: outlook, temperature, windy, play" in ran.err
+    assert "Name it with --target; the columns are: outlook, temperature, windy, play" in ran.err
     near = run("fit", weather, "--target", "ply", "--out", "m.nvt")
     assert "did you mean 'play'? The columns are: outlook, temperature, windy, play" in near.err
 
@@ -204,3 +204,10 @@ def test_shares_of_the_classes(run: Run, weather: Path) -> None:
     assert run("fit", weather, "--target", "play", "--model", "nb:prior=1/3", "--out", out).code == 0
     assert load(out).network_.cpts[-1].tolist() == [0.25, 0.75]  # type: ignore[union-attr]
     assert "nb:prior=0.25/0.75" in run("show", out).out
+
+
+def test_the_size_of_a_tree(run: Run, tmp_path: Path) -> None:
+    write(corral(), tmp_path / "corral.arff")
+    words = ["fit", tmp_path / "corral.arff", "--out", tmp_path / "m.nvt", "--force", "--model", "c45"]
+    size = run(*words, "--json").json["tree"]
+    assert f"  tree      {size['nodes']} nodes, {size['leaves']} leaves, depth {size['depth']}\n" in run(*words).out

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from naivete.classifiers.saving import load
-from naivete.cli.tables import ENDINGS
+from naivete.cli.options import TABLE_ENDINGS
 from naivete.data import files
 from naivete.data.files import read, write
 from naivete.data.generated import corral
@@ -64,7 +64,7 @@ def test_a_name_that_tells_no_format_is_refused(run: Run, model: Path, weather: 
 
 
 def test_the_endings_are_those_that_are_written() -> None:
-    assert set(ENDINGS) == set(files._EXTENSIONS)
+    assert set(TABLE_ENDINGS) == set(files._EXTENSIONS)
 
 
 def test_json_is_not_for_files(run: Run, model: Path, weather: Path) -> None:
@@ -173,7 +173,7 @@ def test_the_accuracy_where_the_class_is_known(run: Run, model: Path, weather: P
 def test_a_class_that_the_model_does_not_know(run: Run, model: Path, weather: Path) -> None:
     weather.write_text(weather.read_text() + "rain,20,no,maybe\n")
     err = run("predict", model, weather).err
-    assert err == "naivete: note: no accuracy is told: column 'play' has 'maybe', which is no class of the model\n"
+    assert err == "naivete: note: no accuracy: column 'play' has the value 'maybe', which is not a class of the model\n"
 
 
 @pytest.mark.parametrize("ending", ["csv", "arff", "parquet"])

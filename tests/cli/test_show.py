@@ -170,7 +170,7 @@ class TestTrees:
         network = load(file).network_
         out = run("show", file).out
         assert "  features  5\n" in out
-        assert f"  tree      {network.derived[5].nodes} nodes, {len(network.derived[5].leaves)} leaves, at most " in out
+        assert f"  tree      {network.derived[5].nodes} nodes, {len(network.derived[5].leaves)} leaves, depth " in out
         assert re.search(r"  asked     of 5 features, \d are asked for: ", out)
         assert tree_text(network) in out
         assert "->" not in out
@@ -214,7 +214,7 @@ class TestTrees:
 
     def test_the_end_of_a_huge_tree_is_counted(self, run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         file = fitted(run, weather, "id3")
-        monkeypatch.setattr("naivete.cli.tree_text.LINES", 3)
+        monkeypatch.setattr("naivete.cli.show_tree.LINES", 3)
         network = load(file).network_
         lines, leaves = len(tree_text(network).splitlines()), len(network.derived[5].leaves)
         out = run("show", file, "--tables").out
@@ -235,7 +235,7 @@ class TestHierarchies:
         file = fitted(run, weather, "recursive")
         out = run("show", file).out
         assert "  features  5\n" in out
-        assert re.search(r"  nodes     \d+ classifiers, at most \d+ one after the other for a case", out)
+        assert re.search(r"  nodes     \d+ classifiers, depth \d+", out)
         assert "\nall cases\n  sorts into" in out
         assert "\n|   sorted to " in out
         assert "base rate" in out
@@ -281,7 +281,7 @@ class TestHierarchies:
         out = run("show", tmp_path / "m.nvt").out
         assert "\n  sends cases on by p\n|   p = 0\n" in out
         assert "left out" not in out
-        monkeypatch.setattr("naivete.cli.tree_text._NODES", 2)
+        monkeypatch.setattr("naivete.cli.show_tree._NODES", 2)
         assert "\n  1 classifier below left out\n" in run("show", tmp_path / "m.nvt").out
 
 

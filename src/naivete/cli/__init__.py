@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from naivete.cli import compare, convert, demo, describe, diagnose, doctor, evaluate, fit, predict, query, show
+from naivete.cli.options import in_options
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse
 from naivete.cli.signals import Terminated, interruptible, reason
-from naivete.cli.wording import in_options
 from naivete.errors import FileError, ModelFileError, NaiveteError, ParameterError, ResourceError
 
 __all__ = ["main"]

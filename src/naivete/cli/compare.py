@@ -11,11 +11,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.cli.model_arguments import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
-from naivete.cli.output import escaped, json_text, note, say, text_table
+from naivete.cli.inputs import labelled_cases, short_names
+from naivete.cli.options import (
+    DEFAULT_MODELS,
+    check_output,
+    classifiers_of,
+    encoding_options,
+    models_option,
+    progress_option,
+    reading_options,
+    resource_options,
+    target_options,
+)
+from naivete.cli.output import escaped, json_text, note, note_unseen, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import check_output, labelled_cases
 from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
@@ -27,7 +37,7 @@ __all__ = ["COMMAND"]
 _SHAPES: Final = ("text", "markdown", "latex", "csv", "json")
 _COSTS: Final = ("expected_loss", "least_expected_loss")
 _USUAL: Final = {
-    "models": list(MODELS),
+    "models": list(DEFAULT_MODELS),
     "protocol": "10-fold",
     "measure": "accuracy",
     "alpha": 0.05,
@@ -72,7 +82,11 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--html", metavar="FILE", help="write the report as a page, too")
     parser.add_argument("--records", metavar="FILE.csv", help="write a table with a row for every model and split, too")
     parser.add_argument("--force", action="store_true", help="replace the page and the table if there are any")
-    contest_options(parser)
+    progress_option(parser)
+    target_options(parser)
+    encoding_options(parser)
+    reading_options(parser)
+    resource_options(parser)
 
 
 def run(args: Namespace) -> int:
@@ -87,7 +101,7 @@ def run(args: Namespace) -> int:
     protocol = _protocol(args)
     _check(args)
     data = {name: labelled_cases(path, args) for name, path in short_names(args.data).items()}
-    models = classifiers(specs, args, next(iter(data.values())).target)
+    models = classifiers_of(specs, args, next(iter(data.values())).target)
     with progress("compare", len(data) * _rounds(protocol), wanted=args.progress) as step:
         seen = 0
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from naivete.cli.networks import LISTED, is_network, network_options, read_network_of
+from naivete.cli.inputs import is_network, read_network_file, read_table
+from naivete.cli.options import NETWORK_FORMATS, check_ending, check_output, has_ending, network_options, reading_options
 from naivete.cli.output import counted, escaped, json_text, note, say
 from naivete.cli.parsing import Command
-from naivete.cli.tables import check_ending, check_output, read_table, reading_options
 from naivete.errors import ParameterError
 
 __all__ = ["COMMAND"]
@@ -20,7 +20,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "out",
         metavar="OUT",
-        help=f"the file to write, by its name: a table as .arff, .csv, .tsv (or these with .gz), .parquet; a network as {LISTED}",
+        help=f"output file: a table as .arff, .csv, .tsv (or these with .gz) or .parquet; a network as {NETWORK_FORMATS}",
     )
     parser.add_argument("--force", action="store_true", help="replace the file if there is one")
     parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
@@ -43,12 +43,9 @@ def _convert_table(args: Namespace) -> dict[str, int]:
 
     check_ending(args.out)
     table = read_table(args.data, args)
-    name = args.out.lower().removesuffix(".gz")
-    options: dict[str, Any] = (
-        {"spreadsheet_safe": True} if args.spreadsheet_safe and name.endswith((".csv", ".tsv", ".tab")) else {}
-    )
-    if not name.endswith((".parquet", ".pq")):
-        options["as_text"] = True
+    options: dict[str, Any] = {} if has_ending(args.out, ".parquet", ".pq") else {"as_text": True}
+    if args.spreadsheet_safe and has_ending(args.out, ".csv", ".tsv", ".tab"):
+        options["spreadsheet_safe"] = True
     write(table, args.out, overwrite=args.force, **options)
     return {"rows": len(table), "columns": len(table.columns)}
 
@@ -58,8 +55,8 @@ def _convert_network(args: Namespace) -> dict[str, int]:
 
     format = named_network_format(args.out)
     if format is None:
-        raise ParameterError(f"{args.out}: a network is written by its name; end it in {LISTED}")
-    network = read_network_of(args.data, args)
+        raise ParameterError(f"{args.out}: a network is written by its name; end it in {NETWORK_FORMATS}")
+    network = read_network_file(args.data, args)
     if all(variable.known == 0 for variable in network.variables):
         note(f"{args.data}: it has names and arcs only; the variables are written without states")
     elif format in ("dot", "string"):

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.evaluate import summary
+from naivete.cli.options import check_output, progress_option
 from naivete.cli.output import escaped, json_text, say
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import check_output
 
 if TYPE_CHECKING:
     from naivete.evaluation import Result
@@ -25,7 +25,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", default=_PAGE, help=f"the page ({_PAGE}, which is replaced)")
     parser.add_argument("--force", action="store_true", help="replace a file of another name if there is one")
     parser.add_argument("--quick", action="store_true", help="fewer data sets and folds")
-    parser.add_argument("--progress", action="store_true", help="tell the progress although standard error is no terminal")
+    progress_option(parser)
 
 
 def run(args: Namespace) -> int:

@@ -6,9 +6,10 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from naivete.cli.inputs import check_columns, read_table, usual_target
+from naivete.cli.options import kept_kinds, reading_options, target_options
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
-from naivete.cli.tables import check_columns, kept_kinds, read_table, reading_options, target_options, usual_target
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +37,7 @@ def run(args: Namespace) -> int:
 
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
-    check_columns(table, target=target, weight=args.weight)
+    check_columns(table, ("target", target), ("weight", args.weight))
     cases = None
     if target is not None and len(table):
         cases = label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
@@ -172,7 +173,7 @@ def _told(described: dict[str, Any]) -> list[str]:
         lines.append(_consistency_told(described))
     headers = ["column", "kind", "values", "distinct", "missing", "I(X;C) bits", ""]
     rows = [_row(record, own["name"] if own else None) for record in described["columns"]]
-    return [*lines, "", *text_table(headers, rows, left=3), *_advice(described)]
+    return [*lines, "", *text_table(headers, rows, left=(0, 1, 2)), *_advice(described)]
 
 
 def _advice(described: dict[str, Any]) -> list[str]:

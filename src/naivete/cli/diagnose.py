@@ -5,24 +5,22 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
-from naivete.cli.parsing import Command
-from naivete.cli.tables import (
-    check_columns,
+from naivete.cli.inputs import check_columns, labelled_cases, read_table
+from naivete.cli.options import (
     check_ending,
     check_output,
     encoder_of,
     encoding_options,
-    labelled_cases,
+    has_ending,
     output_options,
-    read_table,
     reading_options,
     resource_options,
     target_options,
 )
+from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table, write_text
+from naivete.cli.parsing import Command
 from naivete.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -64,7 +62,7 @@ def run(args: Namespace) -> int:
     if args.out is not None:
         _write(found, args)
     if args.html is not None:
-        _save(args.html, str(_page(told, found)), args.force)
+        write_text(args.html, str(_page(told, found)), args.force)
     say(*([json_text(told)] if args.json else _told(told)))
     return 0
 
@@ -99,7 +97,7 @@ def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table,
 
     *features, target = model.network_.variables
     table = read_table(path, args, kinds_to_read(features), wanted=[v.name for v in features])
-    check_columns(table, weight=args.weight)
+    check_columns(table, ("weight", args.weight))
     if args.target is not None and args.target != target.name:
         raise ParameterError(f"--target: the class of the model is {target.name!r}, not {args.target!r}; leave the option out")
     if target.name not in table.names:
@@ -111,15 +109,8 @@ def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table,
 def _write(found: Diagnosis, args: Namespace) -> None:
     from naivete.data.files import write
 
-    typed = args.out.lower().removesuffix(".gz").endswith((".parquet", ".pq"))
-    options: dict[str, Any] = {} if typed else {"as_text": True}
+    options: dict[str, Any] = {} if has_ending(args.out, ".parquet", ".pq") else {"as_text": True}
     write(found.cases(), args.out, overwrite=args.force, **options)
-
-
-def _save(path: str, text: str, force: bool) -> None:
-    from naivete.storage.atomic import atomic_write
-
-    atomic_write(Path(path), text.encode(), overwrite=force)
 
 
 def _described(args: Namespace, model: str, found: Diagnosis) -> dict[str, Any]:
@@ -228,7 +219,7 @@ def _arcs_told(told: dict[str, Any]) -> list[str]:
         return ["the network has no arcs between features, so there is nothing to add to naive Bayes", ""]
     return [
         "arcs that change naive Bayes most when each alone is added to it",
-        *text_table(*_arc_rows(told), left=2),
+        *text_table(*_arc_rows(told), left=(0, 1)),
         *_more(told["arcs"], "arc"),
         "",
     ]
@@ -239,9 +230,7 @@ def _worst_told(told: dict[str, Any]) -> list[str]:
     if not rows:
         return [f"no answer of naive Bayes {'is wrong' if _labelled(told) else 'turns'}", ""]
     kind = "where naive Bayes errs and is most sure of it" if _labelled(told) else "where the dependence turns the surest answers"
-    widths = [max(len(row[-1]) for row in [headers, *rows])] * len(rows)
-    padded = [[*row[:-1], row[-1].ljust(width)] for row, width in zip(rows, widths, strict=True)]
-    return [kind, *text_table([*headers[:-1], headers[-1].ljust(widths[0])], padded), ""]
+    return [kind, *text_table(headers, rows, left=(0, -1)), ""]
 
 
 def _units(told: dict[str, Any]) -> list[str]:

@@ -6,11 +6,20 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.model_arguments import MODELS, classifiers, contest_options, models_option, note_unseen, short_names
-from naivete.cli.output import counted, escaped, json_text, number, say, text_table
+from naivete.cli.inputs import labelled_cases, short_names
+from naivete.cli.options import (
+    DEFAULT_MODELS,
+    classifiers_of,
+    encoding_options,
+    models_option,
+    progress_option,
+    reading_options,
+    resource_options,
+    target_options,
+)
+from naivete.cli.output import counted, escaped, json_text, note_unseen, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.cli.tables import labelled_cases
 from naivete.errors import ParameterError
 
 if TYPE_CHECKING:
@@ -27,7 +36,11 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="the seed of the folds (0)")
     parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="divide anew so many times (1)")
     parser.add_argument("--confusion", action="store_true", help="print how often each class was taken for each")
-    contest_options(parser)
+    progress_option(parser)
+    target_options(parser)
+    encoding_options(parser)
+    reading_options(parser)
+    resource_options(parser)
 
 
 def run(args: Namespace) -> int:
@@ -35,7 +48,7 @@ def run(args: Namespace) -> int:
     from naivete.classifiers.specification import split_specs
     from naivete.evaluation import cross_validate
 
-    specs = split_specs(args.models or list(MODELS))
+    specs = split_specs(args.models or list(DEFAULT_MODELS))
     if args.folds < 2 or args.repeat < 1 or args.seed < 0:
         raise ParameterError("--folds is at least 2, --repeat at least 1, --seed at least 0")
     results: dict[str, Sequence[Result]] = {}
@@ -47,7 +60,7 @@ def run(args: Namespace) -> int:
             cases = labelled_cases(path, args)
             rows[path] = len(cases)
             results[path] = cross_validate(
-                classifiers(specs, args, cases.target),
+                classifiers_of(specs, args, cases.target),
                 cases,
                 folds=args.folds,
                 random_state=args.seed,

@@ -1,4 +1,4 @@
-"""What a person or a program reads: text tables, JSON, notes and complaints; values never control the terminal."""
+"""Output of the commands: text tables, JSON, notes and error messages, without control characters from the data."""
 
 from __future__ import annotations
 
@@ -7,29 +7,33 @@ import os
 import sys
 import unicodedata
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any
 
-from naivete.cli.wording import in_options
+from naivete.cli.options import in_options
 
 __all__ = [
     "complain",
     "counted",
     "escaped",
     "json_text",
+    "listed",
     "named",
     "note",
+    "note_unseen",
     "notes",
     "number",
     "say",
     "silence",
     "text_table",
+    "write_text",
 ]
 
 
 def escaped(value: object) -> str:
-    r"""The value as text that a terminal shows and does not obey.
+    r"""Return the value as text without control characters, so that no value can control the terminal.
 
     >>> escaped("a\x1b[31m\nb")
     'a\\x1b[31m\\nb'
@@ -41,35 +45,35 @@ def escaped(value: object) -> str:
 
 
 def say(*lines: str) -> None:
-    """Print lines of results; what the terminal cannot show is written as an escape."""
+    """Print lines of results; characters that standard output cannot encode are escaped."""
     text = "".join(f"{line}\n" for line in lines)
     encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
     sys.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
 
 
 def note(text: str) -> None:
-    """Tell something beside the results, on standard error."""
-    _tell(f"naivete: note: {escaped(text)}")
+    """Print a note on standard error."""
+    _print_error(f"naivete: note: {escaped(text)}")
 
 
 def complain(text: str) -> None:
-    """Say in one line, on standard error, what went wrong."""
-    _tell(f"naivete: {escaped(text)}")
+    """Print an error message, in one line, on standard error."""
+    _print_error(f"naivete: {escaped(text)}")
 
 
-def _tell(line: str) -> None:
-    with suppress(OSError, ValueError):  # nobody listens: no reason to fail
+def _print_error(line: str) -> None:
+    with suppress(OSError, ValueError):  # a closed standard error is no reason to fail
         print(line, file=sys.stderr, flush=True)
 
 
 @contextmanager
 def notes() -> Iterator[None]:
-    """Inside, warnings are notes, each told once."""
-    told: set[str] = set()
+    """Print the warnings of the body as notes, each once."""
+    printed: set[str] = set()
 
     def show(message: Warning | str, *_: Any, **__: Any) -> None:
-        if str(message) not in told:
-            told.add(str(message))
+        if str(message) not in printed:
+            printed.add(str(message))
             note(in_options(str(message)))
 
     with warnings.catch_warnings():
@@ -78,16 +82,21 @@ def notes() -> Iterator[None]:
         yield
 
 
+def note_unseen(data: str, rounds: str) -> None:
+    """Note that in some folds or rounds there were values that did not occur in training."""
+    note(f"{data}: in some {rounds}, values occurred that were not in the training rows; they were treated as --unseen says")
+
+
 def silence() -> None:
-    """Write the rest of the output nowhere, so that it cannot fail once more when the program ends."""
+    """Redirect standard output to the null device, so that it cannot fail again when the program ends."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
-        os.close(nowhere)
+        null = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(null, sys.stdout.fileno())
+        os.close(null)
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number for a table; whole numbers with their thousands apart, a dash for what is not known.
+    """Return a number as tables show it: integers with separators of thousands, a dash for NaN.
 
     >>> number(1234), number(0.12345), number(float("nan"))
     ('1,234', '0.123', '-')
@@ -97,18 +106,27 @@ def number(value: float, digits: int = 3) -> str:
     return "-" if math.isnan(value) else f"{value:.{digits}f}"
 
 
-def counted(count: int, what: str) -> str:
-    """How many of what.
+def counted(count: int, noun: str) -> str:
+    """Return a number with a noun, which is put into the plural where needed.
 
     >>> counted(1, "row"), counted(2000, "row"), counted(2, "pass")
     ('1 row', '2,000 rows', '2 passes')
     """
-    many = "es" if what.endswith("s") else "s"
-    return f"{count:,} {what}{'' if count == 1 else many}"
+    plural = "leaves" if noun == "leaf" else f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{count:,} {noun if count == 1 else plural}"
+
+
+def listed(names: Sequence[object], most: int = 20) -> str:
+    """Return names separated by commas; after the first `most` of them, how many there are.
+
+    >>> listed(["a", "b", "c"], 2), listed([])
+    ('a, b, ... (3 in all)', 'none')
+    """
+    return ", ".join(map(named, names[:most])) + (f", ... ({len(names):,} in all)" if len(names) > most else "") or "none"
 
 
 def named(name: object) -> str:
-    """The name of a column as a table shows it; one that could not be seen in quotes.
+    """Return the name of a column as tables show it; a name without visible characters is quoted.
 
     >>> named("age"), named("")
     ('age', "''")
@@ -117,32 +135,46 @@ def named(name: object) -> str:
     return text if text.strip() else repr(text)
 
 
-def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left: int = 1) -> list[str]:
-    """The rows below their headers, in columns; the first `left` columns are set to the left, the others to the right.
+def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left: Collection[int] = (0,)) -> list[str]:
+    """Return the lines of a table: the headers and the rows in aligned columns.
+
+    Parameters
+    ----------
+    headers : the headers of the columns.
+    rows : the cells of each row.
+    left : the columns that are aligned on the left, the last one being -1; the others are aligned on the right.
 
     >>> text_table(["model", "accuracy"], [["nb", "0.9"], ["kdb:k=2", "0.95"]])
     ['model    accuracy', 'nb            0.9', 'kdb:k=2      0.95']
     """
     cells = [[escaped(cell) for cell in row] for row in [headers, *rows]]
     widths = [max(map(_width, column)) for column in zip(*cells, strict=True)]
-    padded = [[_padded(c, w, i < left) for i, (c, w) in enumerate(zip(row, widths, strict=True))] for row in cells]
+    at_left = [column in left or column - len(headers) in left for column in range(len(headers))]
+    padded = [[_padded(*cell) for cell in zip(row, widths, at_left, strict=True)] for row in cells]
     return ["  ".join(row).rstrip() for row in padded]
 
 
-def _padded(cell: str, width: int, left: bool) -> str:
-    room = " " * (width - _width(cell))
-    return cell + room if left else room + cell
+def _padded(cell: str, width: int, at_left: bool) -> str:
+    space = " " * (width - _width(cell))
+    return cell + space if at_left else space + cell
 
 
 def _width(text: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Return the width of the text on a terminal."""
     if text.isascii():
         return len(text)
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
+def write_text(path: str, text: str, force: bool) -> None:
+    """Write a text file as UTF-8; it appears whole or not at all."""
+    from naivete.storage.atomic import atomic_write
+
+    atomic_write(Path(path), text.encode(), overwrite=force)
+
+
 def json_text(value: Any) -> str:
-    """The value as JSON in plain ASCII; numbers that JSON does not have become null."""
+    """Return the value as JSON in plain ASCII; NaN and infinity become null."""
     import json
 
     return json.dumps(_plain(value), indent=2, ensure_ascii=True, allow_nan=False)
@@ -150,9 +182,9 @@ def json_text(value: Any) -> str:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, dict):
-        return {str(key): _plain(own) for key, own in value.items()}
+        return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_plain(own) for own in value]
+        return [_plain(item) for item in value]
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,34 +1,33 @@
-"""`naivete predict`: the class of every row of some files, and how probable each class is."""
+"""`naivete predict`: the most probable class of every row of some files, with the probability of each class."""
 
 from __future__ import annotations
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import counted, escaped, json_text, note, say
-from naivete.cli.parsing import Command
-from naivete.cli.progress import pass_progress
-from naivete.cli.streams import (
-    Meter,
-    Opened,
+from naivete.cli.inputs import OpenedCases, is_delimited, is_many, open_cases, read_table
+from naivete.cli.options import (
+    check_ending,
+    check_output,
     data_argument,
-    is_many,
-    is_streamed,
-    memory_option,
-    opened_files,
-    settled,
-    tables_of,
+    has_ending,
+    memory_options,
+    output_options,
+    reading_options,
 )
-from naivete.cli.tables import check_ending, check_output, is_delimited, output_options, read_table, reading_options
+from naivete.cli.output import counted, escaped, json_text, note, say, write_text
+from naivete.cli.parsing import Command
+from naivete.cli.progress import Passes, pass_progress
 from naivete.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
-    from naivete.classifiers.predictions import Predictions, PredictionSummary
+    from naivete.classifiers.predictions import PredictionSummary
+    from naivete.data.files import Files
     from naivete.data.table import Table
     from naivete.variables import Name
 
@@ -36,35 +35,40 @@ __all__ = ["COMMAND"]
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("model", metavar="MODEL", help="a model file")
-    data_argument(parser, "the cases to classify, columns matched by name, others ignored")
-    output_options(parser, "the file to write: .csv, .tsv, .arff, .parquet or .json; by default CSV on standard output")
-    parser.add_argument("--append", action="store_true", help="put the answers behind the columns of the input")
-    parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
+    """Add the arguments of the command."""
+    parser.add_argument("model", metavar="MODEL", help="model file")
+    data_argument(parser, "cases to classify; columns are matched by name, others are ignored")
+    output_options(parser, "output file: .csv, .tsv, .arff, .parquet or .json; by default CSV on standard output")
+    parser.add_argument("--append", action="store_true", help="write the predictions after the columns of the input")
+    parser.add_argument("--spreadsheet-safe", action="store_true", help="prevent spreadsheets from reading texts as formulas")
     parser.add_argument(
-        "--unseen", choices=("marginalise", "error"), help="values that training did not have: as missing, or refused"
+        "--unseen", choices=("marginalise", "error"), help="values that did not occur in training: treated as missing, or refused"
     )
     reading_options(parser)
-    zero = "The answers are the same, but where the model has probabilities of zero there is always a column 'impossible'."
-    memory_option(parser, zero)
+    memory_options(
+        parser,
+        "The predictions are the same, but where the model has probabilities of zero there is always a column 'impossible'.",
+    )
 
 
 def run(args: Namespace) -> int:
-    """Classify every row."""
+    """Predict the class of every row."""
     check_output(args.out, [args.model, *args.data], args.force)
     _check_form(args)
-    streamed = is_streamed(args) and _is_streamable(args)
 
     from naivete.classifiers.saving import load
+    from naivete.data.table import Table
 
     classifier = load(args.model)
-    if streamed:
-        _tell(_stream(args, classifier), classifier)
-    elif args.json or (args.out and _is_json(args.out)):
-        _answer_json(args, classifier)
+    cases = _open(args, classifier)
+    check_output(args.out, cases.paths, args.force)
+    if _is_json(args):
+        summary = _write_json(args, classifier, cases.source)
+    elif isinstance(cases.source, Table):
+        summary = _write_predictions(args, classifier, [cases.source])
     else:
-        _answer_at_once(args, classifier)
+        summary = _predict_files(args, classifier, cases)
+    _note_summary(summary, classifier)
     return 0
 
 
@@ -73,143 +77,32 @@ def _check_form(args: Namespace) -> None:
     if args.out:
         check_ending(args.out, ".json")
     if args.json and args.out:
-        raise ParameterError("--json prints to standard output; leave --out or --json out")
-    if args.append and (args.json or (args.out and _is_json(args.out))):
+        raise ParameterError("--json prints to standard output; leave out --out or --json")
+    if args.append and _is_json(args):
         raise ParameterError("--append is for tables; leave it out for JSON")
     if args.spreadsheet_safe and args.out and not _is_text(args.out):
         raise ParameterError("--spreadsheet-safe is for CSV and TSV; name the output .csv or .tsv, or leave the option out")
-    if not _is_streamable(args) and (len(args.data) > 1 or args.memory is not None or is_many(args.data[0])):
+    if _is_whole(args) and (len(args.data) > 1 or args.memory is not None or is_many(args.data[0])):
         raise ParameterError(
             "ARFF and JSON are written at once, for one file; write several files, or with --memory, as CSV or Parquet"
         )
 
 
-def _is_streamable(args: Namespace) -> bool:
-    """Whether the answers can be written some rows at a time."""
-    return not args.json and (args.out is None or _is_text(args.out) or _is_parquet(args.out))
+def _is_whole(args: Namespace) -> bool:
+    """Whether the output is written at once: the header of an ARFF file declares the values of all rows."""
+    return _is_json(args) or (args.out is not None and has_ending(args.out, ".arff"))
+
+
+def _is_json(args: Namespace) -> bool:
+    return args.json or (args.out is not None and args.out.lower().endswith(".json"))
 
 
 def _is_text(path: str) -> bool:
-    return path.lower().removesuffix(".gz").endswith((".csv", ".tsv", ".tab"))
+    return has_ending(path, ".csv", ".tsv", ".tab")
 
 
-def _is_parquet(path: str) -> bool:
-    return path.lower().removesuffix(".gz").endswith((".parquet", ".pq"))
-
-
-def _is_json(path: str) -> bool:
-    return path.lower().endswith(".json")
-
-
-def _read(args: Namespace, classifier: NetworkClassifier) -> Table:
-    """The table, its texts read so that they meet the states of the model."""
-    from naivete.classifiers.predictions import convert_to_states, kinds_to_read
-    from naivete.encoding.column_codes import matched_columns
-
-    features = classifier.network_.columns
-    own = {variable.name for variable in features}
-    try:
-        table = read_table(args.data[0], args, kinds_to_read(features), wanted=own)
-    except ParameterError:  # of a column that is not there, about which there is more to say
-        table = read_table(args.data[0], args, wanted=own)
-        matched_columns(table, features)
-    _note_unused(table.names, table.source, classifier)
-    return convert_to_states(table, features)
-
-
-def _note_unused(names: Sequence[Name], source: str, classifier: NetworkClassifier) -> None:
-    own = {variable.name for variable in classifier.network_.variables}
-    extra = [name for name in names if name not in own]
-    if extra:
-        listed = ", ".join(map(quoted, extra[:5])) + (" ..." if len(extra) > 5 else "")
-        note(f"{source}: not used by the model: {listed} ({counted(len(extra), 'column')})")
-
-
-def _tell(told: PredictionSummary, classifier: NetworkClassifier) -> None:
-    """Tell which rows are impossible, and how many of those that have a class were given it."""
-    if told.unseen_tables > 1:
-        note(f"the same is true of {counted(told.unseen_tables - 1, 'later part')} of the rows")
-    if told.impossible:
-        note(
-            f"{counted(told.impossible, 'row')} with probability zero in every class (the first is row {told.first_impossible}); "
-            "answered by the prior of the classes with the fewest impossible factors and marked in the column 'impossible'"
-        )
-    target = classifier.network_.variables[-1].name
-    if told.stranger is not None:
-        note(f"no accuracy is told: column {quoted(target)} has {quoted(told.stranger)}, which is no class of the model")
-    elif told.labelled:
-        note(f"accuracy {100 * told.right / told.labelled:.1f} % of {counted(told.labelled, 'labelled row')}")
-
-
-def _answer_at_once(args: Namespace, classifier: NetworkClassifier) -> None:
-    """Read one file, answer it and write the answers."""
-    from naivete.classifiers.predictions import PredictionSummary, predict_tables
-
-    told = PredictionSummary()
-    (table,) = predict_tables(classifier, [_read(args, classifier)], unseen=args.unseen, append=args.append, told=told)
-    _tell(told, classifier)
-    _written(args, lambda path, options: _write(table, path, options))
-
-
-def _answer_json(args: Namespace, classifier: NetworkClassifier) -> None:
-    """Read one file, answer it and write the answers as JSON."""
-    from naivete.classifiers.predictions import PredictionSummary, predict_table
-    from naivete.storage.atomic import atomic_write
-
-    table, told = _read(args, classifier), PredictionSummary()
-    answers = predict_table(classifier, table, args.unseen)
-    told.add(table, classifier.network_.variables[-1].name, answers)
-    _tell(told, classifier)
-    text = json_text(_records(answers))
-    if args.json:
-        say(text)
-    else:
-        atomic_write(Path(args.out), f"{text}\n".encode(), overwrite=args.force)
-
-
-def _records(answers: Predictions) -> dict[str, Any]:
-    from naivete.inference.predictor import argmax_class
-
-    impossible = set(answers.impossible.tolist())
-    labels = answers.labels
-    rows = [
-        {"predicted": labels[best], "probabilities": dict(zip(map(str, labels), p, strict=True)), "impossible": i in impossible}
-        for i, (best, p) in enumerate(zip(argmax_class(answers.posterior).tolist(), answers.posterior.tolist(), strict=True))
-    ]
-    return {"classes": list(labels), "rows": rows}
-
-
-def _stream(args: Namespace, classifier: NetworkClassifier) -> PredictionSummary:
-    """Read some rows, answer them and write the answers, until all are done."""
-    from naivete.cases.sources import plan_reading
-    from naivete.data.files import KindError
-
-    opened = _opened(args, classifier)
-    check_output(args.out, [file.path for file in opened.files.files], args.force)
-    rows = plan_reading(args.memory, len(opened.names) + 2 * len(classifier.classes_), classifier.budget).rows
-    meter = Meter(opened.files) if opened.files.rows is None else None
-    files = opened.files if meter is None else meter.watched(opened.files)
-    broken: Collection[Name] = ()
-    total = files.rows
-    with pass_progress("predict", wanted=args.progress, share=None if meter is None else meter.share) as went:
-        if args.append:
-            files, broken = settled(files, rows, _open_kinds(opened, args), lambda done: went(1, done, total))
-        while True:
-            try:
-                stream = _Stream(replace(opened, files=files), rows, broken, lambda done: went(1 + args.append, done, total))
-                return stream.answered(args, classifier)
-            except KindError as error:  # a column that looked like numbers is text: once more from the beginning
-                files = files.widened(error.columns)
-
-
-def _open_kinds(opened: Opened, args: Namespace) -> list[str]:
-    """The columns whose kind is not told."""
-    told = opened.reading["kinds"] if is_delimited(opened.path, args) else None
-    return [name for name in opened.files.names if name not in (told or {})]
-
-
-def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
-    """The files, their texts to be read so that they meet the states of the model."""
+def _open(args: Namespace, classifier: NetworkClassifier) -> OpenedCases:
+    """Return the cases, their texts read so that they match the states of the model; refuse columns that are missing."""
     import numpy as np
 
     from naivete.classifiers.predictions import kinds_to_read
@@ -217,104 +110,196 @@ def _opened(args: Namespace, classifier: NetworkClassifier) -> Opened:
     from naivete.encoding.column_codes import matched_columns
 
     features = classifier.network_.columns
-    own = {variable.name for variable in features}
+    names = {variable.name for variable in features}
     try:
-        opened = opened_files(args, kinds_to_read(features), wanted=own)
-    except ParameterError:  # of a column that is not there, about which there is more to say
-        opened = opened_files(args, wanted=own)
-    columns = tuple(Column(name, np.zeros(0)) for name in opened.header.names)
-    matched_columns(Table(columns, source=opened.header.source), features)
-    _note_unused(opened.files.names, opened.header.source, classifier)
-    return opened
+        cases = open_cases(args, kinds_to_read(features), wanted=names, at_once=_is_whole(args))
+    except ParameterError:  # of a column that does not exist, which `matched_columns` describes better
+        cases = open_cases(args, wanted=names, at_once=_is_whole(args))
+    columns = tuple(Column(name, np.zeros(0)) for name in cases.header.names)
+    matched_columns(Table(columns, source=cases.header.source), features)
+    known = {variable.name for variable in classifier.network_.variables}
+    extra = [name for name in cases.header.names if name not in known]
+    if extra:
+        names_listed = ", ".join(map(quoted, extra[:5])) + (" ..." if len(extra) > 5 else "")
+        note(f"{cases.header.source}: not used by the model: {names_listed} ({counted(len(extra), 'column')})")
+    return cases
 
 
-@dataclass(frozen=True)
-class _Stream:
-    """Rows to be answered, some at a time.
+def _note_summary(summary: PredictionSummary, classifier: NetworkClassifier) -> None:
+    """Report rows that are impossible, and the accuracy on the rows that have a class."""
+    if summary.unseen_tables > 1:
+        note(f"the same is true of {counted(summary.unseen_tables - 1, 'later part')} of the rows")
+    if summary.impossible:
+        note(
+            f"{counted(summary.impossible, 'row')} with probability zero in every class (the first is row "
+            f"{summary.first_impossible}); predicted by the prior of the classes with the fewest impossible factors, and marked in "
+            "the column 'impossible'"
+        )
+    target = classifier.network_.variables[-1].name
+    if summary.stranger is not None:
+        note(f"no accuracy: column {quoted(target)} has the value {quoted(summary.stranger)}, which is not a class of the model")
+    elif summary.labelled:
+        note(f"accuracy {100 * summary.right / summary.labelled:.1f} % of {counted(summary.labelled, 'labelled row')}")
+
+
+def _write_predictions(args: Namespace, classifier: NetworkClassifier, tables: Iterable[Table]) -> PredictionSummary:
+    """Predict the rows of the tables, and write each table of predictions as it comes."""
+    from naivete.classifiers.predictions import PredictionSummary, convert_to_states, predict_tables
+
+    summary = PredictionSummary()
+    features = classifier.network_.columns
+    converted = (convert_to_states(table, features) for table in tables)
+    _write(args, predict_tables(classifier, converted, unseen=args.unseen, append=args.append, told=summary))
+    return summary
+
+
+def _write(args: Namespace, predictions: Iterable[Table]) -> None:
+    """Write tables of predictions to the output file, or as CSV to standard output."""
+    from naivete.data.files import write, write_stream
+    from naivete.data.files.writing import csv_rows
+
+    if args.out is None:
+        for rows in csv_rows(predictions, "standard output", spreadsheet_safe=args.spreadsheet_safe, as_text=True):
+            _print_rows(rows)
+        return
+    options: dict[str, Any] = {"overwrite": args.force}
+    if _is_text(args.out):
+        options["spreadsheet_safe"] = args.spreadsheet_safe
+    if not has_ending(args.out, ".parquet", ".pq"):
+        options["as_text"] = True
+    if _is_whole(args):
+        (table,) = predictions
+        write(table, args.out, **options)
+    else:
+        write_stream(predictions, args.out, **options)
+
+
+def _print_rows(rows: str) -> None:
+    """Print rows as UTF-8; on a terminal, control characters are escaped."""
+    if sys.stdout.isatty():
+        say(*map(escaped, rows.splitlines()))
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(rows.encode())
+
+
+def _write_json(args: Namespace, classifier: NetworkClassifier, table: Any) -> PredictionSummary:
+    """Predict the rows of a table, and write the predictions as JSON."""
+    from naivete.classifiers.predictions import PredictionSummary, convert_to_states, predict_table
+    from naivete.inference.predictor import argmax_class
+
+    summary = PredictionSummary()
+    table = convert_to_states(table, classifier.network_.columns)
+    predictions = predict_table(classifier, table, args.unseen)
+    summary.add(table, classifier.network_.variables[-1].name, predictions)
+    impossible, labels, posterior = set(predictions.impossible.tolist()), predictions.labels, predictions.posterior
+    rows = [
+        {"predicted": labels[best], "probabilities": dict(zip(map(str, labels), p, strict=True)), "impossible": i in impossible}
+        for i, (best, p) in enumerate(zip(argmax_class(posterior).tolist(), posterior.tolist(), strict=True))
+    ]
+    text = json_text({"classes": list(labels), "rows": rows})
+    if args.json:
+        say(text)
+    else:
+        write_text(args.out, f"{text}\n", args.force)
+    return summary
+
+
+def _predict_files(args: Namespace, classifier: NetworkClassifier, cases: OpenedCases) -> PredictionSummary:
+    """Read some rows, predict them and write the predictions, until all rows are done."""
+    from naivete.cases.sources import plan_reading
+    from naivete.cli.meter import Meter
+
+    files: Any = cases.source
+    rows = plan_reading(args.memory, len(cases.names) + 2 * len(classifier.classes_), classifier.budget).rows
+    meter = Meter(files) if files.rows is None else None
+    if meter is not None:
+        files = meter.watched(files)
+    known = {str(variable.name) for variable in classifier.network_.variables}
+    only = [name for name in files.names if args.append or name in known]
+    fractional: Collection[Name] = ()
+    with pass_progress("predict", wanted=args.progress, share=None if meter is None else meter.share) as report:
+        if args.append:
+            files, fractional = _with_settled_kinds(files, rows, _undeclared(cases, only, args), report)
+        tables = _tables(files, rows, only, fractional, partial(report, 1 + args.append))
+        return _write_predictions(args, classifier, _at_least_one(tables, cases, args))
+
+
+def _undeclared(cases: OpenedCases, names: Collection[str], args: Namespace) -> list[str]:
+    """Return the columns whose kind is not declared."""
+    declared = cases.reading["kinds"] if is_delimited(cases.path, args) else None
+    return [name for name in names if name not in (declared or {})]
+
+
+def _with_settled_kinds(files: Files, rows: int, only: Collection[str], report: Passes) -> tuple[Files, frozenset[Name]]:
+    """Return the files with the kinds of columns that all rows have, and the numeric columns with fractions or missing values.
+
+    The kind and the type of a column depend on all rows, as if they were read at once; that takes a pass over the files.
 
     Parameters
     ----------
-    opened : the files.
-    rows : how many rows to read at a time.
-    broken : the columns of numbers in which some have a fraction.
-    went : told how many rows were answered.
+    files : the files.
+    rows : the number of rows to read at a time.
+    only : the columns to examine.
+    report : called after each table, as for `fit_cases`.
     """
+    from naivete.data.files import KindError
 
-    opened: Opened
-    rows: int
-    broken: Collection[Name]
-    went: Callable[[int], None]
-
-    def answered(self, args: Namespace, classifier: NetworkClassifier) -> PredictionSummary:
-        """Write the answers to all rows."""
-        from naivete.classifiers.predictions import PredictionSummary, convert_to_states, predict_tables
-        from naivete.data.files import write_stream
-
-        told = PredictionSummary()
-
-        def tables() -> Iterator[Table]:
-            for table in self._tables(args, classifier):
-                yield convert_to_states(self._floating(table), classifier.network_.columns)
-                self.went(told.rows)
-
-        answers = predict_tables(classifier, tables(), unseen=args.unseen, append=args.append, told=told)
-        _written(args, lambda path, options: write_stream(answers, path, **options))
-        return told
-
-    def _tables(self, args: Namespace, classifier: NetworkClassifier) -> Iterator[Table]:
-        """The rows with the columns that are needed; one table without rows where there are none."""
-        own = {str(variable.name) for variable in classifier.network_.variables}
-        only = [name for name in self.opened.files.names if args.append or name in own]
-        none = True
-        for table in tables_of(self.opened.files, self.rows, only):
-            none = False
-            yield table
-        if none:
-            yield read_table(self.opened.path, args, wanted=())
-
-    def _floating(self, table: Table) -> Table:
-        """The table with whole numbers as numbers with a fraction, in the columns that have such elsewhere."""
-        if not self.broken:
-            return table
-        fits = (c.name not in self.broken or c.states is not None for c in table.columns)
-        columns = (c if fit else replace(c, values=c.values.astype(float)) for c, fit in zip(table.columns, fits, strict=True))
-        return replace(table, columns=tuple(columns))
+    while only:
+        types: dict[Name, set[str]] = {}
+        done = 0
+        try:
+            for table in (table for piece in files.pieces for table in piece.tables(rows=rows, only=only)):
+                for column in table.columns:
+                    types.setdefault(column.name, set()).add(column.values.dtype.kind if column.states is None else "")
+                done += len(table)
+                report(1, done, files.rows)
+        except KindError as error:
+            files = files.widened(error.columns)
+        else:
+            return files, frozenset(name for name, kinds in types.items() if "f" in kinds and len(kinds) > 1)
+    return files, frozenset()
 
 
-def _write(table: Table, path: Path, options: dict[str, Any]) -> None:
-    from naivete.data.files import write
+def _tables(
+    files: Files, rows: int, only: Collection[str], fractional: Collection[Name], report: Callable[[int, int | None], None]
+) -> Iterator[Table]:
+    """Read some rows at a time.
 
-    write(table, path, **options)
+    Whole numbers become floats in the columns that have fractions in other rows. A column that looked numeric and holds text is
+    read as text from there on; its earlier numbers match the same states.
+    """
+    from naivete.data.files import KindError
+
+    number = position = done = 0
+    while number < len(files.pieces):
+        try:
+            for table in files.pieces[number].tables(rows=rows, only=only, skip=position):
+                yield _as_floats(table, fractional)
+                position, done = position + len(table), done + len(table)
+                report(done, files.rows)
+        except KindError as error:
+            files = files.widened(error.columns)
+        else:
+            number, position = number + 1, 0
 
 
-def _written(args: Namespace, write: Callable[[Path, dict[str, Any]], object]) -> None:
-    """Have the answers written to the file that was asked for, or to one that is then copied to standard output."""
-    import tempfile
-
-    options: dict[str, Any] = {"spreadsheet_safe": args.spreadsheet_safe} if args.out is None or _is_text(args.out) else {}
-    if args.out is None or not _is_parquet(args.out):
-        options["as_text"] = True
-    if args.out:
-        write(Path(args.out), {**options, "overwrite": args.force})
-        return
-    with tempfile.TemporaryDirectory(prefix="naivete-") as folder:
-        file = Path(folder, "answers.csv")
-        write(file, options)
-        _copy(file)
+def _as_floats(table: Table, names: Collection[Name]) -> Table:
+    """Return the table with floats in the numeric columns of these names."""
+    if not names:
+        return table
+    numeric = [column.name in names and column.states is None for column in table.columns]
+    columns = (replace(c, values=c.values.astype(float)) if n else c for c, n in zip(table.columns, numeric, strict=True))
+    return replace(table, columns=tuple(columns))
 
 
-def _copy(file: Path) -> None:
-    """Copy the file to standard output; a terminal sees what it would obey as escapes."""
-    import shutil
-
-    if not sys.stdout.isatty():
-        sys.stdout.flush()
-        with file.open("rb") as content:
-            shutil.copyfileobj(content, sys.stdout.buffer)
-        return
-    with file.open(encoding="utf-8", newline="") as lines:
-        for line in lines:
-            say(*map(escaped, line.splitlines()))
+def _at_least_one(tables: Iterator[Table], cases: OpenedCases, args: Namespace) -> Iterator[Table]:
+    """Return the tables; where the files have no rows, an empty table with their columns."""
+    first = next(tables, None)
+    if first is None:
+        first = read_table(cases.path, args, wanted=())
+    yield first
+    yield from tables
 
 
 COMMAND = Command(
@@ -322,9 +307,9 @@ COMMAND = Command(
     "Classify the rows of files, which need not fit into memory, with a saved model.",
     (
         "naivete predict weather.nvt tomorrow.csv",
-        "naivete predict weather.nvt tomorrow.csv --append --out answers.csv",
+        "naivete predict weather.nvt tomorrow.csv --append --out predictions.csv",
         "naivete predict weather.nvt tomorrow.parquet --unseen error --json",
-        "naivete predict sales.nvt 'sales-*.parquet' --memory 2GB --out answers.parquet",
+        "naivete predict sales.nvt 'sales-*.parquet' --memory 2GB --out predictions.parquet",
     ),
     arguments,
     run,

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.networks import encoding_option, network_options, read_network_of
+from naivete.cli.inputs import read_network_file
+from naivete.cli.options import bytes_of, network_options, text_encoding_option
 from naivete.cli.output import escaped, json_text, named, say, text_table
 from naivete.cli.parsing import Command
-from naivete.cli.tables import bytes_of
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--log-probability", action="store_true", help="the natural logarithm of the probability of what is known")
     parser.add_argument("--budget", type=bytes_of, metavar="BYTES", help="the most that tables may take, such as 500MB or 8GiB")
     network_options(parser)
-    encoding_option(parser)
+    text_encoding_option(parser)
 
 
 def run(args: Namespace) -> int:
     """Answer, and print the answers."""
     if args.joint and not args.of:
         raise ParameterError("--joint needs the variables; name them with --of")
-    network = read_network_of(args.model, args)
+    network = read_network_file(args.model, args)
     if not any(variable.known for variable in network.variables):
         raise DataError(f"{args.model}: it has arcs, but no states and no probabilities: there is nothing to ask; fit a model")
     given = _given(network, args.given, args.model)
@@ -148,7 +148,7 @@ def _explanation(found: dict[str, Any], known: str) -> list[str]:
     rows = [[named(own["variable"]), own["state"]] for own in found["states"]]
     given = f" given {known}" if known else ""
     title = escaped(f"most probable states{given}: log P = {found['log_probability']:.6f}")
-    return [title, *text_table(["variable", "state"], rows, left=2)]
+    return [title, *text_table(["variable", "state"], rows, left=(0, 1))]
 
 
 def _joint(network: Network, found: dict[str, Any], known: str) -> list[str]:
@@ -156,7 +156,7 @@ def _joint(network: Network, found: dict[str, Any], known: str) -> list[str]:
     rows = [[*states, f"{p:.6f}"] for states, p in islice(_cells(labels, found["probabilities"]), _ROWS)]
     headers = [*map(named, found["of"]), "probability"]
     more = [f"(the first {_ROWS} rows)"] if len(rows) == _ROWS else []
-    return [_title(found["of"], known), *text_table(headers, rows, left=len(labels)), *more]
+    return [_title(found["of"], known), *text_table(headers, rows, left=range(len(labels))), *more]
 
 
 def _cells(labels: Sequence[Sequence[str]], nested: Any) -> Iterator[tuple[tuple[str, ...], float]]:

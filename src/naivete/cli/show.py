@@ -6,13 +6,12 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from math import nan
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
+from naivete.cli.options import check_output
+from naivete.cli.output import counted, escaped, json_text, listed, named, number, say, text_table, write_text
 from naivete.cli.parsing import Command
-from naivete.cli.tables import check_output
-from naivete.cli.tree_text import outline_about, outline_described, outline_section, outline_told
+from naivete.cli.show_tree import outline_described, outline_section, outline_told, size_lines
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
@@ -44,17 +43,11 @@ def run(args: Namespace) -> int:
     model = load(args.model)
     described = {"file": args.model, "model": str(spec_of(model)), **_described(model, args.tables)}
     if args.svg:
-        _save(args.svg, str(_drawing(model)), args.force)
+        write_text(args.svg, str(_drawing(model)), args.force)
     if args.html:
-        _save(args.html, str(_page(described, model)), args.force)
+        write_text(args.html, str(_page(described, model)), args.force)
     say(*([json_text(described)] if args.json else _told(described, model, args.tables)))
     return 0
-
-
-def _save(path: str, text: str, force: bool) -> None:
-    from naivete.storage.atomic import atomic_write
-
-    atomic_write(Path(path), text.encode(), overwrite=force)
 
 
 def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
@@ -154,7 +147,7 @@ def _features_told(records: Sequence[dict[str, Any]], described: dict[str, Any])
     dropped = {3} if _kind(described) else set()
     dropped |= set() if any(row[4] for row in rows) else {4}
     kept = [[cell for i, cell in enumerate(row) if i not in dropped] for row in [headers, *rows]]
-    return _left_last(kept[0], kept[1:], 2 - len(dropped)) if len(dropped) < 2 else text_table(kept[0], kept[1:])
+    return text_table(kept[0], kept[1:], left=(0, *range(len(dropped) - 2, 0)))
 
 
 def _card(record: dict[str, Any]) -> str:
@@ -178,25 +171,25 @@ def _about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
     """What the class depends on, what matters when all is known, what was selected and what stands alone, in words."""
     features, hidden = _features(described)
     if described["parents"]:
-        yield "parents", f"the class depends on {_listed(described['parents'])}"
+        yield "parents", f"the class depends on {listed(described['parents'])}"
     if hidden:
         yield "hidden", "; ".join(_mediated(record, described) for record in hidden[:20])
     if "selected" in described:
-        yield "selected", f"in the order of selection: {_listed(described['selected'])}"
+        yield "selected", f"in the order of selection: {listed(described['selected'])}"
     if "naive" in described:
-        yield "naive", f"held naive, because their dependence cancels: {_listed(described['naive']) or 'none'}"
+        yield "naive", f"held naive, because their dependence cancels: {listed(described['naive']) or 'none'}"
     if "groups" in described and not any(record["kind"] == "hidden" for record in described["variables"]):
         joined = "; ".join(" with ".join(map(str, own)) for own in described["groups"][:10] if len(own) > 1)
         yield "together", f"features modelled together: {joined or 'none'}"
     if _kind(described):
-        yield from outline_about(described)
+        yield from size_lines(described)
     count, blanket = len(features), described["blanket"]
     verb = "are asked for" if "tree" in described else "can matter when all are known"
     if "tree" not in described and len(blanket) == count:
         yield "blanket", "every feature can matter for the class"
     else:
         word = "asked" if "tree" in described else "blanket"
-        yield word, f"of {counted(count, 'feature')}, {len(blanket):,} {verb}: {_listed(blanket)}"
+        yield word, f"of {counted(count, 'feature')}, {len(blanket):,} {verb}: {listed(blanket)}"
     alone = sum(record["alone"] for record in features)
     if alone and not _kind(described):
         verbs = "depends on nothing and influences" if alone == 1 else "depend on nothing and influence"
@@ -206,11 +199,7 @@ def _about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def _mediated(record: dict[str, Any], described: dict[str, Any]) -> str:
     """A hidden variable with what depends on it."""
     children = [arc["to"] for arc in described["arcs"] if arc["from"] == record["name"]]
-    return f"{named(record['name'])} with {counted(len(record['labels']), 'state')}, on which depend {_listed(children)}"
-
-
-def _listed(names: Sequence[object], most: int = 20) -> str:
-    return ", ".join(map(named, names[:most])) + (f", ... ({len(names):,} in all)" if len(names) > most else "") or "none"
+    return f"{named(record['name'])} with {counted(len(record['labels']), 'state')}, on which depend {listed(children)}"
 
 
 def _place(record: dict[str, Any], described: dict[str, Any]) -> str:
@@ -220,14 +209,6 @@ def _place(record: dict[str, Any], described: dict[str, Any]) -> str:
     if record["in_blanket"]:
         return ""
     return "not asked for" if "tree" in described else "alone" if record["alone"] else "outside the blanket"
-
-
-def _left_last(headers: Sequence[str], rows: Sequence[Sequence[Any]], count: int) -> list[str]:
-    """A text table whose last columns, so many, are texts."""
-    cells = [[escaped(cell) for cell in row] for row in [headers, *rows]]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    padded = [[*row[:-count], *map(str.ljust, row[-count:], widths[-count:])] for row in cells]
-    return text_table(padded[0], padded[1:])
 
 
 def _parents(record: dict[str, Any], arcs: dict[tuple[Any, Any], float | None]) -> str:
@@ -249,7 +230,7 @@ def _table_told(record: dict[str, Any]) -> list[str]:
         heads = record["labels"]
         rows = [[*row["given"].values(), *(f"{p:.4f}" for p in row["probabilities"])] for row in told]
     more = [f"(the first {_ROWS} configurations)"] if len(rows) == _ROWS else []
-    return [escaped(title), *text_table([*given, *heads], rows, left=len(given)), *more]
+    return [escaped(title), *text_table([*given, *heads], rows, left=range(len(given))), *more]
 
 
 def _drawing(model: NetworkClassifier) -> Any:

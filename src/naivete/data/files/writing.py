@@ -19,7 +19,7 @@ from naivete.errors import DataError, DataTypeError, quoted
 from naivete.storage.atomic import atomic_write
 from naivete.variables import Name, State, check_unique
 
-__all__ = ["write_arff", "write_csv", "write_csv_rows"]
+__all__ = ["csv_rows", "write_arff", "write_csv", "write_csv_rows"]
 
 _ROWS: Final = 8192
 _RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
@@ -115,11 +115,29 @@ def write_csv_rows(
     tables : at least one table; their nominal columns may have different states.
     path, delimiter, missing, spreadsheet_safe, as_text, overwrite : as in `write_csv`.
     """
-    file = display_name(path)
-    mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else ",")
+    rows = csv_rows(
+        tables,
+        display_name(path),
+        delimiter=checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else ","),
+        missing=missing,
+        spreadsheet_safe=spreadsheet_safe,
+        as_text=as_text,
+    )
+    atomic_write(Path(path), _encoded(rows, display_name(path)), overwrite=overwrite)
+
+
+def csv_rows(
+    tables: Iterable[Table], name: str, *, delimiter: str = ",", missing: str = "", spreadsheet_safe: bool = False, as_text: bool
+) -> Iterator[str]:
+    """Return the header and the rows of tables of the same columns as delimited text, some rows at a time.
+
+    Parameters
+    ----------
+    tables, delimiter, missing, spreadsheet_safe, as_text : as in `write_csv_rows`.
+    name : what error messages call the output.
+    """
     safe = _safe if spreadsheet_safe else _same
-    rows = _DelimitedRows(file, mark, _text(missing, f"{file}: missing"), safe, as_text)
-    atomic_write(Path(path), _encoded(rows.written(tables), file), overwrite=overwrite)
+    return _DelimitedRows(name, delimiter, _text(missing, f"{name}: missing"), safe, as_text).written(tables)
 
 
 class _DelimitedRows:

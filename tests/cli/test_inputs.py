@@ -6,27 +6,32 @@ from pathlib import Path
 
 import pytest
 
-from naivete.cli import streams
-from naivete.cli.streams import Meter, is_many, is_streamed
-from naivete.data.files import pieces
+from naivete.cli import COMMANDS, inputs
+from naivete.cli.inputs import is_many, open_cases
+from naivete.cli.meter import Meter
+from naivete.cli.parsing import parse
+from naivete.data.files import Files, pieces
 
 
-def options(*data: object, **more: object) -> Namespace:
-    return Namespace(data=[str(one) for one in data], **{"memory": None, "checkpoint": None, "cluster": None, **more})
+def arguments(*words: object) -> Namespace:
+    return parse(COMMANDS, ["predict", "m.nvt", *map(str, words)])[1]
 
 
 def test_what_is_streamed(weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert not is_streamed(options(weather))
-    assert not is_streamed(options(weather.with_name("absent.csv")))
-    assert is_streamed(options(weather, weather))
-    assert is_streamed(options(weather.parent))
-    assert is_streamed(options(weather.with_name("*.csv")))
-    for option in ("memory", "checkpoint", "cluster"):
-        assert is_streamed(options(weather, **{option: "1"}))
-    monkeypatch.setattr(streams, "LARGE", weather.stat().st_size)
-    assert not is_streamed(options(weather))
-    monkeypatch.setattr(streams, "LARGE", weather.stat().st_size - 1)
-    assert is_streamed(options(weather))
+    def is_streamed(*words: object) -> bool:
+        return isinstance(open_cases(arguments(*words)).source, Files)
+
+    other = weather.with_name("other.csv")
+    other.write_bytes(weather.read_bytes())
+    assert not is_streamed(weather)
+    assert is_streamed(weather, other)
+    assert is_streamed(weather.parent)
+    assert is_streamed(weather.with_name("*.csv"))
+    assert is_streamed(weather, "--memory", "20G")
+    monkeypatch.setattr(inputs, "LARGE", weather.stat().st_size)
+    assert not is_streamed(weather)
+    monkeypatch.setattr(inputs, "LARGE", weather.stat().st_size - 1)
+    assert is_streamed(weather)
 
 
 @pytest.mark.parametrize("name", ["a" * 5000 + "*", "absent.csv"])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from naivete.cli.wording import in_options
+from naivete.cli.options import in_options
 from tests.cli.conftest import WEATHER, Run
 
 

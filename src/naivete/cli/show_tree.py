@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from naivete.display.summaries import Summary
     from naivete.network.network import Network
 
-__all__ = ["outline_about", "outline_described", "outline_section", "outline_told"]
+__all__ = ["outline_described", "outline_section", "outline_size", "outline_told", "size_lines"]
 
 LINES: Final = 2000
 """The most lines of a tree that are printed, and the most rules."""
@@ -32,9 +32,7 @@ def outline_described(network: Network, tables: bool) -> dict[str, Any]:
 
     found = outline(network)
     nodes = [{"node": i, **_node(network, node, tables)} for i, node in enumerate(found.nodes)]
-    kind = "tree" if found.leaves else "hierarchy"
-    depth = max(node.depth for node in found.nodes)
-    return {kind: {"nodes": found.total, "left_out": found.total - len(nodes), "depth": depth, "outline": nodes}}
+    return {kind: {**size, "outline": nodes} for kind, size in _size(found).items()}
 
 
 def _node(network: Network, node: Node, tables: bool) -> dict[str, Any]:
@@ -60,18 +58,33 @@ def _summary(network: Network, own: Summary, tables: bool) -> dict[str, Any]:
     return {**rates, "tables": listed, **({"normals": normals} if normals else {})}
 
 
-def outline_about(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """How large a tree or hierarchy is, in words."""
-    if "tree" in described:
-        own = described["tree"]
-        leaves = sum(node["feature"] is None for node in own["outline"])
-        size = f"{counted(own['nodes'], 'node')}, " + (
-            "" if own["left_out"] else f"{counted(leaves, 'leaf').replace('leafs', 'leaves')}, "
-        )
-        yield "tree", f"{size}at most {counted(own['depth'], 'question')} for a case"
-    else:
-        own = described["hierarchy"]
-        yield "nodes", f"{counted(own['nodes'], 'classifier')}, at most {own['depth'] + 1:,} one after the other for a case"
+def outline_size(network: Network) -> dict[str, Any]:
+    """Return the number of nodes and the depth of a tree or hierarchy, of a tree also its leaves; empty for other networks."""
+    from naivete.display.outline import has_outline, outline
+
+    return _size(outline(network)) if has_outline(network) else {}
+
+
+def _size(found: Outline) -> dict[str, Any]:
+    size: dict[str, Any] = {
+        "nodes": found.total,
+        "left_out": found.total - len(found.nodes),
+        "depth": max(node.depth for node in found.nodes),
+    }
+    if not found.leaves:
+        return {"hierarchy": size}
+    return {"tree": {**size, "leaves": sum(node.feature < 0 for node in found.nodes)}}
+
+
+def size_lines(summary: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Return the size of a tree or hierarchy as text, with the name of the line."""
+    if "tree" in summary:
+        size = summary["tree"]
+        leaves = "" if size["left_out"] else f"{counted(size['leaves'], 'leaf')}, "
+        yield "tree", f"{counted(size['nodes'], 'node')}, {leaves}depth {size['depth']:,}"
+    if "hierarchy" in summary:
+        size = summary["hierarchy"]
+        yield "nodes", f"{counted(size['nodes'], 'classifier')}, depth {size['depth'] + 1:,}"
 
 
 def outline_told(network: Network, tables: bool) -> list[str]:
@@ -149,4 +162,4 @@ def _summary_told(network: Network, word: str, own: Summary, tables: bool) -> li
     left_out = [f"... and {counted(count, what)} more" for count, what in more if count]
     if not tables and any(network.variables[x].card > _STATES for x in features):
         left_out.append(f"(of a feature the first {_STATES} states)")
-    return [*text_table([word, "", *(labels[c] for c in classes)], rows, left=2), *left_out]
+    return [*text_table([word, "", *(labels[c] for c in classes)], rows, left=(0, 1)), *left_out]
