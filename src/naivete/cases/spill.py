@@ -24,7 +24,9 @@ from numpy.typing import NDArray
 
 from naivete.cases.base import Block, Cases
 from naivete.cases.files import START, Chunk, FileRows, Position
+from naivete.cases.memory import MemoryCases
 from naivete.cases.rows import EncodedCases, EncodeRows, Rows
+from naivete.data.table import Table
 from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.variables import Variables
 
@@ -226,7 +228,21 @@ class SpilledCases:
 
 
 def encode_rows(rows: Rows, variables: Variables, gaps: NDArray[np.bool_], unseen: str) -> Cases:
-    """Return the rows of any back end as cases; those of files are kept encoded in a temporary file where they have one."""
+    """Return the rows of any back end as cases.
+
+    The rows of files are kept encoded in a temporary file where they have one, those of a table in memory in memory.
+    """
     if isinstance(rows, FileRows) and rows.spill is not None:
         return SpilledCases(rows, rows.spill, variables, gaps, unseen)
+    if isinstance(rows, FileRows) and isinstance(getattr(rows.source, "stream", None), Table):
+        return MemoryCases(variables, _joined([*rows.map(EncodeRows(variables, unseen))]), gaps)
     return EncodedCases(rows, variables, gaps, unseen)
+
+
+def _joined(blocks: list[Block]) -> Block:
+    """Return one block with the rows of all blocks."""
+    if len(blocks) == 1:
+        return blocks[0]
+    weights = [block.weight for block in blocks if block.weight is not None]
+    codes = zip(*(block.codes for block in blocks), strict=True)
+    return Block(tuple(np.concatenate(column) for column in codes), np.concatenate(weights) if weights else None)
