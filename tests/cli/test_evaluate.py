@@ -61,7 +61,7 @@ def test_unseen_values_are_noted(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("x,c\n" + "".join(f"{'abcdefgh'[i]},{i % 2}\n" for i in range(8)))
     ran = run("evaluate", file, "--target", "c", "--folds", "2", "--models", "nb")
-    assert "values occurred that their training did not have" in ran.err
+    assert "values occurred that were not in the training rows" in ran.err
 
 
 @pytest.mark.parametrize("wrong", [["--folds", "0"], ["--repeat", "0"], ["--seed", "-1"], ["--models", ";"]])
