@@ -189,7 +189,7 @@ def test_unseen_values_are_noted(run: Run, tmp_path: Path) -> None:
     file.write_text("x,c\n" + "".join(f"{'abcdefgh'[i]},{i % 2}\n" for i in range(8)))
     ran = run("compare", file, "--target", "c", "--models", "nb,majority", "--protocol", "2x2-fold")
     assert ran.code == 0
-    assert ran.err.startswith("naivete: note: t.csv: in some rounds values occurred")
+    assert ran.err.startswith("naivete: note: t.csv: in some rounds, values occurred")
 
 
 @pytest.fixture
