@@ -112,7 +112,7 @@ def test_weights_and_densities(run: Run, weather: Path) -> None:
         (["--model", "nothing"], 2, "there is no model 'nothing'"),
         (["--model", "kdb:k=1,smoothing=0"], 3, "use a smoothing above 0"),
         (["--target", "colour"], 2, "there is no column 'colour'"),
-        (["--out", "cases.txt"], 2, "does not tell the format"),
+        (["--out", "cases.txt"], 2, "does not show the format"),
         (["--out", "a.csv", "--html", "a.csv"], 2, "name the same file"),
         (["--test", "none.csv"], 5, "none.csv"),
         (["--model", "none.nvt"], 5, "none.nvt"),
