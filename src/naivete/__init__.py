@@ -79,18 +79,18 @@ def __dir__() -> list[str]:
 
 if TYPE_CHECKING:
     from naivete.cases import Block, MemoryCases
-    from naivete.classifiers.augmented import KDB, TAN, Full, KNaive, NaiveBayes
+    from naivete.classifiers.augmented import *  # noqa: F403
     from naivete.classifiers.base import NetworkClassifier, NotFittedError
-    from naivete.classifiers.baselines import Lookup, Majority
+    from naivete.classifiers.baselines import *  # noqa: F403
     from naivete.classifiers.decisions import LossAware
     from naivete.classifiers.losses import Loss, zero_one
-    from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
+    from naivete.classifiers.naive_variants import *  # noqa: F403
     from naivete.classifiers.partitions import predict_partitions
     from naivete.classifiers.saving import load, model_hash, save
-    from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
+    from naivete.classifiers.selective import *  # noqa: F403
     from naivete.classifiers.selectors import InfoSelector, K2Selector, NaiveSelector
-    from naivete.classifiers.trees import C45, ID3
-    from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
+    from naivete.classifiers.trees import *  # noqa: F403
+    from naivete.classifiers.unrestricted import *  # noqa: F403
     from naivete.counts.counts import Counts
     from naivete.counts.information import conditional_information, dependence, entropy, relevance
     from naivete.data.files import read, write

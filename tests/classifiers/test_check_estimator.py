@@ -43,7 +43,7 @@ from naivete.encoding.encoder import Encoder
 from tests import ROOT
 
 NORMAL, EM, STATE = Encoder(numbers="normal"), Encoder(missing="em"), Encoder(missing="state")
-DEFAULTS: list[Any] = [*(entry.estimator() for entry in REGISTRY), InfoSelector(), NaiveSelector(), K2Selector(), LossAware(TAN())]
+DEFAULTS: list[Any] = [*(entry.estimator() for entry in REGISTRY), LossAware(TAN())]
 SETTINGS: list[Any] = [
     *(entry.estimator(encoder=NORMAL) for entry in REGISTRY if "normal" in entry.estimator.densities),
     *(entry.estimator(encoder=Encoder(numbers="kernel")) for entry in REGISTRY if "kernel" in entry.estimator.densities),
@@ -69,6 +69,7 @@ SETTINGS: list[Any] = [
     ID3(max_depth=3, min_rows=4, smoothing=1.0),
     C45(prune=False, min_rows=5, max_depth=4, smoothing=0.5, encoder=Encoder(cut=mdl)),
     C45(confidence=0.1, raising=False, encoder=STATE),
+    InfoSelector(),
     InfoSelector(metric="cdc", stop="chi2", guided="stays", backward=True, random_state=3, encoder=STATE),
     NaiveSelector(smoothing="backoff", random_state=None, encoder=Encoder(cut=EqualFrequency(4))),
     K2Selector(equal=True, criterion="bic", max_parents=2, smoothing=0.5),

@@ -18,7 +18,7 @@ from naivete.learners.recursive import recursive
 from naivete.network.network import Network, Structure
 from naivete.variables import Name
 
-__all__ = ["SEARCHES", "HiddenNaive", "JoinedNaive", "Recursive"]
+__all__ = ["HiddenNaive", "JoinedNaive", "Recursive"]
 
 SEARCHES: dict[str, Callable[..., list[tuple[int, ...]]]] = {"backward": bsej_groups, "forward": fssj_groups}
 """The directions of the search: BSEJ and FSSJ."""

@@ -18,7 +18,7 @@ from naivete.learners.k2_as import k2_selection
 from naivete.learners.naive_as import naive_on_selected, naive_selection
 from naivete.network.network import Network
 
-__all__ = ["K2AS", "InfoAS", "Selecting", "SelectiveNaive"]
+__all__ = ["K2AS", "InfoAS", "SelectiveNaive"]
 
 
 class SelectiveNaive(NetworkClassifier):
