@@ -14,6 +14,7 @@ from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
+from naivete.learners.fan import fan
 from naivete.learners.full import full
 from naivete.learners.kdb import chosen_parameters, kdb
 from naivete.learners.knaive import knaive_choice, knaive_on
@@ -22,7 +23,7 @@ from naivete.learners.tan import tan
 from naivete.network.network import Network
 from naivete.variables import Name
 
-__all__ = ["KDB", "TAN", "Full", "KNaive", "NaiveBayes"]
+__all__ = ["FAN", "KDB", "TAN", "Full", "KNaive", "NaiveBayes"]
 
 
 class NaiveBayes(NetworkClassifier):
@@ -95,6 +96,45 @@ class TAN(NetworkClassifier):
                 f"root={quoted(root)}: there is no such feature" + (f"; did you mean {close[0]!r}?" if close else "")
             )
         return tan(counts, **self._arguments(root=root)), {}
+
+
+class FAN(NetworkClassifier):
+    """Forest augmented naive Bayes: TAN without the arcs that are not significant.
+
+    Parameters
+    ----------
+    alpha : the significance level of an arc; a smaller one keeps fewer arcs.
+
+    Examples
+    --------
+    >>> rows = [["0", "0", "a"], ["0", "1", "a"], ["1", "0", "a"], ["1", "1", "a"]] * 4
+    >>> rows += [[x, y, "b"] for x, y, _ in rows]
+    >>> fan = FAN().fit(rows, ["even", "odd", "odd", "even"] * 8)  # the third feature is independent of all others
+    >>> fan.network_.arcs, fan.predict([["1", "0", None]]).tolist()
+    ([(0, 1)], ['odd'])
+
+    References
+    ----------
+    Lucas (2004), Restricted Bayesian network structure learning; Ziebart, Dey and Bagnell (2007), Learning selectively conditioned
+    forest structures with applications to DBNs and classification.
+    """
+
+    shares_counts = True
+
+    def __init__(
+        self,
+        *,
+        alpha: float = 0.05,
+        smoothing: Any = 1.0,
+        prior: Sequence[float] | None = None,
+        encoder: Encoder | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        self.alpha = alpha
+
+    def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        return fan(counts, **self._arguments()), {}
 
 
 class KDB(NetworkClassifier):

@@ -78,6 +78,7 @@ REGISTRY: Final = (
         similar=("naive", "naivebayes", "naive-bayes", "bayes"),
     ),
     Entry("tan", "TAN", "augmented", {"tan": "tree augmented naive Bayes: each feature has at most one feature as parent"}),
+    Entry("fan", "FAN", "augmented", {"fan:alpha=0.01": "forest augmented naive Bayes: TAN without arcs that are not significant"}),
     Entry(
         "kdb",
         "KDB",
