@@ -1,4 +1,4 @@
-"""Counts of families and of pairs, on every back end, dense and sparse, with every kernel."""
+"""Counts of families and pairs on every back end, dense and sparse, with every kernel."""
 
 from __future__ import annotations
 
@@ -28,29 +28,29 @@ def all_families(n: int) -> list[tuple[int, ...]]:
 
 
 @tiers
-@given(own=some_cases())
+@given(training=some_cases())
 @quick
-def test_tables_are_what_a_dictionary_counts(own: MemoryCases, cases, tier: str) -> None:
+def test_tables_equal_counts_by_a_dictionary(training: MemoryCases, cases, tier: str) -> None:
     with _kernels.use(tier):
-        found = Counts(cases(own)).tables(all_families(len(own.variables) - 1))
+        found = Counts(cases(training)).tables(all_families(len(training.variables) - 1))
     for members, counted_table in found.items():
         table = counted_table.full()
-        expected = counted(own.block, members, [own.variables[m].card for m in members])
+        expected = counted(training.block, members, [training.variables[m].card for m in members])
         assert table.shape == expected.shape
         assert np.allclose(table, expected.astype(float), rtol=1e-15, atol=0)
-        if own.block.weight is None or (own.block.weight % 1 == 0).all():
+        if training.block.weight is None or (training.block.weight % 1 == 0).all():
             assert table.dtype == np.int64
             assert (table == expected).all()
 
 
-@given(own=some_cases())
+@given(training=some_cases())
 @quick
-def test_sparse_tables_hold_the_configurations_that_occur(own: MemoryCases, cases) -> None:
-    families = [f for f in all_families(len(own.variables) - 1) if len(f) > 2]
-    dense = Counts(own).tables(families)
+def test_sparse_tables_hold_the_configurations_that_occur(training: MemoryCases, cases) -> None:
+    families = [f for f in all_families(len(training.variables) - 1) if len(f) > 2]
+    dense = Counts(training).tables(families)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)
-        sparse = Counts(cases(own)).tables(families)
+        sparse = Counts(cases(training)).tables(families)
     for members, table in sparse.items():
         assert isinstance(table, SparseTable)
         assert table.members == members
@@ -80,33 +80,33 @@ def assert_same_table(sparse: SparseTable, dense: DenseTable) -> None:
 
 
 @tiers
-@given(own=some_cases(max_card=12, features=(1, 6)), seed=st.integers(0, 99))
+@given(training=some_cases(max_card=12, features=(1, 6)), seed=st.integers(0, 99))
 @quick
-def test_pairs_are_the_tables_of_all_pairs(own: MemoryCases, seed: int, tier: str) -> None:
-    moved = chunked(own, np.random.default_rng(seed)) if seed % 2 else own
+def test_pairs_are_the_tables_of_all_pairs(training: MemoryCases, seed: int, tier: str) -> None:
+    source = chunked(training, np.random.default_rng(seed)) if seed % 2 else training
     with pytest.MonkeyPatch.context() as patch, _kernels.use(tier):
         patch.setattr(pairs, "PANEL_CELLS", 1 + seed % 5 * 60)
-        count = Counts(moved, budget=counts.BUDGET if seed % 3 else 1 << 14)
+        count = Counts(source, budget=counts.BUDGET if seed % 3 else 1 << 14)
         seen = {}
-        for panel in count.pairs():
-            for (i, x), (j, y) in ((a, b) for a in enumerate(panel.first.tolist()) for b in enumerate(panel.second.tolist())):
-                if x < y or y not in panel.first:
-                    seen[x, y] = panel.tables[i, j], panel.complete
-    telling = [x for x in range(len(own.variables) - 1) if own.variables[x].card > 1]
-    assert {tuple(sorted(pair)) for pair in seen} == set(combinations(telling, 2))
+        for group in count.pairs():
+            for (i, x), (j, y) in ((a, b) for a in enumerate(group.first.tolist()) for b in enumerate(group.second.tolist())):
+                if x < y or y not in group.first:
+                    seen[x, y] = group.tables[i, j], group.complete
+    informative = [x for x in range(len(training.variables) - 1) if training.variables[x].card > 1]
+    assert {tuple(sorted(pair)) for pair in seen} == set(combinations(informative, 2))
     for (x, y), (table, complete) in seen.items():
-        expected = counted(own.block, (x, y, CLASS), [own.variables[v].card for v in (x, y, CLASS)])
+        expected = counted(training.block, (x, y, CLASS), [training.variables[v].card for v in (x, y, CLASS)])
         assert np.allclose(table.astype(float), expected.astype(float), rtol=1e-13, atol=1e-15)
-        assert complete == (not own.gaps[x] and not own.gaps[y])
+        assert complete == (not training.gaps[x] and not training.gaps[y])
 
 
-@given(own=some_cases(weights="fractional"), seed=st.integers(0, 999))
+@given(training=some_cases(weights="fractional"), seed=st.integers(0, 999))
 @quick
-def test_fractional_sums_do_not_depend_on_the_order_of_rows(own: MemoryCases, seed: int) -> None:
+def test_fractional_sums_do_not_depend_on_the_order_of_rows(training: MemoryCases, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
-    families = all_families(len(own.variables) - 1)
-    one, two, three = (Counts(c).tables(families) for c in (own, shuffled, chunked(own, rng)))
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.gaps)
+    families = all_families(len(training.variables) - 1)
+    one, two, three = (Counts(c).tables(families) for c in (training, shuffled, chunked(training, rng)))
     assert all(identical(one[f].counts, two[f].counts) and identical(one[f].counts, three[f].counts) for f in families)
 
 
@@ -127,7 +127,7 @@ def test_margins_are_counted_once_and_passes_are_counted() -> None:
     assert count.passes == 4
 
 
-def test_a_table_beyond_the_budget_is_refused_before_it_is_made() -> None:
+def test_a_table_beyond_the_budget_raises_before_it_is_allocated() -> None:
     count = Counts(cases_of([200, 200, 200, 2], [[0, 199], [0, 199], [0, 199], [0, 1]]), budget=1 << 16)
     with pytest.raises(
         ResourceError, match=r"'x0' \(200 states\), 'x1' \(200 states\).*80,000 cells.*640,000 bytes.*budget"
@@ -138,11 +138,11 @@ def test_a_table_beyond_the_budget_is_refused_before_it_is_made() -> None:
         list(count.pairs())
 
 
-def test_a_sparse_table_beyond_the_budget_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_sparse_table_beyond_the_budget_raises(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counts, "DENSE_CELLS", 0)
-    own = cases_of([200, 200, 2], [list(range(200)), list(range(200)), [0, 1] * 100])
+    training = cases_of([200, 200, 2], [list(range(200)), list(range(200)), [0, 1] * 100])
     with pytest.raises(ResourceError, match="budget"):
-        Counts(own, budget=4000).tables([(0, 1, CLASS)])
+        Counts(training, budget=4000).tables([(0, 1, CLASS)])
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from([3, 2**31, 2**32]))
@@ -160,8 +160,8 @@ def test_groups_of_rows_never_overflow(seed: int, card: int) -> None:
 def test_a_joint_index_beyond_64_bits_is_counted_sparsely() -> None:
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 250, 50) for _ in range(12)]
-    own = cases_of([250] * 12 + [2], [*columns, rng.integers(0, 2, 50)])
-    table = Counts(own).tables([(*range(12), CLASS)])[(*range(12), CLASS)]
+    training = cases_of([250] * 12 + [2], [*columns, rng.integers(0, 2, 50)])
+    table = Counts(training).tables([(*range(12), CLASS)])[(*range(12), CLASS)]
     assert isinstance(table, SparseTable)
     assert len(table.configurations) == 50
     assert table.counts.sum() == 50

@@ -1,4 +1,4 @@
-"""Tests of independence against scipy, stratum by stratum."""
+"""Tests of independence compared with SciPy, stratum by stratum."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ def slow_p(table: np.ndarray, kind: str) -> float:
     """The p-value of a table (x, y, given) as the sum of scipy's statistics over the strata, of the states that occur."""
     statistic = freedom = 0.0
     for z in range(table.shape[2]):
-        own = table[:, :, z]
-        own = own[own.sum(axis=1) > 0][:, own.sum(axis=0) > 0]
-        if min(own.shape, default=0) > 1:
-            found = chi2_contingency(own, correction=False, lambda_="pearson" if kind == "chi2" else "log-likelihood")
-            statistic, freedom = statistic + found.statistic, freedom + found.dof
+        stratum = table[:, :, z]
+        stratum = stratum[stratum.sum(axis=1) > 0][:, stratum.sum(axis=0) > 0]
+        if min(stratum.shape, default=0) > 1:
+            result = chi2_contingency(stratum, correction=False, lambda_="pearson" if kind == "chi2" else "log-likelihood")
+            statistic, freedom = statistic + result.statistic, freedom + result.dof
     return float(chi2.sf(statistic, freedom)) if freedom else 1.0
 
 
@@ -42,50 +42,52 @@ def test_p_values_are_scipys(shape: tuple[int, int, int], seed: int, kind: str, 
     rng = np.random.default_rng(seed)
     table = rng.integers(0, 12, shape) * (rng.random(shape) < 0.8)
     table = table if whole else table * rng.random(shape)
-    found = p_values(np.stack([table, table[::-1]]), statistic_of(kind))
-    assert found == pytest.approx([slow_p(table, kind)] * 2, rel=1e-9, abs=1e-300)
+    p = p_values(np.stack([table, table[::-1]]), statistic_of(kind))
+    assert p == pytest.approx([slow_p(table, kind)] * 2, rel=1e-9, abs=1e-300)
 
 
-@given(own=some_cases(rows=(1, 200), features=(2, 4), max_card=3), data=st.data(), kind=st.sampled_from(["chi2", "g"]))
+@given(training=some_cases(rows=(1, 200), features=(2, 4), max_card=3), data=st.data(), kind=st.sampled_from(["chi2", "g"]))
 @settings(max_examples=60, deadline=None)
-def test_questions_are_answered_from_the_cases_that_know_the_variables(own: MemoryCases, data: st.DataObject, kind: str) -> None:
-    counts = Counts(own)
+def test_questions_are_decided_on_the_cases_with_all_variables_observed(
+    training: MemoryCases, data: st.DataObject, kind: str
+) -> None:
+    counts = Counts(training)
     variables = [*counts.features, CLASS]
-    x, y, *given_them = data.draw(st.permutations(variables))[: data.draw(st.integers(2, len(variables)))]
-    members = (x, y, *given_them)
+    x, y, *conditions = data.draw(st.permutations(variables))[: data.draw(st.integers(2, len(variables)))]
+    members = (x, y, *conditions)
     cards = counts.cards(members)
-    table = counted(own.block, members, cards).astype(float).reshape(*cards[:2], -1)
+    table = counted(training.block, members, cards).astype(float).reshape(*cards[:2], -1)
     p, enough = slow_p(table, kind), counts.total >= 5 * np.prod(cards)
     for alpha in (0.05, 0.5):
         if abs(p - alpha) > 1e-9:
-            answer = data_independence(counts, test=statistic_of(kind), alpha=alpha)([(x, y, tuple(given_them))])
-            assert answer == [bool(enough and p > alpha)]
+            decision = data_independence(counts, test=statistic_of(kind), alpha=alpha)([(x, y, tuple(conditions))])
+            assert decision == [bool(enough and p > alpha)]
     assert enough_cases(counts)(members) == enough
 
 
-def test_fewer_than_five_cases_for_a_cell_are_no_evidence_of_independence() -> None:
+def test_with_fewer_than_five_cases_for_a_cell_variables_are_dependent() -> None:
     column = [0, 1] * 10
     other = [0, 0, 1, 1] * 5
-    for rows, answer in ((20, True), (19, False)):
+    for rows, independent in ((20, True), (19, False)):
         counts = Counts(cases_of([2, 2, 2], [column[:rows], other[:rows], other[:rows]]))
-        assert data_independence(counts, alpha=0.05)([(0, 1, ())]) == [answer]
+        assert data_independence(counts, alpha=0.05)([(0, 1, ())]) == [independent]
     counts = Counts(cases_of([2, 2, 2], [column, other, other]))
     assert data_independence(counts)([(0, 1, (CLASS,)), (0, 1, ())]) == [False, True]
     assert counts.passes == 2  # the margins, and one for both questions
 
 
-def test_sparse_tables_give_the_same_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sparse_tables_give_the_same_decisions(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 3, 2000) for _ in range(4)]
     columns[1] = np.where(rng.random(2000) < 0.2, columns[0], columns[1])
     columns[2][rng.random(2000) < 0.2] = -1
-    own = cases_of([3] * 4, [c.tolist() for c in columns])
+    training = cases_of([3] * 4, [c.tolist() for c in columns])
     questions = [(0, 1, (2,)), (0, 1, (2, CLASS)), (0, 2, (1,)), (2, CLASS, ()), (0, CLASS, (1, 2))]
-    full = [data_independence(Counts(own), test=test, alpha=0.3)(questions) for test in (pearson, g)]
+    full = [data_independence(Counts(training), test=test, alpha=0.3)(questions) for test in (pearson, g)]
     monkeypatch.setattr("naivete.counts.counts.FEW_CELLS", 1)
     monkeypatch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
-    assert [data_independence(Counts(own), test=test, alpha=0.3)(questions) for test in (pearson, g)] == full
-    assert {True, False} == {answer for answers in full for answer in answers}
+    assert [data_independence(Counts(training), test=test, alpha=0.3)(questions) for test in (pearson, g)] == full
+    assert {True, False} == {decision for decisions in full for decision in decisions}
 
 
 @pytest.mark.parametrize("alpha", [0, 1, -0.1, float("nan"), "x", None, True, [0.1]], ids=str)
@@ -95,7 +97,7 @@ def test_a_level_is_between_zero_and_one(alpha: Any) -> None:
 
 
 @pytest.mark.parametrize("test", ["chi", None, 3, ["g"], np.array(["g", "g"])], ids=str)
-def test_a_test_is_a_word_or_a_function(test: Any) -> None:
+def test_a_test_is_a_name_or_a_function(test: Any) -> None:
     assert statistic_of("chi2") is pearson
     assert statistic_of(g) is g
     with pytest.raises(ParameterError, match=r"test=.*choose 'chi2' or 'g'"):

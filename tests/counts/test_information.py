@@ -1,4 +1,4 @@
-"""Entropies and informations against 50 digits."""
+"""Entropies and informations compared with 50 digits."""
 
 from __future__ import annotations
 
@@ -45,35 +45,35 @@ def test_entropy_and_information_equal_their_definitions(table: np.ndarray) -> N
 @given(count_tables(3))
 @settings(deadline=None, max_examples=150)
 def test_conditional_information_equals_its_definition(table: np.ndarray) -> None:
-    wanted = exact_information(table)
-    found = conditional_information(table)
-    assert abs(found - wanted) <= 1e-12 * max(wanted, 1e-2)
-    assert found >= 0
-    turned = conditional_information(table.swapaxes(0, 1))
-    assert found == turned or table.dtype == np.float64
-    assert abs(found - turned) < 1e-14
-    assert found <= entropy(table.sum(axis=1)) - entropy(table.sum(axis=(0, 1))) + 1e-12  # H(X | Z)
+    exact = exact_information(table)
+    bits = conditional_information(table)
+    assert abs(bits - exact) <= 1e-12 * max(exact, 1e-2)
+    assert bits >= 0
+    swapped = conditional_information(table.swapaxes(0, 1))
+    assert bits == swapped or table.dtype == np.float64
+    assert abs(bits - swapped) < 1e-14
+    assert bits <= entropy(table.sum(axis=1)) - entropy(table.sum(axis=(0, 1))) + 1e-12  # H(X | Z)
 
 
-def test_nothing_tells_nothing() -> None:
+def test_empty_tables_and_single_states_have_no_information() -> None:
     empty = np.zeros((2, 3), np.int64)
     assert entropy(empty) == 0 == information(empty) == conditional_information(empty[..., None])
     assert entropy(np.array([7])) == 0
 
 
 @tiers
-@given(own=some_cases(max_card=11, features=(1, 6)))
+@given(training=some_cases(max_card=11, features=(1, 6)))
 @quick
-def test_relevance_and_dependence_of_all_features(own: MemoryCases, cases, tier: str) -> None:
+def test_relevance_and_dependence_of_all_features(training: MemoryCases, cases, tier: str) -> None:
     with _kernels.use(tier):
-        count = Counts(cases(own))
+        count = Counts(cases(training))
         relevant, dependent = relevance(count), dependence(count)
-    n = len(own.variables) - 1
-    cards = [v.card for v in own.variables]
+    n = len(training.variables) - 1
+    cards = [v.card for v in training.variables]
     for x in range(n):
-        assert abs(relevant[x] - exact_information(counted(own.block, (x, CLASS), (cards[x], cards[-1]))[..., None])) < 1e-12
+        assert abs(relevant[x] - exact_information(counted(training.block, (x, CLASS), (cards[x], cards[-1]))[..., None])) < 1e-12
         for y in range(x):
-            table = counted(own.block, (y, x, CLASS), (cards[y], cards[x], cards[-1]))
+            table = counted(training.block, (y, x, CLASS), (cards[y], cards[x], cards[-1]))
             assert abs(dependent[x, y] - exact_information(table)) < 1e-12
     assert (dependent == dependent.T).all()
     assert (np.diag(dependent) == 0).all()
@@ -81,15 +81,15 @@ def test_relevance_and_dependence_of_all_features(own: MemoryCases, cases, tier:
     assert (relevant >= 0).all()
 
 
-@given(own=some_cases(max_card=11), seed=st.integers(0, 999))
+@given(training=some_cases(max_card=11), seed=st.integers(0, 999))
 @quick
-def test_neither_rows_nor_states_have_an_order(own: MemoryCases, seed: int) -> None:
+def test_informations_do_not_depend_on_the_order_of_rows_and_states(training: MemoryCases, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    block = own.block.take(rng.permutation(len(own.block)))
-    maps = [np.append(rng.permutation(v.card), np.full(256 - v.card, 255)).astype(np.uint8) for v in own.variables]
+    block = training.block.take(rng.permutation(len(training.block)))
+    maps = [np.append(rng.permutation(v.card), np.full(256 - v.card, 255)).astype(np.uint8) for v in training.variables]
     renamed = Block(tuple(m[c] for m, c in zip(maps, block.codes, strict=True)), block.weight)
-    one, two = Counts(own), Counts(MemoryCases(own.variables, renamed, own.gaps))
-    if own.block.weight is None or (own.block.weight % 1 == 0).all():
+    one, two = Counts(training), Counts(MemoryCases(training.variables, renamed, training.gaps))
+    if training.block.weight is None or (training.block.weight % 1 == 0).all():
         assert identical(relevance(one), relevance(two))
         assert identical(dependence(one), dependence(two))
     else:
@@ -98,39 +98,39 @@ def test_neither_rows_nor_states_have_an_order(own: MemoryCases, seed: int) -> N
 
 
 @tiers
-@given(own=some_cases(max_card=12, features=(2, 6)))
+@given(training=some_cases(max_card=12, features=(2, 6)))
 @quick
-def test_pairs_by_the_configurations_that_occur_tell_the_same(own: MemoryCases, cases, tier: str) -> None:
-    full = dependence(Counts(own))
+def test_sparse_pairs_have_the_same_informations(training: MemoryCases, cases, tier: str) -> None:
+    full = dependence(Counts(training))
     with pytest.MonkeyPatch.context() as patch, _kernels.use(tier):
         for name, module, value in (("DENSE_CELLS", counts, 0), ("DENSE_ROWS", counts, 0), ("PLANE_STATES", pairs, 1)):
             patch.setattr(module, name, value)
-        count = Counts(cases(own), budget=1 << 14)
-        found = dependence(count)
-        assert all(isinstance(pair, SparsePair) for pair in Counts(cases(own)).pairs())
-    if own.block.weight is None or (own.block.weight % 1 == 0).all() or not own.gaps.any():
-        assert identical(found, full)
+        count = Counts(cases(training), budget=1 << 14)
+        sparse = dependence(count)
+        assert all(isinstance(pair, SparsePair) for pair in Counts(cases(training)).pairs())
+    if training.block.weight is None or (training.block.weight % 1 == 0).all() or not training.gaps.any():
+        assert identical(sparse, full)
     else:
-        assert np.allclose(found, full, atol=1e-12)
+        assert np.allclose(sparse, full, atol=1e-12)
 
 
 def test_large_counts_are_computed_and_not_looked_up(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    own = cases_of([3, 3, 2], [rng.integers(0, 3, 500), rng.integers(0, 3, 500), rng.integers(0, 2, 500)])
-    looked_up = dependence(Counts(own)), relevance(Counts(own))
+    training = cases_of([3, 3, 2], [rng.integers(0, 3, 500), rng.integers(0, 3, 500), rng.integers(0, 2, 500)])
+    looked_up = dependence(Counts(training)), relevance(Counts(training))
     monkeypatch.setattr("naivete.counts.entropy_terms.TABULATED", 10)
-    computed = dependence(Counts(own)), relevance(Counts(own))
+    computed = dependence(Counts(training)), relevance(Counts(training))
     assert all(identical(a, b) for a, b in zip(looked_up, computed, strict=True))
 
 
 def test_the_information_of_arcs_is_their_dependence() -> None:
     rng = np.random.default_rng(5)
-    own = cases_of(
+    training = cases_of(
         [3, 12, 2, 2], [rng.integers(0, 3, 200), rng.integers(0, 12, 200), rng.integers(-1, 2, 200), rng.integers(0, 2, 200)]
     )
-    count = Counts(own)
-    assert arc_information(count, [(0, 1)]) == {}  # nobody has asked for the dependence, and nothing is counted for it
+    count = Counts(training)
+    assert arc_information(count, [(0, 1)]) == {}  # the dependence has not been computed, and no rows are counted
     dependent = dependence(count)
     assert dependence(count) is dependent
-    found = arc_information(count, [(0, 1), (1, 2), (2, 0)])
-    assert found == {arc: dependent[arc] for arc in [(0, 1), (1, 2), (2, 0)]}
+    bits = arc_information(count, [(0, 1), (1, 2), (2, 0)])
+    assert bits == {arc: dependent[arc] for arc in [(0, 1), (1, 2), (2, 0)]}

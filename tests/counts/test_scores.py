@@ -1,4 +1,4 @@
-"""Scores against 50 digits, and the scores of families against counting by hand."""
+"""Scores compared with 50 digits, and scores of families with counts by a dictionary."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.cases import MemoryCases
+from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.counts.scores import BDeu, FamilyScores, aic, bic, k2, likelihood, score_of
 from naivete.errors import ParameterError
-from naivete.variables import CLASS, family
+from naivete.variables import CLASS, Variable, family
 from tests.oracles import counted
 from tests.strategies import some_cases
 
@@ -31,8 +31,8 @@ def exact_dirichlet(n: list[list[int]], a: mpmath.mpf) -> mpmath.mpf:
         return total
 
 
-def close(found: float, exact: mpmath.mpf) -> bool:
-    return abs(mpmath.mpf(found) - exact) <= 1e-12 * max(abs(exact), mpmath.mpf(1) / 10)
+def close(value: float, exact: mpmath.mpf) -> bool:
+    return abs(mpmath.mpf(value) - exact) <= 1e-12 * max(abs(exact), mpmath.mpf(1) / 10)
 
 
 @given(n=counts_of_families)
@@ -66,7 +66,7 @@ def test_likelihood_and_its_penalties(n: list[list[int]]) -> None:
 
 @given(cases=some_cases(weights=None), data=st.data(), score=st.sampled_from([k2, BDeu(2.0), bic, aic]))
 @settings(max_examples=100, deadline=None)
-def test_values_and_gains_are_those_of_the_cases_that_know_the_family(cases: MemoryCases, data: st.DataObject, score) -> None:
+def test_scores_and_gains_are_those_of_the_cases_with_the_family_observed(cases: MemoryCases, data: st.DataObject, score) -> None:
     counts = Counts(cases)
     scores = FamilyScores(counts, score)
     variables = [*counts.features, CLASS]
@@ -84,16 +84,14 @@ def test_values_and_gains_are_those_of_the_cases_that_know_the_family(cases: Mem
         fewer = np.moveaxis(full.sum(axis=wide.index(new)), members.index(v), -1).reshape(n.shape)
         after = np.moveaxis(full, wide.index(v), -1).reshape(-1, n.shape[1])
         expected = float(score(after, len(after)) - score(fewer, len(fewer)))
-        own = counted(cases.block, (v,), counts.cards((v,))).sum()
-        if new != CLASS and cases.gaps[new] and 2 * full.sum() < own:
+        observed = counted(cases.block, (v,), counts.cards((v,))).sum()
+        if new != CLASS and cases.gaps[new] and 2 * full.sum() < observed:
             expected = -np.inf
         assert scores.gain(v, parents, new) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
 
 def test_sparse_tables_have_the_scores_of_full_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(3)
-    from naivete.cases import Block
-    from naivete.variables import Variable
 
     codes = tuple(rng.integers(0, 5, 200).astype(np.uint8) for _ in range(5))
     gaps = np.array([False, True, False, True])
@@ -111,17 +109,17 @@ def test_sparse_tables_have_the_scores_of_full_ones(monkeypatch: pytest.MonkeyPa
         assert sparse.gain(*key) == pytest.approx(full.gain(*key), rel=1e-12, abs=1e-10)
 
 
-def test_words_for_scores() -> None:
+def test_names_of_scores() -> None:
     assert score_of("k2") is k2
     assert score_of("bdeu:4") == BDeu(4.0)
-    for word in ("bdue", "bdeu:-1", "bdeu:x", "k2:3", 7):
+    for name in ("bdue", "bdeu:-1", "bdeu:x", "k2:3", 7):
         with pytest.raises(ParameterError, match="score="):
-            score_of(word)
+            score_of(name)
 
 
 @given(cases=some_cases(features=(2, 5), max_card=12), score=st.sampled_from([k2, BDeu(2.0), bic]))
 @settings(max_examples=100, deadline=None)
-def test_all_first_gains_of_one_pass_are_those_of_single_questions(cases: MemoryCases, score) -> None:
+def test_all_first_gains_of_one_pass_equal_those_computed_one_by_one(cases: MemoryCases, score) -> None:
     counts = Counts(cases)
     variables = [*counts.features, CLASS]
     keys = [(v, (), new) for v in variables for new in variables if v != new]
@@ -135,16 +133,14 @@ def test_all_first_gains_of_one_pass_are_those_of_single_questions(cases: Memory
             assert together.gain(*key) == pytest.approx(expected, rel=1e-9, abs=1e-8)
 
 
-def test_a_parent_that_few_cases_know_is_no_parent() -> None:
-    """A column known in 5 of 500 rows must not replace what the other rows tell about the class."""
-    from naivete.cases import Block
+def test_a_variable_that_is_observed_in_few_cases_is_no_parent() -> None:
+    """A column observed in 5 of 500 rows must not replace columns that are informative in the other rows."""
     from naivete.learners.hill_climb import hill_climb
     from naivete.learners.k2 import k2 as k2_network
-    from naivete.variables import Variable
 
     rng = np.random.default_rng(1)
     codes = [rng.integers(0, 2, 500).astype(np.uint8) for _ in range(4)]
-    codes[0] = codes[3].copy()  # of the rows that know it, it tells all
+    codes[0] = codes[3].copy()  # where it is observed, it determines the class
     codes[0][5:] = 255
     gaps = np.array([True, False, False])
     cases = MemoryCases(tuple(Variable(f"x{i}", (0, 1)) for i in range(4)), Block(tuple(codes)), gaps)

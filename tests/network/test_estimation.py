@@ -1,4 +1,4 @@
-"""Probabilities from counts: every smoothing against its formula, dense and sparse alike."""
+"""Probabilities from counts: every smoothing compared with its formula, for dense and sparse tables."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ smoothings = st.sampled_from(SMOOTHINGS)
 
 
 def expected(
-    table: np.ndarray, axis: int, parents: tuple[int, ...], members: tuple[int, ...], how: Any, share: Any, total: Any
+    table: np.ndarray, axis: int, parents: tuple[int, ...], members: tuple[int, ...], smoothing: Any, share: Any, total: Any
 ) -> Any:
     """P(v | parents) of exact counts, by the formulas, cell by cell."""
     v = table.shape[axis]
@@ -46,108 +46,114 @@ def expected(
         sums = n.sum(axis=axis, keepdims=True) + amount
         return np.where(sums > 0, (n + amount * base) / np.where(sums > 0, sums, 1), otherwise)
 
-    if isinstance(how, Lidstone):
-        return blend(table, Fraction(how.alpha) * v, Fraction(1, v), Fraction(1, v))
-    if isinstance(how, MEstimate):
-        return blend(table, Fraction(how.m), marginal, marginal)
-    if isinstance(how, ClarkNiblett):
+    if isinstance(smoothing, Lidstone):
+        return blend(table, Fraction(smoothing.alpha) * v, Fraction(1, v), Fraction(1, v))
+    if isinstance(smoothing, MEstimate):
+        return blend(table, Fraction(smoothing.m), marginal, marginal)
+    if isinstance(smoothing, ClarkNiblett):
         prior = share if members[-1] == CLASS and members[axis] != CLASS else np.array([Fraction(1)])
         raw = np.where(table > 0, table / np.where(whole > 0, whole, 1), prior / max(total, 1))
         sums = raw.sum(axis=axis, keepdims=True)
         return np.where(sums > 0, raw / np.where(sums > 0, sums, 1), Fraction(1, v))
     features = [p for p in parents if p != CLASS]
-    left = [*features[::-1], *([CLASS] if CLASS in parents else [])]
+    weakest = [*features[::-1], *([CLASS] if CLASS in parents else [])]
 
-    def back(n: np.ndarray, gone: list[int]) -> np.ndarray:
-        base = back(n.sum(axis=members.index(gone[0]), keepdims=True), gone[1:]) if gone else np.full(n.shape, Fraction(1, v))
-        return blend(n, Fraction(how.m), base, base)
+    def back(n: np.ndarray, weakest: list[int]) -> np.ndarray:
+        base = np.full(n.shape, Fraction(1, v))
+        if weakest:
+            base = back(n.sum(axis=members.index(weakest[0]), keepdims=True), weakest[1:])
+        return blend(n, Fraction(smoothing.m), base, base)
 
-    return back(table, left)
+    return back(table, weakest)
 
 
-@given(own=some_cases(rows=(1, 25), max_card=3), how=smoothings, data=st.data())
+@given(training=some_cases(rows=(1, 25), max_card=3), smoothing=smoothings, data=st.data())
 @quick
-def test_tables_follow_the_formula_of_their_smoothing(own: MemoryCases, cases: Any, how: Any, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    network = estimate(Counts(cases(own)), structure, how)
-    total = counted(own.block, (CLASS,), (own.variables[-1].card,))
+def test_tables_follow_the_formula_of_their_smoothing(
+    training: MemoryCases, cases: Any, smoothing: Any, data: st.DataObject
+) -> None:
+    structure = data.draw(structures(len(training.variables) - 1))
+    network = estimate(Counts(cases(training)), structure, smoothing)
+    total = counted(training.block, (CLASS,), (training.variables[-1].card,))
     for v, parents in structure.items():
         members = family(v, *parents)
         if v == CLASS:
             wanted = total / total.sum()
         else:
-            table = counted(own.block, members, [own.variables[m].card for m in members])
-            wanted = expected(table, members.index(v), parents, members, smoothing_of(how), total / total.sum(), total.sum())
+            table = counted(training.block, members, [training.variables[m].card for m in members])
+            wanted = expected(table, members.index(v), parents, members, smoothing_of(smoothing), total / total.sum(), total.sum())
         assert np.allclose(network.cpts[v], np.broadcast_to(wanted, network.cpts[v].shape).astype(float), rtol=1e-12, atol=1e-300)
 
 
-@given(own=some_cases(rows=(1, 25), max_card=3), how=smoothings, data=st.data())
+@given(training=some_cases(rows=(1, 25), max_card=3), smoothing=smoothings, data=st.data())
 @quick
-def test_sparse_tables_say_what_dense_ones_say(own: MemoryCases, cases: Any, how: Any, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
-    dense = estimate(Counts(own), structure, how)
+def test_sparse_tables_have_the_probabilities_of_dense_ones(
+    training: MemoryCases, cases: Any, smoothing: Any, data: st.DataObject
+) -> None:
+    structure = data.draw(structures(len(training.variables) - 1, max_parents=3, class_parent=True))
+    dense = estimate(Counts(training), structure, smoothing)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)
-        sparse = estimate(Counts(cases(own)), structure, how)
+        sparse = estimate(Counts(cases(training)), structure, smoothing)
     rng = np.random.default_rng(0)
     for _ in range(20):
-        row = [int(rng.integers(v.card)) for v in own.variables]
+        row = [int(rng.integers(v.card)) for v in training.variables]
         for v, parents in structure.items():
             assert isinstance(sparse.cpts[v], SparseCpt) == (len(parents) > 1)
             assert np.isclose(probability(dense, v, row), probability(sparse, v, row), rtol=1e-12, atol=0)
 
 
-@given(own=some_cases(), how=smoothings, seed=st.integers(0, 999), data=st.data())
+@given(training=some_cases(), smoothing=smoothings, seed=st.integers(0, 999), data=st.data())
 @quick
-def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
-    own: MemoryCases, how: Any, seed: int, data: st.DataObject
+def test_the_network_is_bit_identical_for_any_order_and_back_end(
+    training: MemoryCases, smoothing: Any, seed: int, data: st.DataObject
 ) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
+    structure = data.draw(structures(len(training.variables) - 1))
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.gaps)
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(counts, "DENSE_CELLS", 8)
-        one = estimate(Counts(own), structure, how)
-        assert identical(one, estimate(Counts(shuffled), structure, how))
-        assert identical(one, estimate(Counts(chunked(own, rng)), structure, how))
+        one = estimate(Counts(training), structure, smoothing)
+        assert identical(one, estimate(Counts(shuffled), structure, smoothing))
+        assert identical(one, estimate(Counts(chunked(training, rng)), structure, smoothing))
         with _kernels.use("numpy"):
-            assert identical(one, estimate(Counts(own), structure, how))
+            assert identical(one, estimate(Counts(training), structure, smoothing))
         many_threads(patch)
-        assert identical(one, estimate(Counts(own), structure, how))
+        assert identical(one, estimate(Counts(training), structure, smoothing))
 
 
-@given(own=some_cases(weights="whole"), how=smoothings, data=st.data())
+@given(training=some_cases(weights="whole"), smoothing=smoothings, data=st.data())
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
-    assert identical(estimate(Counts(own), structure, how), estimate(Counts(twice), structure, how))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, smoothing: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1))
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.gaps)
+    assert identical(estimate(Counts(training), structure, smoothing), estimate(Counts(twice), structure, smoothing))
 
 
 def test_the_class_may_have_parents() -> None:
-    own = cases_of([2, 2, 2], [[0, 0, 1, 1, 1], [0, 1, 0, 1, 1], [0, 1, 1, 1, 0]])
-    network = estimate(Counts(own), {CLASS: (0,), 0: (), 1: (CLASS,)}, 1.0)
+    training = cases_of([2, 2, 2], [[0, 0, 1, 1, 1], [0, 1, 0, 1, 1], [0, 1, 1, 1, 0]])
+    network = estimate(Counts(training), {CLASS: (0,), 0: (), 1: (CLASS,)}, 1.0)
     assert network.cpts[CLASS].tolist() == [[0.5, 0.5], [0.4, 0.6]]
     assert network.cpts[0].tolist() == [3 / 7, 4 / 7]
-    for how in SMOOTHINGS:
-        assert isinstance(estimate(Counts(own), {CLASS: (0,), 0: (), 1: (CLASS,)}, how), Network)
+    for smoothing in SMOOTHINGS:
+        assert isinstance(estimate(Counts(training), {CLASS: (0,), 0: (), 1: (CLASS,)}, smoothing), Network)
 
 
 def test_a_given_prior_replaces_the_frequencies() -> None:
-    own = cases_of([2, 2], [[0, 1, 1], [0, 1, 1]])
-    assert estimate(Counts(own), {CLASS: (), 0: (CLASS,)}, prior=[0.25, 0.75]).cpts[CLASS].tolist() == [0.25, 0.75]
+    training = cases_of([2, 2], [[0, 1, 1], [0, 1, 1]])
+    assert estimate(Counts(training), {CLASS: (), 0: (CLASS,)}, prior=[0.25, 0.75]).cpts[CLASS].tolist() == [0.25, 0.75]
 
 
 @pytest.mark.parametrize("prior", [[1.0], [0.5, 0.6], [1.5, -0.5], [np.nan, 1.0], "ab", 3, [[0.5, 0.5]], [{}, 1]])
-def test_a_prior_that_is_none_is_refused(prior: Any) -> None:
+def test_an_invalid_prior_raises(prior: Any) -> None:
     with pytest.raises(ParameterError, match="prior="):
         estimate(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), {CLASS: (), 0: ()}, prior=prior)
 
 
 @pytest.mark.parametrize(
-    ("given", "meant"),
+    ("value", "expected_smoothing"),
     [
         (2, Lidstone(2.0)),
         (np.float32(0.5), Lidstone(0.5)),
@@ -160,8 +166,8 @@ def test_a_prior_that_is_none_is_refused(prior: Any) -> None:
         (Backoff(1.0), Backoff(1.0)),
     ],
 )
-def test_smoothings_have_names(given: Any, meant: Any) -> None:
-    assert smoothing_of(given) == meant
+def test_smoothings_have_names(value: Any, expected_smoothing: Any) -> None:
+    assert smoothing_of(value) == expected_smoothing
 
 
 BAD = [
@@ -183,6 +189,6 @@ BAD = [
 
 
 @pytest.mark.parametrize("value", BAD, ids=repr)
-def test_smoothings_out_of_range_are_refused(value: Any) -> None:
+def test_invalid_smoothings_raise(value: Any) -> None:
     with pytest.raises(ParameterError, match="smoothing="):
         smoothing_of(value)

@@ -1,4 +1,4 @@
-"""Graphs against slow and obvious versions: paths, all structures of a few variables, fill counted anew at every step."""
+"""Graphs compared with slow and simple versions: paths, all structures of a few variables, fill counted again at every step."""
 
 from __future__ import annotations
 
@@ -55,79 +55,81 @@ def every_dag(size: int) -> list[Dag]:
     """All acyclic graphs of so many variables."""
     found = {}
     for order in permutations(range(size)):
-        choices = [[tuple(sorted(own)) for k in range(i + 1) for own in combinations(order[:i], k)] for i in range(size)]
-        for own in product(*choices):
-            parents = dict(sorted(zip(order, own, strict=True)))
-            found[tuple(parents.items())] = parents
+        choices = [[tuple(sorted(parents)) for k in range(i + 1) for parents in combinations(order[:i], k)] for i in range(size)]
+        for parents in product(*choices):
+            structure = dict(sorted(zip(order, parents, strict=True)))
+            found[tuple(structure.items())] = structure
     return list(found.values())
 
 
-def active(parents: Dag, trail: tuple[int, ...], known: set[int]) -> bool:
+def active(structure: Dag, trail: tuple[int, ...], observed: set[int]) -> bool:
     """Whether a trail carries information, by the definition."""
     for a, v, b in zip(trail, trail[1:], trail[2:], strict=False):
-        meets = a in parents[v] and b in parents[v]
-        opened = any(v in ancestors(parents, [k]) for k in known)
-        if (meets and not opened) or (not meets and v in known):
+        meets = a in structure[v] and b in structure[v]
+        opened = any(v in ancestors(structure, [k]) for k in observed)
+        if (meets and not opened) or (not meets and v in observed):
             return False
     return True
 
 
-def slow_separated(parents: Dag, x: int, y: int, known: set[int]) -> bool:
-    if x in known or y in known:
+def slow_separated(structure: Dag, x: int, y: int, observed: set[int]) -> bool:
+    if x in observed or y in observed:
         return True
-    joined = skeleton(parents)
-    rest = [v for v in parents if v not in (x, y)]
+    joined = skeleton(structure)
+    rest = [v for v in structure if v not in (x, y)]
     trails = ((x, *between, y) for k in range(len(rest) + 1) for between in permutations(rest, k))
     real = (t for t in trails if all((a, b) in joined or (b, a) in joined for a, b in pairwise(t)))
-    return x != y and not any(active(parents, t, known) for t in real)
+    return x != y and not any(active(structure, t, observed) for t in real)
 
 
-@given(parents=dags(max_size=5), data=st.data())
+@given(structure=dags(max_size=5), data=st.data())
 @quick
-def test_d_separation_is_the_absence_of_active_trails(parents: Dag, data: st.DataObject) -> None:
-    known = set(data.draw(st.lists(st.sampled_from(sorted(parents)), max_size=3)))
-    for x, y in product(parents, repeat=2):
-        assert d_separated(parents, [x], [y], known) == slow_separated(parents, x, y, known)
-    xs, ys = (data.draw(st.lists(st.sampled_from(sorted(parents)), max_size=3)) for _ in range(2))
-    assert d_separated(parents, xs, ys, known) == all(d_separated(parents, [x], [y], known) for x in xs for y in ys)
+def test_d_separation_is_the_absence_of_active_trails(structure: Dag, data: st.DataObject) -> None:
+    observed = set(data.draw(st.lists(st.sampled_from(sorted(structure)), max_size=3)))
+    for x, y in product(structure, repeat=2):
+        assert d_separated(structure, [x], [y], observed) == slow_separated(structure, x, y, observed)
+    xs, ys = (data.draw(st.lists(st.sampled_from(sorted(structure)), max_size=3)) for _ in range(2))
+    assert d_separated(structure, xs, ys, observed) == all(d_separated(structure, [x], [y], observed) for x in xs for y in ys)
 
 
-@given(parents=dags())
+@given(structure=dags())
 @quick
-def test_the_markov_blanket_is_the_least_set_that_separates(parents: Dag) -> None:
-    for v in parents:
-        blanket = markov_blanket(parents, v)
-        rest = set(parents) - {v, *blanket}
-        assert d_separated(parents, [v], rest, blanket)
+def test_the_markov_blanket_is_the_smallest_separating_set(structure: Dag) -> None:
+    for v in structure:
+        blanket = markov_blanket(structure, v)
+        rest = set(structure) - {v, *blanket}
+        assert d_separated(structure, [v], rest, blanket)
         for member in blanket:
-            assert not d_separated(parents, [v], {*rest, member}, set(blanket) - {member})
+            assert not d_separated(structure, [v], {*rest, member}, set(blanket) - {member})
 
 
-@given(parents=dags())
+@given(structure=dags())
 @quick
-def test_children_and_ancestors_turn_parents_around(parents: Dag) -> None:
-    below = children(parents)
-    assert {(p, v) for v, own in parents.items() for p in own} == {(p, v) for p, own in below.items() for v in own}
-    for v in parents:
-        above = ancestors(parents, [v])
-        assert above == {v}.union(*(ancestors(parents, [p]) for p in parents[v]))
+def test_children_and_ancestors_invert_parents(structure: Dag) -> None:
+    below = children(structure)
+    assert {(p, v) for v, parents in structure.items() for p in parents} == {
+        (p, v) for p, parents in below.items() for v in parents
+    }
+    for v in structure:
+        above = ancestors(structure, [v])
+        assert above == {v}.union(*(ancestors(structure, [p]) for p in structure[v]))
 
 
-@given(parents=dags())
+@given(structure=dags())
 @quick
-def test_separated_in_the_moral_ancestral_graph_is_d_separated(parents: Dag) -> None:
-    for x, y in combinations(parents, 2):
-        graph = moral({v: parents[v] for v in ancestors(parents, [x, y])})
+def test_separated_in_the_moral_ancestral_graph_is_d_separated(structure: Dag) -> None:
+    for x, y in combinations(structure, 2):
+        graph = moral({v: structure[v] for v in ancestors(structure, [x, y])})
         reached, waiting = {x}, [x]
         while waiting:
-            fresh = graph[waiting.pop()] - reached
-            reached |= fresh
-            waiting += fresh
-        assert (y not in reached) == d_separated(parents, [x], [y])
+            new = graph[waiting.pop()] - reached
+            reached |= new
+            waiting += new
+        assert (y not in reached) == d_separated(structure, [x], [y])
 
 
 def slow_order(graph: dict[int, set[int]], cards: dict[int, int], last: set[int]) -> list[int]:
-    graph, order = {v: set(own) for v, own in graph.items()}, []
+    graph, order = {v: set(parents) for v, parents in graph.items()}, []
 
     def key(v: int) -> tuple[bool, int, int, int]:
         fill = sum(b not in graph[a] for a, b in combinations(graph[v], 2))
@@ -145,7 +147,7 @@ def slow_order(graph: dict[int, set[int]], cards: dict[int, int], last: set[int]
 
 @given(drawn=graphs(), data=st.data())
 @quick
-def test_eliminations_take_the_least_fill_then_the_smallest_clique_then_the_lowest(drawn: tuple, data: st.DataObject) -> None:
+def test_eliminations_prefer_least_fill_then_smallest_clique_then_lowest_variable(drawn: tuple, data: st.DataObject) -> None:
     graph, cards = drawn
     cards = {v: 2 ** (card - 1) for v, card in cards.items()}
     last = data.draw(st.sets(st.sampled_from(sorted(graph)), max_size=3))
@@ -154,7 +156,7 @@ def test_eliminations_take_the_least_fill_then_the_smallest_clique_then_the_lowe
 
 @given(drawn=graphs(), data=st.data())
 @quick
-def test_variables_that_are_joined_and_go_last_are_together_at_a_root(drawn: tuple, data: st.DataObject) -> None:
+def test_connected_variables_that_are_eliminated_last_share_a_root(drawn: tuple, data: st.DataObject) -> None:
     graph, cards = drawn
     last = data.draw(st.sets(st.sampled_from(sorted(graph)), min_size=1, max_size=3))
     joined = interaction_graph([*((a, b) for a in graph for b in graph[a]), *((v,) for v in graph), last])
@@ -170,7 +172,7 @@ def slow_maximal(graph: dict[int, set[int]]) -> set[frozenset[int]]:
 
 @given(drawn=graphs(max_size=7))
 @quick
-def test_the_junction_tree_has_the_maximal_cliques_and_runs_through_intersections(drawn: tuple) -> None:
+def test_the_junction_tree_has_the_maximal_cliques_and_running_intersections(drawn: tuple) -> None:
     graph, cards = drawn
     chordal = triangulated(graph, cards)
     assert all(graph[v] <= chordal[v] for v in graph)
@@ -203,33 +205,33 @@ def test_the_junction_tree_is_a_maximum_spanning_tree(drawn: tuple) -> None:
 @pytest.mark.parametrize("size", [2, 3])
 def test_equivalent_structures_have_the_same_separations(size: int) -> None:
     every = every_dag(size)
-    known = [set(k) for n in range(size + 1) for k in combinations(range(size), n)]
+    observed = [set(k) for n in range(size + 1) for k in combinations(range(size), n)]
 
-    def says(parents: Dag) -> tuple[bool, ...]:
-        return tuple(d_separated(parents, [x], [y], k) for x, y in combinations(range(size), 2) for k in known)
+    def separations(structure: Dag) -> tuple[bool, ...]:
+        return tuple(d_separated(structure, [x], [y], k) for x, y in combinations(range(size), 2) for k in observed)
 
-    facts = [says(parents) for parents in every]
+    facts = [separations(structure) for structure in every]
     for (one, a), (two, b) in product(zip(every, facts, strict=True), repeat=2):
         assert equivalent(one, two) == (a == b)
 
 
 def test_compelled_arcs_are_those_of_all_equivalent_structures() -> None:
     classes: dict[tuple, list[Dag]] = {}
-    for parents in every_dag(4):
-        classes.setdefault((skeleton(parents), v_structures(parents)), []).append(parents)
+    for structure in every_dag(4):
+        classes.setdefault((skeleton(structure), v_structures(structure)), []).append(structure)
     assert len(classes) == 185  # Gillispie and Perlman (2002), table 1
     for members in classes.values():
-        shared = set.intersection(*({(p, v) for v, own in parents.items() for p in own} for parents in members))
+        shared = set.intersection(*({(p, v) for v, parents in structure.items() for p in parents} for structure in members))
         expected = frozenset(shared), frozenset(tuple(sorted(e)) for e in skeleton(members[0]) if {e, e[::-1]}.isdisjoint(shared))
-        assert all(tuple(cpdag(parents)) == expected for parents in members)
+        assert all(tuple(cpdag(structure)) == expected for structure in members)
 
 
-def test_a_star_and_a_chain_of_many_variables_take_no_time() -> None:
+def test_large_stars_and_chains_have_cliques_of_two_variables() -> None:
     n = 20_000
     star = {CLASS: (), **dict.fromkeys(range(n), (CLASS,))}
     chain = {0: (), **{x: (x - 1,) for x in range(1, n)}}
-    for parents in (star, chain):
-        tree = junction_tree(list(eliminations(moral(parents), dict.fromkeys(parents, 2))))
+    for structure in (star, chain):
+        tree = junction_tree(list(eliminations(moral(structure), dict.fromkeys(structure, 2))))
         assert max(len(clique.members) for clique in tree) == 2
     assert d_separated(star, [0], range(1, n), [CLASS])
     assert not d_separated(chain, [0], [n - 1])
