@@ -40,7 +40,7 @@ def passes(client: Any, folder: Path) -> tuple[float, float]:
     from naivete.variables import Variable
 
     variables = (*(Variable(f"x{x}", tuple(range(STATES))) for x in range(COLUMNS)), Variable("y", (0, 1)))
-    rows = DaskRows(pieces(folder), ColumnRoles("y"), client)
+    rows = DaskRows(pieces(folder), ColumnRoles("y"), client=client)
     counts = Counts(EncodedCases(rows, variables, np.zeros(COLUMNS, bool)))
     began = time.perf_counter()
     assert all(pairs.tables is not None for pairs in counts.pairs())

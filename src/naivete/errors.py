@@ -17,7 +17,9 @@ import shlex
 import sys
 import types
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from itertools import islice
 from typing import Final
 
@@ -34,6 +36,7 @@ __all__ = [
     "ResourceError",
     "UnseenValueWarning",
     "close_matches",
+    "collected_warnings",
     "quoted",
     "warn",
     "with_options",
@@ -162,8 +165,32 @@ def _option(option: str, text: str) -> str:
     return f"{option} {shlex.quote(str(value))}"
 
 
+_COLLECTED: Final[ContextVar[list[Warning] | None]] = ContextVar("collected", default=None)
+
+
+@contextmanager
+def collected_warnings() -> Iterator[list[Warning]]:
+    """Collect the warnings of this library in a list instead of issuing them; other threads are not affected.
+
+    >>> with collected_warnings() as collected:
+    ...     warn("a column is constant", NaiveteWarning)
+    >>> collected
+    [NaiveteWarning('a column is constant')]
+    """
+    collected: list[Warning] = []
+    token = _COLLECTED.set(collected)
+    try:
+        yield collected
+    finally:
+        _COLLECTED.reset(token)
+
+
 def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
     """Issue a warning that points at the first line outside this library, which the user wrote."""
+    collected = _COLLECTED.get()
+    if collected is not None:
+        collected.append(message if isinstance(message, Warning) else (category or UserWarning)(message))
+        return
     level = 1
     frame: types.FrameType | None = sys._getframe()
     while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "naivete":

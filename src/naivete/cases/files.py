@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator
 from contextlib import closing, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from naivete.data.files import Files, KindError
@@ -18,7 +19,7 @@ from naivete.storage.checkpoints import Checkpoint, Step
 if TYPE_CHECKING:
     from naivete.cases.spill import Spill
 
-__all__ = ["ROWS", "START", "Chunk", "FileRows", "Position", "Progress", "Read", "Source", "read_ahead"]
+__all__ = ["ROWS", "START", "Chunk", "FileRows", "Position", "Progress", "Read", "RepeatedRows", "Source", "read_ahead"]
 
 T = TypeVar("T")
 
@@ -73,8 +74,8 @@ class Source(Protocol):
 
 
 @dataclass(eq=False)
-class FileRows:
-    """Rows that are read from their source in every pass; the next rows are read while the last ones are counted.
+class RepeatedRows:
+    """Rows that are read again in every pass: what rows of files have in common, read here or by the workers of a cluster.
 
     Parameters
     ----------
@@ -83,17 +84,80 @@ class FileRows:
     rows : the number of rows to decode at a time.
     checkpoint : where the state of a pass is saved at intervals, if anywhere.
     progress : called after each chunk of rows.
-    spill : a temporary file for the encoded rows, from which later passes read them; by default every pass reads the source.
     """
 
-    source: Source
+    source: Any
     roles: ColumnRoles
     rows: int = ROWS
     checkpoint: Checkpoint | None = None
     progress: Progress | None = None
-    spill: Spill | None = None
     passes: int = field(default=0, init=False)
     text_columns: frozenset[str] = field(default=frozenset(), init=False)
+
+    def finished(self) -> None:
+        """Remove the checkpoint: the work is complete."""
+        if self.checkpoint is not None:
+            self.checkpoint.finished()
+
+    @property
+    def columns(self) -> frozenset[str] | None:
+        """The columns to read: all but the ignored ones; None where their names are not known in advance."""
+        return frozenset(self.source.names).difference(self.roles.ignore) if isinstance(self.source, Files) else None
+
+    def run_pass(self, fold: Callable[[Position, Any, Step | None], T]) -> T:
+        """Return the value of a pass, which continues from its checkpoint if it was interrupted.
+
+        Parameters
+        ----------
+        fold : returns the value of all rows, from a position, the value of the rows before it, and the step to save to.
+        """
+        self.passes += 1
+        step = self.checkpoint.step() if self.checkpoint is not None else None
+        position, total = START, None
+        if step is not None and (step.done or step.position is not None):
+            total, text_columns = step.value
+            self._read_as_text(text_columns)
+            if step.done:
+                return total  # type: ignore[no-any-return]
+            position = tuple(step.position)
+        while True:
+            try:
+                value = fold(position, total, step)
+                break
+            except KindError as error:  # a column that looked numeric holds text: read all rows again
+                if error.columns <= self.text_columns:
+                    raise
+                problem = str(error).partition(";")[0]
+                warn(f"{problem}; the column is taken as text, and the rows are read again from the beginning", NaiveteWarning)
+                self._read_as_text(error.columns)
+                position, total = START, None
+        if step is not None:
+            step.finish((value, sorted(self.text_columns)))
+        return value
+
+    def _save(self, step: Step | None, position: Position, total: Any, *, force: bool = False) -> None:
+        if step is not None:
+            step.save(list(position), (total, sorted(self.text_columns)), force=force)
+
+    def _read_as_text(self, columns: Collection[str]) -> None:
+        """Read these columns as text from now on, in every pass."""
+        if columns and isinstance(self.source, Files):
+            self.source = self.source.widened(columns)
+            self.text_columns |= set(columns)
+
+
+@dataclass(eq=False)
+class FileRows(RepeatedRows):
+    """Rows that this process reads in every pass; the next rows are read while the last ones are counted.
+
+    Parameters
+    ----------
+    source, roles, rows, checkpoint, progress : as for `RepeatedRows`.
+    spill : a temporary file for the encoded rows, from which later passes read them; by default every pass reads the source.
+    """
+
+    source: Source
+    spill: Spill | None = None
     count: int | None = field(default=None, init=False)
 
     def map(self, function: Callable[[Any], T], read: Read | None = None) -> Iterable[T]:
@@ -118,32 +182,11 @@ class FileRows:
         merge : merges two values.
         read : how the rows of the pass are read; by default as labelled tables from the source.
         """
-        self.passes += 1
-        step = self.checkpoint.step() if self.checkpoint is not None else None
-        position, total = START, None
-        if step is not None and (step.done or step.position is not None):
-            total, text_columns = step.value
-            self._read_as_text(text_columns)
-            if step.done:
-                return total  # type: ignore[no-any-return]
-            position = tuple(step.position)
-        while True:
-            try:
-                return self._folded(function, merge, read or self.read, position, total, step)
-            except KindError as error:  # a column that looked numeric holds text: read all rows again
-                problem = str(error).partition(";")[0]
-                warn(f"{problem}; the column is taken as text, and the rows are read again from the beginning", NaiveteWarning)
-                self._read_as_text(error.columns)
-                position, total = START, None
-
-    def finished(self) -> None:
-        """Remove the checkpoint: the work is complete."""
-        if self.checkpoint is not None:
-            self.checkpoint.finished()
+        return self.run_pass(partial(self._folded, function, merge, read or self.read))
 
     def read(self, position: Position) -> Generator[Chunk, None, None]:
         """Read the rows after a position as labelled tables; rows of weight zero are left out."""
-        roles = self.roles if self._columns is None else replace(self.roles, ignore=())
+        roles = self.roles if self.columns is None else replace(self.roles, ignore=())
         with closing(read_ahead(self._tables(position))) as tables:
             for table, then in tables:
                 yield Chunk(roles.weighing(table), then, len(table))
@@ -162,16 +205,13 @@ class FileRows:
                 for chunk in chunks:
                     value = function(chunk.part)
                     total, position = (value if total is None else merge(total, value)), chunk.position
-                    if step is not None:
-                        step.save(list(position), (total, sorted(self.text_columns)))
+                    self._save(step, position, total)
         except Exception:
             raise
         except BaseException:  # interrupted: save the work done so far
-            if step is not None and total is not None:
-                step.save(list(position), (total, sorted(self.text_columns)), force=True)
+            if total is not None:
+                self._save(step, position, total, force=True)
             raise
-        if step is not None:
-            step.finish((total, sorted(self.text_columns)))
         return total  # type: ignore[no-any-return]
 
     def _reported(self, read: Read, position: Position) -> Generator[Chunk, None, None]:
@@ -203,20 +243,9 @@ class FileRows:
         first, skip = position
         for number, piece in enumerate(self.source.pieces[first:], start=first):
             done = skip if number == first else 0
-            for table in piece.tables(rows=self.rows, only=self._columns, skip=done):
+            for table in piece.tables(rows=self.rows, only=self.columns, skip=done):
                 done += len(table)
                 yield table, (number, done)
-
-    @property
-    def _columns(self) -> frozenset[str] | None:
-        """The columns to read: all but the ignored ones; None where their names are not known in advance."""
-        return frozenset(self.source.names).difference(self.roles.ignore) if isinstance(self.source, Files) else None
-
-    def _read_as_text(self, columns: Collection[str]) -> None:
-        """Read these columns as text from now on, in every pass."""
-        if columns and isinstance(self.source, Files):
-            self.source = self.source.widened(columns)
-            self.text_columns |= set(columns)
 
 
 def read_ahead(items: Iterator[T]) -> Generator[T, None, None]:

@@ -154,7 +154,7 @@ def open_rows(
                 "write a file, or leave out `cluster=`"
             )
         client = stack.enter_context(_dask().connected(cluster))
-        yield _dask().DaskRows(source, division, client, plan.rows, saved, progress), plan.budget
+        yield _dask().DaskRows(source, division, plan.rows, saved, progress, client=client), plan.budget
 
 
 def _decoded_in_every_pass(source: Source) -> bool:

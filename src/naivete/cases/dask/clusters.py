@@ -1,4 +1,4 @@
-"""Which cluster is meant: one that is there, or one of processes on this machine that nobody else can reach."""
+"""Connections to a Dask cluster: a running one, or one of processes on this machine that no other machine can reach."""
 
 from __future__ import annotations
 
@@ -12,28 +12,31 @@ import distributed
 from distributed import Client, LocalCluster
 
 from naivete._kernels.threads import cores, threads
-from naivete.cases.dask.outcomes import ClusterError
-from naivete.errors import ParameterError, quoted
+from naivete.errors import FileError, ParameterError, quoted
 
-__all__ = ["connected"]
+__all__ = ["ClusterError", "connected"]
 
-_OWN: Final = {
+_LOCAL_SETTINGS: Final = {
     "distributed.scheduler.allowed-failures": 20,
     "distributed.scheduler.http.routes": [],
     "distributed.worker.http.routes": [],
     "distributed.nanny.pre-spawn-environ": {},
 }
-"""How a cluster of our own differs from Dask's defaults; the last would make this process count with one thread as well."""
+"""Settings of a local cluster that are not Dask's defaults; the last default would limit this process to one thread too."""
+
+
+class ClusterError(FileError):
+    """A cluster cannot be reached, was lost, or makes no progress."""
 
 
 @contextmanager
 def connected(cluster: Any) -> Iterator[Client]:
-    """A client of the cluster; what was opened for it is closed at the end, what was given is left as it was.
+    """Return a client of the cluster; at the end of the context, what was opened for it is closed.
 
     Parameters
     ----------
     cluster : a `distributed.Client`; a cluster object of Dask; the address of a scheduler; "local" for a cluster of processes on
-        this machine that nobody else can reach; or None for the client that is there already, or else "local".
+        this machine that no other machine can reach; or None for the current client if there is one, else "local".
     """
     with ExitStack() as stack:
         yield _client(cluster, stack)
@@ -49,9 +52,9 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
         if cluster.asynchronous:
             raise ParameterError(f"`cluster={quoted(cluster)}`: pass a client that is not asynchronous")
         return cluster
-    own = isinstance(cluster, str) and cluster == "local"
-    if own:
-        cluster = _local(stack)
+    local = isinstance(cluster, str) and cluster == "local"
+    if local:
+        cluster = _local_cluster(stack)
     if not isinstance(cluster, str) and not hasattr(cluster, "scheduler_address"):
         raise ParameterError(
             f"`cluster={quoted(cluster)}`: pass 'local', the address of a scheduler such as 'tcp://10.0.0.1:8786', a "
@@ -63,36 +66,34 @@ def _client(cluster: Any, stack: ExitStack) -> Client:
         raise ClusterError(
             f"`cluster={quoted(cluster)}`: it cannot be reached: {error}; pass the address of a running scheduler, or 'local'"
         ) from error
-    stack.callback(_closed, client)
-    if own:
+    stack.callback(_close, client)
+    if local:
         client.register_plugin(_OneThread())
     return client
 
 
 class _OneThread(distributed.WorkerPlugin):  # type: ignore[misc]
-    """Lets a worker count with one thread, since there is one for each core.
-
-    `LocalCluster(env=...)` would set that in this process too.
-    """
+    """Limits each worker to one thread, since there is one worker for each core; `LocalCluster(env=...)` would limit this
+    process too."""
 
     name = "naivete-one-thread"
 
     def setup(self, worker: Any) -> None:  # noqa: ARG002
-        """Say so in the process of the worker."""
+        """Set the number of threads in the process of the worker."""
         os.environ["NAIVETE_THREADS"] = "1"
 
 
 class _Nanny(distributed.Nanny):  # type: ignore[misc]
-    """A worker process whose own little web server stays on the loopback interface too, which older versions did not see to."""
+    """A worker process whose web server listens on the loopback interface only, also in older versions of Dask."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **{**options, "dashboard": False, "dashboard_address": "127.0.0.1:0"})
 
 
-def _local(stack: ExitStack) -> LocalCluster:
-    """A cluster of one process for each core, or for each of NAIVETE_THREADS, on the loopback interface, without a dashboard."""
+def _local_cluster(stack: ExitStack) -> LocalCluster:
+    """Start one process for each core, or for each of NAIVETE_THREADS, on the loopback interface, without a dashboard."""
     try:
-        with dask.config.set(_OWN):
+        with dask.config.set(_LOCAL_SETTINGS):
             cluster = LocalCluster(
                 n_workers=threads() if os.environ.get("NAIVETE_THREADS") else cores(),  # OMP_NUM_THREADS may be Dask's own 1
                 threads_per_worker=1,
@@ -106,13 +107,13 @@ def _local(stack: ExitStack) -> LocalCluster:
     except (OSError, RuntimeError) as error:
         raise ClusterError(
             f"`cluster='local'`: its processes cannot be started: {error}; a script that starts them needs "
-            "if __name__ == '__main__': around what it does"
+            "if __name__ == '__main__': around its statements"
         ) from error
-    stack.callback(_closed, cluster)
+    stack.callback(_close, cluster)
     return cluster
 
 
-def _closed(thing: Any) -> None:
-    """Close a client or a cluster, also one whose other end is gone."""
+def _close(connection: Any) -> None:
+    """Close a client or a cluster, also one that has lost its connection."""
     with suppress(OSError, TimeoutError, distributed.TimeoutError):
-        thing.close(timeout=30)
+        connection.close(timeout=30)

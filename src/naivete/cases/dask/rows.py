@@ -1,160 +1,234 @@
-"""Rows on a cluster: each pass is a graph that the workers count and merge, so that only tables travel."""
+"""Rows that the workers of a Dask cluster read and count: each pass is one graph, which is waited for while it makes progress."""
 
 from __future__ import annotations
 
+import queue
+import time
 import uuid
-from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, Final, TypeVar
 
 import dask
+import distributed
 from distributed import Client, Future
 
-from naivete.cases.dask.events import Watch, Watches
-from naivete.cases.dask.graphs import FileParts, FrameSource, Parts, fold_graph, tree
-from naivete.cases.dask.tasks import Job
-from naivete.cases.dask.waiting import Wait, abandon, cores_of, submitted
-from naivete.cases.files import ROWS, Progress
+from naivete.cases.dask.clusters import ClusterError
+from naivete.cases.dask.tasks import FrameSource, Graph, Job, Outcome, Report, merge_tasks, part_tasks
+from naivete.cases.files import START, Position, RepeatedRows
 from naivete.data.files import Files, KindError
-from naivete.data.labelled_table import ColumnRoles, LabelledTable
-from naivete.errors import DataError, ParameterError, quoted
-from naivete.storage.checkpoints import Checkpoint
+from naivete.data.labelled_table import LabelledTable
+from naivete.errors import DataError, NaiveteError, ParameterError, quoted, warn
+from naivete.storage.checkpoints import Step
 
 __all__ = ["DEADLINE", "DaskRows"]
 
 T = TypeVar("T")
 
 DEADLINE: Final = 300.0
-"""The most seconds without progress, unless Dask's configuration says otherwise under `naivete.deadline`."""
+"""The most seconds in which no task finishes, unless Dask's configuration has another value under `naivete.deadline`."""
+_TICK: Final = 0.1
 
 
 @dataclass(eq=False)
-class DaskRows:
-    """Rows that the workers of a cluster read and count, in every pass anew.
+class DaskRows(RepeatedRows):
+    """Rows that the workers of a cluster read and count in every pass; finished passes are saved in the checkpoint.
 
     Parameters
     ----------
     source : the files, which every worker has to see under the same names, or the partitions of a Dask DataFrame.
-    division : which columns are the class and the weight.
+    roles, rows, checkpoint, progress : as for `RepeatedRows`.
     client : the connection to the cluster.
-    rows : how many rows a worker decodes at a time.
-    checkpoint : where finished passes are saved, if anywhere.
-    progress : told how far a pass has come.
-    deadline : the most seconds without progress; by default what Dask's configuration has under `naivete.deadline`, or 300.
+    deadline : the most seconds in which no task finishes; by default Dask's setting `naivete.deadline`, or 300.
     """
 
     source: Files | FrameSource
-    division: ColumnRoles
-    client: Client
-    rows: int = ROWS
-    checkpoint: Checkpoint | None = None
-    progress: Progress | None = None
+    client: Client = field(kw_only=True)
     deadline: float | None = None
-    passes: int = field(default=0, init=False)
-    texts: frozenset[str] = field(default=frozenset(), init=False)
 
     def __post_init__(self) -> None:
         if isinstance(self.source, FrameSource):
-            self.source = self.source.without(self.division.ignore)
+            self.source = self.source.without(self.roles.ignore)
 
     def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
-        """The function's value for some rows at a time, in order; a bounded number of parts is under way at any time."""
+        """Return the function's value for some rows at a time, in order; a limited number of parts is submitted at a time."""
         self.passes += 1
-        job, parts = self._job(function, None), self._parts
-        window = 2 * max(1, cores_of(self.client) or 1)
-        with self._waiting(job, parts) as wait:
-            waiting: deque[Future] = deque()
-            try:
-                for first in range(0, len(parts) + window, window):
-                    if first < len(parts):
-                        waiting += submitted(self.client, *fold_graph(job, parts, first, min(first + window, len(parts))))
-                    while waiting and (len(waiting) > window or first >= len(parts)):
-                        yield from wait.value(waiting[0]) or ()
-                        waiting.popleft().release()
-            finally:
-                abandon(self.client, waiting)
+        job, wait = self._job(function, None), self._wait()
+        window = 2 * max(1, _cores(self.client) or 1)
+        futures: list[Future] = []
+        try:
+            for part in range(wait.parts):
+                if part + window > len(futures) and len(futures) < wait.parts:
+                    futures += _submitted(self.client, *part_tasks(job, self.source, len(futures), len(futures) + window))
+                yield from wait.value(futures[part]) or ()
+                futures[part].release()
+        finally:
+            _cancel(self.client, futures)
 
     def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all rows, merged on the workers."""
-        self.passes += 1
-        step = self.checkpoint.step() if self.checkpoint is not None else None
-        if step is not None and step.value is not None:
-            total, texts = step.value
-            self._widen(texts)
-            if step.done:
-                return total  # type: ignore[no-any-return]
+        """Return the function's values for all rows, merged on the workers."""
+        return self.run_pass(partial(self._folded, function, merge))  # type: ignore[no-any-return]
+
+    def _folded(self, function: Any, merge: Any, position: Position, total: Any, step: Step | None) -> Any:  # noqa: ARG002
+        """Return the value of a whole pass; on a cluster, a pass that was interrupted starts again."""
         try:
-            total = self._folded(function, merge)
+            value = self._merged(self._job(function, merge)) if self._parts else None
         except Exception:
             raise
-        except BaseException:  # asked to end: the passes before this one are worth keeping
-            if step is not None:
-                step.save([0, 0], (None, sorted(self.texts)), force=True)
+        except BaseException:  # interrupted: save the passes before this one
+            self._save(step, START, None, force=True)
             raise
-        if step is not None:
-            step.finish((total, sorted(self.texts)))
-        return total  # type: ignore[no-any-return]
+        if value is None:
+            raise DataError("the cases have no rows; there is nothing to learn from")
+        return value
 
-    def finished(self) -> None:
-        """The work is done: there is nothing to go on with."""
-        if self.checkpoint is not None:
-            self.checkpoint.finished()
+    def _merged(self, job: Job) -> Any:
+        """Return the value of a pass in one graph; None where there are no rows."""
+        wait = self._wait()
+        graph, parts = part_tasks(job, self.source, 0, wait.parts, _cores(self.client) or 0)
+        merges, reports, last = merge_tasks(job, parts)
+        futures = _submitted(self.client, {**graph, **merges}, [last, *reports])
+        try:
+            wait.for_reports(futures[1:])
+            return wait.value(futures[0])
+        finally:
+            _cancel(self.client, futures)
 
-    def _folded(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> Any:
-        while True:
-            try:
-                value = self._whole(self._job(function, merge))
-            except KindError as error:  # a column that looked like numbers is text: once more from the beginning
-                if self.texts >= error.columns:
-                    raise
-                self._widen(error.columns)
-                continue
-            if value is None:
-                raise DataError("the cases have no rows; there is nothing to learn from")
-            return value
-
-    def _whole(self, job: Job) -> Any:
-        """The value of a pass in one graph; None where there are no rows."""
-        parts = self._parts
-        if not len(parts):
-            return None
-        graph, keys = fold_graph(job, parts, 0, len(parts), cores_of(self.client) or 0)
-        above, last = tree(job, keys)
-        with self._waiting(job, parts) as wait:
-            futures = submitted(self.client, {**graph, **above}, [last])
-            try:
-                return wait.value(futures[0])
-            finally:
-                abandon(self.client, futures)
-
-    @contextmanager
-    def _waiting(self, job: Job, parts: Parts) -> Iterator[Wait]:
-        """A wait for the tasks of this pass, which hears what the workers say."""
-        watch = Watch(job.token, len(parts), parts.rows)
-        with Watches.listening(self.client, watch):
-            yield Wait(self.client, watch, self._patience, self.passes, self.progress)
+    def _wait(self) -> _Wait:
+        deadline = dask.config.get("naivete.deadline", DEADLINE) if self.deadline is None else self.deadline
+        try:
+            return _Wait(self, float(deadline), self._parts)
+        except (TypeError, ValueError):
+            raise ParameterError(f"naivete.deadline={quoted(deadline)} in Dask's configuration: a number of seconds") from None
 
     def _job(self, function: Callable[[LabelledTable], Any], merge: Callable[[Any, Any], Any] | None) -> Job:
-        only = frozenset(self.source.names).difference(self.division.ignore) if isinstance(self.source, Files) else None
         names = None if isinstance(self.source, Files) else self.source.names
-        return Job(uuid.uuid4().hex, function, merge, replace(self.division, ignore=()), self.rows, only, names)
+        return Job(uuid.uuid4().hex, function, merge, replace(self.roles, ignore=()), self.rows, self.columns, names)
 
     @property
-    def _parts(self) -> Parts:
-        return FileParts(self.source) if isinstance(self.source, Files) else self.source
+    def _parts(self) -> int:
+        return len(self.source.pieces) if isinstance(self.source, Files) else int(self.source.frame.npartitions)
 
-    @property
-    def _patience(self) -> float:
-        told = dask.config.get("naivete.deadline", DEADLINE) if self.deadline is None else self.deadline
+
+def _submitted(client: Client, graph: Graph, keys: list[Hashable]) -> list[Future]:
+    """Submit a graph, and return the futures of these keys."""
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):  # the tables of a large model
+        return list(client.get(graph, keys, sync=False, retries=0))
+
+
+def _cancel(client: Client, futures: Sequence[Future]) -> None:
+    """Cancel the tasks that still have to run; a cluster that is lost has nothing to cancel."""
+    with suppress(Exception):
+        pending = [future for future in futures if future.status == "pending"]
+        if pending and client.status == "running":
+            client.sync(client._cancel, pending, callback_timeout=5)
+
+
+def _cores(client: Client) -> int | None:
+    """Return the number of threads of all workers; None where the scheduler does not answer."""
+    with suppress(Exception):
+        if client.status == "running":
+            return int(sum(client.sync(client.scheduler.ncores, callback_timeout=5).values()))
+    return None
+
+
+@dataclass(eq=False)
+class _Wait:
+    """The wait for the tasks of one pass over `parts` parts, which ends when no task finishes for `deadline` seconds."""
+
+    owner: DaskRows
+    deadline: float
+    parts: int
+    reports: dict[int, Report] = field(default_factory=dict)
+    warned: set[tuple[type, str]] = field(default_factory=set)
+
+    def for_reports(self, futures: Sequence[Future]) -> None:
+        """Wait for the reports on all parts; the error of the first bad part is raised once all parts before it are counted."""
+        first_unknown = 0
+        for finished in self._finished(futures):
+            self.reports |= {report.part: report for report in self._fetched(finished)}
+            if self.owner.progress is not None:
+                rows = sum(report.rows for report in self.reports.values())
+                self.owner.progress(self.owner.passes, rows, self.owner.source.rows)
+            while first_unknown in self.reports:
+                if self.reports[first_unknown].error is not None:
+                    raise self._error(first_unknown)
+                first_unknown += 1
+
+    def value(self, future: Future) -> Any:
+        """Wait for the value of a task; an error in the data is raised, and each warning of a pass is issued once."""
+        outcome: Outcome = next(self._fetched(finished)[0] for finished in self._finished([future]))
+        for warning in outcome.warnings:
+            if (type(warning), str(warning)) not in self.warned:
+                self.warned.add((type(warning), str(warning)))
+                warn(warning)
+        if outcome.error is not None:
+            raise outcome.error
+        return outcome.value
+
+    def _error(self, part: int) -> NaiveteError:
+        """Return the error of a part; where columns hold text, with the columns of all parts that were counted."""
+        error = self.reports[part].error
+        assert error is not None
+        if not isinstance(error, KindError):
+            return error
+        others = [report.error.columns for report in self.reports.values() if isinstance(report.error, KindError)]
+        return KindError(error.message, frozenset().union(*others))
+
+    def _finished(self, futures: Sequence[Future]) -> Iterator[list[Future]]:
+        """Yield the futures as they finish, those that finished at the same time together."""
+        ready: queue.SimpleQueue[Future] = queue.SimpleQueue()
+        for future in futures:
+            future.add_done_callback(ready.put)
+        waiting, last = len(futures), time.monotonic()
+        while waiting:
+            finished = _drained(ready)
+            if finished:
+                yield finished
+                waiting, last = waiting - len(finished), time.monotonic()
+            elif self.owner.client.status in ("closing", "closed"):
+                raise self._lost("the connection to the cluster was lost")
+            elif time.monotonic() - last > self.deadline:
+                raise self._stalled()
+
+    def _fetched(self, futures: Sequence[Future]) -> list[Any]:
+        """Return the results of tasks that are finished."""
+        if any(future.status == "cancelled" for future in futures):
+            raise self._lost("the cluster dropped the work")
         try:
-            return float(told)
-        except (TypeError, ValueError):
-            raise ParameterError(f"naivete.deadline={quoted(told)} in Dask's configuration: a number of seconds") from None
+            client = self.owner.client
+            return list(client.sync(client._gather, list(futures), callback_timeout=self.deadline))
+        except distributed.KilledWorker as error:
+            problem = f"one task ended every worker that took it, perhaps for lack of memory: {error}"
+            raise self._lost(problem, "give the workers more memory, or let them read fewer rows at a time (`memory=`)") from error
+        except (distributed.TimeoutError, TimeoutError) as error:
+            raise self._stalled() from error
+        except (ImportError, RuntimeError) as error:
+            if isinstance(error, RuntimeError) and "deserialization" not in str(error):
+                raise
+            raise self._lost(f"the cluster cannot read the work: {error}", "install the same naivete on all machines") from error
 
-    def _widen(self, columns: Collection[str]) -> None:
-        """Take these columns as text from now on, in every pass."""
-        if columns and isinstance(self.source, Files):
-            self.source = self.source.widened(columns)
-            self.texts |= set(columns)
+    def _stalled(self) -> ClusterError:
+        cores = _cores(self.owner.client)
+        workers = "the scheduler does not answer" if cores is None else f"the workers have {cores} threads"
+        return self._lost(
+            f"no task has finished for {self.deadline:g} seconds; {'no worker is left' if cores == 0 else workers}",
+            "check its workers, and run the same again, or wait longer: dask.config.set({'naivete.deadline': SECONDS})",
+        )
+
+    def _lost(self, problem: str, advice: str = "check its workers, and run the same again") -> ClusterError:
+        address = getattr(self.owner.client.scheduler, "address", None) or "without an address"
+        counted = f"{len(self.reports)} of {self.parts} parts were counted in pass {self.owner.passes}"
+        return ClusterError(f"cluster {address}: {problem}; {counted}; {advice}")
+
+
+def _drained(ready: queue.SimpleQueue[Future]) -> list[Future]:
+    """Return what is in the queue, after a short wait where it is empty."""
+    finished = []
+    with suppress(queue.Empty):
+        finished.append(ready.get(timeout=_TICK))
+        while True:
+            finished.append(ready.get_nowait())
+    return finished

@@ -1,113 +1,209 @@
-"""What runs on a worker: the task that counts one part of the rows, and the task that merges the outcomes of several."""
+"""The graph of a pass, and the tasks in it: one that counts each part of the rows, one that reports on it, and merges of eight."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
-from naivete.cases.dask.outcomes import Failure, Outcome, first_failure
-from naivete.cases.dask.progress import TOLD, Teller, collected
-from naivete.data.files import Piece
+import dask
+
+from naivete.data.files import Files, KindError, Piece
 from naivete.data.frames import table_of
 from naivete.data.labelled_table import ColumnRoles, LabelledTable
 from naivete.data.table import Table
 from naivete.encoding.column_codes import matched_columns
-from naivete.errors import NaiveteError
+from naivete.errors import FileError, NaiveteError, ResourceError, collected_warnings
 from naivete.variables import Variable
 
-__all__ = ["Job", "counted", "given", "merged"]
+__all__ = ["FrameSource", "Graph", "Job", "Outcome", "Report", "merge_tasks", "part_tasks", "shared"]
 
 T = TypeVar("T")
+Graph = dict[Any, Any]
+
+_FAN_IN: Final = 8
+_WARNINGS: Final = 100
+"""The most warnings of a pass that are kept."""
 
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What every task of a pass has to know.
+    """What all tasks of a pass have in common.
 
     Parameters
     ----------
-    token : tells this pass from all others.
+    token : distinguishes this pass from all others.
     function, merge : what is folded; without `merge` the values are listed.
-    division : which columns are the class and the weight.
-    rows : how many rows to decode at a time.
+    roles : which columns are the class and the weight.
+    rows : the number of rows to decode at a time.
     only : the columns to read, None for all.
-    names : the columns of a partition, in order; None for files, which are matched already.
+    names : the columns of a partition, in order; None for files, whose columns are matched when they are read.
     """
 
     token: str
     function: Callable[[LabelledTable], Any]
     merge: Callable[[Any, Any], Any] | None
-    division: ColumnRoles
+    roles: ColumnRoles
     rows: int
     only: frozenset[str] | None
     names: tuple[Any, ...] | None = None
 
-    def folded(self, tables: Iterable[Table], tell: Callable[[int], None]) -> Any:
-        """The value of some tables; None where they have no rows."""
-        total: Any = None
-        done = 0
-        for table in tables:
-            value = self.function(self.division.weighing(table))
-            done += len(table)
-            total = self._with(total, value)
-            tell(done)
-        return total
+    def key(self, task: str) -> str:
+        """Return the key of a task of this pass."""
+        return f"naivete-{task}-{self.token}"
 
-    def _with(self, total: Any, value: Any) -> Any:
-        if self.merge is None:
-            return [*(total or ()), value]
-        return value if total is None else self.merge(total, value)
+    def merged(self, total: Any, value: Any) -> Any:
+        """Return two values merged; None stands for no rows."""
+        if total is None or value is None:
+            return value if total is None else total
+        return total + value if self.merge is None else self.merge(total, value)
 
 
-def given(value: T) -> T:
-    """The task that hands a value to others."""
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """The result of counting some parts.
+
+    Parameters
+    ----------
+    value : the merged value; None where the parts have no rows.
+    rows : the number of rows that were read.
+    error : what was wrong with the first bad part.
+    warnings : the warnings of this library.
+    """
+
+    value: Any = None
+    rows: int = 0
+    error: NaiveteError | None = None
+    warnings: tuple[Warning, ...] = ()
+
+
+class Report(NamedTuple):
+    """What the client is told about one part while the pass goes on."""
+
+    part: int
+    rows: int
+    error: NaiveteError | None
+
+
+@dataclass(frozen=True, eq=False)
+class FrameSource:
+    """The partitions of a Dask DataFrame."""
+
+    frame: Any
+    title = "the Dask DataFrame"
+
+    @property
+    def names(self) -> tuple[Any, ...]:
+        """The columns."""
+        return tuple(self.frame.columns)
+
+    @property
+    def rows(self) -> None:
+        """The number of rows, which is not known."""
+        return
+
+    def without(self, columns: Collection[Any]) -> FrameSource:
+        """Return the partitions without these columns."""
+        return FrameSource(self.frame[[name for name in self.names if name not in columns]]) if columns else self
+
+    def graph(self, first: int, stop: int) -> tuple[Graph, list[Any]]:
+        """Return the graph of the data frame, and the keys of some partitions."""
+        whole = (first, stop) == (0, self.frame.npartitions)
+        frame = (self.frame if whole else self.frame.partitions[first:stop]).optimize()  # dask.optimize mixed up columns in 2026.8
+        return dict(frame.__dask_graph__()), list(frame.__dask_keys__())
+
+
+def part_tasks(job: Job, source: Files | FrameSource, first: int, stop: int, cores: int = 0) -> tuple[Graph, list[Hashable]]:
+    """Return the graph that counts some parts, and the keys of its tasks in order.
+
+    Dask distributes many tasks over the workers, but sends a few to the worker that holds their input: so each of a few parts
+    gets a copy of the job.
+    """
+    graph, parts = ({}, list(source.pieces[first:stop])) if isinstance(source, Files) else source.graph(first, stop)
+    few = len(parts) <= 2 * cores
+    graph[job.key("job")] = (_itself, job)
+    keys: list[Hashable] = []
+    for number, part in enumerate(parts, start=first):
+        keys.append((job.key("part"), number))
+        own_job = (job.key("own-job"), number) if few else job.key("job")
+        if few:
+            graph[own_job] = (_itself, job)
+        graph[keys[-1]] = (_count, own_job, number, part)
+    return graph, keys
+
+
+def merge_tasks(job: Job, keys: Sequence[Hashable]) -> tuple[Graph, list[Hashable], Hashable]:
+    """Return the graph that merges these parts in a tree, the keys of the reports on the parts, and that of the whole."""
+    graph: Graph = {(job.key("report"), number): (_report, number, key) for number, key in enumerate(keys)}
+    reports, level, depth = list(graph), list(keys), 0
+    while len(level) > 1:
+        depth += 1
+        groups = [level[i : i + _FAN_IN] for i in range(0, len(level), _FAN_IN)]
+        level = [(job.key(f"merge-{depth}"), number) for number in range(len(groups))]
+        graph |= {key: (_merge, job.key("job"), group) for key, group in zip(level, groups, strict=True)}
+    return graph, reports, level[0]
+
+
+def shared(value: Any) -> Any:
+    """Return the value as one task of the graph of a data frame, which is sent once; itself for versions before 2025.7."""
+    old = tuple(map(int, dask.__version__.split(".")[:2])) < (2025, 7)
+    return value if old else dask.delayed(value, traverse=False)
+
+
+def _itself(value: T) -> T:
     return value
 
 
-def counted(job: Job, at: int, source: Any) -> Outcome:
-    """The task of one part: its rows read, divided and folded."""
-    teller = Teller(job.token, at)
-    with collected() as warned:
+def _count(job: Job, number: int, part: Any) -> Outcome:
+    """Count one part: read its rows and fold them."""
+    value, rows = None, 0
+    with collected_warnings() as warnings:
         try:
-            value = job.folded(_tables(source, at, job), teller.reading)
+            for table in _tables(job, number, part):
+                result = job.function(job.roles.weighing(table))
+                value, rows = job.merged(value, [result] if job.merge is None else result), rows + len(table)
         except (NaiveteError, MemoryError) as error:
-            failure = Failure.of(at, error)
-            teller.failed(failure)
-            return Outcome(failure=failure, warned=tuple(warned()))
-        teller.done()
-        return Outcome(value, warned=tuple(warned()))
+            return Outcome(None, rows, _named(error, number), tuple(warnings[:_WARNINGS]))
+    return Outcome(value, rows, None, tuple(warnings[:_WARNINGS]))
 
 
-def _tables(source: Any, at: int, job: Job) -> Iterator[Table]:
-    """The rows of a piece of a file, or of a partition of a data frame, some at a time."""
-    if isinstance(source, Piece):
-        yield from source.tables(rows=job.rows, only=job.only)
+def _tables(job: Job, number: int, part: Any) -> Iterator[Table]:
+    """Read a piece of a file, or a partition of a data frame, some rows at a time."""
+    if isinstance(part, Piece):
+        yield from part.tables(rows=job.rows, only=job.only)
         return
-    table = table_of(source, source=f"partition {at}")
+    table = table_of(part, source=f"partition {number}")
     if job.names is not None:
         table = replace(table, columns=tuple(matched_columns(table, [Variable(name) for name in job.names])))
     for start in range(0, len(table), job.rows):
         yield table.take(slice(start, start + job.rows))
 
 
-def merged(job: Job, at: int, outcomes: Sequence[Outcome]) -> Outcome:
-    """The task that merges some outcomes, the first one of part `at`."""
-    warned = tuple({(type(w), str(w)): w for own in outcomes for w in own.warned}.values())[:TOLD]
-    failure = first_failure([own.failure for own in outcomes if own.failure is not None])
-    if failure is not None:
-        return Outcome(failure=failure, warned=warned)
-    total: Any = None
+def _named(error: NaiveteError | MemoryError, number: int) -> NaiveteError:
+    """Return the error of a part as the caller should see it."""
+    if not isinstance(error, NaiveteError):
+        return ResourceError(f"a worker has no memory left for part {number}: {error}; let it read fewer rows (`memory=`)")
+    if isinstance(error, FileError) and not isinstance(error, KindError):
+        return FileError(f"{error}; the workers have to see the files as they are here")
+    return error
+
+
+def _report(number: int, outcome: Outcome) -> Report:
+    return Report(number, outcome.rows, outcome.error)
+
+
+def _merge(job: Job, outcomes: Sequence[Outcome]) -> Outcome:
+    """Merge some outcomes; the first error is that of all of them."""
+    rows = sum(outcome.rows for outcome in outcomes)
+    distinct = {(type(w), str(w)): w for outcome in outcomes for w in outcome.warnings}
+    warnings = tuple(distinct.values())[:_WARNINGS]
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), None)
+    if error is not None:
+        return Outcome(None, rows, error, warnings)
+    value = None
     try:
-        for own in outcomes:
-            if own.value is not None:
-                total = own.value if total is None else _merge_of(job)(total, own.value)
+        for outcome in outcomes:
+            value = job.merged(value, outcome.value)
     except NaiveteError as error:
-        return Outcome(failure=Failure.of(at, error), warned=warned)
-    Teller(job.token, at).merged()
-    return Outcome(total, warned=warned)
-
-
-def _merge_of(job: Job) -> Callable[[Any, Any], Any]:
-    assert job.merge is not None
-    return job.merge
+        return Outcome(None, rows, error, warnings)
+    return Outcome(value, rows, None, warnings)
