@@ -1,9 +1,8 @@
-"""`python -m studies NAME` runs one of the published experiments again."""
+"""`python -m studies NAME` runs a published experiment again; `python3 dev.py reproduce NAME` does the same."""
 
 import sys
 
-from naivete.cli import main
-from studies.command import COMMAND
+from studies.command import main
 
 if __name__ == "__main__":
-    sys.exit(main(["reproduce", *sys.argv[1:]], commands=[COMMAND]))
+    sys.exit(main())

@@ -1,4 +1,4 @@
-"""The programs in the appendix of Barrow (2011) as they stand, errors and all, and what they call an F score."""
+"""The programs in the appendix of Barrow (2011), unchanged with their errors, and their F score."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers
 from naivete.learners.balance import balanced
+from studies.verdicts import Numbers
 
 __all__ = ["Listing", "accuracy", "f1", "listing_f", "listing_matrix"]
 
@@ -17,20 +17,20 @@ Classes = NDArray[np.int64]
 
 _UNDERFLOW: Final = -1e6
 _LEAST: Final = -1000.0
-"""Naive Bayes in the listing takes class 0 where no logarithm is above this."""
+"""Naive Bayes in the listing predicts class 0 where no sum of logarithms is above this."""
 
 
 class Listing(NamedTuple):
-    """What the listing knows of two classes after learning.
+    """The model that the listing learns.
 
-    Every column is sorted for itself, the class too, so that a case is no case any more: the class that comes first gets the
-    smallest values of every attribute. Densities are divided by the variance, not by the deviation.
+    Every column is sorted independently, the class too, so that rows are mixed up: the first class gets the smallest values of
+    every attribute. Densities are divided by the variance, not by the deviation.
 
     Parameters
     ----------
     rows : the sorted columns.  # (row, attribute)
-    means, variances : of each class.  # (class, attribute)
-    covariances : of each class.  # (class, attribute, attribute)
+    means, variances : by class.  # (class, attribute)
+    covariances : by class.  # (class, attribute, attribute)
     """
 
     rows: Numbers
@@ -40,46 +40,46 @@ class Listing(NamedTuple):
 
     @classmethod
     def learned(cls, X: Numbers, labels: Classes) -> Listing:
-        """From cases of two classes."""
+        """Learn from cases of two classes."""
         rows, first = np.sort(X, axis=0), int((labels == 0).sum())
         parts = rows[:first], rows[first:]
-        means, variances = (np.stack([f(own, axis=0) for own in parts]) for f in (np.mean, np.var))
-        return cls(rows, means, variances, np.stack([np.cov(own.T) for own in parts]))
+        means, variances = (np.stack([f(part, axis=0) for part in parts]) for f in (np.mean, np.var))
+        return cls(rows, means, variances, np.stack([np.cov(part.T) for part in parts]))
 
     def logs(self, values: Numbers) -> Numbers:
-        """`logNormProb` of each attribute in each class.  # (row, class, attribute)"""
+        """Return `logNormProb` of each attribute in each class.  # (row, class, attribute)"""
         z = (values - self.means) / np.sqrt(self.variances)
         p = np.exp(-0.5 * z**2) / np.sqrt(2 * np.pi)
         with np.errstate(divide="ignore"):
             return np.where(p > 0, np.log(p), _UNDERFLOW) - np.log(self.variances)
 
     def shifted(self, X: Numbers, given: Sequence[int]) -> Numbers:
-        """The attributes less cov (x - mean) / deviation of those given, where cov / variance would be right.
+        """Return the attributes minus cov (x - mean) / deviation of those given, where cov / variance would be correct.
 
         # (row, class, attribute)
         """
-        own = list(given)
+        columns = list(given)
         z = (X[:, None] - self.means) / np.sqrt(self.variances)
         others = self.covariances * ~np.eye(X.shape[1], dtype=np.bool_)
-        return np.asarray(X[:, None] - np.einsum("rcj,cij->rci", z[:, :, own], others[:, :, own]))
+        return np.asarray(X[:, None] - np.einsum("rcj,cij->rci", z[:, :, columns], others[:, :, columns]))
 
     def weights(self) -> Numbers:
-        """`attributeWeight`: the mean of the logarithm of ddr over the sorted columns, natural."""
+        """Return `attributeWeight`: the mean of the natural logarithm of ddr over the sorted columns."""
         every = range(self.rows.shape[1])
         derivatives = self.logs(self.shifted(self.rows, every)) - self.logs(self.rows[:, None])
         return np.asarray((derivatives[:, 0] - derivatives[:, 1]).mean(axis=0))
 
     def naive(self, X: Numbers) -> Classes:
-        """The class of each case by `NaiveBayes`: the largest sum of logarithms."""
+        """Predict by `NaiveBayes`: the class with the largest sum of logarithms."""
         sums = self.logs(X[:, None]).sum(axis=2)
         return np.where(sums.max(axis=1) > _LEAST, sums.argmax(axis=1), 0)
 
     def full(self, X: Numbers) -> Classes:
-        """By `FullBayes`: the sum of logarithms that is nearest to zero."""
+        """Predict by `FullBayes`: the class whose sum of logarithms is nearest to zero."""
         return self._nearest(self.logs(self.shifted(X, range(X.shape[1]))))
 
     def k_naive(self, X: Numbers, held: Sequence[int], *, strong: bool) -> Classes:
-        """By `StrongKNB`, with these attributes held naive."""
+        """Predict by `StrongKNB` with these attributes naive."""
         rest = [x for x in range(X.shape[1]) if x not in held]
         logs = self.logs(self.shifted(X, rest if strong else range(X.shape[1])))
         logs[..., list(held)] = self.logs(X[:, None])[..., list(held)]
@@ -89,35 +89,35 @@ class Listing(NamedTuple):
         return np.asarray(np.abs(logs.sum(axis=2)).argmin(axis=1))
 
     def chosen(self, size: int | None = None) -> tuple[int, ...]:
-        """`optimalnaivete`: the set of so many attributes, or of any number, whose weights come nearest to cancelling out."""
+        """Return `optimalnaivete`: the set of so many attributes, or of any number, whose sum of weights is nearest to zero."""
         return balanced(self.weights(), size).features
 
 
-def listing_matrix(X: Numbers, labels: Classes, said: Callable[[Listing, Numbers], Classes], *, seed: int = 0) -> Numbers:
-    """The error matrix of the listing's cross-validation, which leaves the rest of a division by ten untested.
+def listing_matrix(X: Numbers, labels: Classes, predict: Callable[[Listing, Numbers], Classes], *, seed: int = 0) -> Numbers:
+    """Return the error matrix of the listing's cross-validation, which does not test the remainder of a division by ten.
 
     Parameters
     ----------
     X, labels : the cases of the classes 0 and 1.
-    said : the classes of cases by what was learned.
-    seed : of the order of the cases.
+    predict : the predictions of a learned model.
+    seed : the seed of the order of the cases.
     """
     order, matrix = np.random.default_rng(seed).permutation(len(X)), np.zeros((2, 2))
     size = len(X) // 10
     for i in range(10):
         test = order[i * size : (i + 1) * size]
         train = np.setdiff1d(order, test)
-        np.add.at(matrix, (labels[test], said(Listing.learned(X[train], labels[train]), X[test])), 1)
+        np.add.at(matrix, (labels[test], predict(Listing.learned(X[train], labels[train]), X[test])), 1)
     return matrix
 
 
 def accuracy(matrix: Numbers) -> float:
-    """The share on the diagonal."""
+    """Return the share on the diagonal."""
     return float(np.trace(matrix) / matrix.sum())
 
 
 def f1(matrix: Numbers, c: int) -> float:
-    """The F score of a class, as definition 2.1.1 has it; rows are true, columns given.
+    """Return the F score of a class by definition 2.1.1; rows are true, columns predicted.
 
     >>> f1(np.array([[8.0, 2.0], [2.0, 3.0]]), 0)
     0.8
@@ -126,11 +126,11 @@ def f1(matrix: Numbers, c: int) -> float:
 
 
 def listing_f(matrix: Numbers, c: int) -> float:
-    """`fscore`: what the listing calls precision is the recall, and its recall is a ratio of rates.
+    """Return `fscore` of the listing: its precision is the recall, and its recall is a ratio of rates.
 
     Parameters
     ----------
-    matrix : how many cases of the class in the row were given that in the column.
+    matrix : the numbers of cases, true classes as rows, predicted as columns.
     c : the class.
 
     >>> round(listing_f(np.array([[8.0, 2.0], [2.0, 3.0]]), 0), 3)  # 0.8 and 0.8 / (0.8 + 0.4)
