@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import sys
 import tracemalloc
 from collections.abc import Callable, Sequence
@@ -19,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from studies.singh_provan_tables import SETS
+from studies.singh_provan_1995 import cases as published
 
 from benchmarks import measuring
 from naivete import K2AS, Encoder, InfoAS, NaiveBayes
@@ -183,16 +182,13 @@ def told(figures: dict[str, Any]) -> str:
 def main(arguments: list[str] | None = None) -> int:
     """Measure and print."""
     made = argparse.ArgumentParser(prog="python -m benchmarks.selection", description=__doc__.splitlines()[0])
-    made.add_argument("--data", type=Path, help="the folder of the data sets; by default $NAIVETE_DATA")
     made.add_argument("--splits", type=int, default=10, help="divisions for the accuracies (10)")
     made.add_argument("--repeat", type=int, default=5, help="best of so many, after one to warm up (5)")
     made.add_argument("--largest", type=int, default=SIZES[-1], help=f"the most rows for the memory ({SIZES[-1]})")
     made.add_argument("--json", type=Path, help="write all figures there")
     asked = made.parse_args(arguments)
-    folder = asked.data or (Path(os.environ["NAIVETE_DATA"]) if os.environ.get("NAIVETE_DATA") else None)
-    own = SETS["Splice"]
-    cases = own.cases(folder)
-    splits = Splits(asked.splits, own.train, own.test)
+    cases = published("Splice")
+    splits = Splits(asked.splits, 2000, 1175)
     codes = columns_of(cases, next(splits.splits(cases)).train)
     figures = {
         "selection": seconds(codes, asked.repeat),

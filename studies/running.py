@@ -13,7 +13,8 @@ from naivete.evaluation import LabelledTable, Progress, Protocol, Results, run
 
 __all__ = ["in_parallel", "quiet", "results_of"]
 
-Task, Result = TypeVar("Task"), TypeVar("Result")
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 @contextmanager

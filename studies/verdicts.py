@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtr, stdtrit
 
 from naivete.evaluation.statistics import corrected_t, paired_t, welch
@@ -101,9 +100,7 @@ def recomputed(name: str, printed: Value, ours: Value, *, digits: int = 3, note:
     return Cell(name, printed, ours, REPRODUCED if same else MISPRINT, note)
 
 
-def claim(
-    name: str, better: Sequence[float], base: Sequence[float], test_share: float, printed: tuple[float, float], level: float
-) -> Claim:
+def claim(name: str, better: ArrayLike, base: ArrayLike, test_share: float, printed: tuple[float, float], level: float) -> Claim:
     """Test the claim that a model is better than a base.
 
     Parameters
@@ -154,8 +151,8 @@ def p_of(t: float, freedom: int) -> float:
 
 def paired(
     name: str,
-    method: Sequence[float],
-    base: Sequence[float],
+    method: ArrayLike,
+    base: ArrayLike,
     test_share: float,
     printed: tuple[float, float, str] | None = None,
 ) -> Pairing:

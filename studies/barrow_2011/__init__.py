@@ -10,7 +10,7 @@ import numpy as np
 from studies.barrow_2011.cancer import cancer_cases, cancer_sheets, printed_sheet
 from studies.barrow_2011.domains import Drawing, Strength, Study, study
 from studies.barrow_2011.plots import FEW_BALANCE, NEAR_ZERO, SIZES, figures, sheets, strength_cells
-from studies.results import Options, Reproduction, Sheet, page_text
+from studies.results import Figure, Options, Reproduction, Sheet, page_text
 from studies.running import in_parallel
 from studies.verdicts import NOT_REPRODUCED, REPRODUCED, UNDECIDED
 
@@ -76,17 +76,17 @@ def reproduce(options: Options) -> Reproduction:
     """
     parts, amount = options.chosen(["Generated", "Cancer"]), QUICK if options.quick else FULL
     generated: list[Sheet] = []
+    more: list[Sheet] = []
     cancer: list[Sheet] = []
-    more, curves = [], ()
+    curves: list[Figure] = []
     if "Generated" in parts:
         studies = _studied(drawings(amount, options.seed), options, jobs=1 if options.quick else 2)
         generated = list(sheets(studies["all balances"], studies["near zero"], studies["few cases"]))
         title = f"Other ways to generate the data: slopes against |balance| ({amount.other} data sets each)"
         more = [Sheet(title, tuple(cell for name in STRENGTHS for cell in strength_cells(name, studies[name])), 2)]
-        curves = tuple(figures(studies["all balances"], studies["few cases"]))
+        curves = list(figures(studies["all balances"], studies["few cases"]))
     if "Cancer" in parts:
-        settings = {"divisions": amount.divisions, "seed": options.seed, "progress": options.progress}
-        cancer = [printed_sheet(), *cancer_sheets(cancer_cases(), **settings)]
+        cancer = [printed_sheet(), *cancer_sheets(cancer_cases(), amount.divisions, options.seed, options.progress)]
     title, about, remarks = page_text(__file__, quick=options.quick, seed=options.seed, **amount._asdict())
     summary = "; ".join(
         f"{section}: {_counted(some)}"
@@ -94,7 +94,7 @@ def reproduce(options: Options) -> Reproduction:
         if some
     )
     results = (*generated, *more, *cancer)
-    return Reproduction("barrow-2011", title, about, results, tuple(remarks), summary, figures=curves)
+    return Reproduction("barrow-2011", title, about, results, tuple(remarks), summary, figures=tuple(curves))
 
 
 def _studied(series: Mapping[str, Drawing], options: Options, jobs: int) -> dict[str, Study]:

@@ -7,12 +7,14 @@ from itertools import combinations
 from typing import Any, Final
 
 import numpy as np
+from sklearn.base import clone
 
 from naivete import Counts, DataError, Encoder, Full, KNaive, NaiveBayes, Network, NetworkClassifier
 from naivete.evaluation import LabelledTable, Result, cross_validate
 from naivete.learners.knaive import knaive_on
 from studies.barrow_2011.claims import one_more_division, over_folds
 from studies.barrow_2011.listing import Listing, accuracy, f1, listing_f, listing_matrix
+from studies.barrow_2011.weights import ThesisKNaive
 from studies.data_sets import Size, data_set
 from studies.results import Cell, Sheet, toml
 from studies.verdicts import MISPRINT, NOT_PRINTED, NOT_REPRODUCED, NOT_RUN, REPRODUCED, Numbers
@@ -26,12 +28,12 @@ FOLDS: Final = PRINTED["folds"]
 NAIVE: Final = (0, 4, 5)
 """Radius, smoothness and compactness, which are naive in the thesis."""
 NORMAL: Final = Encoder(numbers="normal", kinds="numeric")
-READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
-    "logs given those before": {},
-    "logs given those before, shrunk": {"shrinkage": "ledoit-wolf"},
-    "logs given all others": {"conditional": "all"},
-    "ratios given all others": {"conditional": "all", "average": "ratios"},
-    "ratios given all others, shrunk": {"conditional": "all", "average": "ratios", "shrinkage": "ledoit-wolf"},
+READINGS: Final[Mapping[str, KNaive]] = {
+    "logs given those before": KNaive(encoder=NORMAL),
+    "logs given those before, shrunk": KNaive(encoder=NORMAL, shrinkage="ledoit-wolf"),
+    "logs given all others": ThesisKNaive(encoder=NORMAL),
+    "ratios given all others": ThesisKNaive(encoder=NORMAL, ratios=True),
+    "ratios given all others, shrunk": ThesisKNaive(encoder=NORMAL, ratios=True, shrinkage="ledoit-wolf"),
 }
 """What a weight may be: the listing has logarithms given all others, definition 2.2.3 ratios."""
 
@@ -39,7 +41,7 @@ READINGS: Final[Mapping[str, Mapping[str, Any]]] = {
 class Holding(NetworkClassifier):
     """The weakly naive classifier with given naive features."""
 
-    _dense = True
+    densities = ("normal",)
 
     def __init__(self, *, held: Collection[int] = (), smoothing: Any = 1.0, encoder: Encoder | None = None) -> None:
         super().__init__(smoothing=smoothing, encoder=encoder)
@@ -52,15 +54,18 @@ class Holding(NetworkClassifier):
 
 def models() -> dict[str, tuple[str, Any]]:
     """Return the classifiers, each with the name of the printed one that it stands for."""
-    weak, shrunk = "k-weakly naive", READINGS["ratios given all others, shrunk"]
+    weak = "k-weakly naive"
     return {
         "naive Bayes": ("naive Bayes", NaiveBayes(encoder=NORMAL)),
         "full": ("full Bayes", Full(encoder=NORMAL)),
         "full, Ledoit and Wolf": ("full Bayes", Full(encoder=NORMAL, shrinkage="ledoit-wolf")),
         "KNaive, any size": (weak, KNaive(encoder=NORMAL)),
-        "KNaive, any size, given all others": (weak, KNaive(encoder=NORMAL, conditional="all")),
+        "KNaive, any size, given all others": (weak, READINGS["logs given all others"]),
         "KNaive, k = 3": (weak, KNaive(k=3, encoder=NORMAL)),
-        "KNaive, k = 3, ratios given all others, shrunk": (weak, KNaive(k=3, encoder=NORMAL, **shrunk)),
+        "KNaive, k = 3, ratios given all others, shrunk": (
+            weak,
+            ThesisKNaive(k=3, encoder=NORMAL, ratios=True, shrinkage="ledoit-wolf"),
+        ),
         "radius, smoothness, compactness naive": (weak, Holding(held=NAIVE, encoder=NORMAL)),
     }
 
@@ -92,7 +97,7 @@ def _printed_cells() -> Iterator[Cell]:
         yield Cell(f"{name}: accuracy", None, accuracy(matrix), NOT_PRINTED)
 
 
-def cancer_sheets(cases: LabelledTable, *, divisions: int, seed: int, progress: Callable[[str], None]) -> Iterator[Sheet]:
+def cancer_sheets(cases: LabelledTable, divisions: int, seed: int, progress: Callable[[str], None]) -> Iterator[Sheet]:
     """Compare the printed table with correct classifiers and with the listing.
 
     Parameters
@@ -159,7 +164,7 @@ def _naive_sets(cases: LabelledTable) -> Iterator[Cell]:
         for k in (None, len(NAIVE)):
             name = f"{'any size' if k is None else f'k = {k}'}: {text}"
             try:
-                model = KNaive(k=k, encoder=NORMAL, **reading).fit(cases.features, cases.y)
+                model = clone(reading).set_params(k=k).fit(cases.features, cases.y)
             except DataError:
                 yield Cell(name, printed, None, NOT_RUN, "a ratio of derivatives exceeds the range of floating point numbers")
                 continue

@@ -154,7 +154,7 @@ class Study(NamedTuple):
     def _set_weights(self, k: int, form: str) -> Numbers:
         """Return the |weight| of all sets of k attributes.  # (data set, set)"""
         weights = self.weights[:, list(FORMS).index(form)]
-        return np.abs(np.stack([weights[:, naive].sum(axis=1) for naive in SETS if len(naive) == k], axis=1))
+        return np.asarray(np.abs(np.stack([weights[:, naive].sum(axis=1) for naive in SETS if len(naive) == k], axis=1)))
 
     def weight(self, k: int, form: str) -> Numbers:
         """Return the least |weight| of the sets of k attributes.  # (data set)"""

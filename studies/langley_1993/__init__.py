@@ -80,8 +80,9 @@ def _cases(name: str) -> LabelledTable:
 
 def _natural_curves(name: str, amount: Amount, options: Options) -> Curves:
     """Return the accuracies on a natural domain."""
-    sizes, settings = tuple(NATURAL[name]["sizes"]), {"smoothing": SMOOTHING, "encoder": NORMAL}
-    models = {METHODS[0]: NaiveBayes(**settings), METHODS[1]: Recursive(**settings)}
+    sizes = tuple(NATURAL[name]["sizes"])
+    classifiers = NaiveBayes(smoothing=SMOOTHING, encoder=NORMAL), Recursive(smoothing=SMOOTHING, encoder=NORMAL)
+    models = dict(zip(METHODS, classifiers, strict=True))
     protocol = LearningCurve(sizes, amount.divisions, random_state=options.seed)
     results = results_of(models, name, _cases(name), protocol, options.progress)
     scores = [100 * np.array(results.scores(name, model)).reshape(amount.divisions, len(sizes)) for model in METHODS]

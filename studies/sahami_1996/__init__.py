@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -82,7 +82,7 @@ def _model(variant: str, k: int) -> tuple[str, int]:
     return (variant if k else "KDB-orig"), k
 
 
-def _printed(name: str, variant: str) -> list[tuple[float, float]]:
+def _printed(name: str, variant: str) -> list[Any]:
     """Return mean and deviation for k = 0 .. 3."""
     values = PRINTED["sets"][name]
     return [tuple(pair) for pair in (values["naive"], *values[variant])]
@@ -109,7 +109,8 @@ def _claims(name: str, results: Mapping[tuple[str, int], Result]) -> Iterator[Cl
         printed = _printed(name, variant)
         for k in PRINTED["sets"][name]["claimed"]:
             better = 100 * results[_model(variant, k)].accuracies
-            in_print = printed[k][0] - printed[0][0], welch(*printed[k], FOLDS, *printed[0], FOLDS).p
+            (mean, deviation), (base_mean, base_deviation) = printed[k], printed[0]
+            in_print = mean - base_mean, welch(mean, deviation, FOLDS, base_mean, base_deviation, FOLDS).p
             yield claim(f"{name}, {variant} k = {k}", better, base, 1 / len(base), in_print, PRINTED["level"])
 
 
@@ -140,7 +141,7 @@ def _text_accuracies(options: Options) -> dict[tuple[str, int], float]:
 
 def _text_remarks(sheet: Sheet) -> Iterator[tuple[str, str]]:
     yield remark("stand-in", PRINTED["text"]["remark"])
-    ours: Sequence[Any] = [cell.ours for cell in sheet.cells if cell.ours is not None]
+    ours: list[Any] = [cell.ours for cell in sheet.cells if cell.ours is not None]
     if ours:
         share, others = np.mean(ours) / 100, ours[1:4] + ours[5:]
         text = """Text, ours: naive Bayes {naive:.1f}, the others {least:.1f} to {most:.1f}; the standard error of an accuracy on

@@ -163,8 +163,8 @@ def _printed_difference(name: str, better: str, base: str) -> tuple[float, float
         if metric in INFO_AS and other in PRINTED["differences"][metric][name]:
             mean, t, _ = PRINTED["differences"][metric][name][other]
             return sign * mean, p_of(t, TRIALS - 1)
-    one, two = PRINTED["accuracies"][name][better], PRINTED["accuracies"][name][base]
-    return one[0] - two[0], welch(*one, TRIALS, *two, TRIALS).p
+    (mean, deviation), (base_mean, base_deviation) = (PRINTED["accuracies"][name][method] for method in (better, base))
+    return mean - base_mean, welch(mean, deviation, TRIALS, base_mean, base_deviation, TRIALS).p
 
 
 def _c45_sheet(name: str, scores: Scores, trials: int) -> Sheet:

@@ -15,9 +15,9 @@ from naivete import C45, CB, K2AS, Counts, Encoder, InfoAS, NaiveBayes, Network,
 from naivete.counts.scores import FamilyScores, score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.cb import cb
+from naivete.learners.feature_selection import network_on_selected
 from naivete.learners.halves import halves
 from naivete.learners.k2 import greedy_parents
-from naivete.learners.selection import network_on_selected
 from naivete.variables import CLASS
 
 __all__ = ["MODIFICATIONS", "READINGS", "ClassLast", "InOrderOfEntry", "model_of", "models"]

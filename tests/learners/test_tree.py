@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from studies.jensen import TABLE_8_1
+from studies.jensen_2007.models import CASES as TABLE_8_1
 
 from naivete import _kernels
 from naivete.cases import Block, MemoryCases

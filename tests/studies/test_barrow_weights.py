@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from sklearn.datasets import load_iris
-from studies.barrow_weights import ThesisKNaive, derivatives_given_others, thesis_weights
+from studies.barrow_2011.weights import ThesisKNaive, derivatives_given_others, thesis_weights
 
 from naivete import Encoder
 from naivete.cases import MemoryCases

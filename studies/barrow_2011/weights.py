@@ -14,17 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers, missing
-from naivete.cases.base import Block
-from naivete.classifiers.augmented import KNaive
-from naivete.counts.counts import BUDGET, Counts
-from naivete.encoding.encoder import Encoder
-from naivete.errors import DataError
-from naivete.inference.predictor import Predictor
+from naivete import Block, Counts, DataError, Encoder, KNaive, Network, Predictor
 from naivete.learners.derivatives import Derivatives, contrasts
 from naivete.learners.knaive import balanced_set, knaive_on
 from naivete.learners.naive import naive
-from naivete.network.network import Network
+from studies.verdicts import Numbers
 
 __all__ = ["ThesisKNaive", "derivatives_given_others", "thesis_weights"]
 
@@ -36,7 +30,7 @@ class ThesisKNaive(KNaive):
     ----------
     k : the number of naive attributes; by default the best balanced set of any size.
     ratios : whether the ratios are averaged, as in definition 2.2.3, instead of their logarithms, as in the listing.
-    shrinkage, smoothing, prior, encoder, budget : as for `KNaive`.
+    shrinkage, smoothing, prior, encoder : as for `KNaive`.
     """
 
     def __init__(
@@ -48,9 +42,8 @@ class ThesisKNaive(KNaive):
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
         encoder: Encoder | None = None,
-        budget: int = BUDGET,
     ) -> None:
-        super().__init__(k=k, shrinkage=shrinkage, smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(k=k, shrinkage=shrinkage, smoothing=smoothing, prior=prior, encoder=encoder)
         self.ratios = ratios
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
@@ -84,7 +77,7 @@ def derivatives_given_others(
             without, single = [*codes[:x], nothing[x], *codes[x + 1 :]], [*nothing[:x], column, *nothing[x + 1 :]]
             given_others = joint - whole.joint(without, gaps | (np.arange(len(codes)) == x))
             given_class = alone.joint(single, everything) - prior
-            excluded = np.isnan(given_others) | (np.isneginf(given_others) & np.isneginf(given_class)) | missing(column)[:, None]
+            excluded = np.isnan(given_others) | (np.isneginf(given_others) & np.isneginf(given_class)) | _missing(column)[:, None]
             logs[:, x] = np.where(excluded, 0.0, given_others - given_class) / np.log(2)
     return Derivatives(logs)
 
@@ -117,4 +110,9 @@ class _Sums:
 
 
 def _all_missing(column: NDArray[Any]) -> NDArray[Any]:
+    """Return a column like this one, with the code of a missing value (NaN, or the largest integer) in every row."""
     return np.full_like(column, np.nan if column.dtype.kind == "f" else np.iinfo(column.dtype).max)
+
+
+def _missing(column: NDArray[Any]) -> NDArray[np.bool_]:
+    return np.isnan(column) if column.dtype.kind == "f" else np.asarray(column == np.iinfo(column.dtype).max)
