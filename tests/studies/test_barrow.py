@@ -1,10 +1,8 @@
-"""Barrow (2011): the generator, the claims on generated data, the printed matrices; breast cancer where the data are."""
+"""Barrow (2011): the generator, the claims on generated data, the printed matrices, the listing, and breast cancer."""
 
 from __future__ import annotations
 
-from functools import cache
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -14,7 +12,7 @@ from scipy import stats
 from sklearn.discriminant_analysis import QuadraticDiscriminantAnalysis
 from sklearn.metrics import f1_score
 from sklearn.naive_bayes import GaussianNB
-from studies.barrow_2011.cancer import MATRICES, SIZE, cancer_sheets, models, printed_sheet
+from studies.barrow_2011.cancer import MATRICES, NAIVE, SIZE, cancer_cases, cancer_sheets, models, printed_sheet
 from studies.barrow_2011.claims import Line, clearly_above, correlated, flat, line, one_more_division, over_folds, sloped
 from studies.barrow_2011.domains import ATTRIBUTES, SETS, Drawing, Strength, Study, balance_cases, cross_validated, f_score, study
 from studies.barrow_2011.listing import Listing, accuracy, f1, listing_f, listing_matrix
@@ -23,7 +21,7 @@ from studies.verdicts import INSIDE, MISPRINT, NOT_REPRODUCED, NOT_RUN, REPRODUC
 
 from naivete import Encoder, Full, KNaive, NaiveBayes, ParameterError
 from naivete.evaluation import stratified_folds
-from studies import Cell, barrow_2011
+from studies import Cell, Options, barrow_2011
 
 NORMAL = Encoder(numbers="normal", kinds="numeric")
 quick = settings(deadline=None, max_examples=30)
@@ -132,9 +130,9 @@ def test_f_score_is_that_of_scikit_learn() -> None:
 
 
 def test_a_data_set_does_not_depend_on_the_others() -> None:
-    drawing = Drawing((-0.5, 0.0, 0.5), ((20, 40),) * 3, range(3), (1,))
+    drawing = Drawing((-0.5, 0.5), ((20, 40),) * 2, range(2), (1,))
     whole = study(drawing)
-    first, *rest = (study(part) for part in drawing.parts(2))
+    first, *rest = (study(part) for part in drawing.parts(1))
     for one, two in zip(whole, first.joined(rest), strict=True):
         assert np.array_equal(one, two)
     assert not np.array_equal(whole.scores, study(drawing._replace(seed=(2,))).scores)
@@ -154,63 +152,80 @@ def test_ranks_and_weights_of_a_study() -> None:
     assert found == [0.5, 0.6, 0.7, 0.8, 0.9]
 
 
-# The claims, with data sets enough to be sure
+# The claims
 
 
-@cache
-def generated() -> tuple[Study, Study, Study]:
-    sweep = tuple(sign * own for own in (0.01, 0.5, 0.9, 1.0) for sign in (-1, 1) for _ in range(6))
-    few = tuple((size, size) for size in (10, 20, 40, 110) for _ in range(25))
+def studies_of(
+    balances: tuple[float, ...], near: tuple[int, tuple[int, int]], few: tuple[int, ...], each: int
+) -> tuple[Study, ...]:
+    count, rows = near
+    sizes = tuple((size, size) for size in few for _ in range(each))
     return (
-        study(Drawing(sweep, ((200, 300),) * len(sweep), range(len(sweep)), (0, 1))),
-        study(Drawing((0.0,) * 40, ((60, 80),) * 40, range(40), (0, 2))),
-        study(Drawing((-0.5,) * len(few), few, range(len(few)), (0, 3))),
+        study(Drawing(balances, ((200, 300),) * len(balances), range(len(balances)), (0, 1))),
+        study(Drawing((0.0,) * count, (rows,) * count, range(count), (0, 2))),
+        study(Drawing((-0.5,) * len(sizes), sizes, range(len(sizes)), (0, 3))),
     )
 
 
-@cache
-def cells() -> dict[str, Cell]:
-    return {f"{sheet.title.split(' (')[0]}: {cell.name}": cell for sheet in sheets(*generated()) for cell in sheet.cells}
+@pytest.fixture(scope="module")
+def generated() -> tuple[Study, ...]:
+    balances = tuple(sign * balance for balance in (0.01, 0.9, 1.0) for sign in (-1, 1) for _ in range(3))
+    return studies_of(balances, (4, (40, 60)), (10, 20, 110), 8)
 
 
-@pytest.mark.parametrize(
-    ("name", "verdict"),
-    [
-        ("Section 3.2, first plot: naive and full Bayes against balance: naive Bayes against |balance|", REPRODUCED),
-        ("Section 3.2, first plot: naive and full Bayes against balance: full minus naive against |balance|", REPRODUCED),
-        ("Section 3.2, first plot: naive and full Bayes against balance: naive minus full, |balance| up to 0.1", REPRODUCED),
-        ("Section 3.2, second plot: 1-, 2- and 3-weakly naive, as networks: 3-weakly naive against |balance|", REPRODUCED),
-        ("Section 3.2, second plot: 1-, 2- and 3-weakly naive, as networks: 1-weakly minus 2-weakly naive", REPRODUCED),
-        ("Section 3.3: sets by their weight: 1 of 4, given all others: first minus the mean of the other 3", NOT_REPRODUCED),
-        ("Section 3.4: 10 to 110 cases at balance -0.5: naive Bayes: distance from the mean, 100 cases more", REPRODUCED),
-        ("Section 3.4: 10 to 110 cases at balance -0.5: naive minus 2-weakly naive, 20 to 50 cases", REPRODUCED),
-    ],
-)
-def test_what_the_thesis_sees(name: str, verdict: str) -> None:
-    assert cells()[name].verdict == verdict
+def cells_of(studies: tuple[Study, ...]) -> dict[str, Cell]:
+    """The cells by the number of the section, the plot or form, and their name."""
+    all_balances, near_zero, few_cases = studies
+    found = {}
+    for sheet in sheets(all_balances, near_zero, few_cases):
+        section = sheet.title.removeprefix("Section ").split(":")[0]
+        form = next((text for text in ("as networks", "given all others") if text in sheet.title), "")
+        found |= {f"{section}; {form}; {cell.name}": cell for cell in sheet.cells}
+    return found
 
 
-def test_networks_with_one_attribute_held_are_the_full_one() -> None:
-    sweep, _, sparse = generated()
+def test_claims_of_the_thesis(generated: tuple[Study, ...]) -> None:
+    cells = cells_of(generated)
+    for name in (
+        "3.2, first plot; ; naive Bayes against |balance|",
+        "3.2, first plot; ; full minus naive against |balance|",
+        "3.2, second plot; as networks; 3-weakly naive against |balance|",
+        "3.2, second plot; as networks; 1-weakly minus 2-weakly naive",
+        "3.4; ; naive Bayes: distance from the mean, 100 cases more",
+    ):
+        assert cells[name].verdict == REPRODUCED, name
+
+
+@pytest.mark.slow
+def test_claims_that_need_more_data_sets() -> None:
+    balances = tuple(sign * balance for balance in (0.01, 0.5, 0.9, 1.0) for sign in (-1, 1) for _ in range(6))
+    cells = cells_of(studies_of(balances, (40, (60, 80)), (10, 20, 40, 110), 25))
+    assert cells["3.2, first plot; ; naive minus full, |balance| up to 0.1"].verdict == REPRODUCED
+    assert cells["3.3; ; 1 of 4, given all others: first minus the mean of the other 3"].verdict == NOT_REPRODUCED
+    assert cells["3.4; ; naive minus 2-weakly naive, 20 to 50 cases"].verdict == REPRODUCED
+
+
+def test_networks_with_one_naive_attribute_are_the_full_one(generated: tuple[Study, ...]) -> None:
+    sweep, _, sparse = generated
     for own in (sweep, sparse):
         assert np.array_equal(own.of("1"), own.of("full"))
     assert not np.array_equal(sweep.of("1", "all others"), sweep.of("full", "all others"))
     assert np.array_equal(sweep.of("naive"), sweep.of("naive", "all others"))
 
 
-def test_ten_cases_are_too_few_for_a_covariance_matrix() -> None:
-    """Left out, a case leaves four of its class, whose density is flat: every case is given the other class."""
-    _, _, sparse = generated()
+def test_ten_cases_are_too_few_for_a_covariance_matrix(generated: tuple[Study, ...]) -> None:
+    """Without the tested case its class has four cases and a singular covariance: every case gets the other class."""
+    _, _, sparse = generated
     ten = sparse.rows == 10
     assert (sparse.of("full", measure="accuracy")[ten] == 0).all()
     assert sparse.of("naive", measure="accuracy")[ten].mean() > 0.6
 
 
-def test_figures_have_the_curves_of_the_thesis() -> None:
-    sweep, _, sparse = generated()
+def test_figures_have_the_curves_of_the_thesis(generated: tuple[Study, ...]) -> None:
+    sweep, _, sparse = generated
     drawn = list(figures(sweep, sparse))
     assert [list(own.curves) for own in drawn[:2]] == [["naive", "full"], ["1-weak", "2-weak", "3-weak"]]
-    assert [x for x, _, _ in drawn[-1].curves["naive Bayes"]] == [10, 20, 40, 110]
+    assert [x for x, _, _ in drawn[-1].curves["naive Bayes"]] == [10, 20, 110]
     first = {x: mean for x, mean, _ in drawn[0].curves["naive"]}
     assert first[0.95] == pytest.approx(100 * sweep.of("naive")[sweep.balances >= 0.9].mean())
 
@@ -366,55 +381,44 @@ def test_sorted_columns_depend_on_the_numbers_of_the_classes() -> None:
 # Breast cancer
 
 
-def test_without_the_data() -> None:
-    (sheet,) = cancer_sheets(None, divisions=2)
-    assert [cell.verdict for cell in sheet.cells] == [NOT_RUN]
-    assert "wdbc-mean10.arff.gz is not in the folder" in sheet.cells[0].note
-
-
-@cache
+@pytest.fixture(scope="module")
 def cancer() -> dict[str, Cell]:
-    cases = data_set(FILE, SIZE, folder=data(FILE).parent)
-    return {f"{sheet.title.split(':')[-1]}: {c.name}": c for sheet in cancer_sheets(cases, divisions=2) for c in sheet.cells}
+    steps: list[str] = []
+    found = list(cancer_sheets(cancer_cases(), 2, 0, steps.append))
+    assert len(steps) == 2 * (10 * len(models()) + 3)
+    return {f"{sheet.title.split(':')[-1].strip()}: {cell.name}": cell for sheet in found for cell in sheet.cells}
 
 
-def centre(cell: Cell) -> float:
-    assert isinstance(cell.ours, tuple)
-    return cell.ours[0]
-
-
-def test_full_is_not_worse_than_naive_on_breast_cancer() -> None:
-    found = {name: cell for name, cell in cancer().items() if "breast cancer" in name}
-    accuracies = {name.split(": ")[1]: centre(cell) for name, cell in found.items() if name.endswith(": accuracy")}
+def test_full_is_not_worse_than_naive_on_breast_cancer(cancer: dict[str, Cell]) -> None:
+    found = {name: cell for name, cell in cancer.items() if name.startswith("breast cancer") and name.endswith(": accuracy")}
+    accuracies = {name.split(": ")[1]: cell.ours[0] for name, cell in found.items() if isinstance(cell.ours, tuple)}
     assert list(accuracies) == list(models())
     assert accuracies["naive Bayes"] == pytest.approx(91, abs=1)
     assert accuracies["full"] == pytest.approx(93, abs=1)
     assert accuracies["full, Ledoit and Wolf"] == pytest.approx(93, abs=1)
-    claimed = {name.split(": ")[1]: cell.verdict for name, cell in cancer().items() if "points of accuracy" in name}
-    assert claimed["full less naive Bayes"] == NOT_REPRODUCED
-    assert claimed["KNaive, k = 3 less full"] == NOT_REPRODUCED
-    assert claimed["KNaive, any size less full"] == NOT_REPRODUCED
+    for claim in ("full minus naive Bayes", "KNaive, k = 3 minus full", "KNaive, any size minus full"):
+        assert cancer[f"which is better, points of accuracy: {claim}"].verdict == NOT_REPRODUCED
 
 
-def test_the_printed_set_comes_out_nowhere() -> None:
-    sets = {name: cell for name, cell in cancer().items() if "held naive: " in name}
+def test_no_reading_gives_the_printed_attributes(cancer: dict[str, Cell]) -> None:
+    sets = [cell for name, cell in cancer.items() if name.startswith("the naive attributes: ")]
     assert len(sets) == 10
-    assert {cell.verdict for cell in sets.values()} == {NOT_REPRODUCED, NOT_RUN}
-    assert {cell.printed for cell in sets.values()} == {"radius, smoothness, compactness"}
-    assert HELD == (0, 4, 5)
+    assert {cell.verdict for cell in sets} == {NOT_REPRODUCED, NOT_RUN}
+    assert {cell.printed for cell in sets} == {"radius, smoothness, compactness"}
+    names = [str(column.name) for column in cancer_cases().features.columns]
+    assert [names[x] for x in NAIVE] == ["mean_radius", "mean_smoothness", "mean_compactness"]
 
 
-def test_the_full_classifier_of_the_listing_gives_the_printed_naive_bayes() -> None:
-    found = {name.split("stands: ")[-1]: cell for name, cell in cancer().items() if "printed naive Bayes" in name}
-    for cell in found.values():
-        assert cell.difference == pytest.approx(0, abs=1.0)
+def test_the_full_classifier_of_the_listing_gives_the_printed_naive_bayes(cancer: dict[str, Cell]) -> None:
+    found = [cell for name, cell in cancer.items() if "printed naive Bayes" in name]
     assert len(found) == 3
+    for cell in found:
+        assert cell.difference == pytest.approx(0, abs=1.0)
 
 
-def test_two_divisions_are_seeded() -> None:
-    cases = data_set(FILE, SIZE, folder=data(FILE).parent)
-    X = np.column_stack([column.values for column in cases.features.columns]).astype(np.float64)
-    one, two, other = (listing_matrix(X, cases.labels, Listing.full, seed=seed) for seed in (0, 0, 1))
+def test_divisions_of_the_listing_are_seeded() -> None:
+    X, labels = balance_cases(205, 0.9, random_state=6)
+    one, two, other = (listing_matrix(X, labels, Listing.full, seed=seed) for seed in (0, 0, 1))
     assert np.array_equal(one, two)
     assert not np.array_equal(one, other)
 
@@ -422,22 +426,22 @@ def test_two_divisions_are_seeded() -> None:
 # The whole
 
 
-def small(monkeypatch: pytest.MonkeyPatch, folder: Path, seed: int = 0) -> Reproduction:
-    monkeypatch.setattr(barrow, "QUICK", barrow.Settings(12, 2, 2, 4, 2))
-    return barrow_2011(quick=True, data=folder, seed=seed)
+def random_scores(drawing: Drawing) -> Study:
+    """A study without its work."""
+    random, count = np.random.default_rng(drawing.places.start), len(drawing.places)
+    rows = np.array([drawing.rows[i][0] for i in drawing.places])
+    balances = np.array([drawing.balances[i] for i in drawing.places])
+    scores = random.uniform(size=(count, 2, 2, len(SETS) + 3))
+    return Study(balances, rows, random.uniform(size=count), scores, random.normal(size=(count, 2, ATTRIBUTES)))
 
 
-def test_the_same_seed_gives_the_same_report(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    one = small(monkeypatch, tmp_path)
-    assert one == small(monkeypatch, tmp_path)
-    assert one.sheets != small(monkeypatch, tmp_path, 1).sheets
-    assert one.summary.endswith("section 3.5: breast cancer not run")
-    assert {remark.kind for remark in one.remarks} >= {"listing", "definition", "not said", "ordering"}
-
-
-def test_steps_are_those_that_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = data(FILE).parent
-    monkeypatch.setattr(barrow, "QUICK", barrow.Settings(12, 2, 2, 4, 2))
-    told: list[str] = []
-    barrow_2011(quick=True, data=folder, progress=told.append)
-    assert len(told) == barrow.steps(quick=True, data=folder)
+def test_the_whole_on_random_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(barrow_2011, "study", random_scores)
+    steps: list[str] = []
+    result = barrow_2011.reproduce(Options(quick=True, only=["Generated"], progress=steps.append))
+    assert steps[:4] == [*(f"all balances, {count} data sets" for count in (20, 40, 60)), "near zero, 20 data sets"]
+    assert len(steps) == 3 + 1 + 4 + 4
+    assert [sheet.title.split(":")[0] for sheet in result.sheets[-2:]] == ["Section 3.4", "Other ways to generate the data"]
+    assert len(result.figures) == 5
+    assert result.summary.startswith("sections 3.2 to 3.4: ")
+    assert {kind for kind, _ in result.remarks} >= {"listing", "definition", "not stated", "ordering"}

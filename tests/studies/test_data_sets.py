@@ -1,59 +1,65 @@
-"""Data sets: from a folder, from OpenML (a stored answer, no network), or refused with advice."""
+"""The data sets: files with their checksums, parts, and OpenML (a stored answer, no network)."""
 
 from __future__ import annotations
 
 import gzip
 import hashlib
 import json
+import re
 from pathlib import Path
 from urllib.error import URLError
 
 import numpy as np
 import pytest
-from studies.data_sets import Size, boolean, data_set, folder_of, local, part
+from studies.data_sets import SHIPPED, Size, boolean, data_folder, data_set, local_file, part
 
-from naivete.data.files import read, write
+from naivete import DataError, FileError, read, write
 from naivete.data.generated import corral
-from naivete.data.labelled_table import label_table
-from naivete.errors import DataError, FileError
+from naivete.evaluation import label_table
 from studies import data_sets
-from tests.evaluation import data
 
-ARFF = b"""@RELATION chess
-@ATTRIBUTE a {f,t}
-@ATTRIBUTE b {g,l}
-@ATTRIBUTE c REAL
-@ATTRIBUTE class {won,nowin}
+ARFF = b"""@RELATION dna
+@ATTRIBUTE a {0,1}
+@ATTRIBUTE b {0,1}
+@ATTRIBUTE class {ei,ie,n}
 @DATA
-t,l,1,won
-f,g,0,nowin
-?,l,1,won
+1,0,n
+0,0,ei
+1,1,n
 """
+
+
+def test_the_files_are_those_of_the_readme() -> None:
+    rows = re.findall(r"^\| `([\w-]+)` \| (\d+) \| (\d+) \|.*\| `(\w{64})` \|$", (SHIPPED / "README.md").read_text(), re.MULTILINE)
+    assert sorted(name for name, *_ in rows) == sorted(file.name.removesuffix(".arff.gz") for file in SHIPPED.glob("*.gz"))
+    for name, cases, columns, checksum in rows:
+        file = SHIPPED / f"{name}.arff.gz"
+        assert hashlib.sha256(file.read_bytes()).hexdigest() == checksum
+        assert read(file).shape == (int(cases), int(columns))
+    assert sum(file.stat().st_size for file in SHIPPED.iterdir()) < 1_000_000
 
 
 def test_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NAIVETE_DATA", raising=False)
-    assert folder_of() is None
+    assert data_folder() is None
     monkeypatch.setenv("NAIVETE_DATA", str(tmp_path))
-    assert folder_of() == tmp_path
-    with pytest.raises(FileError, match="--data has to name one"):
-        folder_of(tmp_path / "nowhere")
+    assert data_folder() == tmp_path
+    with pytest.raises(FileError, match="--data has to name a folder"):
+        data_folder(tmp_path / "nowhere")
     monkeypatch.setenv("NAIVETE_DATA", str(tmp_path / "nowhere"))
-    with pytest.raises(FileError, match="NAIVETE_DATA has to name one"):
-        folder_of()
+    with pytest.raises(FileError, match="NAIVETE_DATA has to name a folder"):
+        data_folder()
 
 
-@pytest.mark.parametrize("ending", [".arff", ".arff.gz"])
-def test_a_file_of_the_folder_is_read(tmp_path: Path, ending: str) -> None:
-    write(corral(), tmp_path / f"kr-vs-kp{ending}")
-    assert local("kr-vs-kp", tmp_path) == tmp_path / f"kr-vs-kp{ending}"
-    assert len(data_set("kr-vs-kp", Size(128, 6, 2), folder=tmp_path)) == 128
-
-
-def test_another_version_is_refused(tmp_path: Path) -> None:
-    write(corral(), tmp_path / "kr-vs-kp.arff")
-    with pytest.raises(DataError, match="128 rows, 6 features, 2 classes; the published one has 3196 rows, 36 features, 2 classes"):
-        data_set("kr-vs-kp", Size(3196, 36, 2), folder=tmp_path)
+def test_the_repository_comes_before_the_folder(tmp_path: Path) -> None:
+    for name in ("vote", "dna"):
+        write(corral(), tmp_path / f"{name}.arff.gz")
+    assert local_file("vote", tmp_path) == SHIPPED / "vote.arff.gz"
+    assert local_file("dna", tmp_path) == tmp_path / "dna.arff.gz"
+    assert local_file("dna") is None
+    assert len(data_set("dna", Size(128, 6, 2), folder=tmp_path)) == 128
+    with pytest.raises(DataError, match="128 rows, 6 features, 2 classes; the published data set has 3186 rows, 180 features"):
+        data_set("dna", Size(3186, 180, 3), folder=tmp_path)
 
 
 @pytest.mark.parametrize("error", [URLError("no network"), TimeoutError("slow"), ValueError("no such data set")])
@@ -62,11 +68,9 @@ def test_offline_the_variable_is_named(error: Exception, tmp_path: Path, monkeyp
         raise error
 
     monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
-    with pytest.raises(
-        FileError, match=r"dna: NAIVETE_DATA is not set, .*OpenML .*; set NAIVETE_DATA to a folder with dna\.arff\.gz"
-    ):
+    with pytest.raises(FileError, match=r"dna: .*studies/data, and .*OpenML .*; set NAIVETE_DATA to a folder with dna\.arff\.gz"):
         data_set("dna", Size(3186, 180, 3))
-    with pytest.raises(FileError, match="dna: not in "):
+    with pytest.raises(FileError, match="studies/data nor in "):
         data_set("dna", Size(3186, 180, 3), folder=tmp_path)
 
 
@@ -75,61 +79,71 @@ def test_what_openml_does_not_have() -> None:
         data_set("reuters-text3", Size(1511, 3440, 3))
 
 
-def answered(home: Path, number: int) -> None:
-    """What scikit-learn keeps of the answers of OpenML."""
-    arff = gzip.compress(ARFF, mtime=0)
-    features = [("a", "nominal"), ("b", "nominal"), ("c", "numeric"), ("class", "nominal")]
+def store_answers(home: Path, number: int) -> None:
+    """Store what scikit-learn keeps of the answers of OpenML."""
     description = {
         "data_set_description": {
-            "id": str(number), "name": "chess", "version": "1", "format": "ARFF", "file_id": "7", "status": "active",
-            "url": "https://www.openml.org/data/v1/download/7/chess.arff", "default_target_attribute": "class", "description": "",
+            "id": str(number), "name": "dna", "version": "1", "format": "ARFF", "file_id": "7", "status": "active",
+            "url": "https://www.openml.org/data/v1/download/7/dna.arff", "default_target_attribute": "class", "description": "",
             "md5_checksum": hashlib.md5(ARFF).hexdigest(),
         }
     }  # fmt: skip
     listed = [
-        {"index": str(i), "name": name, "data_type": kind, "is_target": str(name == "class").lower(),
-         "is_ignore": "false", "is_row_identifier": "false", "number_of_missing_values": str(int(name == "a"))} for i, (name, kind) in enumerate(features)
+        {"index": str(i), "name": name, "data_type": "nominal", "is_target": str(name == "class").lower(),
+         "is_ignore": "false", "is_row_identifier": "false", "number_of_missing_values": "0"} for i, name in enumerate(("a", "b", "class"))
     ]  # fmt: skip
     answers = {
         f"api/v1/json/data/{number}": json.dumps(description).encode(),
         f"api/v1/json/data/features/{number}": json.dumps({"data_features": {"feature": listed}}).encode(),
         f"api/v1/json/data/qualities/{number}": json.dumps({"data_qualities": {"quality": []}}).encode(),
+        "data/v1/download/7/dna.arff": ARFF,
     }
-    kept = {path: gzip.compress(text) for path, text in answers.items()} | {"data/v1/download/7/chess.arff": arff}
-    for path, content in kept.items():
+    for path, content in answers.items():
         file = home / "openml" / "openml.org" / f"{path}.gz"
         file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(content)
+        file.write_bytes(gzip.compress(content, mtime=0))
 
 
 def test_openml_through_scikit_learn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The real fetch_openml on answers that it has kept: the columns are states, what is missing stays so, the class is last."""
+    """The real fetch_openml on stored answers: two states a column, the class last."""
     monkeypatch.setenv("SCIKIT_LEARN_DATA", str(tmp_path))
-    answered(tmp_path, data_sets._OPENML["kr-vs-kp"])
-    cases = data_set("kr-vs-kp", Size(3, 3, 2))
-    assert [list(column) for column in cases.features.columns] == [["t", "f", None], ["l", "g", "l"], ["1", "0", "1"]]
-    assert cases.y.tolist() == ["won", "nowin", "won"]
+    store_answers(tmp_path, data_sets._OPENML["dna"])
+    cases = data_set("dna", Size(3, 2, 2))
+    assert [list(column) for column in cases.features.columns] == [["1", "0", "1"], ["0", "0", "1"]]
+    assert cases.y.tolist() == ["n", "ei", "n"]
 
 
 def test_votes_become_bits() -> None:
-    """As in the file that was made beforehand, column by column."""
-    votes = boolean(label_table(read(data("vote")), "class"))
-    table = read(data("vote-bool48"))
-    assert [column.name for column in votes.features.columns] == list(table.names[:-1])
-    for column in votes.features.columns:
-        np.testing.assert_array_equal(column.to_numpy().astype(str), table[column.name].to_numpy().astype(str))
+    table = read(SHIPPED / "vote.arff.gz")
+    votes = boolean(label_table(table, "class")).features
+    assert len(votes.columns) == 48
+    bits = np.stack([column.values for column in votes.columns]).reshape(16, 3, -1)
+    assert (bits.sum(axis=1) == 1).all()
+    for column, three in zip(table.columns[:-1], bits, strict=True):
+        states = [*(str(state) for state in column.states or ()), None]
+        assert list(column) == [states[i] for i in three.argmax(axis=0)]
 
 
-@pytest.mark.parametrize(("name", "whole"), data_sets._PARTS.items())
-def test_parts_of_a_data_set(name: str, whole: str) -> None:
-    """As in the file that was made beforehand, value by value, and with the same states."""
-    made, kept = part(name, read(data(whole))), read(data(name))
-    assert made.names == kept.names
-    for own, column in zip(made.columns, kept.columns, strict=True):
-        assert list(own) == list(column)
-        assert own.name == "class" or set(own.states or ()) == set(column.states or ())
+def test_parts_of_a_data_set() -> None:
+    vote, soybean, splice = (read(SHIPPED / f"{name}.arff.gz") for name in ("vote", "soybean", "splice"))
+    assert part("vote1", vote).names == tuple(name for name in vote.names if name != "physician-fee-freeze")
+    frequent = part("soybean15", soybean)
+    assert len(frequent) == 630
+    assert list(frequent.columns[0]) == [
+        v for v, c in zip(soybean.columns[0], soybean["class"], strict=True) if c in set(frequent["class"])
+    ]
+    unambiguous = part("splice3175", splice)
+    assert len(unambiguous) == 3175
+    assert {column.states for column in unambiguous.columns[:-1]} == {("A", "C", "G", "T")}
 
 
-def test_a_part_is_made_where_only_the_whole_is_there(tmp_path: Path) -> None:
-    (tmp_path / "vote.arff.gz").write_bytes(data("vote").read_bytes())
-    assert len(data_set("vote1", Size(435, 15, 2), folder=tmp_path).features.columns) == 15
+def test_dna_has_three_bits_for_every_base() -> None:
+    splice = read(SHIPPED / "splice.arff.gz")
+    letters, bits = part("splice3175", splice), part("dna3175", splice)
+    codes = {"A": "100", "C": "010", "G": "001", "T": "000"}
+    for i in (0, 31, 59):
+        three = bits.columns[3 * i : 3 * i + 3]
+        assert ["".join(str(bit) for bit in row) for row in zip(*three, strict=True)] == [
+            codes[str(base)] for base in letters.columns[i]
+        ]
+    assert list(bits.columns[-1]) == list(letters.columns[-1])

@@ -1,14 +1,31 @@
-"""Verdicts: what is noise, what is a misprint, and what a claim is worth."""
+"""Verdicts: sampling error, misprints, and whether a claim holds."""
 
 from __future__ import annotations
-
-import math
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from studies.verdicts import BY_BOTH, INSIDE, LEVEL, Cell, compared, recomputed, retested, shown_value
+from scipy import stats
+from studies.results import Cell
+from studies.verdicts import (
+    AGREES,
+    BY_BOTH,
+    INSIDE,
+    NOT_PRINTED,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    UNDECIDED,
+    WELCH_LEVEL,
+    claim,
+    compared,
+    interval,
+    mark,
+    one_sided,
+    paired,
+    recomputed,
+    value_text,
+)
 
 from naivete.evaluation.statistics import corrected_t, paired_t, welch
 from tests.classifiers.test_common import quick
@@ -19,17 +36,17 @@ deviations = st.floats(0, 20)
 
 @quick
 @given(means, deviations, means, deviations)
-def test_noise_is_what_welch_says(m1: float, s1: float, m2: float, s2: float) -> None:
+def test_sampling_error_is_decided_by_welch(m1: float, s1: float, m2: float, s2: float) -> None:
     cell = compared("x", (m1, s1), (m2, s2))
     p = welch(m1, s1, 10, m2, s2, 10).p
     assert cell.p == p
-    assert (cell.verdict == INSIDE) == (p > LEVEL)
+    assert (cell.verdict == INSIDE) == (p > WELCH_LEVEL)
     assert cell.difference == m2 - m1
 
 
-def test_equal_figures_without_deviation_are_inside_and_different_ones_outside() -> None:
+def test_values_without_deviation() -> None:
     assert compared("x", (100, 0), (100, 0)).verdict == INSIDE
-    assert compared("x", (100, 0), (99, 0)).verdict == "outside (p < 0.0001)"
+    assert compared("x", (100, 0), (99, 0)).verdict == "differs (p < 0.0001)"
 
 
 def test_the_number_of_our_folds_counts() -> None:
@@ -43,12 +60,12 @@ def test_the_number_of_our_folds_counts() -> None:
 def test_a_claim_has_a_direction(difference: float, verdict: str) -> None:
     base = np.array([90.0, 91.0, 92.0, 90.5])
     better = base + difference + np.array([0.1, -0.1, 0.2, -0.2])
-    claim = retested("x", better.tolist(), base.tolist(), [(95, 1), (90, 1)])
-    assert claim.verdict == verdict
-    assert claim.plain_p == paired_t(better - base).p
-    assert claim.corrected_p == corrected_t(better - base, 1 / 4).p
-    assert claim.corrected_p >= claim.plain_p
-    assert math.isclose(claim.printed_difference, 5)
+    tested = claim("x", better, base, 1 / 4, (5.0, 0.01), 0.1)
+    assert tested.verdict == verdict
+    assert tested.plain_p == paired_t(better - base).p
+    assert tested.corrected_p == corrected_t(better - base, 1 / 4).p
+    assert tested.corrected_p >= tested.plain_p
+    assert (tested.printed_difference, tested.printed_p) == (5.0, 0.01)
 
 
 def test_what_differs_in_the_printed_digits_is_a_misprint() -> None:
@@ -59,4 +76,35 @@ def test_what_differs_in_the_printed_digits_is_a_misprint() -> None:
 
 
 def test_no_zero_is_negative() -> None:
-    assert shown_value(-0.0, 1) == "0.0"
+    assert value_text(-0.0, 1) == "0.0"
+
+
+def test_a_pairing_has_a_sign_and_a_significance() -> None:
+    apart = [2.0, 2.1, 1.9, 2.0]
+    none = [0.0] * 4
+    assert paired("x", apart, none, 0.5, (1.0, 5.0, "+")).verdict == AGREES
+    assert paired("x", apart, none, 0.5, (-1.0, -5.0, "-")).verdict == "opposite"
+    assert paired("x", apart, none, 0.5, (1.0, 1.0, "")).verdict == "same sign, different significance"
+    assert paired("x", apart, none, 0.5, (-1.0, -1.0, "")).verdict == "different sign, one is not significant"
+    assert paired("x", apart, none, 0.5).verdict == NOT_PRINTED
+    assert paired("x", [1.0, -1.0], [0.0, 0.0], 0.5, (0.1, 0.2, "")).verdict == AGREES
+    pair = paired("x", apart, none, 0.5)
+    assert pair.t > pair.corrected_t > 0
+    assert mark(pair.difference, pair.p) == "+"
+
+
+def test_intervals_are_those_of_student() -> None:
+    values = np.array([3.0, 1.0, 4.0, 1.0, 5.0])
+    low, high = stats.t.interval(0.95, 4, values.mean(), stats.sem(values))
+    mean, half = interval(values)
+    assert (mean - half, mean + half) == pytest.approx((low, high))
+
+
+def test_one_sided_claims() -> None:
+    random = np.random.default_rng(0)
+    noise, shifted = random.normal(size=30), random.normal(size=30) + 2
+    assert one_sided("", "above", shifted).verdict == REPRODUCED
+    assert one_sided("", "below", shifted).verdict == NOT_REPRODUCED
+    assert one_sided("", "above", noise, noise[:20]).verdict == UNDECIDED
+    assert one_sided("", "above", noise, noise[:20]).note.startswith("with 20 pairs ")
+    assert one_sided("", "below", np.zeros(5)).verdict == UNDECIDED
