@@ -220,7 +220,7 @@ class _Learned:
 
     def logs(self, X: Numbers) -> dict[tuple[int, ...], Numbers]:
         """Return the log density of every set of attributes.  # (row, class)"""
-        place = self.joint.numbers.index
+        place = self.joint.features.index
         return {chosen: self.joint.logs(X[:, chosen], [place(x) for x in chosen]) for chosen in SETS}
 
     def predict(self, X: Numbers) -> Classes:
