@@ -39,7 +39,7 @@ def results_of(
     def report(now: int, _: int, step: str) -> None:
         nonlocal finished
         for _ in range(now - finished):
-            progress(f"{name}, {step}" if step else name)
+            progress(step or name)
         finished = now
 
     with quiet():

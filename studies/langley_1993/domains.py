@@ -14,7 +14,7 @@ from naivete.inference.derived_predictor import predictor_of
 from naivete.inference.predictor import argmax_class
 from naivete.learners.naive import naive
 from naivete.learners.recursive import recursive
-from naivete.network.derived_columns import Cells
+from naivete.network.derived_columns import Hierarchy
 from studies.results import toml
 from studies.verdicts import Numbers
 
@@ -109,7 +109,7 @@ def levels(network: Network) -> int:
     >>> levels(Recursive(smoothing=SMOOTHING, refit=False).fit(*cells()).network_)
     2
     """
-    (hierarchy,) = (column for column in network.derived.values() if isinstance(column, Cells))
+    (hierarchy,) = (column for column in network.derived.values() if isinstance(column, Hierarchy))
     depth = np.ones(len(hierarchy.children), np.int64)
     for node in range(len(depth) - 1, -1, -1):  # a child comes after its parent
         below = hierarchy.children[node]

@@ -9,7 +9,7 @@ import numpy as np
 
 from naivete import NaiveBayes, Recursive
 from naivete.evaluation.statistics import paired_t
-from naivete.network.derived_columns import Cells
+from naivete.network.derived_columns import Hierarchy
 from studies.langley_1993.domains import CELL_FEATURES, PRINTED, SMOOTHING, cells, levels, parity_accuracies
 from studies.results import Cell, Sheet
 from studies.verdicts import NOT_PRINTED, interval, recomputed
@@ -62,7 +62,7 @@ def _figure_2() -> Iterator[Cell]:
     network, classes = model.network_, model.classes_.tolist()
     cpts = {v: np.asarray(network.cpts[v]) for v in (*range(len(CELL_FEATURES)), -1)}
     hierarchy = network.derived[len(CELL_FEATURES)]
-    assert isinstance(hierarchy, Cells)
+    assert isinstance(hierarchy, Hierarchy)
     for node, name in ((0, ""), (int(hierarchy.children[0, classes.index("lethargia")]), "lethargia: ")):
         for c in np.flatnonzero(cpts[-1][node]).tolist():
             second = [list(network.variables[x].states).index(states[-1]) for x, states in enumerate(CELL_FEATURES.values())]
