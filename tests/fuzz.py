@@ -10,6 +10,7 @@ import faulthandler
 import gzip
 import io
 import random
+import re
 import sys
 import tempfile
 import time
@@ -178,7 +179,19 @@ def splice(data: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
     return data[: rng.randint(0, len(data))] + other[rng.randint(0, len(other)) :]
 
 
-CHANGES = (cut, drop, flip, flip, insert, insert, insert, repeat, splice)
+def escape(data: bytes, rng: random.Random, others: Sequence[bytes]) -> bytes:
+    """Put a word in quotes, with one of its characters as an escape."""
+    words = list(re.finditer(rb"[@\w]+", data))
+    if not words:
+        return data
+    start, end = rng.choice(words).span()
+    at = rng.randrange(start, end)
+    written = rng.choice((b"\\%03o" % data[at], b"\\" + data[at : at + 1], b"\\u%04X" % data[at], data[at : at + 1]))
+    quote = rng.choice((b"'", b'"', b""))
+    return data[:start] + quote + data[start:at] + written + data[at + 1 : end] + quote + data[end:]
+
+
+CHANGES = (cut, drop, flip, flip, insert, insert, insert, repeat, splice, escape, escape)
 
 
 def failure(reader: Reader, path: Path) -> str | None:

@@ -14,6 +14,7 @@ from naivete.data.files import opening, read, read_arff
 from naivete.data.files.arff_tokens import Malformed, arff_quoted, single, tokens, unquoted
 from naivete.data.files.dates import date_reader
 from naivete.data.table import Table
+from naivete.errors import DataError
 
 
 def values(table: Table) -> list[list[object]]:
@@ -171,3 +172,11 @@ def test_no_dates(text: str) -> None:
 def test_two_time_zones() -> None:
     with pytest.raises(ValueError, match="'X'"):
         date_reader("Z X")
+
+
+@pytest.mark.parametrize("keyword", [r"'@d\141ta'", "'@data'", '"@DATA"'])
+def test_data_in_quotes_is_refused(tmp_path: Path, keyword: str) -> None:
+    path = tmp_path / "f.arff"
+    path.write_text(f"@relation r\n@attribute a {{x}}\n{keyword}\nx\n")
+    with pytest.raises(DataError, match=r"f\.arff:3: @data is in quotes"):
+        read_arff(path)

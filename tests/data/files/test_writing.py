@@ -110,7 +110,15 @@ def test_exact_text(tmp_path: Path) -> None:
     expected = "@relation f\n\n@attribute 'a b' {x}\n@attribute n numeric\n\n@data\nx,1, {1}\n?,0.1, {2.5}\n"
     assert (tmp_path / "f.arff").read_text() == expected
     write_csv(Table(table.columns), tmp_path / "f.csv")
-    assert (tmp_path / "f.csv").read_text() == "a b,n\nx,1.0\n,0.1\n"
+    assert (tmp_path / "f.csv").read_text() == "a b,n\nx,1\n,0.1\n"
+
+
+def test_whole_numbers_stay_whole_from_csv_to_arff_to_csv(tmp_path: Path) -> None:
+    path = tmp_path / "f.csv"
+    path.write_text("n,x\n9,1\n,2.5\n")
+    write_arff(read_csv(path), tmp_path / "f.arff")
+    write_csv(read_arff(tmp_path / "f.arff"), tmp_path / "g.csv")
+    assert (tmp_path / "g.csv").read_text() == "n,x\n9,1\n,2.5\n"
 
 
 def test_spreadsheet_safe(tmp_path: Path) -> None:

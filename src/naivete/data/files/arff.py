@@ -147,6 +147,8 @@ class _Header:
         elif keyword == "@attribute":
             self._attribute(words)
         elif keyword == "@data":
+            if words[0].lower() != keyword:
+                raise self._error("@data is in quotes; write it without them")
             if not self.columns:
                 raise self._error("no header: @data before any @attribute; declare the columns first")
             check_unique(self.names, self.name)

@@ -52,7 +52,7 @@ def write_arff(
     def pieces() -> Iterator[str]:
         yield "\n".join([*head, "", "@data", ""])
         for start in range(0, len(table), _ROWS):
-            columns = [_cells(c, known, start, "?", _shortest) for c, known in zip(table.columns, states, strict=True)]
+            columns = [_cells(c, known, start, "?") for c, known in zip(table.columns, states, strict=True)]
             ends = tail[start : start + _ROWS] or [""] * len(columns[0])
             yield "".join(f"{','.join(row)}{end}\n" for row, end in zip(zip(*columns, strict=True), ends, strict=True))
 
@@ -154,7 +154,7 @@ class _DelimitedRows:
             states = [_words(column, self.file, self.as_text, self._value) for column in table.columns]
             gone = self._cell(self.missing)
             for start in range(0, len(table), _ROWS):
-                columns = [_cells(c, known, start, gone, repr) for c, known in zip(table.columns, states, strict=True)]
+                columns = [_cells(c, known, start, gone) for c, known in zip(table.columns, states, strict=True)]
                 yield "".join(f"{self.mark.join(row)}\n" for row in zip(*columns, strict=True))
         if self.names is None:
             raise DataError(f"{self.file}: there is no table to write, so the columns are not known; write at least one")
@@ -249,15 +249,16 @@ def _type(column: Column, states: list[str] | None) -> str:
     return f"{{{','.join(states)}}}" if column.declared or column.states is None else "string"
 
 
-def _cells(column: Column, states: list[str] | None, start: int, missing: str, number: Callable[[Any], str]) -> Sequence[str]:
+def _cells(column: Column, states: list[str] | None, start: int, missing: str) -> Sequence[str]:
     values: list[Any] = column.values[start : start + _ROWS].tolist()
     if states is None:
-        return [missing if value != value else number(value) for value in values]
+        return [missing if value != value else _shortest(value) for value in values]
     known = [*states, missing]  # a missing value has the code -1
     return [known[value] for value in values]
 
 
 def _shortest(value: float) -> str:
+    """Return a number as text that reads back exactly; whole numbers have no decimal point."""
     return repr(value).removesuffix(".0")
 
 
