@@ -1,4 +1,4 @@
-"""Names and states of the columns: the schema that is fixed before anything is counted."""
+"""Variables: the names and states of the columns, the schema under which rows are encoded and counted."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class Variable:
     name : the name of the column, any scalar.
     states : the values of a nominal column, in the order of their codes; empty for a numeric one.
     cuts : the increasing cut points of a numeric column, None for a nominal one; a value equal to a cut point lies below it.
-    missing : whether missing is a state of its own, the last one, instead of being left out of the counts.
-    other : whether "never seen" is a state of its own, after all others, so that smoothing leaves it some probability.
-    origin : where a number that is not cut but has a density is measured from, None for all others; its codes are the
-        differences, nan where missing, so that numbers far from zero lose no digits.
-    kernel : whether that density is a sum of bells around the training values instead of one bell.
+    missing : whether missing is a state of its own, after the values, instead of being left out of the counts.
+    other : whether "never seen" is a state of its own, after all others, so that smoothing gives it some probability.
+    origin : for a continuous feature modelled by a density, the value from which it is measured, None for all others. Its codes
+        are the differences from it, nan if missing, so that numbers far from zero lose no digits.
+    kernel : whether that density is a kernel density instead of a normal density.
 
     >>> Variable("petal", cuts=(2.45, 4.9)).labels
     ('<= 2.45', '2.45 .. 4.9', '> 4.9')
@@ -49,30 +49,30 @@ class Variable:
 
     @property
     def density(self) -> bool:
-        """Whether it is a number that has a density instead of intervals."""
+        """Whether it is a continuous feature, modelled by a density instead of intervals."""
         return self.origin is not None
 
     @property
     def numeric(self) -> bool:
-        """Whether the column holds numbers, cut into intervals or not."""
+        """Whether the column holds numbers, discretized or continuous."""
         return self.cuts is not None or self.density
 
     @property
     def card(self) -> int:
-        """How many codes there are; a column without a single value has one, which never occurs, and one with a density one."""
+        """The number of codes, at least one: a column without any value has one that never occurs, a continuous feature has one."""
         return max(1, self.known + self.missing + self.other)
 
     @property
     def known(self) -> int:
-        """How many codes stand for values: states or intervals."""
+        """The number of codes that stand for values: states or intervals."""
         return len(self.states) if self.cuts is None else len(self.cuts) + 1
 
     @property
     def labels(self) -> tuple[str, ...]:
         """The states as text, one for each code."""
-        own = tuple(map(str, self.states)) if self.cuts is None else _interval_labels(self.cuts)
+        values = tuple(map(str, self.states)) if self.cuts is None else _interval_labels(self.cuts)
         extra = ("missing",) * self.missing + ("never seen",) * self.other
-        return (*own, *extra) or (("any",) if self.density else ("never seen",))
+        return (*values, *extra) or (("any",) if self.density else ("never seen",))
 
 
 def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
@@ -85,7 +85,7 @@ def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:
 
 
 def number_text(number: float, digits: int = 6) -> str:
-    """A number in so many digits, but from a million on in all of them: who counts so far means every one.
+    """Return a number with the given significant digits, or with all its digits if it is a million or more.
 
     >>> number_text(5.4499999999999), number_text(1700000000263.0), number_text(1000000000.000012)
     ('5.45', '1700000000263', '1000000000.000012')
@@ -94,7 +94,7 @@ def number_text(number: float, digits: int = 6) -> str:
 
 
 def family(*members: int) -> Family:
-    """The members as a family: in increasing order with the class last, as the axes of its table.
+    """Return the members in increasing order with the class last, the order of the axes of their table.
 
     >>> family(CLASS, 3, 1)
     (1, 3, -1)
@@ -104,21 +104,22 @@ def family(*members: int) -> Family:
 
 
 def unused_name(name: str, variables: Sequence[Variable]) -> str:
-    """The name, or where a variable has it already the name with the lowest number that makes it a new one.
+    """Return the name, followed by the lowest number that makes it unique if a variable has it already.
 
-    >>> unused("leaf", [Variable("leaf"), Variable("leaf 2")])
+    >>> unused_name("leaf", [Variable("leaf"), Variable("leaf 2")])
     'leaf 3'
     """
     taken = {v.name for v in variables}
-    return next(own for own in (name, *(f"{name} {i}" for i in range(2, len(variables) + 3))) if own not in taken)
+    candidates = (name, *(f"{name} {i}" for i in range(2, len(variables) + 3)))
+    return next(candidate for candidate in candidates if candidate not in taken)
 
 
 def check_unique(names: Sequence[Name], where: str) -> None:
-    """Refuse two columns of one name; 0 and "0" are two names, 0 and 0.0 are one."""
+    """Refuse duplicate column names; 0 and "0" are different names, 0 and 0.0 are equal."""
     positions: dict[Name, list[int]] = {}
     for position, name in enumerate(names, start=1):
         positions.setdefault(name, []).append(position)
-    twice = {name: at for name, at in positions.items() if len(at) > 1}
-    if twice:
-        listed = "; ".join(f"{quoted(name)} at positions {', '.join(map(str, at))}" for name, at in list(twice.items())[:5])
+    duplicates = [(name, places) for name, places in positions.items() if len(places) > 1]
+    if duplicates:
+        listed = "; ".join(f"{quoted(name)} at positions {', '.join(map(str, places))}" for name, places in duplicates[:5])
         raise DataError(f"{where}: duplicate column names: {listed}; rename or remove the copies")

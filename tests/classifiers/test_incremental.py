@@ -219,7 +219,7 @@ def test_what_was_never_learned_cannot_be_forgotten(name: str) -> None:
     model = taught(clone(ALL[name]), rows())
     before = model_hash(model)
     strange = rows().iloc[:3].assign(b="never")
-    with pytest.raises(DataError, match=r"was not learned so often|taken out more often than it was learned"):
+    with pytest.raises(DataError, match=r"was not learned so often|subtracted more often than it was counted"):
         model.forget(strange[["a", "b", "c"]], strange["y"])
     with pytest.raises(DataError, match="not among the classes"):
         model.forget(strange[["a", "b", "c"]], ["perhaps"] * 3)
@@ -243,7 +243,7 @@ def test_numbers_counted_in_cells_cannot_be_taken_out(monkeypatch: pytest.Monkey
     for module in ("naivete.encoding.value_counts", "naivete.encoding.counting"):
         monkeypatch.setattr(f"{module}.CELLS", 25, raising=False)
     model = taught(NaiveBayes(), rows(n=200))
-    with pytest.raises(DataError, match="column 'c': rows cannot be taken out again"):
+    with pytest.raises(DataError, match="column 'c': rows cannot be subtracted"):
         model.forget(rows(n=5)[["a", "b", "c"]], rows(n=5)["y"])
     cut = NaiveBayes(encoder=Encoder(cut=EqualWidth(7)))
     with pytest.raises(DataError, match="only value counts were kept"):

@@ -72,7 +72,7 @@ def test_merging_parts_is_tallying_the_whole(cells: list[Any], data: st.DataObje
     if parts[0].rows:
         left = whole.less(parts[1])
         assert shape(left) == shape(parts[0].over(whole.classes))
-        with pytest.raises(DataError, match="more often than it was learned"):
+        with pytest.raises(DataError, match="more often than it was counted"):
             parts[0].less(whole.merged(whole))
 
 

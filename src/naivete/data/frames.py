@@ -1,4 +1,4 @@
-"""Whatever a caller calls a table (data frames, arrays, lists, sparse matrices) as one `Table`."""
+"""Conversion of data frames, arrays, lists of rows and sparse matrices to a `Table`."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from naivete.variables import Name, State, check_unique
 
 __all__ = ["SparseMatrix", "as_array", "is_frame", "table_of"]
 
-WIDEST_INTEGER = 2**53
+LARGEST_EXACT = 2**53
 
 
 def is_frame(X: object) -> bool:
-    """Whether this is a table with named columns: ours, or an eager data frame that narwhals knows."""
+    """Return whether X has named columns: a `Table`, or an eager data frame that narwhals supports."""
     if isinstance(X, (Table, np.ndarray, list, tuple)):
         return isinstance(X, Table)
     import narwhals.stable.v2 as nw
@@ -30,19 +30,19 @@ def is_frame(X: object) -> bool:
 
     try:
         return isinstance(nw.from_native(X, eager_only=True, pass_through=True), nw.DataFrame)
-    except DuplicateError:  # a table all the same, which `table_of` refuses by name
+    except DuplicateError:  # a data frame, whose names `table_of` refuses
         return True
 
 
 def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None, finite: bool = True) -> Table:
-    """The table, column by column; nothing is copied where the values are numbers already.
+    """Return the data as a `Table`; numbers are not copied.
 
     Parameters
     ----------
     X : a data frame, array, list of rows, sparse matrix or `Table`.
-    source : what messages call it.
-    only : the names that matter; other columns of a data frame are not even looked at.
-    finite : whether infinities in an array are refused here; without it by whoever makes codes of them.
+    source : the name of the data in messages.
+    only : the columns to convert; other columns of a data frame are skipped.
+    finite : whether to refuse infinities in an array; otherwise they are refused when the table is counted or encoded.
 
     >>> table_of([["sunny", 1.5], ["rain", None]]).names
     ('x0', 'x1')
@@ -67,18 +67,18 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
 
 
 def as_array(X: Any) -> NDArray[Any]:
-    """Rows as an array; of objects, value by value, where the cells are not all numbers."""
+    """Return rows as an array, of objects if the cells are not all numbers."""
     try:
         array = np.asarray(X)
     except ValueError:
         lengths = sorted({len(row) for row in X if isinstance(row, Sequence)})
         raise DataError(f"X: the rows differ in length ({quoted(lengths)}); every row needs one value for each column") from None
-    plain = array.dtype.kind == "b" or (array.dtype.kind in "iuf" and not _holds_truth(X))
-    return array if plain else np.asarray(X, dtype=object)
+    keep = array.dtype.kind == "b" or (array.dtype.kind in "iuf" and not _has_booleans(X))
+    return array if keep else np.asarray(X, dtype=object)
 
 
-def _holds_truth(X: Any) -> bool:
-    """Whether a truth value stands among the cells of some rows, which as an array of numbers would be one of them."""
+def _has_booleans(X: Any) -> bool:
+    """Return whether some cells of a list of rows are booleans, which an array of numbers would turn into numbers."""
     if not isinstance(X, (list, tuple)):
         return False
     return any(isinstance(cell, (bool, np.bool_)) for row in X if isinstance(row, (list, tuple)) for cell in row)
@@ -86,25 +86,25 @@ def _holds_truth(X: Any) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SparseMatrix(Table):
-    """A table of numbers of which only the cells that are not zero are stored; a column is made when it is asked for.
+    """A table of numbers that stores only the cells that are not zero; a dense column is made on access.
 
-    With other columns in their place, as by `dataclasses.replace`, it is a plain table.
+    `dataclasses.replace` with other columns gives a plain table.
     """
 
     def __new__(cls, columns: Any = None, *rest: Any, **named: Any) -> Any:
-        """A sparse matrix, or of columns that are there already a plain table."""
-        return object.__new__(cls) if columns is None or isinstance(columns, _Columns) else Table(columns, *rest, **named)
+        """Make a sparse matrix, or a plain table if the columns are dense."""
+        return object.__new__(cls) if columns is None or isinstance(columns, _DenseColumns) else Table(columns, *rest, **named)
 
     @classmethod
     def of(cls, matrix: Any, names: tuple[Name, ...], source: str, first: int = 0) -> SparseMatrix:
-        """A matrix in scipy's CSR form, positions increasing in each row, without duplicates or stored zeros."""
-        columns: Any = _Columns(matrix, names)
+        """Return a table of a CSR matrix with increasing positions in each row, without duplicates or stored zeros."""
+        columns: Any = _DenseColumns(matrix, names)
         return cls(columns, None, source, None, matrix.shape[0], first)
 
     @property
     def matrix(self) -> Any:
-        """The stored cells, in scipy's CSR form."""
-        assert isinstance(self.columns, _Columns)
+        """The stored cells, as a CSR matrix of scipy."""
+        assert isinstance(self.columns, _DenseColumns)
         return self.columns.matrix
 
     def __post_init__(self) -> None:
@@ -117,22 +117,22 @@ class SparseMatrix(Table):
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of the columns, in order."""
-        assert isinstance(self.columns, _Columns)
+        assert isinstance(self.columns, _DenseColumns)
         return self.columns.names
 
     def renamed(self, names: Sequence[Name]) -> Table:
-        """The table with other names for its columns."""
+        """Return the table with other names for its columns."""
         return SparseMatrix.of(self.matrix, tuple(names), self.source, self.first)
 
     def take(self, rows: NDArray[Any] | slice) -> Table:
-        """The table with these rows only."""
+        """Return the table of these rows."""
         start, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
         return SparseMatrix.of(self.matrix[rows], self.names, self.source, self.first + start if step == 1 else 0)
 
 
 @dataclass(frozen=True, eq=False)
-class _Columns(Sequence[Column]):
-    """The columns of a sparse matrix, each made dense when it is asked for."""
+class _DenseColumns(Sequence[Column]):
+    """The columns of a sparse matrix, each made dense on access."""
 
     matrix: Any
     names: tuple[Name, ...]
@@ -153,13 +153,13 @@ class _Columns(Sequence[Column]):
             return [self[j] for j in range(*key.indices(len(self)))]
         j = range(len(self))[key]
         stored, values = self._by_column, np.zeros(self.matrix.shape[0], self.matrix.dtype)
-        own = slice(stored.indptr[j], stored.indptr[j + 1])
-        values[stored.indices[own]] = stored.data[own]
+        cells = slice(stored.indptr[j], stored.indptr[j + 1])
+        values[stored.indices[cells]] = stored.data[cells]
         return Column(self.names[j], values)
 
 
 def _from_sparse(X: Any, source: str) -> SparseMatrix:
-    """The matrix by rows, duplicates added up, without stored zeros; copied only where something has to change."""
+    """Return the matrix by rows, with duplicates summed and without stored zeros; it is copied only if it has to change."""
     matrix = X.tocsr()
     if matrix.dtype.kind == "f" and matrix.dtype != np.float64:
         matrix = matrix.astype(np.float64)
@@ -178,7 +178,7 @@ def _from_sparse(X: Any, source: str) -> SparseMatrix:
 
 @lru_cache(maxsize=8)
 def _numbered_names(count: int) -> tuple[Name, ...]:
-    """The names of columns that have none."""
+    """Return the names of columns without names."""
     return tuple(f"x{j}" for j in range(count))
 
 
@@ -215,9 +215,9 @@ def _infinite(name: Name, row: int, value: Any, source: str) -> str:
 
 
 def _from_objects(name: Name, values: list[Any], source: str) -> Column:
-    """A column of Python values: text by its dictionary, numbers as numbers, mixtures state by state."""
+    """Return a column of Python values: text and mixed types as states, numbers as numbers."""
     types = set(map(type, values))
-    present = {t for t in types if not _never_a_value(t)}
+    present = {t for t in types if not _is_missing_type(t)}
     if present <= {str}:
         return _from_text(name, values)
     for t in present:
@@ -232,13 +232,13 @@ def _from_objects(name: Name, values: list[Any], source: str) -> Column:
     return _from_states(name, [_scalar(v) for v in values])
 
 
-def _never_a_value(t: type) -> bool:
+def _is_missing_type(t: type) -> bool:
     return t is type(None) or t.__name__ in ("NAType", "NaTType")
 
 
 def _is_missing(value: object) -> bool:
-    if value is None or _never_a_value(type(value)) or (isinstance(value, str) and not value):
-        return True  # an empty text is an empty cell
+    if value is None or _is_missing_type(type(value)) or (isinstance(value, str) and not value):
+        return True  # an empty text is a missing value
     return isinstance(value, (float, np.floating)) and bool(value != value)
 
 
@@ -255,7 +255,7 @@ def _check_type(t: type, name: Name, values: list[Any], source: str) -> None:
 
 def _numbers(name: Name, values: list[Any], source: str) -> NDArray[np.float64]:
     for row, value in enumerate(values):
-        if isinstance(value, numbers.Integral) and abs(int(value)) > WIDEST_INTEGER:
+        if isinstance(value, numbers.Integral) and abs(int(value)) > LARGEST_EXACT:
             raise DataError(
                 f"{source}: column {quoted(name)}, row {row + 1}: {quoted(value)} is beyond 2**53 and would lose "
                 "digits as a number; pass such identifiers as text"
@@ -272,15 +272,15 @@ def _scalar(value: Any) -> State | None:
 
 
 def _from_text(name: Name, values: Iterable[Any]) -> Column:
-    listed = list(values)
-    index: dict[Any, int] = {value: i for i, value in enumerate(v for v in dict.fromkeys(listed) if not _is_missing(v))}
+    rows = list(values)
+    index: dict[Any, int] = {value: i for i, value in enumerate(v for v in dict.fromkeys(rows) if not _is_missing(v))}
     states = tuple(index)
-    codes = np.fromiter((index.get(v, -1) for v in listed), np.int32, len(listed))
+    codes = np.fromiter((index.get(v, -1) for v in rows), np.int32, len(rows))
     return Column(name, codes, tuple(str(s) for s in states), kind="nominal")
 
 
 def _from_states(name: Name, values: list[State | None]) -> Column:
-    """Codes of values of several types; a boolean is never the number it equals."""
+    """Return a nominal column of values of several types; True and 1 are different states."""
     index: dict[tuple[bool, State], int] = {}
     codes = np.empty(len(values), np.int32)
     for i, v in enumerate(values):
@@ -294,7 +294,7 @@ def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:
     names = list(getattr(X, "column_names", getattr(X, "columns", ())))
     check_unique(names, source)
     if only is not None and not set(only) <= set(names):
-        only = None  # whoever asked will want to know what is there instead
+        only = None  # all columns, so that the error can list them
     frame = nw.from_native(X, eager_only=True)
     columns = []
     for j, name in enumerate(frame.columns):
@@ -324,7 +324,7 @@ def _from_series(name: Name, series: Any, nw: Any, source: str) -> Column:
         return _from_objects(name, series.to_list(), source)
     if dtype == nw.Object:
         return _from_objects(name, series.to_list(), source)
-    if series.null_count() == len(series):  # of no type at all
+    if series.null_count() == len(series):  # a column without a type
         return _from_text(name, [None] * len(series))
     if dtype.is_temporal():
         raise DataTypeError(f"{source}: column {quoted(name)} holds {dtype}; {_advice('M')}")
@@ -336,7 +336,7 @@ def _any_na(values: list[Any]) -> bool:
 
 
 def _from_categories(name: Name, series: Any, source: str) -> Column:
-    """A categorical column: its categories are its states, also those that never occur."""
+    """Return a categorical column with its categories as declared states, also those that never occur."""
     categories = [_scalar(c) for c in series.cat.get_categories().to_list() if c != ""]
     for category in categories:
         if not isinstance(category, (str, int, float, bool)):
@@ -344,9 +344,9 @@ def _from_categories(name: Name, series: Any, source: str) -> Column:
     column = _from_objects(name, series.to_list(), source)
     known = column.states if column.states is not None else tuple(sorted({v for v in column if v is not None}))
     keys = {(isinstance(c, bool), c): i for i, c in enumerate(categories)}
-    lut = np.array([keys[isinstance(s, bool), s] for s in known] + [-1], np.int32)
+    code_of = np.array([keys[isinstance(s, bool), s] for s in known] + [-1], np.int32)
     codes = column.values if column.states is not None else _positions(column.values, known)
-    return Column(name, lut[codes], tuple(c for c in categories if c is not None), kind="nominal", declared=True)
+    return Column(name, code_of[codes], tuple(c for c in categories if c is not None), kind="nominal", declared=True)
 
 
 def _positions(values: NDArray[Any], known: tuple[Any, ...]) -> NDArray[np.int64]:

@@ -1,4 +1,4 @@
-"""A table as it was read: columns of values, before a schema turns them into codes."""
+"""Tables: columns of values as they were read, before they are encoded under a schema."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ __all__ = ["Column", "Kind", "Table"]
 
 Kind = Literal["nominal", "numeric"]
 HEAD = 5
-"""How many values or names a repr shows."""
+"""The number of values or names that a repr shows."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Column:
-    """One column of a table; to numpy and scikit-learn an array of one dimension.
+    """One column of a table, which numpy and scikit-learn accept as an array of one dimension.
 
-    Indexing gives one value, or the column with some rows only. `==` and `!=` compare value by value and give truth values;
-    a missing value equals nothing, not even another one. So a column has no hash, as arrays have none.
+    Indexing gives one value, or a column of the selected rows. `==` and `!=` compare value by value and give an array of
+    booleans; a missing value equals nothing, not even another missing value. Columns have no hash, as arrays have none.
 
     >>> play = Column("play", np.array([0, -1, 1]), ("no", "yes"))
     >>> play
@@ -35,11 +35,11 @@ class Column:
 
     Parameters
     ----------
-    name : its name.
-    values : where `states` is given, integer codes into it with -1 for missing; otherwise numbers or booleans, NaN for missing.
-    states : the distinct values behind the codes, in any order, without repetition.
-    kind : nominal or numeric where the source declares it, None where the schema has to decide.
-    declared : whether `states` is a declaration, so that states which never occur count too.
+    name : the name of the column.
+    values : numbers or booleans, nan if missing; if `states` is given, integer codes into it, -1 if missing.
+    states : the distinct values of the codes, in any order.
+    kind : "nominal" or "numeric" if the source declares it, None if the encoder decides.
+    declared : whether the source declares `states`, so that states that never occur are kept.
     """
 
     name: Name
@@ -56,13 +56,13 @@ class Column:
         return f"Column({quoted(self.name)}, {kind}, {len(self)} rows: {_head(self.take(slice(HEAD + 1)))})"
 
     def __iter__(self) -> Iterator[State | None]:
-        """The values as Python scalars, None where missing."""
+        """Iterate over the values as Python scalars, None if missing."""
         if self.states is not None:
             return (None if code < 0 else self.states[code] for code in self.values.tolist())
         return (None if value != value else value for value in self.values.tolist())
 
     def to_numpy(self) -> NDArray[Any]:
-        """The values as an array: of numbers or truth values, or else of Python values with None where missing.
+        """Return the values as an array of numbers or booleans, or else of Python values with None if missing.
 
         >>> Column("play", np.array([0, -1, 1]), ("no", "yes")).to_numpy()
         array(['no', None, 'yes'], dtype=object)
@@ -83,7 +83,7 @@ class Column:
 
     @property
     def shape(self) -> tuple[int]:
-        """How many rows there are, as of an array of one dimension."""
+        """The number of rows, as a tuple of one."""
         return (len(self),)
 
     def __eq__(self, other: object) -> NDArray[np.bool_]:  # type: ignore[override]
@@ -103,11 +103,11 @@ class Column:
             raise IndexError(
                 f"column {quoted(self.name)} has 1 dimension; its rows are chosen by a number, a slice, an array or a mask"
             )
-        cut = replace(self, values=np.atleast_1d(values))
-        return cut if np.ndim(values) else next(iter(cut))
+        selected = replace(self, values=np.atleast_1d(values))
+        return selected if np.ndim(values) else next(iter(selected))
 
     def without_blank(self) -> Column:
-        """The column with an empty text as the missing value that it is to whoever learns; itself where there is none.
+        """Return the column with missing values in place of empty texts; the column itself if it has none.
 
         >>> list(Column("play", np.array([0, 1, 0]), ("", "yes")).without_blank())
         [None, 'yes', None]
@@ -121,17 +121,17 @@ class Column:
         return Column(self.name, code_of[self.values + 1], states, self.kind, self.declared)
 
     def take(self, rows: NDArray[Any] | slice) -> Column:
-        """The column with these rows only."""
+        """Return the column of these rows."""
         return Column(self.name, self.values[rows], self.states, self.kind, self.declared)
 
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Columns of equal length with unique names, perhaps with a weight for each row.
+    """Columns of equal length with unique names, and optionally a weight for each row.
 
-    A name in brackets gives that column, a list of names the table with these columns only. A slice, an array of positions or
-    a mask gives rows. A single value is always a name and never a row; a list of whole numbers means columns where all of
-    them are names of columns, rows otherwise.
+    A name in brackets gives a column, a list of names a table of these columns. A slice, an array of positions or a mask gives
+    rows. A single value is always a name, never a row; a list of whole numbers selects columns if all of them are names of
+    columns, otherwise rows.
 
     >>> weather = Table((Column("play", np.array([0, 1, 1]), ("no", "yes")), Column("wind", np.array([5, 0, 2]))), source="w.csv")
     >>> weather
@@ -142,11 +142,11 @@ class Table:
     Parameters
     ----------
     columns : the columns.
-    weight : one weight for each row, where the source has them.
-    source : where the table came from, for messages.
-    lines : the line of the source on which each row stands, where it has lines.
-    rows : how many rows there are, for a table without columns.
-    first : how many rows of the source come before these.
+    weight : the weight of each row, if the source has weights.
+    source : the name of the source in messages.
+    lines : the line of the source of each row, if it has lines.
+    rows : the number of rows, for a table without columns.
+    first : the number of rows of the source before these.
     """
 
     columns: tuple[Column, ...]
@@ -168,7 +168,7 @@ class Table:
         return len(self.columns[0]) if self.columns else self.rows or 0
 
     def __iter__(self) -> Iterator[Name]:
-        """The names of the columns."""
+        """Iterate over the names of the columns."""
         return iter(self.names)
 
     def __repr__(self) -> str:
@@ -176,7 +176,7 @@ class Table:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """How many rows and columns there are."""
+        """The numbers of rows and columns."""
         return len(self), len(self.columns)
 
     @property
@@ -190,7 +190,7 @@ class Table:
     def __getitem__(self, key: slice | list[Any] | NDArray[Any] | Column) -> Table: ...
     def __getitem__(self, key: Any) -> Column | Table:
         if isinstance(key, tuple) and len(key) == 2 and key[1] is ...:
-            key = key[0]  # scikit-learn's way to ask for rows
+            key = key[0]  # how scikit-learn selects rows
         if isinstance(key, slice):
             return self.take(key)
         if isinstance(key, tuple) or np.ndim(key) == 0:
@@ -202,7 +202,7 @@ class Table:
         return self.take(np.asarray(key))
 
     def _names_all(self, key: Any) -> bool:
-        """Whether these are names of columns, not positions or a mask of rows."""
+        """Return whether the key holds names of columns, not positions or a mask of rows."""
         kind = np.asarray(key).dtype.kind
         return kind not in "biu" or (kind != "b" and isinstance(key, list) and set(key) <= set(self.names))
 
@@ -215,29 +215,29 @@ class Table:
         raise ParameterError(f"{self.source}: there is no column {quoted(name)}{hint}")
 
     def without(self, name: Name) -> Table:
-        """The table without the column of this name."""
-        gone = self._named(name)
-        kept = tuple(column for column in self.columns if column is not gone)
+        """Return the table without the column of this name."""
+        removed = self._named(name)
+        kept = tuple(column for column in self.columns if column is not removed)
         return Table(kept, self.weight, self.source, self.lines, len(self), self.first)
 
     def renamed(self, names: Sequence[Name]) -> Table:
-        """The table with other names for its columns; itself where they are the names it has."""
+        """Return the table with other names for its columns."""
         if list(names) == list(self.names):
             return self
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
         return Table(columns, self.weight, self.source, self.lines, len(self), self.first)
 
     def take(self, rows: NDArray[Any] | slice) -> Table:
-        """The table with these rows only; without `lines`, only a slice of adjacent rows still knows which rows they were."""
-        cut = tuple(column.take(rows) for column in self.columns)
+        """Return the table of these rows; without `lines`, only a slice of adjacent rows keeps their numbers for messages."""
+        columns = tuple(column.take(rows) for column in self.columns)
         weight = None if self.weight is None else self.weight[rows]
         lines = None if self.lines is None else self.lines[rows]
         count = len(np.arange(len(self))[rows])
         start, _, step = rows.indices(len(self)) if isinstance(rows, slice) else (0, 0, 0)
-        return Table(cut, weight, self.source, lines, count, self.first + start if step == 1 else 0)
+        return Table(columns, weight, self.source, lines, count, self.first + start if step == 1 else 0)
 
     def to_dict(self) -> dict[Name, NDArray[Any]]:
-        """The columns as arrays by their names, of which `pandas.DataFrame` and `polars.DataFrame` make their frames."""
+        """Return the columns as arrays by name, as `pandas.DataFrame` and `polars.DataFrame` accept them."""
         return {column.name: column.to_numpy() for column in self.columns}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -246,17 +246,17 @@ class Table:
         columns = [column.to_numpy() for column in self.columns]
         values = np.stack(columns, axis=1) if columns else np.empty(self.shape)  # (row, column)
         if values.dtype == object:
-            values[np.equal(values, np.array(None))] = np.nan  # what scikit-learn's transformers take for missing
+            values[np.equal(values, np.array(None))] = np.nan  # the missing value of scikit-learn's transformers
         return values if dtype is None else values.astype(dtype)
 
     def place(self, row: int) -> str:
-        """Where a row stands: `file:line` where known, else `source, row n` counted from 1 at the start of the source."""
+        """Return the place of a row for messages: `file:line` if known, else `source, row n`, counted from 1."""
         if self.lines is not None:
             return f"{self.source}:{self.lines[row]}"
         return f"{self.source}, row {self.first + row + 1}"
 
 
 def _head(items: Iterable[object]) -> str:
-    """The first few of them, and dots where there are more."""
+    """Return the first items as text, followed by dots if there are more."""
     first = [quoted(item) for item in islice(items, HEAD + 1)]
     return ", ".join([*first[:HEAD], *["..."] * (len(first) > HEAD)])
