@@ -379,7 +379,7 @@ def test_hive_folders(tmp_path: Path) -> None:
     with pytest.raises(ParameterError, match="column 'year' is 'nominal' or 'numeric', not 'ordinal'"):
         pieces(tmp_path, kinds={"year": "ordinal"})  # type: ignore[dict-item]
     parquet.write_table(pa.table({"a": [1]}), tmp_path / "f.parquet")
-    with pytest.raises(DataError, match="its folders tell"):
+    with pytest.raises(DataError, match="its folders give"):
         pieces(tmp_path)
 
 
@@ -444,7 +444,7 @@ def test_a_file_that_changed(tmp_path: Path, ending: str) -> None:
     write(table, path)
     files = pieces(path)
     write(table[:4], path, overwrite=True)
-    with pytest.raises(FileError, match=rf"f\.{ending}: the file changed since it was first looked at"):
+    with pytest.raises(FileError, match=rf"f\.{ending}: the file changed since it was first opened"):
         streamed(files, 2)
     files = pieces(path)
     os.utime(path, ns=(1, 1))

@@ -59,39 +59,39 @@ def read(
     widen: bool = False,
     limits: Limits = Limits(),  # noqa: B008
 ) -> Table:
-    """The table of a file; gzipped text is decompressed.
+    """Read the table of a file; gzipped text is decompressed.
 
     Parameters
     ----------
     path : the file.
-    format : "arff", "csv", "tsv" or "parquet"; by default what the file begins with if that tells, else what its name ends in.
-    encoding : how the characters of a text file are written.
+    format : "arff", "csv", "tsv" or "parquet"; by default it is derived from the content of the file, else from its name.
+    encoding : the character encoding of a text file.
     missing : for delimited text, the texts that stand for a missing value.
-    kinds : columns that are to be "nominal" or "numeric" whatever they look like, or are declared to be.
-    delimiter : for delimited text, what separates the cells.
+    kinds : columns to treat as "nominal" or "numeric", whatever their values or their declaration.
+    delimiter : for delimited text, the character between the cells.
     widen : for ARFF, whether nominal values that are not declared are added to the declaration.
-    limits : how much is too much.
+    limits : sizes above which a file is refused.
     """
-    told = kinds_given(kinds)
+    declared_kinds = kinds_given(kinds)
     chosen = checked_format(format) or format_of(path)
     if chosen in ("csv", "tsv"):
         mark = delimiter or ("\t" if chosen == "tsv" else None)
-        return read_csv(path, encoding=encoding, delimiter=mark, missing=missing, kinds=told, limits=limits)
+        return read_csv(path, encoding=encoding, delimiter=mark, missing=missing, kinds=declared_kinds, limits=limits)
     arff = chosen == "arff"
     table = read_arff(path, encoding=encoding, widen=widen, limits=limits) if arff else read_parquet(path, limits=limits)
-    return declared(table, checked_kinds(told, [str(name) for name in table.names], table.source))
+    return declared(table, checked_kinds(declared_kinds, [str(name) for name in table.names], table.source))
 
 
 def write(table: Table, path: PathLike, *, format: Format | None = None, overwrite: bool = False, **options: Any) -> None:
-    """Write the table in the format that the name of the file ends in; the file appears whole or not at all.
+    """Write the table in the format given by the ending of the file name; the file is written completely or not at all.
 
     Parameters
     ----------
     table : the table.
     path : the file; .gz at its end compresses ARFF and delimited text.
-    format : "arff", "csv", "tsv" or "parquet", if the name does not say it.
+    format : "arff", "csv", "tsv" or "parquet", if the name does not have such an ending.
     overwrite : whether an existing file may be replaced.
-    options : what `write_arff`, `write_csv` or `write_parquet` takes.
+    options : other parameters of `write_arff`, `write_csv` or `write_parquet`.
     """
     chosen = chosen_format(path, format)
     if chosen == "tsv":

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete.data.files.arff_columns import OMITTED, Cells, Dates, Nominal, Numbers, Text, java_number
 from naivete.data.files.arff_tokens import BLANKS, Malformed, tokens, unquoted
 from naivete.data.files.dates import ISO, date_reader
-from naivete.data.files.opening import Block, Limits, PathLike, display_name, open_file, over, text_blocks
+from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, open_file, over, text_blocks
 from naivete.data.table import Kind, Table
 from naivete.errors import DataError, quoted
 from naivete.variables import check_unique
@@ -73,7 +73,7 @@ class Arff:
     widen: bool = False
     limits: Limits = Limits()  # noqa: RUF009
 
-    def begun(self, file: BinaryIO, name: str) -> tuple[list[Cells], Iterator[Block]]:
+    def begun(self, file: BinaryIO, name: str) -> tuple[list[Cells], Iterator[TextBlock]]:
         """The columns that the header declares, and the text after it."""
         stream = text_blocks(file, name, self.encoding, self.limits)
         header = _Header(name, self.widen, self.limits)
@@ -101,7 +101,7 @@ class Arff:
             yield chunk.table()[list(only)]
 
 
-def _after(stream: Iterator[Block], skip: int) -> Iterator[tuple[int, list[str]]]:
+def _after(stream: Iterator[TextBlock], skip: int) -> Iterator[tuple[int, list[str]]]:
     """The lines after the first `skip` rows, and the number of the first of them."""
     for block in stream:
         at = 0
@@ -120,9 +120,9 @@ class _Header:
         self.names: list[str] = []
         self.related = False
         self.line = 0
-        self.rest = Block(0, "")
+        self.rest = TextBlock(0, "")
 
-    def read(self, stream: Iterator[Block]) -> list[Cells]:
+    def read(self, stream: Iterator[TextBlock]) -> list[Cells]:
         """The columns that the header declares; what follows it in its last block is left in `rest`."""
         for block in stream:
             for at, line in enumerate(block.lines):
@@ -130,7 +130,7 @@ class _Header:
                 words = [word for word in _words(line, f"{self.name}:{self.line}") if word != ","]
                 if words and self._take(words):
                     after = line[line.lower().index("@data") + len("@data") :]
-                    self.rest = Block(self.line, "".join([after, *block.lines[at + 1 :]]))
+                    self.rest = TextBlock(self.line, "".join([after, *block.lines[at + 1 :]]))
                     return self.columns
         raise DataError(f"{self.name}: no header: {self._lacking()}; an ARFF file has @relation, @attribute and @data lines")
 

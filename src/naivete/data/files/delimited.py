@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.files.opening import Block, Limits, PathLike, display_name, open_file, over, text_blocks
+from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, open_file, over, text_blocks
 from naivete.data.files.options import checked_kinds, kinds_given
 from naivete.data.files.text_columns import Guess, KindError, bare
 from naivete.data.table import Kind, Table
@@ -267,7 +267,7 @@ class _Reader:
         self.length = 0  # of the record, while a quote is open
         self.started = self.opened = self.blank = 0  # lines: of the last record, of its open quote, of an empty line after it
 
-    def records(self, stream: Iterator[Block]) -> Iterator[Records]:
+    def records(self, stream: Iterator[TextBlock]) -> Iterator[Records]:
         """The rows, some at a time."""
         for block in stream:
             if self.delimiter is None and block.text.strip("\r\n"):
@@ -278,7 +278,7 @@ class _Reader:
         if self.open:
             raise DataError(f"{self.name}:{self.opened}: the quote opened here is never closed; {_QUOTES}")
 
-    def _split(self, block: Block) -> Records:
+    def _split(self, block: TextBlock) -> Records:
         """The records of a block without quotes."""
         texts = [line.rstrip("\r\n") for line in block.lines]
         numbers: Sequence[int] = range(block.first, block.first + len(texts))
@@ -299,7 +299,7 @@ class _Reader:
         self.started, self.blank = number, 0
         return True
 
-    def _scanned(self, block: Block) -> Records:
+    def _scanned(self, block: TextBlock) -> Records:
         """The records that end in a block with quotes, or in which a quote is open."""
         if '"' not in block.text:
             self.open.append(block.text)

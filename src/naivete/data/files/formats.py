@@ -1,4 +1,4 @@
-"""Which format a file has: what was asked for, what its content tells, what its name ends in."""
+"""The format of a file: as requested, or by its content, or by the ending of its name."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _START: Final = 1 << 16
 
 
 def checked_format(format: str | None) -> Format | None:
-    """The format, if it is one."""
+    """Return the format; refuse an unknown one."""
     if format is not None and format not in _FORMATS:
         hint = close_matches(format, _FORMATS) or _FORMATS
         raise ParameterError(f"format={quoted(format)} is unknown; use {' or '.join(map(repr, hint))}")
@@ -37,7 +37,7 @@ def checked_format(format: str | None) -> Format | None:
 
 
 def named_format(path: PathLike) -> Format | None:
-    """The format that the name of the file tells.
+    """Return the format by the ending of the file name, None if it has no known ending.
 
     >>> named_format("a.TSV.gz"), named_format("a.txt")
     ('tsv', None)
@@ -47,7 +47,7 @@ def named_format(path: PathLike) -> Format | None:
 
 
 def format_of(path: PathLike) -> Format:
-    """What the content tells, then the name; delimited text where neither does."""
+    """Return the format of a file by its content, else by its name; delimited text if neither is conclusive."""
     start = _start(path)
     if start.startswith(b"PAR1"):
         return "parquet"
@@ -63,7 +63,7 @@ def _start(path: PathLike) -> bytes:
         try:
             return gzip.GzipFile(fileobj=file).read(_START)
         except (gzip.BadGzipFile, EOFError, zlib.error):
-            return b""  # the reader will say what is wrong
+            return b""  # the reader reports the damage
 
 
 def _is_arff(start: bytes) -> bool:

@@ -1,4 +1,4 @@
-"""Opening files that somebody else wrote: regular files only, decompressed and decoded block by block, within limits."""
+"""Opening of files: regular files only, decompressed and decoded block by block, within limits."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from typing import BinaryIO, Final
 from naivete.errors import DataError, FileError, NaiveteError, ParameterError, quoted
 from naivete.storage.atomic import file_error
 
-__all__ = ["Block", "Limits", "PathLike", "display_name", "open_file", "over", "text_blocks"]
+__all__ = ["Limits", "PathLike", "TextBlock", "display_name", "open_file", "over", "text_blocks"]
 
 PathLike = str | os.PathLike[str]
 
@@ -29,15 +29,15 @@ _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How much a reader takes before it refuses a file; each refusal names the limit to raise.
+    """Sizes above which a reader refuses a file; the error names the limit to raise.
 
     Parameters
     ----------
-    line : characters of one line, or of one record that spans lines.
-    columns : columns of a file.
-    states : distinct values of a nominal column.
-    cells : rows times columns.
-    decompressed : bytes that a compressed file may grow to.
+    line : the number of characters of a line, or of a record that spans lines.
+    columns : the number of columns.
+    states : the number of distinct values of a nominal column.
+    cells : the number of rows times the number of columns.
+    decompressed : the number of bytes of a compressed file after decompression.
 
     >>> Limits(columns=10).columns
     10
@@ -57,31 +57,31 @@ class Limits:
 
 
 def over(place: str, limit: str, value: int, problem: str) -> DataError:
-    """The refusal of a file that goes over a limit.
+    """Return the error for a file that exceeds a limit.
 
     >>> over("a.csv:1", "columns", 10, "more than 10 columns")
-    DataError('a.csv:1: more than 10 columns; if that is meant, raise the limit: Limits(columns=...), now 10')
+    DataError('a.csv:1: more than 10 columns; if that is intended, raise the limit: Limits(columns=...), now 10')
     """
-    return DataError(f"{place}: {problem}; if that is meant, raise the limit: Limits({limit}=...), now {value}")
+    return DataError(f"{place}: {problem}; if that is intended, raise the limit: Limits({limit}=...), now {value}")
 
 
 @dataclass(frozen=True)
-class Block:
-    """Some whole lines of a text, each with its line end; only the last line of the text may lack it."""
+class TextBlock:
+    """Complete lines of a text, each with its line end, except perhaps the last line of the text."""
 
     first: int
     text: str
 
     @cached_property
     def lines(self) -> list[str]:
-        """The lines; the first one has the number `first`."""
+        """The lines; the number of the first one is `first`."""
         return _lines(self.text)
 
 
 def display_name(path: PathLike) -> str:
-    r"""The file as messages name it, without characters that would disturb a terminal.
+    r"""Return the name of a file for messages, without control characters.
 
-    >>> title("a\nb.csv")
+    >>> display_name("a\nb.csv")
     "'a\\nb.csv'"
     """
     try:
@@ -93,7 +93,7 @@ def display_name(path: PathLike) -> str:
 
 @contextmanager
 def open_file(path: PathLike) -> Iterator[BinaryIO]:
-    """The file opened for reading; refuse what is not a regular file, and what changed until the block was left."""
+    """Open a file for reading; refuse one that is not a regular file, or that changes while it is open."""
     name = display_name(path)
     try:
         with _regular(path, name) as file:
@@ -109,7 +109,7 @@ def open_file(path: PathLike) -> Iterator[BinaryIO]:
 
 
 def _regular(path: PathLike, name: str) -> BinaryIO:
-    """The file, opened without waiting for the other end of a pipe."""
+    """Open the file without waiting for the other end of a pipe."""
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
     try:
         descriptor = os.open(path, flags)
@@ -118,28 +118,28 @@ def _regular(path: PathLike, name: str) -> BinaryIO:
     try:
         mode = os.fstat(descriptor).st_mode
         if not stat.S_ISREG(mode):
-            raise FileError(f"{name}: is {_species(mode)}, not a regular file; give the name of a file with data")
+            raise FileError(f"{name}: is {_file_type(mode)}, not a regular file; give the name of a file with data")
         return os.fdopen(descriptor, "rb")
     except BaseException:
         os.close(descriptor)
         raise
 
 
-def _species(mode: int) -> str:
+def _file_type(mode: int) -> str:
     kinds = ((stat.S_ISDIR, "a folder"), (stat.S_ISFIFO, "a pipe"), (stat.S_ISCHR, "a device"), (stat.S_ISBLK, "a device"))
     return next((kind for test, kind in kinds if test(mode)), "something else")
 
 
-def text_blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[Block]:
-    """The text of the file in blocks of whole lines; a line ends with a line feed, a carriage return, or both."""
+def text_blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[TextBlock]:
+    """Iterate over the text of a file in blocks of complete lines; a line ends with a line feed, a carriage return, or both."""
     first = 1
     pieces: list[str] = []
     for text in _texts(file, name, encoding, limits):
         if "\0" in text:
             raise _zero_byte(name, first, "".join(pieces) + text[: text.index("\0")])
-        cut = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1  # a last \r may be half of \r\n
-        if cut:
-            text, rest = "".join(pieces) + text[:cut], text[cut:]
+        end = max(text.rfind("\n"), text.rfind("\r", 0, -1)) + 1  # a last \r may be the first half of \r\n
+        if end:
+            text, rest = "".join(pieces) + text[:end], text[end:]
             yield _block(first, text, name, limits)
             first += text.count("\n") + text.count("\r") - text.count("\r\n")
             pieces, text = [], rest
@@ -150,8 +150,8 @@ def text_blocks(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Ite
         yield _block(first, rest, name, limits)
 
 
-def _block(first: int, text: str, name: str, limits: Limits) -> Block:
-    block = Block(first, text)
+def _block(first: int, text: str, name: str, limits: Limits) -> TextBlock:
+    block = TextBlock(first, text)
     if len(text) > limits.line:
         for number, line in enumerate(block.lines, start=first):
             if len(line) > limits.line:
@@ -173,7 +173,7 @@ def _zero_byte(name: str, first: int, before: str) -> DataError:
 
 
 def _texts(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator[str]:
-    """The decoded text, in pieces, without its byte order mark."""
+    """Iterate over the decoded text, without its byte order mark."""
     decoder = _decoder(encoding)
     offset, start = 0, True
     for chunk in _chunks(file, name, limits):
@@ -187,7 +187,7 @@ def _texts(file: BinaryIO, name: str, encoding: str, limits: Limits) -> Iterator
 
 def _decoder(encoding: str) -> codecs.IncrementalDecoder:
     try:
-        "".encode(encoding)  # refuses what is no encoding of text
+        "".encode(encoding)  # refuses encodings that are not of text
         return codecs.getincrementaldecoder(encoding)()
     except (LookupError, ValueError, TypeError) as error:
         raise ParameterError(f"`encoding={quoted(encoding)}` is unknown; try 'utf-8', 'utf-16', 'latin-1' or 'cp1252'") from error
@@ -197,12 +197,12 @@ def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encodi
     try:
         return decoder.decode(chunk, final=not chunk)
     except UnicodeDecodeError as error:
-        waiting = len(error.object) - len(chunk)
-        at = offset - waiting + error.start
+        buffered = len(error.object) - len(chunk)
+        position = offset - buffered + error.start
         value = quoted(error.object[error.start : error.start + 8])
-        hint = "utf-16" if at == 0 and chunk.startswith(_UTF16) else "latin-1"
+        hint = "utf-16" if position == 0 and chunk.startswith(_UTF16) else "latin-1"
         raise DataError(
-            f"{name}: byte {at} is not {encoding}: {value}; pass `encoding={hint!r}` or the encoding of the file"
+            f"{name}: byte {position} is not {encoding}: {value}; pass `encoding={hint!r}` or the encoding of the file"
         ) from error
     except UnicodeError as error:
         raise DataError(f"{name}: not {encoding} before byte {offset + len(chunk)}: {error}; pass another `encoding=`") from error

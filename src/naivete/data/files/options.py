@@ -1,4 +1,4 @@
-"""What a caller asks of files, checked at the door."""
+"""Checks of the parameters of the readers of files."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ __all__ = ["checked_count", "checked_kinds", "checked_only", "declared", "kinds_
 
 
 def checked_count(parameter: str, value: object, least: int) -> None:
-    """Refuse what is not a whole number from `least` up."""
+    """Refuse a value that is not a whole number of at least `least`."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ParameterError(f"{parameter}={quoted(value)} has to be a whole number from {least} up")
+        raise ParameterError(f"{parameter}={quoted(value)} has to be a whole number, at least {least}")
 
 
 def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, parameter: str = "only") -> tuple[str, ...]:
-    """Those of the columns that are asked for, in their order.
+    """Return the selected columns in the order of the file.
 
     >>> checked_only({"c", "a"}, ("a", "b", "c"), "f.csv")
     ('a', 'c')
@@ -28,16 +28,16 @@ def checked_only(only: Collection[str] | None, names: Sequence[str], name: str, 
         return tuple(names)
     if isinstance(only, str):
         raise ParameterError(f"{parameter}={quoted(only)} has to be a collection of names, such as [{quoted(only)}]")
-    wanted = set(only)
+    selected = set(only)
     for column in only:
         if column not in names:
             close = close_matches(column, names) or list(names[:20])
             raise ParameterError(f"{parameter}: {name} has no column {quoted(column)}; did you mean one of {quoted(close)}?")
-    return tuple(column for column in names if column in wanted)
+    return tuple(column for column in names if column in selected)
 
 
 def kinds_given(kinds: Mapping[str, Kind] | None) -> Mapping[str, Kind]:
-    """The kinds by the names of columns, none by default; refuse what is no mapping."""
+    """Return the declared kinds by column name; refuse a value that is not a mapping."""
     if kinds is None:
         return {}
     if not isinstance(kinds, Mapping):
@@ -49,7 +49,7 @@ def kinds_given(kinds: Mapping[str, Kind] | None) -> Mapping[str, Kind]:
 
 
 def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) -> Mapping[str, Kind]:
-    """The kinds, if they are kinds of columns that there are."""
+    """Return the declared kinds; refuse names that are no columns and values that are no kinds."""
     for column, kind in kinds.items():
         if column not in names:
             close = close_matches(column, names) or names[:20]
@@ -60,7 +60,7 @@ def checked_kinds(kinds: Mapping[str, Kind], names: Sequence[str], name: str) ->
 
 
 def declared(table: Table, kinds: Mapping[Any, Kind]) -> Table:
-    """The table with these kinds in place of those that its file declares, as `Encoder(kinds=)` would take it.
+    """Return the table with these kinds in place of those that its file declares.
 
     >>> import numpy as np
     >>> from naivete.data.table import Column

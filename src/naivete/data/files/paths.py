@@ -1,4 +1,4 @@
-"""Which files are meant by names, patterns and folders, and what the names of folders tell."""
+"""Files given by names, patterns and folders, and the columns given by folder names such as `year=2020`."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ __all__ = ["Constant", "DataFile", "constants_of", "found_files"]
 _WHOLE: Final = re.compile(r"-?[1-9][0-9]{0,14}|0")
 _NULL: Final = "__HIVE_DEFAULT_PARTITION__"
 Keys = Mapping[str, str]
-"""What the names of folders such as `year=2020` tell."""
+"""Column names and values from the names of folders, such as `year=2020`."""
 
 
 @dataclass(frozen=True)
 class Constant:
-    """A column that has one value in all rows of a file: a whole number or a text, None where missing."""
+    """A column with the same value in all rows of a file: a whole number or a text, None if missing."""
 
     name: str
     kind: Kind
     value: int | str | None
 
     def column(self, rows: int) -> Column:
-        """The column with so many rows.
+        """Return the column with this number of rows.
 
         >>> Constant("year", "numeric", 2020).column(2)
         Column('year', int64, 2 rows: 2020, 2020)
@@ -49,15 +49,15 @@ class Constant:
 
 @dataclass(frozen=True)
 class DataFile:
-    """A file as it was when it was first looked at.
+    """A file with its size and time of change when it was first opened.
 
     Parameters
     ----------
-    path : where it is.
-    title : what messages call it.
-    size : its bytes.
-    mtime : when it was last written, in nanoseconds.
-    constants : the columns that the names of its folders tell.
+    path : the absolute path.
+    title : the name of the file in messages.
+    size : the number of bytes.
+    mtime : the time of the last change, in nanoseconds.
+    constants : the columns given by the names of its folders.
     """
 
     path: str
@@ -68,20 +68,20 @@ class DataFile:
 
     @contextmanager
     def opened(self) -> Iterator[BinaryIO]:
-        """The file opened for reading; refuse one that is not as it was."""
+        """Open the file for reading; refuse it if it changed."""
         with open_file(self.path) as file:
             now = os.fstat(file.fileno())
             if (now.st_size, now.st_mtime_ns) != (self.size, self.mtime):
-                raise FileError(f"{self.title}: the file changed since it was first looked at; begin again with the new file")
+                raise FileError(f"{self.title}: the file changed since it was first opened; start again with the new file")
             yield file
 
 
 def found_files(paths: PathLike | Sequence[PathLike], format: Format | None) -> list[tuple[Path, Keys]]:
-    """The files that are meant, with what their folders tell; refuse one that is meant twice."""
-    several = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
-    if not several:
+    """Return the files with the columns that their folders give; refuse a file that is named twice."""
+    sources = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not sources:
         raise ParameterError("no files are given; name at least one file, pattern or folder")
-    files = [found for path in several for found in _found(path, format)]
+    files = [file for path in sources for file in _files_of(path, format)]
     seen: dict[str, str] = {}
     for path, _ in files:
         real = os.path.realpath(path)
@@ -91,7 +91,7 @@ def found_files(paths: PathLike | Sequence[PathLike], format: Format | None) -> 
     return files
 
 
-def _found(path: PathLike, format: Format | None) -> list[tuple[Path, Keys]]:
+def _files_of(path: PathLike, format: Format | None) -> list[tuple[Path, Keys]]:
     name = display_name(path)
     text = os.fsdecode(path)
     if "\0" in text:
@@ -111,7 +111,7 @@ def _found(path: PathLike, format: Format | None) -> list[tuple[Path, Keys]]:
 
 
 def _below(folder: Path, top: Path, format: Format | None) -> Iterator[tuple[Path, Keys]]:
-    """The data files below a folder in the order of their names."""
+    """Iterate over the data files below a folder in the order of their names."""
     try:
         entries = sorted(folder.iterdir())
     except OSError as error:
@@ -126,7 +126,7 @@ def _below(folder: Path, top: Path, format: Format | None) -> Iterator[tuple[Pat
 
 
 def _keys(folders: Sequence[str]) -> Keys:
-    """What the names of the folders tell.
+    """Return the columns that the names of folders give.
 
     >>> _keys(["year=2020", "plain", "place=New%20York"])
     {'year': '2020', 'place': 'New York'}
@@ -136,23 +136,23 @@ def _keys(folders: Sequence[str]) -> Keys:
 
 
 def constants_of(files: Sequence[tuple[Path, Keys]], kinds: Mapping[str, Kind]) -> list[tuple[Constant, ...]]:
-    """The columns that the folders tell for each file: whole numbers where all files have such, else texts."""
+    """Return the columns that the folders give for each file: whole numbers if all files have whole numbers, else texts."""
     keys = tuple(files[0][1])
-    for path, own in files:
-        if set(own) != set(keys):
-            told = f"its folders tell {quoted(list(own))}, those of {display_name(files[0][0])} tell {quoted(list(keys))}"
-            raise DataError(f"{display_name(path)}: {told}; give all files folders of the same key=value names")
-    told_kinds = {key: _kind(key, files, kinds.get(key)) for key in keys}
-    return [tuple(_constant(key, own[key], told_kinds[key]) for key in keys) for _, own in files]
+    for path, values in files:
+        if set(values) != set(keys):
+            problem = f"its folders give {quoted(list(values))}, those of {display_name(files[0][0])} give {quoted(list(keys))}"
+            raise DataError(f"{display_name(path)}: {problem}; give all files folders of the same key=value names")
+    kind_of = {key: _kind(key, files, kinds.get(key)) for key in keys}
+    return [tuple(_constant(key, values[key], kind_of[key]) for key in keys) for _, values in files]
 
 
-def _kind(key: str, files: Sequence[tuple[Path, Keys]], told: Kind | None) -> Kind:
-    text = next((path for path, own in files if own[key] != _NULL and not _WHOLE.fullmatch(own[key])), None)
-    if told == "numeric" and text is not None:
+def _kind(key: str, files: Sequence[tuple[Path, Keys]], declared: Kind | None) -> Kind:
+    text = next((path for path, values in files if values[key] != _NULL and not _WHOLE.fullmatch(values[key])), None)
+    if declared == "numeric" and text is not None:
         raise DataError(
             f"{display_name(text)}: column {quoted(key)}: the name of the folder is not a whole number; declare it nominal"
         )
-    return told or ("numeric" if text is None else "nominal")
+    return declared or ("numeric" if text is None else "nominal")
 
 
 def _constant(key: str, value: str, kind: Kind) -> Constant:
