@@ -80,7 +80,7 @@ BAD = {
     "D8-mixed": ("f.csv", "a\ngrün\n".encode() + "grün\n".encode("latin-1"), "byte 10 is not utf-8"),
     "D8-cut-character": ("f.csv", "a\ngrü".encode()[:-1], "byte 4 is not utf-8"),
     "D10-relational": ("f.arff", b"@relation r\n@attribute a relational\n", "relational attributes are not supported (line 2)"),
-    "D10-weight-negative": ("f.arff", arff("x,1,{-1}\n"), "f.arff:5: the weight '-1' is not a number from 0 up"),
+    "D10-weight-negative": ("f.arff", arff("x,1,{-1}\n"), "f.arff:5: the weight '-1' is not a number, at least 0"),
     "D10-weight-text": ("f.arff", arff("x,1,{w}\n"), "f.arff:5: the weight 'w' is not a number"),
     "D10-sparse-cut": ("f.arff", arff("{0 x\n"), "f.arff:5: a sparse row is pairs"),
     "D10-sparse-odd": ("f.arff", arff("{0 x, 1}\n"), "f.arff:5: a sparse row is pairs"),

@@ -1,4 +1,4 @@
-"""ARFF, the format of Weka, read as Weka reads it: quotes, escapes, comments, sparse rows, weights and dates included."""
+"""Reader of ARFF, the format of Weka, including quotes, escapes, comments, sparse rows, weights and dates."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.files.arff_columns import OMITTED, Cells, Dates, Nominal, Numbers, Text, java_number
+from naivete.data.files.arff_columns import OMITTED, ArffColumn, DateColumn, NominalColumn, NumericColumn, StringColumn, java_number
 from naivete.data.files.arff_tokens import BLANKS, Malformed, tokens, unquoted
 from naivete.data.files.dates import ISO, date_reader
 from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, open_file, over, text_blocks
@@ -26,23 +26,23 @@ _NUMERIC: Final = ("numeric", "real", "integer")
 
 
 def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, limits: Limits = Limits()) -> Table:  # noqa: B008
-    """The table of an ARFF file, gzipped or not.
+    """Read the table of an ARFF file, gzipped or not.
 
-    Nominal attributes become codes of their declared states; numeric and date attributes become numbers (a date: the
-    milliseconds since 1970 in universal time); string attributes become nominal columns that declare nothing. Only a
-    question mark without quotes is missing. What a sparse row leaves out is the first declared value, or zero. A number in
-    braces at the end of a row is its weight.
+    Nominal attributes become nominal columns with their declared states; numeric and date attributes become numbers (a date:
+    the milliseconds since 1970 in UTC); string attributes become nominal columns without declared states. Only a question mark
+    without quotes is missing. A value that a sparse row leaves out is the first declared value, or zero. A number in braces at
+    the end of a row is its weight.
 
-    Three things that Weka takes are refused, because they would move values to other columns or drop them: two commas with
-    nothing in between, a quote in the middle of a value, and one value too many at the end of a row. NaN and infinity in a
-    numeric column are refused too.
+    Some input that Weka accepts is refused, because it would move values to other columns or drop them: two commas without a
+    value between them, a quote in the middle of a value, and one value too many at the end of a row. Nan and infinity in a
+    numeric column and a quoted @data are refused too.
 
     Parameters
     ----------
     path : the file.
-    encoding : how its characters are written.
+    encoding : the character encoding.
     widen : whether a nominal value that the header does not declare is added to the declaration instead of refused.
-    limits : how much is too much.
+    limits : sizes above which the file is refused.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -62,7 +62,7 @@ def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, l
 
 @dataclass(frozen=True)
 class Arff:
-    """How ARFF files are read some rows at a time.
+    """A reader of ARFF files that returns some rows at a time.
 
     Parameters
     ----------
@@ -73,21 +73,21 @@ class Arff:
     widen: bool = False
     limits: Limits = Limits()  # noqa: RUF009
 
-    def begun(self, file: BinaryIO, name: str) -> tuple[list[Cells], Iterator[TextBlock]]:
-        """The columns that the header declares, and the text after it."""
+    def begun(self, file: BinaryIO, name: str) -> tuple[list[ArffColumn], Iterator[TextBlock]]:
+        """Return the columns that the header declares, and the text after it."""
         stream = text_blocks(file, name, self.encoding, self.limits)
         header = _Header(name, self.widen, self.limits)
         columns = header.read(stream)
         return columns, chain([header.rest] if header.rest.lines else [], stream)
 
     def kinds(self, file: BinaryIO, name: str) -> dict[str, Kind]:
-        """The names of the columns with their kinds."""
-        return {cells.name: "nominal" if isinstance(cells, Nominal) else "numeric" for cells in self.begun(file, name)[0]}
+        """Return the kinds of the columns by name."""
+        return {column.name: "nominal" if isinstance(column, NominalColumn) else "numeric" for column in self.begun(file, name)[0]}
 
     def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
-        """The rows after the first `skip`, with these columns, in tables of `rows` rows and perhaps a shorter one at the end."""
+        """Iterate over the rows after the first `skip`, with these columns, in tables of `rows` rows; the last may be shorter."""
         columns, stream = self.begun(file, name)
-        chunk = _Rows(name, [cells.fresh() for cells in columns], self.limits, skip)
+        chunk = _Rows(name, [column.fresh() for column in columns], self.limits, skip)
         for number, lines in _after(stream, skip):
             at = 0
             while at < len(lines):
@@ -96,13 +96,13 @@ class Arff:
                 at += step
                 if chunk.count == rows:
                     yield chunk.table()[list(only)]
-                    chunk = _Rows(name, [cells.fresh() for cells in columns], self.limits, chunk.first + rows)
+                    chunk = _Rows(name, [column.fresh() for column in columns], self.limits, chunk.first + rows)
         if chunk.count:
             yield chunk.table()[list(only)]
 
 
 def _after(stream: Iterator[TextBlock], skip: int) -> Iterator[tuple[int, list[str]]]:
-    """The lines after the first `skip` rows, and the number of the first of them."""
+    """Iterate over the lines after the first `skip` rows, with the number of the first line."""
     for block in stream:
         at = 0
         while skip and at < len(block.lines):
@@ -112,18 +112,18 @@ def _after(stream: Iterator[TextBlock], skip: int) -> Iterator[tuple[int, list[s
 
 
 class _Header:
-    """The lines up to `@data`: a column for each attribute."""
+    """Reads the lines up to `@data`; each attribute is a column."""
 
     def __init__(self, name: str, widen: bool, limits: Limits) -> None:
         self.name, self.widen, self.limits = name, widen, limits
-        self.columns: list[Cells] = []
+        self.columns: list[ArffColumn] = []
         self.names: list[str] = []
         self.related = False
         self.line = 0
         self.rest = TextBlock(0, "")
 
-    def read(self, stream: Iterator[TextBlock]) -> list[Cells]:
-        """The columns that the header declares; what follows it in its last block is left in `rest`."""
+    def read(self, stream: Iterator[TextBlock]) -> list[ArffColumn]:
+        """Return the columns that the header declares; the text after it in its last block is kept in `rest`."""
         for block in stream:
             for at, line in enumerate(block.lines):
                 self.line = block.first + at
@@ -132,15 +132,15 @@ class _Header:
                     after = line[line.lower().index("@data") + len("@data") :]
                     self.rest = TextBlock(self.line, "".join([after, *block.lines[at + 1 :]]))
                     return self.columns
-        raise DataError(f"{self.name}: no header: {self._lacking()}; an ARFF file has @relation, @attribute and @data lines")
+        raise DataError(f"{self.name}: no header: {self._absent()}; an ARFF file has @relation, @attribute and @data lines")
 
-    def _lacking(self) -> str:
+    def _absent(self) -> str:
         if not self.line:
             return "the file is empty"
         return "there is no @data line" if self.related else "there is no @relation line"
 
     def _take(self, words: list[str]) -> bool:
-        """Whether this line is the last one of the header."""
+        """Process a line, and return whether it is the last one of the header."""
         keyword = unquoted(words[0]).lower()
         if not self.related:
             self._relation(keyword, words)
@@ -175,16 +175,16 @@ class _Header:
         self.names.append(name)
         self.columns.append(self._column(name, words[2:]))
 
-    def _column(self, name: str, words: list[str]) -> Cells:
+    def _column(self, name: str, words: list[str]) -> ArffColumn:
         kind = unquoted(words[0]).lower()
         if kind == "{":
-            return Nominal(name, self.name, self._states(name, words), widen=self.widen, limits=self.limits)
+            return NominalColumn(name, self.name, self._states(name, words), widen=self.widen, limits=self.limits)
         if kind in _NUMERIC:
-            return Numbers(name, self.name)
+            return NumericColumn(name, self.name)
         if kind == "string":
-            return Text(name, self.name, limits=self.limits)
+            return StringColumn(name, self.name, limits=self.limits)
         if kind == "date":
-            return Dates(name, self.name, self._dates(name, words[1:]))
+            return DateColumn(name, self.name, self._dates(name, words[1:]))
         problem = f"no type {quoted(words[0])}; use numeric, string, date or the values in braces"
         if kind == "relational":
             problem = f"relational attributes are not supported (line {self.line}); flatten the table first"
@@ -218,9 +218,9 @@ class _Header:
 
 
 class _Rows:
-    """The rows after `@data`, cut into words and handed to the columns."""
+    """Reads the rows after `@data`."""
 
-    def __init__(self, name: str, columns: Sequence[Cells], limits: Limits, first: int = 0) -> None:
+    def __init__(self, name: str, columns: Sequence[ArffColumn], limits: Limits, first: int = 0) -> None:
         self.name, self.columns, self.limits, self.first = name, columns, limits, first
         self.width = len(columns)
         self.count = 0
@@ -228,7 +228,7 @@ class _Rows:
         self.weights: dict[int, float] = {}
 
     def add(self, number: int, lines: list[str]) -> None:
-        """Append the rows of some lines: by splitting at the commas, or word by word where that is not enough."""
+        """Append the rows of some lines: split at the commas, or token by token if that is not enough."""
         step = max(1, _CELLS_AT_ONCE // self.width)
         for at in range(0, len(lines), step):
             some = lines[at : at + step]
@@ -236,7 +236,7 @@ class _Rows:
                 self._add_words(number + at, some)
 
     def _add_split(self, first: int, lines: list[str]) -> bool:
-        """Append the rows if, cut at the commas, every cell is one word: then cutting word by word would give the same."""
+        """Append the rows if every cell between commas is one word, in which case the tokens would be the same."""
         numbers = [number for number, line in enumerate(lines, start=first) if line.strip(BLANKS)]
         rows = [line.split(",") for line in lines if line.strip(BLANKS)]
         return not rows or (set(map(len, rows)) == {self.width} and self._append(rows, numbers))
@@ -257,17 +257,17 @@ class _Rows:
             self._append(rows, numbers)
 
     def _append(self, rows: list[list[str]], numbers: Sequence[int]) -> bool:
-        """Hand the columns their words; False, and nothing happened, if some cell is not one word."""
+        """Append rows of words; return False and append nothing if some cell is not one word."""
         columns = list(zip(*rows, strict=True))
-        found = []
-        for cells, raws in zip(self.columns, columns, strict=True):
-            values = cells.look(raws)
+        converted = []
+        for column, raws in zip(self.columns, columns, strict=True):
+            values = column.convert(raws)
             if values is None:
                 return False
-            found.append(values)
+            converted.append(values)
         self._count(len(rows), numbers)
-        for cells, raws, values in zip(self.columns, columns, found, strict=True):
-            cells.add(raws, values, numbers)
+        for column, raws, values in zip(self.columns, columns, converted, strict=True):
+            column.add(raws, values, numbers)
         return True
 
     def _count(self, rows: int, numbers: Sequence[int]) -> None:
@@ -277,7 +277,7 @@ class _Rows:
             raise over(f"{self.name}:{numbers[-1]}", "cells", self.limits.cells, f"more than {self.limits.cells} cells")
 
     def _row(self, words: list[str], place: str) -> tuple[list[str], float | None]:
-        words, weight = _weighed(words, place)
+        words, weight = _without_weight(words, place)
         row = self._sparse(words, place) if words[:1] == ["{"] else self._dense(words, place)
         return row, weight
 
@@ -294,17 +294,17 @@ class _Rows:
         return row
 
     def _sparse(self, words: list[str], place: str) -> list[str]:
-        """The row `{2 x, 5 y}` in full."""
+        """Return the row `{2 x, 5 y}` in full."""
         inner = [word for word in words[1:-1] if word != ","]
         if words[-1] != "}" or "{" in inner or "}" in inner or len(inner) % 2:
             raise DataError(f"{place}: a sparse row is pairs of a position and a value in braces, as {{1 x, 3 y}}")
         row = [OMITTED] * self.width
         last = -1
         for position, value in zip(inner[::2], inner[1::2], strict=True):
-            at = self._position(position, place)
-            if at <= last:
-                raise DataError(f"{place}: position {at} comes after {last}; the positions of a sparse row have to increase")
-            row[at], last = value, at
+            column = self._position(position, place)
+            if column <= last:
+                raise DataError(f"{place}: position {column} comes after {last}; the positions of a sparse row have to increase")
+            row[column], last = value, column
         return row
 
     def _position(self, word: str, place: str) -> int:
@@ -313,13 +313,13 @@ class _Rows:
         return int(word)
 
     def table(self) -> Table:
-        """The finished table."""
+        """Return the finished table."""
         weight = None
         if self.weights:
             weight = np.ones(self.count)
             weight[list(self.weights)] = list(self.weights.values())
         lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
-        return Table(tuple(cells.column() for cells in self.columns), weight, self.name, lines, self.count, self.first)
+        return Table(tuple(column.column() for column in self.columns), weight, self.name, lines, self.count, self.first)
 
 
 def _words(line: str, place: str) -> list[str]:
@@ -329,10 +329,10 @@ def _words(line: str, place: str) -> list[str]:
         raise DataError(f"{place}: {error}") from error
 
 
-def _weighed(words: list[str], place: str) -> tuple[list[str], float | None]:
-    """The words of the row itself, and the weight that follows them in braces."""
+def _without_weight(words: list[str], place: str) -> tuple[list[str], float | None]:
+    """Return the words of the row without its weight, and the weight that follows them in braces."""
     if words[-1] == ",":
-        words = words[:-1]  # Weka takes a comma at the end of a row
+        words = words[:-1]  # Weka accepts a comma at the end of a row
     if len(words) < 4 or words[-1] != "}" or words[-3] != "{":
         return words, None
     try:
@@ -340,6 +340,6 @@ def _weighed(words: list[str], place: str) -> tuple[list[str], float | None]:
     except ValueError:
         weight = math.nan
     if not weight >= 0:
-        raise DataError(f"{place}: the weight {quoted(words[-2])} is not a number from 0 up; correct it")
+        raise DataError(f"{place}: the weight {quoted(words[-2])} is not a number, at least 0; correct it")
     rest = words[:-3]
     return (rest[:-1] if rest[-1] == "," else rest), weight

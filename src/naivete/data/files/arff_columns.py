@@ -1,4 +1,4 @@
-"""The columns of an ARFF file while it is read: words in, numbers or codes out, block by block."""
+"""Columns of an ARFF file while it is read: words are converted to numbers or codes block by block."""
 
 from __future__ import annotations
 
@@ -14,34 +14,34 @@ from naivete.data.files.opening import Limits, over
 from naivete.data.table import Column
 from naivete.errors import DataError, close_matches, quoted
 
-__all__ = ["OMITTED", "Cells", "Dates", "Nominal", "Numbers", "Text"]
+__all__ = ["OMITTED", "ArffColumn", "DateColumn", "NominalColumn", "NumericColumn", "StringColumn"]
 
 OMITTED: Final = "\0"
-"""Stands for a value that a sparse row leaves out; a zero byte never comes from a file."""
+"""Stands for a value that a sparse row leaves out; files with zero bytes are refused."""
 
 _HEX: Final = ("0x", "-0x", "+0x")
 
 
-class Cells(Protocol):
-    """A column that grows. `look` first, without a trace; when every column of the rows could be cut, `add` what was found."""
+class ArffColumn(Protocol):
+    """A column that grows. `convert` has no side effects; if it succeeds for every column of some rows, `add` appends them."""
 
     name: str
 
-    def fresh(self) -> Cells:
-        """The same column as the header declares it, without rows."""
+    def fresh(self) -> ArffColumn:
+        """Return the same column as the header declares it, without rows."""
 
-    def look(self, raws: Sequence[str]) -> list[Any] | None:
-        """The values where all are known at once, an empty list where some need thought, None where some are not one word."""
+    def convert(self, raws: Sequence[str]) -> list[Any] | None:
+        """Return the values if all are simple, an empty list if some need parsing, None if a cell is not one word."""
 
-    def add(self, raws: Sequence[str], found: list[Any], lines: Sequence[int]) -> None:
+    def add(self, raws: Sequence[str], values: list[Any], lines: Sequence[int]) -> None:
         """Append the rows."""
 
     def column(self) -> Column:
-        """The finished column."""
+        """Return the finished column."""
 
 
-class Nominal:
-    """A column with declared values: a word becomes the position of its value in the declaration."""
+class NominalColumn:
+    """A column with declared values: the code of a word is the position of its value in the declaration."""
 
     declared = True
 
@@ -49,30 +49,30 @@ class Nominal:
         self.name, self.file, self.widen, self.limits = name, file, widen, limits
         self.states = tuple(states)
         self.index = {state: code for code, state in enumerate(states)}
-        self.codes = {"?": -1}  # every spelling met so far: with and without quotes and blanks
+        self.codes = {"?": -1}  # of every spelling so far: with and without quotes and blanks
         if states:
             self.codes[OMITTED] = 0
         self.parts: list[NDArray[Any]] = []
 
-    def fresh(self) -> Nominal:
-        """The column with its declared values and no rows."""
-        return Nominal(self.name, self.file, self.states, widen=self.widen, limits=self.limits)
+    def fresh(self) -> NominalColumn:
+        """Return the column with its declared values and no rows."""
+        return NominalColumn(self.name, self.file, self.states, widen=self.widen, limits=self.limits)
 
-    def look(self, raws: Sequence[str]) -> list[Any] | None:
-        """The codes, where every spelling was met before."""
+    def convert(self, raws: Sequence[str]) -> list[Any] | None:
+        """Return the codes if every spelling occurred before."""
         try:
             return list(map(self.codes.__getitem__, raws))
         except KeyError:
-            return _need_thought(raws, self.codes)
+            return _unparsed(raws, self.codes)
 
-    def add(self, raws: Sequence[str], found: list[Any], lines: Sequence[int]) -> None:
-        """Append the codes, learning new spellings."""
-        if not found:
+    def add(self, raws: Sequence[str], values: list[Any], lines: Sequence[int]) -> None:
+        """Append the codes and keep new spellings."""
+        if not values:
             for raw, line in zip(raws, lines, strict=True):
                 if raw not in self.codes:
                     self.codes[raw] = self._code(raw, line)
-            found = list(map(self.codes.__getitem__, raws))
-        self.parts.append(np.array(found, dtype=np.min_scalar_type(-max(len(self.index), 1))))
+            values = list(map(self.codes.__getitem__, raws))
+        self.parts.append(np.array(values, dtype=np.min_scalar_type(-max(len(self.index), 1))))
 
     def _code(self, raw: str, line: int) -> int:
         if raw.strip(BLANKS) == "?":
@@ -102,47 +102,47 @@ class Nominal:
         return f" (declared: {quoted(list(self.index)[:20])[1:-1]})"
 
     def column(self) -> Column:
-        """The codes with their states."""
+        """Return the codes with their states."""
         return Column(self.name, _joined(self.parts, np.int8), tuple(self.index), "nominal", self.declared)
 
 
-_UNDECLARED: Final = "add it to the header or pass widen=True"
+_UNDECLARED: Final = "add it to the header or pass `widen=True`"
 
 
-class Text(Nominal):
-    """A string column: every distinct text is a state, in the order of appearance."""
+class StringColumn(NominalColumn):
+    """A string column: every distinct text is a state, in order of appearance."""
 
     declared = False
 
     def __init__(self, name: str, file: str, *, limits: Limits = Limits()) -> None:  # noqa: B008
         super().__init__(name, file, (), widen=True, limits=limits)
 
-    def fresh(self) -> Text:
-        """The column without texts."""
-        return Text(self.name, self.file, limits=self.limits)
+    def fresh(self) -> StringColumn:
+        """Return the column without rows."""
+        return StringColumn(self.name, self.file, limits=self.limits)
 
 
-class Numbers:
+class NumericColumn:
     """A numeric column."""
 
     def __init__(self, name: str, file: str) -> None:
         self.name, self.file = name, file
         self.parts: list[NDArray[Any]] = []
 
-    def fresh(self) -> Numbers:
-        """The column without numbers."""
-        return Numbers(self.name, self.file)
+    def fresh(self) -> NumericColumn:
+        """Return the column without rows."""
+        return NumericColumn(self.name, self.file)
 
-    def look(self, raws: Sequence[str]) -> list[Any] | None:
-        """The numbers, where they are all written plainly."""
+    def convert(self, raws: Sequence[str]) -> list[Any] | None:
+        """Return the numbers if all are decimal numbers or a plain question mark."""
         found = plain_numbers(raws, "?")
-        return _need_thought(raws, ("?",)) if found is None else found
+        return _unparsed(raws, ("?",)) if found is None else found
 
-    def add(self, raws: Sequence[str], found: list[Any], lines: Sequence[int]) -> None:
-        """Append the numbers; refuse what is none."""
-        if not found:
-            found = [self._number(raw, line) for raw, line in zip(raws, lines, strict=True)]
-        self.parts.append(np.array(found, dtype=np.float64))
+    def add(self, raws: Sequence[str], values: list[Any], lines: Sequence[int]) -> None:
+        """Append the numbers; refuse other words."""
+        if not values:
+            values = [self._number(raw, line) for raw, line in zip(raws, lines, strict=True)]
+        self.parts.append(np.array(values, dtype=np.float64))
 
     def _number(self, raw: str, line: int) -> float:
         if raw == OMITTED:
@@ -157,48 +157,48 @@ class Numbers:
             raise DataError(f"{place}: value {quoted(text)} {error}; correct it, or write ? for a missing value") from error
 
     def number(self, text: str) -> float:
-        """The number that a text stands for."""
+        """Return the number that a text stands for."""
         return java_number(text)
 
     def column(self) -> Column:
-        """The numbers, NaN where missing."""
+        """Return the numbers, nan if missing."""
         return Column(self.name, _joined(self.parts, np.float64), kind="numeric")
 
 
-class Dates(Numbers):
-    """A date column: milliseconds since 1970 in universal time, as Weka counts them."""
+class DateColumn(NumericColumn):
+    """A date column: milliseconds since 1970 in UTC, as in Weka."""
 
     def __init__(self, name: str, file: str, milliseconds: Callable[[str], float]) -> None:
         super().__init__(name, file)
         self.milliseconds = milliseconds
 
-    def fresh(self) -> Dates:
-        """The column without dates."""
-        return Dates(self.name, self.file, self.milliseconds)
+    def fresh(self) -> DateColumn:
+        """Return the column without rows."""
+        return DateColumn(self.name, self.file, self.milliseconds)
 
-    def look(self, raws: Sequence[str]) -> list[Any] | None:
-        """Nothing: a date always needs thought."""
-        return _need_thought(raws, ("?",))
+    def convert(self, raws: Sequence[str]) -> list[Any] | None:
+        """Return an empty list, because dates always need parsing."""
+        return _unparsed(raws, ("?",))
 
     def number(self, text: str) -> float:
-        """The time that a date stands for."""
+        """Return the time of a date in milliseconds."""
         return self.milliseconds(text)
 
 
 def plain_numbers(raws: Sequence[str], missing: str) -> list[float] | None:
-    """The finite numbers of a column, NaN where a word is exactly `missing`; None where a word needs a closer look.
+    """Return the finite numbers of a column, nan where a word is exactly `missing`; None if a word needs parsing.
 
     >>> plain_numbers(["1", "2.5e1", "?"], "?")
     [1.0, 25.0, nan]
     >>> plain_numbers(["1", "inf"], "?") is None
     True
     """
-    gone = 0
+    absent = 0
     try:
         found = list(map(float, raws))
     except ValueError:
-        gone = raws.count(missing)
-        if not gone:
+        absent = raws.count(missing)
+        if not absent:
             return None
         try:
             found = [math.nan if raw == missing else float(raw) for raw in raws]
@@ -206,12 +206,12 @@ def plain_numbers(raws: Sequence[str], missing: str) -> list[float] | None:
             return None
     values = np.array(found)
     whole = "".join(raws)
-    plain = whole.isascii() and "_" not in whole and np.isfinite(values).sum() == len(raws) - gone
+    plain = whole.isascii() and "_" not in whole and np.isfinite(values).sum() == len(raws) - absent
     return found if plain else None
 
 
 def java_number(text: str) -> float:
-    """The number as Java reads it, so also `1d` and `0x1p3`, but never a NaN or an infinity.
+    """Return the number as Java reads it, including `1d` and `0x1p3`; refuse nan and infinity.
 
     >>> java_number("2.5f")
     2.5
@@ -234,8 +234,8 @@ def _without_suffix(text: str) -> str:
     return text[:-1] if text[-1:] in "dDfF" and text[-2:-1] in "0123456789." else text
 
 
-def _need_thought(raws: Sequence[str], known: Any) -> list[Any] | None:
-    """An empty list if every new word is one word, else None."""
+def _unparsed(raws: Sequence[str], known: Any) -> list[Any] | None:
+    """Return an empty list if every cell is one word, else None."""
     return [] if all(raw == OMITTED or single(raw) for raw in set(raws).difference(known)) else None
 
 

@@ -1,4 +1,4 @@
-"""The words of an ARFF file, cut as Weka cuts them, in one pass over each line."""
+"""The tokens of an ARFF file, split as Weka splits them, in one pass over each line."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 __all__ = ["BLANKS", "Malformed", "arff_quoted", "single", "tokens", "unquoted"]
 
 BLANKS: Final = "".join(map(chr, range(33)))
-"""The characters that separate words: the blank and everything below it."""
+"""The characters that separate tokens: the blank and all control characters."""
 
 _STEP: Final = re.compile(r"""[\x00-\x20]*([^\x00-\x20,%'"{}]*)""")
 _WORD: Final = re.compile(r"""[^\x00-\x20,%'"{}]+""")
@@ -19,38 +19,38 @@ _SEPARATOR: Final = "\x1e"
 
 
 class Malformed(Exception):  # noqa: N818 - never leaves the reader
-    """A line that cannot be cut into words, and why."""
+    """A line that cannot be split into tokens, with the reason."""
 
 
 def tokens(line: str) -> list[str]:
-    r"""The words, quoted words, braces and commas of a line, up to a comment.
+    r"""Return the words, quoted words, braces and commas of a line, up to a comment.
 
     >>> tokens("@attribute 'a b' {x , y} % note")
     ['@attribute', "'a b'", '{', 'x', ',', 'y', '}']
     """
-    found: list[str] = []
+    split: list[str] = []
     position = 0
     while position < len(line):
         step = _STEP.match(line, position)
         assert step is not None  # it matches the empty string
         position = step.end()
         if word := step.group(1):
-            found.append(word)
+            split.append(word)
         if position == len(line) or line[position] == "%":
             break
         if line[position] in ",{}":
-            found.append(line[position])
+            split.append(line[position])
             position += 1
         elif line[position] in _STOPS:
             end = _closing(line, position)
-            found.append(line[position:end])
+            split.append(line[position:end])
             _check_apart(line, position, end, word)
             position = end
-    return found
+    return split
 
 
 def _closing(line: str, start: int) -> int:
-    """The position after the quote that closes the one at `start`."""
+    """Return the position after the quote that closes the one at `start`."""
     stops = _STOPS[line[start]]
     position = start + 1
     while stop := stops.search(line, position):
@@ -61,7 +61,7 @@ def _closing(line: str, start: int) -> int:
 
 
 def _check_apart(line: str, start: int, end: int, word: str) -> None:
-    """Refuse a quoted word that touches another one: whether that is one value or two is anybody's guess."""
+    """Refuse a quoted word next to another word, because it is unclear whether they are one value or two."""
     after = line[end : end + 1]
     if word or (after and (after in _STOPS or _WORD.match(after))):
         text = f"{word}{line[start:end]}{after}"
@@ -69,7 +69,7 @@ def _check_apart(line: str, start: int, end: int, word: str) -> None:
 
 
 def single(raw: str) -> bool:
-    """Whether this text is one word, quoted or not, perhaps with blanks around it.
+    """Return whether a text is one word, quoted or not, perhaps with blanks around it.
 
     >>> single(" 'a b' "), single("a b"), single("'a")
     (True, False, False)
@@ -84,7 +84,7 @@ def single(raw: str) -> bool:
 
 
 def unquoted(raw: str) -> str:
-    r"""What a word stands for: without blanks around it, quotes and escapes.
+    r"""Return the value of a word: without surrounding blanks, quotes and escapes.
 
     An escaped character is itself, but for the control characters \a \b \f \n \r \t \v, an octal number as \101, and the
     \u001E that Weka writes for the record separator. Outside quotes a backslash is a character as any other.
@@ -115,7 +115,7 @@ def _unescaped(text: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """The text after a backslash, with the escape at its front replaced."""
+    """Return the text after a backslash with the escape at its start replaced."""
     if text.startswith("u001E"):
         return _SEPARATOR + text[5:]
     if text[0] in _ESCAPES:
@@ -128,9 +128,9 @@ def _escape(text: str) -> str:
 
 
 def arff_quoted(text: str) -> str:
-    r"""The text as one word of an ARFF file, in quotes where it needs them.
+    r"""Return the text as one word of an ARFF file, in quotes if necessary.
 
-    >>> quoted("rain"), quoted("it's"), quoted("?")
+    >>> arff_quoted("rain"), arff_quoted("it's"), arff_quoted("?")
     ('rain', "'it\\'s'", "'?'")
     """
     if text and text != "?" and not _SPECIAL.search(text):
