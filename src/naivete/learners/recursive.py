@@ -1,4 +1,4 @@
-"""The recursive Bayesian classifier: a hierarchy of naive Bayes classifiers, each for the cases that the one above mixes up."""
+"""The recursive Bayesian classifier (RBC): a hierarchy of naive Bayes classifiers."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from naivete.variables import CLASS, Variable, Variables, unused_name
 __all__ = ["recursive"]
 
 BY_CLASS = -1
+"""In the features of `Branches`: cases are sent on by their predicted class, not by a feature."""
 
 
 def recursive(
@@ -41,36 +42,46 @@ def recursive(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """A hierarchy of naive Bayes classifiers: RBC.
+    """Return a hierarchy of naive Bayes classifiers: RBC.
 
-    The classifier of a node gives each of its cases a class, and the cases that it gives one class are a cluster. A cluster that
-    does not consist of that class alone gets a classifier of its own, and so on. A case is sent down by the summaries of the
-    clusters and answered by the last classifier on its way. In the network that is a derived column, the cell, on which the
-    class and every feature depend.
+    The classifier of a node predicts the class of each of its cases; the cases with the same predicted class are a cluster. A
+    cluster that contains other true classes gets a classifier of its own, and so on. To classify a case, it is sent down the
+    hierarchy by the summaries of the clusters; the last classifier that it reaches predicts its class. In the network, the number
+    of that classifier is a derived column, the cell, which is a parent of the class and of every feature.
 
     Parameters
     ----------
     counts : the training cases.
-    min_rows : a cluster of less weight gets no classifier.
-    prune : nor do the clusters of a classifier whose share of errors on its own cases does not exceed this.
-    max_depth : how many classifiers may come after the first; 0 is naive Bayes, None any number.
-    parity : what is done where a classifier gives all its cases one class, so that the only cluster equals its parent: "stop", or
-        "split" them by the feature that tells most about the class, which parity concepts need.
-    refit : whether cases are sent down by what was learned of the clusters, as the paper has it; else by the classifier whose
-        answers made the clusters, so that every training case arrives where it was counted.
-    smoothing, prior : as for `naive`; the prior weighs the classes in every node.
+    min_rows : a cluster of smaller weight gets no classifier.
+    prune : the clusters of a classifier get no classifiers if its share of errors on its own cases is at most this.
+    max_depth : how many levels of classifiers follow the first; 0 is naive Bayes, None no limit.
+    parity : what happens where a classifier predicts one class for all its cases, so that the only cluster equals its parent:
+        "stop", or "split" the cases by the feature with the largest I(X; C), which parity concepts need.
+    refit : whether cases are sent down by naive Bayes classifiers learned from the clusters, as in the paper; otherwise by the
+        classifier whose predictions made the clusters, so that every training case reaches the node where it was counted.
+    smoothing, prior : as for `naive`; the prior changes the class frequencies of every node by the same factors.
+
+    The class is the exclusive or of a and b, which naive Bayes cannot learn but one split can:
+
+    >>> from naivete.cases import Block, MemoryCases
+    >>> a, b = np.array([0, 0, 1, 1], np.uint8), np.array([0, 1, 0, 1], np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a ^ b)), np.array([False, False]))
+    >>> recursive(Counts(cases)).variables[2].card, recursive(Counts(cases), parity="split").variables[2].card  # classifiers
+    (1, 3)
 
     References
     ----------
     Langley (1993), Induction of recursive Bayesian classifiers, section 3; `prune` and `parity`: section 6.
     """
-    _check(min_rows, prune, max_depth, parity, refit)
-    most = sys.maxsize if max_depth is None else max_depth
-    growth = _Growth(counts, smoothing_of(smoothing), _odds(counts, prior), min_rows, prune, most, parity == "split", refit)
+    _check_parameters(min_rows, prune, max_depth, parity, refit)
+    depth = sys.maxsize if max_depth is None else max_depth
+    growth = _Growth(
+        counts, smoothing_of(smoothing), _prior_factors(counts, prior), min_rows, prune, depth, parity == "split", refit
+    )
     return _hierarchy(counts, growth.grown())
 
 
-def _check(min_rows: Any, prune: Any, max_depth: Any, parity: Any, refit: Any) -> None:
+def _check_parameters(min_rows: Any, prune: Any, max_depth: Any, parity: Any, refit: Any) -> None:
     checked_min_rows(min_rows, zero=True)
     checked_count(max_depth, "max_depth")
     checked_share(prune, "prune", "a share of errors")
@@ -78,8 +89,8 @@ def _check(min_rows: Any, prune: Any, max_depth: Any, parity: Any, refit: Any) -
     checked_flag(refit, "refit")
 
 
-def _odds(counts: Counts, prior: Sequence[float] | None) -> Numbers | None:
-    """What the share of each class has to be multiplied with to have the given prior at the root."""
+def _prior_factors(counts: Counts, prior: Sequence[float] | None) -> Numbers | None:
+    """Return the factors by which class frequencies are multiplied, so that the root has the given prior."""
     if prior is None:
         return None
     shares = normalised(counts.margins()[CLASS,].astype(np.float64), 0)
@@ -87,7 +98,7 @@ def _odds(counts: Counts, prior: Sequence[float] | None) -> Numbers | None:
 
 
 class Classifiers(NamedTuple):
-    """Some naive Bayes classifiers: P(class | node), P(x | node, class) for each x, and the densities of numbers."""
+    """Naive Bayes classifiers of some nodes: P(class | node), P(x | node, class), and densities of continuous features."""
 
     rates: Numbers  # (node, class)
     tables: dict[int, Numbers]  # (x, node, class)
@@ -98,14 +109,23 @@ class Classifiers(NamedTuple):
 
 
 class Branches(NamedTuple):
-    """By which feature the classifiers of one depth send cases on, -1 by class; and to which of the next depth, -1 to none."""
+    """By which feature each classifier of a level sends cases on (BY_CLASS for the predicted class), and to which node of the
+    next level (-1 for none)."""
 
     features: NDArray[np.int64]  # (node)
     children: NDArray[np.int64]  # (node, class or state)
 
 
 class Level(NamedTuple):
-    """The classifiers of one depth, what they are followed by, and the summaries of their clusters that cases are sent by."""
+    """One level of the hierarchy.
+
+    Parameters
+    ----------
+    answering : the classifiers of the nodes, which predict the class of the cases that stop here.
+    branches : where cases go on.
+    routed : the nodes whose cases are sent on by `routing`.
+    routing : the naive Bayes classifiers of the clusters of those nodes.
+    """
 
     answering: Classifiers
     branches: Branches
@@ -116,8 +136,8 @@ class Level(NamedTuple):
 @dataclass(frozen=True)
 class _Growth:
     counts: Counts
-    how: Smoothing
-    odds: Numbers | None
+    smoothing: Smoothing
+    prior_factors: Numbers | None
     min_rows: float
     prune: float
     max_depth: int
@@ -125,38 +145,40 @@ class _Growth:
     refit: bool
 
     def grown(self) -> list[Level]:
-        """The classifiers of every depth, two passes each."""
+        """Return the levels, two passes for each."""
         features, cell = self.counts.features, len(self.counts.features)
         margins, classes = self.counts.margins(), self.counts.cards([CLASS])[0]
         whole = self.counts.with_column(_numbered(1), _Zero(), gaps=False)
         counted, weights = {x: margins[x, CLASS][:, None] for x in features}, margins[CLASS,][None]
-        numbers = [x for x in features if self.counts.variables[x].density]
-        moments = {x: own.at((1, classes)) for x, own in self.counts.moments(numbers, (CLASS,)).items()}
+        continuous = [x for x in features if self.counts.variables[x].density]
+        moments = {x: moment.at((1, classes)) for x, moment in self.counts.moments(continuous, (CLASS,)).items()}
         levels: list[Level] = []
         while True:
-            answering = self._classifiers(counted, weights, moments, self.odds)
+            answering = self._classifiers(counted, weights, moments, self.prior_factors)
             here = _network(self.counts.variables, answering, np.full(len(weights), 1 / len(weights)), {})
-            sent = self._seen(whole, len(weights) * classes, _Sent(here, whole.cases.gaps))
+            predicted = self._transformed(whole, len(weights) * classes, _Predicted(here, whole.cases.gaps))
             clusters = [(x, cell) for x in features if self.refit and len(levels) < self.max_depth]
-            told = sent.tables([*clusters, (cell, CLASS)])
-            most_probable_class = np.asarray(told[cell, CLASS]).reshape(-1, classes, classes)
-            ways = self._branches(counted, most_probable_class) if len(levels) < self.max_depth else _none(len(weights), classes)
-            routed = np.flatnonzero((ways.features == BY_CLASS) & (ways.children >= 0).any(axis=1) & self.refit)
-            summed = {f[0]: np.asarray(told[f]).reshape(-1, len(weights), classes)[:, routed] for f in clusters}
-            odds = 1.0 if self.odds is None else self.odds
+            tables = predicted.tables([*clusters, (cell, CLASS)])
+            confusion = np.asarray(tables[cell, CLASS]).reshape(-1, classes, classes)
+            branches = self._branches(counted, confusion) if len(levels) < self.max_depth else _none(len(weights), classes)
+            routed = np.flatnonzero((branches.features == BY_CLASS) & (branches.children >= 0).any(axis=1) & self.refit)
+            summed = {f[0]: np.asarray(tables[f]).reshape(-1, len(weights), classes)[:, routed] for f in clusters}
+            factors = 1.0 if self.prior_factors is None else self.prior_factors
             shape = len(weights), classes
-            gathered = {x: own.at(shape, routed) for x, own in sent.moments(numbers if len(routed) else (), (cell,)).items()}
-            routing = self._classifiers(summed, (most_probable_class[routed] * odds).sum(axis=2), gathered)
-            levels.append(Level(answering, ways, routed, routing))
-            count = int(ways.children.max()) + 1
+            clustered = predicted.moments(continuous if len(routed) else (), (cell,))
+            cluster_moments = {x: moment.at(shape, routed) for x, moment in clustered.items()}
+            routing = self._classifiers(summed, (confusion[routed] * factors).sum(axis=2), cluster_moments)
+            levels.append(Level(answering, branches, routed, routing))
+            count = int(branches.children.max()) + 1
             if not count:
                 return levels
-            whole = self._seen(sent, count, _Kept(ways, classes))
-            found = whole.tables([*((x, cell, CLASS) for x in features), (cell, CLASS)])
-            counted, weights = {x: np.asarray(found[x, cell, CLASS]) for x in features}, np.asarray(found[cell, CLASS])
-            moments = whole.moments(numbers, (cell, CLASS))
+            whole = self._transformed(predicted, count, _SentOn(branches, classes))
+            tables = whole.tables([*((x, cell, CLASS) for x in features), (cell, CLASS)])
+            counted, weights = {x: np.asarray(tables[x, cell, CLASS]) for x in features}, np.asarray(tables[cell, CLASS])
+            moments = whole.moments(continuous, (cell, CLASS))
 
-    def _seen(self, counts: Counts, cells: int, change: Any) -> Counts:
+    def _transformed(self, counts: Counts, cells: int, change: Any) -> Counts:
+        """Return the counts of the cases after a change to the column of their nodes."""
         variables = (*self.counts.variables[:CLASS], _numbered(cells), self.counts.variables[CLASS])
         return counts.over(transformed_cases(counts.cases, variables, counts.cases.gaps, change, same_rows=False))
 
@@ -165,46 +187,46 @@ class _Growth:
         counted: Mapping[int, NDArray[Any]],
         weights: NDArray[Any],
         moments: Mapping[int, Moments],
-        odds: Numbers | None = None,
+        prior_factors: Numbers | None = None,
     ) -> Classifiers:
-        """The naive Bayes classifiers of some nodes from the counts and moments of their cases."""
-        rates = normalised((weights if odds is None else weights * odds).astype(np.float64), 1)
+        """Return the naive Bayes classifiers of some nodes from the counts and moments of their cases."""
+        rates = normalised((weights if prior_factors is None else weights * prior_factors).astype(np.float64), 1)
         tables = {x: self._smoothed(table, weights) for x, table in counted.items()}
-        return Classifiers(rates, tables, {x: normal(own) for x, own in moments.items()})
+        return Classifiers(rates, tables, {x: normal(moment) for x, moment in moments.items()})
 
     def _smoothed(self, table: NDArray[Any], weights: NDArray[Any]) -> Numbers:
-        """P(x | node, class), in each node as naive Bayes learned from its cases alone has it."""
+        """Return P(x | node, class), in each node as naive Bayes would learn it from the cases of that node alone."""
         n = table.astype(np.float64)
-        if isinstance(self.how, Backoff):
-            return backoff_table(n, 0, [2], self.how.m)
+        if isinstance(self.smoothing, Backoff):
+            return backoff_table(n, 0, [2], self.smoothing.m)
         marginal = normalised(n.sum(axis=2, keepdims=True), 0)
-        return self.how(n, 0, Context(marginal, normalised(weights, 1), weights.sum(axis=1)[:, None]))
+        return self.smoothing(n, 0, Context(marginal, normalised(weights, 1), weights.sum(axis=1)[:, None]))
 
-    def _branches(self, counted: Mapping[int, NDArray[Any]], most_probable_class: NDArray[Any]) -> Branches:
-        """What follows each classifier, from the weight of its cases by the class it gives and the true one."""
-        wrong = most_probable_class * ~np.eye(most_probable_class.shape[1], dtype=bool)
-        clusters = most_probable_class.sum(axis=2)  # (node, class given)
+    def _branches(self, counted: Mapping[int, NDArray[Any]], confusion: NDArray[Any]) -> Branches:
+        """Return the branches of each classifier, given its confusion matrix.  # (node, predicted class, true class)"""
+        wrong = confusion * ~np.eye(confusion.shape[1], dtype=bool)
+        clusters = confusion.sum(axis=2)  # (node, predicted class)
         erring = wrong.any(axis=(1, 2)) & (wrong.sum(axis=(1, 2)) > self.prune * clusters.sum(axis=1))
-        stuck = np.count_nonzero(clusters, axis=1) == 1
-        mixed = wrong.any(axis=2) & (clusters >= self.min_rows) & (erring & ~stuck)[:, None]
-        features = np.full(len(most_probable_class), BY_CLASS)
-        if self.split and (erring & stuck).any():
-            features = np.where(erring & stuck, _telling(counted, len(most_probable_class)), BY_CLASS)
+        single = np.count_nonzero(clusters, axis=1) == 1
+        mixed = wrong.any(axis=2) & (clusters >= self.min_rows) & (erring & ~single)[:, None]
+        features = np.full(len(confusion), BY_CLASS)
+        if self.split and (erring & single).any():
+            features = np.where(erring & single, _most_informative(counted, len(confusion)), BY_CLASS)
         cards = [self.counts.cards([x])[0] for x in np.unique(features[features >= 0]).tolist()]
-        open_ = np.zeros((len(most_probable_class), max([mixed.shape[1], *cards])), bool)
-        open_[:, : mixed.shape[1]] = mixed
+        continues = np.zeros((len(confusion), max([mixed.shape[1], *cards])), bool)
+        continues[:, : mixed.shape[1]] = mixed
         for node in np.flatnonzero(features >= 0).tolist():
             states = counted[int(features[node])][:, node]  # (state, class)
             others = np.delete(states, int(np.argmax(clusters[node])), axis=1)
-            open_[node, : len(states)] = others.any(axis=1) & (states.sum(axis=1) >= self.min_rows)
-        return Branches(features, np.where(open_, np.cumsum(open_).reshape(open_.shape) - 1, -1))
+            continues[node, : len(states)] = others.any(axis=1) & (states.sum(axis=1) >= self.min_rows)
+        return Branches(features, np.where(continues, np.cumsum(continues).reshape(continues.shape) - 1, -1))
 
 
-def _telling(counted: Mapping[int, NDArray[Any]], nodes: int) -> NDArray[np.int64]:
-    """The feature that tells most about the class in each node, -1 where none has two values."""
+def _most_informative(counted: Mapping[int, NDArray[Any]], nodes: int) -> NDArray[np.int64]:
+    """Return the feature with the largest I(X; C) in each node, -1 where no feature has two values."""
     best, most = np.full(nodes, BY_CLASS), np.full(nodes, -1.0)
     for x, table in counted.items():
-        bits = np.round([information(table[:, node]) for node in range(nodes)], 12)  # so that equals are equal
+        bits = np.round([information(table[:, node]) for node in range(nodes)], 12)  # so that ties do not depend on rounding
         better = (np.count_nonzero(table.sum(axis=2), axis=0) > 1) & (bits > most)
         best, most = np.where(better, x, best), np.where(better, bits, most)
     return best
@@ -220,68 +242,69 @@ def _numbered(count: int) -> Variable:
 
 @dataclass(frozen=True)
 class _Zero:
-    """A column of zeros: every case is at the first classifier."""
+    """A column of zeros: all cases are at the first classifier."""
 
     def __call__(self, block: Block) -> NDArray[Any]:
         return np.zeros(len(block), np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
-class _Sent:
-    """Each case at the class that its classifier gives it: classifier x classes + class in the last column."""
+class _Predicted:
+    """The cases with their clusters in the column before the class: node x number of classes + predicted class."""
 
     network: Network
     gaps: NDArray[np.bool_]
 
     def __call__(self, block: Block) -> Block:
         classes = self.network.variables[CLASS].card
-        given = most_probable_class(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
-        cluster = block.codes[-2].astype(np.int64) * classes + given
+        predicted = most_probable_class(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
+        cluster = block.codes[-2].astype(np.int64) * classes + predicted
         column = cluster.astype(narrowest(self.network.variables[-2].card * classes))
         return Block((*block.codes[:-2], column, block.codes[-1]), block.weight)
 
 
 @dataclass(frozen=True, eq=False)
-class _Kept:
-    """The cases that go on, at their next classifier."""
+class _SentOn:
+    """The cases that are sent on, with their nodes of the next level."""
 
-    ways: Branches
+    branches: Branches
     classes: int
 
     def __call__(self, block: Block) -> Block:
-        node, given = np.divmod(block.codes[-2].astype(np.int64), self.classes)
-        child = Hierarchy(self.ways.children, self.ways.features).below(node, block.codes, given)
+        node, predicted = np.divmod(block.codes[-2].astype(np.int64), self.classes)
+        child = Hierarchy(self.branches.children, self.branches.features).below(node, block.codes, predicted)
         rows = np.flatnonzero(child >= 0)
-        left = block.take(rows)
-        column = child[rows].astype(narrowest(int(self.ways.children.max()) + 1))
-        return Block((*left.codes[:-2], column, left.codes[-1]), left.weight)
+        kept = block.take(rows)
+        column = child[rows].astype(narrowest(int(self.branches.children.max()) + 1))
+        return Block((*kept.codes[:-2], column, kept.codes[-1]), kept.weight)
 
 
-def _network(variables: Variables, found: Classifiers, at: Numbers, derived: Mapping[int, Hierarchy]) -> Network:
-    """Naive Bayes classifiers as a network: the class depends on the cell, every feature on both.
+def _network(variables: Variables, classifiers: Classifiers, cells: Numbers, derived: Mapping[int, Hierarchy]) -> Network:
+    """Return naive Bayes classifiers as one network: the class depends on the cell, every feature on both.
 
-    `at` says where a row is before anything is known of it.
+    `cells` is the distribution of the cell, before any feature is observed.
     """
     cell = len(variables) - 1
-    own = (*variables[:CLASS], Variable(unused_name("cell", variables), tuple(range(len(found)))), variables[CLASS])
+    extended = (*variables[:CLASS], Variable(unused_name("cell", variables), tuple(range(len(classifiers)))), variables[CLASS])
     parents = {**dict.fromkeys(range(cell), (cell, CLASS)), cell: (), CLASS: (cell,)}
-    return Network(own, parents, {**found.tables, cell: at, CLASS: found.rates}, derived, found.densities, check=False)
+    cpts = {**classifiers.tables, cell: cells, CLASS: classifiers.rates}
+    return Network(extended, parents, cpts, derived, classifiers.densities, check=False)
 
 
 def _hierarchy(counts: Counts, levels: Sequence[Level]) -> Network:
-    """The network of a whole hierarchy: on each level first the classifiers that send cases on, then those that answer."""
+    """Return the network of a hierarchy: on each level first the classifiers that send cases on, then those that predict."""
     width = max(level.branches.children.shape[1] for level in levels)
     sizes = [len(level.routing) + len(level.answering) for level in levels]
     starts = np.cumsum([0, *sizes])
     children, features = np.full((starts[-1], width), -1, np.int64), np.full(starts[-1], BY_CLASS, np.int64)
-    for at, level in enumerate(levels):
-        answers = starts[at] + len(level.routing) + np.arange(len(level.answering))
-        own = level.branches.children
-        below = np.where(own >= 0, _entries(levels, starts, at + 1)[own], -1)
+    for depth, level in enumerate(levels):
+        answers = starts[depth] + len(level.routing) + np.arange(len(level.answering))
+        below = level.branches.children
+        below = np.where(below >= 0, _entries(levels, starts, depth + 1)[below], -1)
         features[answers] = level.branches.features
-        children[answers, : own.shape[1]] = below
+        children[answers, : below.shape[1]] = below
         children[answers[level.routed]] = -1
-        routers = starts[at] + np.arange(len(level.routing))
+        routers = starts[depth] + np.arange(len(level.routing))
         children[routers, : level.answering.rates.shape[1]] = np.where(below >= 0, below, answers[:, None])[
             level.routed, : level.answering.rates.shape[1]
         ]
@@ -298,11 +321,11 @@ def _stacked(parts: Sequence[Normal]) -> Normal:
     return Normal(np.concatenate([part.means for part in parts]), np.concatenate([part.variances for part in parts]))
 
 
-def _entries(levels: Sequence[Level], starts: NDArray[np.int64], at: int) -> NDArray[np.int64]:
-    """Where a case comes first in each node of a level: to the classifier that sends it on, or else to the one that answers."""
-    if at == len(levels):
+def _entries(levels: Sequence[Level], starts: NDArray[np.int64], depth: int) -> NDArray[np.int64]:
+    """Return the first classifier of a case in each node of a level: the one that sends it on, otherwise the one that predicts."""
+    if depth == len(levels):
         return np.full(1, -1, np.int64)
-    level = levels[at]
-    found: NDArray[np.int64] = starts[at] + len(level.routing) + np.arange(len(level.answering))
-    found[level.routed] = starts[at] + np.arange(len(level.routing))
-    return found
+    level = levels[depth]
+    entries: NDArray[np.int64] = starts[depth] + len(level.routing) + np.arange(len(level.answering))
+    entries[level.routed] = starts[depth] + np.arange(len(level.routing))
+    return entries
