@@ -156,7 +156,7 @@ def test_few_sets_are_exact_whatever_the_number_of_features(size: int) -> None:
 def test_too_many_close_pairs_leave_a_local_search(monkeypatch: pytest.MonkeyPatch) -> None:
     weights = scattered("any", 12, 5, 2)
     exact = balanced(weights)
-    monkeypatch.setattr(balance, "MEETINGS", 0)
+    monkeypatch.setattr(balance, "MOST_PAIRS", 0)
     searched = balanced(weights)
     assert exact.exact
     assert not searched.exact
@@ -169,7 +169,7 @@ def test_fewer_pairs_that_find_a_better_bound_first_end_in_the_same_set(meetings
     problems = [scattered("any", 14, 3, seed) for seed in range(20)]
     exact = [balanced(weights) for weights in problems]
     monkeypatch.setattr(balance, "_searched", lambda *_: tuple(range(14)))
-    monkeypatch.setattr(balance, "MEETINGS", meetings)
+    monkeypatch.setattr(balance, "MOST_PAIRS", meetings)
     found = [balanced(weights) for weights in problems]
     assert all(one == two for one, two in zip(exact, found, strict=True) if two.exact)
     assert sum(own.exact for own in found) >= 5
@@ -219,7 +219,7 @@ def test_the_benchmark_prints_its_table(capsys: pytest.CaptureFixture[str], tmp_
 @pytest.mark.parametrize(
     ("weights", "options", "message"),
     [
-        ([1.0, math.nan], {}, r"feature 1 is \[nan\]; it has to be finite"),
+        ([1.0, math.nan], {}, r"feature 1 is \[nan\]; it must be finite"),
         ([[1.0, 2.0], [3.0, math.inf]], {}, r"feature 1 is \[3.0, inf\]"),
         ([1e200], {}, "at most 1e\\+150"),
         ([[[1.0]]], {}, r"shape \(1, 1, 1\)"),

@@ -300,7 +300,7 @@ def test_one_pass_beside_those_for_groups() -> None:
 
 def test_what_did_not_settle_is_said() -> None:
     own, _, groups = sampled(0)
-    with pytest.warns(NaiveteWarning, match=r"the hidden variable of 'x0', .* has not settled after 2 iterations"):
+    with pytest.warns(NaiveteWarning, match=r"the hidden variable of 'x0', .* has not converged after 2 iterations"):
         _, (told,) = hidden_network(Counts(own), Search(max_iterations=2, tolerance=0.0), groups=groups, states=3)
     assert not told.convergence.converged
     assert told.convergence.iterations == 2

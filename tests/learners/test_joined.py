@@ -20,11 +20,11 @@ from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.inference.predictor import Predictor
-from naivete.learners.joined import evaluator as moves_module
+from naivete.learners.joined import evaluator as evaluator_module
 from naivete.learners.joined import search as module
-from naivete.learners.joined.evaluator import Judge
+from naivete.learners.joined.evaluator import MoveEvaluator
 from naivete.learners.joined.search import bsej, bsej_groups, fssj, fssj_groups, joined_naive_on
-from naivete.learners.joined.terms import STAY, Group, Move, chain, delta_of, group_terms
+from naivete.learners.joined.terms import NO_MOVE, Group, Move, chain, delta_of, group_terms
 from naivete.learners.naive import naive
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
@@ -82,7 +82,7 @@ def partitions(draw: st.DrawFn, features: int) -> list[Group]:
 def all_moves(groups: Sequence[Group], features: int) -> list[Move]:
     unused = [x for x in range(features) if all(x not in g for g in groups)]
     joins = [Move((g, h), tuple(sorted((*g, *h)))) for g, h in combinations(groups, 2)]
-    return [STAY, *(Move((g,), None) for g in groups), *joins, *(Move((), (x,)) for x in unused)]
+    return [NO_MOVE, *(Move((g,), None) for g in groups), *joins, *(Move((), (x,)) for x in unused)]
 
 
 @given(own=small, how=smoothings, given_prior=st.booleans(), data=st.data())
@@ -93,7 +93,7 @@ def test_leaving_out_equals_refitting(own: MemoryCases, how: Any, given_prior: b
     prior = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum() if given_prior else None
     groups = data.draw(partitions(n))
     moves = all_moves(groups, n)
-    found = Judge(Counts(cases(own)), how, prior).wrong(groups, moves)
+    found = MoveEvaluator(Counts(cases(own)), how, prior).wrong(groups, moves)
     for move, wrong in zip(moves, found.tolist(), strict=True):
         low, high = honest(own, move.applied(groups), how, prior)
         assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
@@ -109,7 +109,7 @@ def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(ho
         own = cases_of([4] * 4 + [3], [*columns, y.tolist()], (rng.random(26) + 0.5).tolist() if seed % 3 else None)
         groups = [(0,), (1, 2), (3,)]
         moves = all_moves(groups, 4)
-        found = Judge(Counts(cases(own)), how, None).wrong(groups, moves)
+        found = MoveEvaluator(Counts(cases(own)), how, None).wrong(groups, moves)
         for move, wrong in zip(moves, found.tolist(), strict=True):
             low, high = honest(own, move.applied(groups), how)
             assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
@@ -123,7 +123,7 @@ def test_a_row_that_weighs_little_is_left_out_whole(cases: Any) -> None:
         own = cases_of([2] * 4, [*columns, y.tolist()], (rng.random(30) * 0.2).tolist())
         groups = [(0,), (1,), (2,)]
         moves = all_moves(groups, 3)
-        found = Judge(Counts(cases(own)), 0.1, None).wrong(groups, moves)
+        found = MoveEvaluator(Counts(cases(own)), 0.1, None).wrong(groups, moves)
         for move, wrong in zip(moves, found.tolist(), strict=True):
             low, high = honest(own, move.applied(groups), 0.1)
             assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
@@ -132,9 +132,9 @@ def test_a_row_that_weighs_little_is_left_out_whole(cases: Any) -> None:
 def test_only_the_terms_of_this_step_are_kept() -> None:
     rng = np.random.default_rng(0)
     own = cases_of([2] * 4, rng.integers(0, 2, (4, 20)).tolist(), (rng.random(20) + 0.1).tolist())
-    judge = Judge(Counts(own), "backoff", None)
-    judge.wrong([(0,), (1,), (2,)], [STAY, Move(((0,), (1,)), (0, 1))])
-    judge.wrong([(0, 1), (2,)], [STAY, Move(((2,),), None)])
+    judge = MoveEvaluator(Counts(own), "backoff", None)
+    judge.wrong([(0,), (1,), (2,)], [NO_MOVE, Move(((0,), (1,)), (0, 1))])
+    judge.wrong([(0, 1), (2,)], [NO_MOVE, Move(((2,),), None)])
     assert judge.kept is not None
     assert [set(piece.terms) for piece in judge.kept] == [{(0, 1), (2,)}]
     assert set(judge.terms) == {(0, 1), (2,)}
@@ -218,12 +218,12 @@ def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(own: MemoryC
         others: list[Cases] = [shuffled, chunked(own, rng)]
         assert all(identical(network, learner(Counts(other), equal=equal, smoothing=how)) for other in others)
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(moves_module, "KEPT", 1 << 40)
-            patch.setattr(moves_module, "PIECE_CELLS", 50)
-            patch.setattr(moves_module, "TABLES", 1 << 24)
+            patch.setattr(evaluator_module, "KEPT_SHARE", 1 << 40)
+            patch.setattr(evaluator_module, "PIECE_CELLS", 50)
+            patch.setattr(evaluator_module, "TABLES_SHARE", 1 << 24)
             many_threads(patch)
             assert identical(network, learner(Counts(own), equal=equal, smoothing=how))
-            patch.setattr(moves_module, "KEPT", 8)
+            patch.setattr(evaluator_module, "KEPT_SHARE", 8)
             assert identical(network, learner(Counts(own), equal=equal, smoothing=how))
 
 
@@ -249,8 +249,8 @@ def test_single_attributes_are_judged_as_scikit_learn_judges_them() -> None:
     own = dependent()
     *columns, y = (c.astype(int) for c in own.block.codes)
     groups = [(0,), (1,), (2,)]
-    moves = [STAY, *(Move((group,), None) for group in groups)]
-    found = Judge(Counts(own), 1.0, None).wrong(groups, moves).tolist()
+    moves = [NO_MOVE, *(Move((group,), None) for group in groups)]
+    found = MoveEvaluator(Counts(own), 1.0, None).wrong(groups, moves).tolist()
     for move, wrong in zip(moves, found, strict=True):
         X = np.stack([columns[x] for (x,) in move.applied(groups)], axis=1)
         answers = cross_val_predict(CategoricalNB(min_categories=3), X, y, cv=LeaveOneOut())
@@ -334,10 +334,10 @@ def test_what_is_done_to_a_block_can_travel() -> None:
     own = cases_of([3, 3, 2], [[0, 1, 2, -1, 1], [0, -1, 2, 1, 1], [0, 1, 1, 0, 1]])
     counts = Counts(own)
     for how in (1.0, "backoff", "m-estimate"):
-        judge = Judge(counts, how, None)
-        terms = group_terms(counts, [(0,), (0, 1)], judge.classes, judge.how)
-        moves = {move: delta_of(move, terms) for move in (STAY, Move(((0,),), (0, 1)))}
-        trial = moves_module._Trial(judge.classes, None, 2, ((0,),), moves, terms, None)
+        judge = MoveEvaluator(counts, how, None)
+        terms = group_terms(counts, [(0,), (0, 1)], judge.classes, judge.smoothing)
+        moves = {move: delta_of(move, terms) for move in (NO_MOVE, Move(((0,),), (0, 1)))}
+        trial = evaluator_module._Errors(judge.classes, None, 2, ((0,),), moves, terms, None)
         there = pickle.loads(pickle.dumps(trial))
         assert there(own.block)[0].tolist() == trial(own.block)[0].tolist()
 

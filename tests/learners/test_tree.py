@@ -298,7 +298,7 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
         assert identical(network, learner(Counts(own)))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("naivete.learners.tree.growing.MANY_NODES", 1)
-        patch.setattr("naivete.learners.tree.growing.SHARED", 1 << 40)
+        patch.setattr("naivete.learners.tree.growing.BUDGET_SHARE", 1 << 40)
         assert identical(network, learner(Counts(own)))
     with _kernels.use("numpy"):
         assert identical(network, learner(Counts(own)))

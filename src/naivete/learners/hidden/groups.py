@@ -1,4 +1,4 @@
-"""Groups of features for hidden variables: those a user names, or those that depend on one another given the class."""
+"""Groups of features for hidden variables: given by name or position, or found by their dependence given the class."""
 
 from __future__ import annotations
 
@@ -22,29 +22,30 @@ Group = tuple[int, ...]
 
 
 def found_groups(counts: Counts, alpha: float) -> list[Group]:
-    """Groups of features that all depend on one another given the class, those with the strongest dependence first.
+    """Return groups of features that all depend on one another given the class, the strongest dependence first.
 
-    Of the pairs of features in decreasing I(X; Y | C), each joins the two, or the groups they are in, if all features of the one
-    depend significantly on all of the other: features that a hidden variable mediates do. The level holds for all pairs
+    The pairs of features are visited in decreasing order of I(X; Y | C). The groups of the two features are merged if all features
+    of one depend significantly on all of the other, as features with a common hidden parent do. The level holds for all pairs
     together (Bonferroni).
     """
-    dependent, joined = _significant(counts, alpha), dict[int, Group]()
-    common = dict[Group, NDArray[np.bool_]]()  # what all features of a group depend on
+    dependent, groups = _significant(counts, alpha), dict[int, Group]()
+    common = dict[Group, NDArray[np.bool_]]()  # the features that all features of a group depend on
     bits, first, second = dependence(counts), *np.nonzero(np.triu(dependent))
-    for at in np.lexsort((second, first, -bits[first, second])).tolist():
-        one, two = (joined.get(x, (x,)) for x in (int(first[at]), int(second[at])))
-        beside, beyond = (common.get(group, dependent[group[0]]) for group in (one, two))
-        if one != two and beside[list(two)].all():
+    for pair in np.lexsort((second, first, -bits[first, second])).tolist():
+        one, two = (groups.get(x, (x,)) for x in (int(first[pair]), int(second[pair])))
+        common_one, common_two = (common.get(group, dependent[group[0]]) for group in (one, two))
+        if one != two and common_one[list(two)].all():
             both = tuple(sorted((*one, *two)))
-            common[both] = beside & beyond
-            joined |= dict.fromkeys(both, both)
-    return list(dict.fromkeys(sorted(joined.values(), key=lambda group: (-bits[np.ix_(group, group)].max(), group))))
+            common[both] = common_one & common_two
+            groups |= dict.fromkeys(both, both)
+    return list(dict.fromkeys(sorted(groups.values(), key=lambda group: (-bits[np.ix_(group, group)].max(), group))))
 
 
 def _significant(counts: Counts, alpha: float) -> NDArray[np.bool_]:
-    """Which features depend on which, given the class: 2 N ln 2 I(X; Y | C) against chi-square, N cases that know both.
+    """Return which features depend on which, given the class, by a chi-square test of 2 N ln 2 I(X; Y | C).
 
-    Where values are missing, those that are significant at best are counted once more, to know N.
+    N is the weight of the cases in which both are observed. Where values are missing, the pairs that would be significant with
+    all cases are counted once more to get N.
     """
     from scipy.special import chdtri
 
@@ -55,29 +56,29 @@ def _significant(counts: Counts, alpha: float) -> NDArray[np.bool_]:
     states = [np.count_nonzero(margins[x, CLASS].sum(axis=1)) for x in counts.features]
     free, which = np.unique(np.maximum(np.array(states) - 1, 0), return_inverse=True)
     limits = chdtri(np.maximum(np.outer(free, free) * np.count_nonzero(margins[CLASS,]), 1), level)
-    found = np.triu(2 * counts.total * log(2) * bits > limits[which][:, which], 1)
+    result = np.triu(2 * counts.total * log(2) * bits > limits[which][:, which], 1)
     if counts.cases.gaps.any():
-        others = significant(counts, {x: np.flatnonzero(found[x]).tolist() for x in counts.features}, bits, level)
-        found = np.array([np.isin(counts.features, others[x]) for x in counts.features])
-    return np.asarray(found | found.T)
+        others = significant(counts, {x: np.flatnonzero(result[x]).tolist() for x in counts.features}, bits, level)
+        result = np.array([np.isin(counts.features, others[x]) for x in counts.features])
+    return np.asarray(result | result.T)
 
 
 def given_groups(counts: Counts, groups: Iterable[Iterable[Name]]) -> list[Group]:
-    """Groups of features by name or position as positions, refused unless they are disjoint and large enough."""
+    """Return groups given by names or positions as positions; refuse them unless they are disjoint and have two features."""
     if isinstance(groups, str) or not isinstance(groups, Iterable):
         raise ParameterError(f"groups={quoted(groups)}: pass a list of groups of features, or nothing")
-    names, found = [v.name for v in counts.variables[:CLASS]], list[Group]()
+    names, result = [v.name for v in counts.variables[:CLASS]], list[Group]()
     for group in groups:
         if isinstance(group, str) or not isinstance(group, Iterable):
-            raise ParameterError(f"groups={quoted(groups)}: {quoted(group)} is no list of features")
-        own = tuple(sorted(_position(name, names) for name in group))
-        taken = [x for x in own if own.count(x) > 1 or any(x in other for other in found)]
-        if taken:
-            raise ParameterError(f"groups={quoted(groups)}: the feature {quoted(names[taken[0]])} is there twice")
-        if len(own) < 2:
+            raise ParameterError(f"groups={quoted(groups)}: {quoted(group)} is not a list of features")
+        features = tuple(sorted(_position(name, names) for name in group))
+        repeated = [x for x in features if features.count(x) > 1 or any(x in other for other in result)]
+        if repeated:
+            raise ParameterError(f"groups={quoted(groups)}: the feature {quoted(names[repeated[0]])} is there twice")
+        if len(features) < 2:
             raise ParameterError(f"groups={quoted(groups)}: {quoted(group)} needs two features at least")
-        found.append(own)
-    return found
+        result.append(features)
+    return result
 
 
 def _position(name: Name, names: list[Name]) -> int:

@@ -1,4 +1,4 @@
-"""Naive Bayes with hidden variables: each stands between the class and a group of features that depend on one another."""
+"""Naive Bayes with hidden variables, each between the class and a group of dependent features."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from naivete.variables import CLASS, Family, Name, Variable, family, unused_name
 __all__ = ["LearnedHidden", "hidden_naive", "hidden_network"]
 
 CELLS = 5
-"""What a configuration of a group takes for each of its features, and for each hidden state, in numbers of eight bytes."""
+"""How many numbers a configuration of a group needs for each of its features, and for each hidden state."""
 
 
 @dataclass(frozen=True, repr=False)
 class LearnedHidden:
-    """A hidden variable that was learned.
+    """A learned hidden variable.
 
     Parameters
     ----------
-    group : the features it mediates, by position.
-    states : how many states it has.
-    trials : what each number of states that was tried is worth.
-    naive_bic : what the features are worth without it, each depending on the class alone.
-    convergence : how its tables were climbed to.
+    group : the features of its group, by position.
+    states : the number of its states.
+    trials : the BIC of each number of states that was tried.
+    naive_bic : the BIC of the features without it, each depending on the class alone.
+    convergence : the iterations of EM.
     """
 
     group: Group
@@ -71,34 +71,33 @@ def hidden_naive(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """A naive Bayes network in which hidden variables mediate between the class and groups of dependent features.
+    """Return naive Bayes with hidden variables between the class and groups of dependent features.
 
-    Each hidden variable has the class as its parent and is the only parent of the features of its group; all other features
-    have the class as theirs. The tables come from expectation-maximisation, which sums out missing values of the group; the
-    number of states is the one with the largest BIC, log likelihood - parameters / 2 * ln N, where the parameters are
-    |C| (s - 1) + s * sum of (|X| - 1). The states are in decreasing order of weight.
+    The class is the parent of each hidden variable, which is the only parent of the features of its group; the class is the
+    parent of all other features. The tables are estimated by expectation-maximization, which marginalizes missing values of the
+    group. The number of states s has the largest BIC, log likelihood - parameters / 2 * ln N, with |C| (s - 1) + s * sum of
+    (|X| - 1) parameters. The states are in decreasing order of weight.
 
     Parameters
     ----------
     counts : the training cases.
-    groups : disjoint groups of features, by name or position, each with a hidden variable of its own; none at all is naive
-        Bayes. One in which fewer than two features have more than one state gets none. By default they are found, see
-        `found_groups`, and one stays if its hidden variable has a better BIC than the same features without it.
-    states : how many states each hidden variable has, one number for all or, with given groups, one for each; by default the
-        number with the best BIC. It is sought from 2 upwards, to
-        `max_states` or one less than there are configurations of the group, and no further when two numbers in a row are no
-        better than the best before them.
+    groups : disjoint groups of features, by name or position, each of which gets a hidden variable; without groups this is naive
+        Bayes. A group in which fewer than two features have more than one state gets none. By default groups are searched, see
+        `found_groups`, and kept if the hidden variable has a larger BIC than the same features without it.
+    states : the number of states of the hidden variables, one number for all or one for each given group; by default the number
+        with the largest BIC. It is searched from 2 upwards, to `max_states` or one less than the number of configurations of
+        the group, until two numbers in a row are no better than the best before them.
     max_states : the largest number of states that is tried.
-    alpha : the level of the tests that find groups, for all pairs together.
-    starts : how many places expectation-maximisation begins from, for each number of states.
-    random_state : the seed of those places.
-    tolerance : a climb ends when the objective changes by less than this share of it.
-    max_iterations : a climb ends after so many iterations, with a warning where its tables are those chosen.
-    smoothing : pseudo-count added to every cell, with which the log likelihood plus the log prior never decreases (with 0 the
-        log likelihood itself). Another smoothing makes the tables of the counts that a pseudo-count of 1 lets expect.
+    alpha : the significance level of the tests that find groups, for all pairs together.
+    starts : the number of random starts of EM, for each number of states.
+    random_state : the seed of the starts.
+    tolerance : EM ends when the relative change of the objective is smaller than this.
+    max_iterations : EM ends after this number of iterations, with a warning if the resulting tables are used.
+    smoothing : pseudo-count added to every cell. EM then never reduces the log likelihood plus the log prior (with 0 the log
+        likelihood itself). Another smoothing is applied to the expected counts of EM with a pseudo-count of 1.
     prior : P(c) for every class; by default the relative frequencies.
 
-    Two features that agree three times out of four, whatever the class:
+    Two features that agree three times out of four, in a single class:
 
     >>> from naivete.cases import Block, MemoryCases
     >>> a, b = np.array([0, 0, 0, 1, 1, 1, 0, 1], np.uint8), np.array([0, 0, 0, 1, 1, 1, 1, 0], np.uint8)
@@ -126,40 +125,40 @@ def hidden_network(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> tuple[Network, tuple[LearnedHidden, ...]]:
-    """The network of `hidden_naive`, and what was found for each hidden variable.
+    """Return the network of `hidden_naive`, and the details of each hidden variable.
 
     Parameters
     ----------
     counts : the training cases.
-    search : how the tables and the number of states are sought.
+    search : the settings of EM and of the search for the number of states.
     groups, states, alpha, smoothing, prior : as for `hidden_naive`.
     """
     search.check()
-    how = smoothing_of(smoothing)
-    pseudo_count = how.alpha if isinstance(how, Lidstone) else 1.0
+    smoother = smoothing_of(smoothing)
+    pseudo_count = smoother.alpha if isinstance(smoother, Lidstone) else 1.0
     level = checked_level(alpha)
     wanted = found_groups(counts, level) if groups is None else given_groups(counts, groups)
     sizes = _sizes(states, len(wanted), groups is not None)
     chosen = {group: size for group, size in zip(wanted, sizes, strict=True) if sum(c > 1 for c in counts.cards(group)) > 1}
     kept = []
-    for group, own in zip(chosen, observed(counts, list(chosen)) if chosen else (), strict=True):
+    for group, data in zip(chosen, observed(counts, list(chosen)) if chosen else (), strict=True):
         if (chosen[group] or 0) > max(2, prod(counts.cards(group))):
             names = ", ".join(quoted(counts.variables[x].name) for x in group[:5])
             raise ParameterError(
                 f"states={quoted(chosen[group])}: {names} have {prod(counts.cards(group))} configurations together, and a hidden "
-                "variable of more states says no more; ask for fewer"
+                "variable with more states has no effect; use fewer"
             )
-        counts.check_budget({family(*group, CLASS): CELLS * len(own.codes) * (len(group) + (chosen[group] or search.max_states))})
-        fit, trials = searched(own, chosen[group], search, pseudo_count)
-        told = LearnedHidden(group, len(fit.tables.hidden), tuple(trials), naive_bic(own, pseudo_count), fit.convergence)
-        if groups is not None or max(trial.bic for trial in trials) > told.naive_bic:
-            kept.append((told, fit))
-            _warn_unsettled(counts, told)
-    return _network(counts, kept, how, prior), tuple(told for told, _ in kept)
+        counts.check_budget({family(*group, CLASS): CELLS * len(data.codes) * (len(group) + (chosen[group] or search.max_states))})
+        fit, trials = searched(data, chosen[group], search, pseudo_count)
+        learned = LearnedHidden(group, len(fit.tables.hidden), tuple(trials), naive_bic(data, pseudo_count), fit.convergence)
+        if groups is not None or max(trial.bic for trial in trials) > learned.naive_bic:
+            kept.append((learned, fit))
+            _warn_if_not_converged(counts, learned)
+    return _network(counts, kept, smoother, prior), tuple(learned for learned, _ in kept)
 
 
 def _sizes(states: Any, groups: int, given: bool) -> list[int | None]:
-    """The number of states of the hidden variable of each group, None where it is sought."""
+    """Return the number of states of the hidden variable of each group, None where it is searched."""
     if states is None:
         return [None] * groups
     several = isinstance(states, (list, tuple, np.ndarray))
@@ -171,18 +170,18 @@ def _sizes(states: Any, groups: int, given: bool) -> list[int | None]:
     return sizes if several else sizes * groups
 
 
-def _warn_unsettled(counts: Counts, told: LearnedHidden) -> None:
-    if not told.convergence.converged:
-        names = ", ".join(quoted(counts.variables[x].name) for x in told.group[:5]) + (", ..." if len(told.group) > 5 else "")
+def _warn_if_not_converged(counts: Counts, learned: LearnedHidden) -> None:
+    if not learned.convergence.converged:
+        names = ", ".join(quoted(counts.variables[x].name) for x in learned.group[:5]) + (", ..." if len(learned.group) > 5 else "")
         warn(
-            f"the hidden variable of {names} has not settled after {told.convergence.iterations} iterations; its tables are used "
-            "as they are; raise `max_iterations` or `tolerance`",
+            f"the hidden variable of {names} has not converged after {learned.convergence.iterations} iterations; its tables are "
+            "used as they are; increase `max_iterations` or `tolerance`",
             NaiveteWarning,
         )
 
 
 @dataclass(frozen=True)
-class _Unknown:
+class _Missing:
     """A column that is missing in every row."""
 
     card: int
@@ -192,18 +191,18 @@ class _Unknown:
         return np.full(len(block), np.iinfo(dtype).max, dtype)
 
 
-def _network(counts: Counts, kept: list[tuple[LearnedHidden, Fit]], how: Smoothing, prior: Sequence[float] | None) -> Network:
-    """The network of the features and the hidden variables, the tables of the latter from the counts they let expect."""
+def _network(counts: Counts, kept: list[tuple[LearnedHidden, Fit]], smoothing: Smoothing, prior: Sequence[float] | None) -> Network:
+    """Return the network of the features and the hidden variables, with tables from the expected counts of EM."""
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
     tables: dict[Family, CountTable] = {}
     whole, first = counts, len(counts.features)
-    for h, (told, fit) in enumerate(kept, start=first):
-        variable = Variable(unused_name("hidden", whole.variables), tuple(range(1, told.states + 1)))
-        whole = whole.with_column(variable, _Unknown(told.states), gaps=True)
-        structure |= {h: (CLASS,), **dict.fromkeys(told.group, (h,))}
-        parts = np.split(fit.expected.features, np.cumsum(counts.cards(told.group))[:-1])
-        expected = {(h, CLASS): fit.expected.hidden, **{(x, h): part for x, part in zip(told.group, parts, strict=True)}}
+    for h, (learned, fit) in enumerate(kept, start=first):
+        variable = Variable(unused_name("hidden", whole.variables), tuple(range(1, learned.states + 1)))
+        whole = whole.with_column(variable, _Missing(learned.states), gaps=True)
+        structure |= {h: (CLASS,), **dict.fromkeys(learned.group, (h,))}
+        parts = np.split(fit.expected.features, np.cumsum(counts.cards(learned.group))[:-1])
+        expected = {(h, CLASS): fit.expected.hidden, **{(x, h): part for x, part in zip(learned.group, parts, strict=True)}}
         tables |= {members: DenseTable(members, n) for members, n in expected.items()}
-    found = estimate(ExpectedCounts(whole, tables), structure, how, prior=prior)
+    network = estimate(ExpectedCounts(whole, tables), structure, smoothing, prior=prior)
     hidden = {h: Hidden() for h in range(first, first + len(kept))}
-    return Network(found.variables, found.parents, found.cpts, hidden, check=False)
+    return Network(network.variables, network.parents, network.cpts, hidden, check=False)

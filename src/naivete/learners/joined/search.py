@@ -1,4 +1,4 @@
-"""Features joined, added and taken away by accuracy: Pazzani's FSSJ and BSEJ."""
+"""FSSJ and BSEJ: naive Bayes on joined attributes, found by search for the best leave-one-out accuracy."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from math import prod
 from typing import Any
 
 from naivete.counts.counts import Counts, informative_features
-from naivete.learners.joined.evaluator import Judge
-from naivete.learners.joined.terms import STAY, Group, Move, chain
+from naivete.learners.joined.evaluator import MoveEvaluator
+from naivete.learners.joined.terms import NO_MOVE, Group, Move, chain
 from naivete.learners.parameters import checked_count, checked_flag
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
@@ -18,9 +18,9 @@ from naivete.variables import CLASS
 __all__ = ["JOINT_CELLS", "bsej", "bsej_groups", "fssj", "fssj_groups", "joined_naive_on"]
 
 JOINT_CELLS = 1 << 16
-"""Attributes whose joint table with the class would have more cells than this are not joined."""
-SHARE = 16
-"""Nor are those whose joint table would take more than this part of a budget that is smaller than most."""
+"""Attributes are not joined if their joint table with the class has more cells than this,"""
+BUDGET_SHARE = 16
+"""or if it needs more than this part of the budget."""
 
 
 def fssj(
@@ -31,24 +31,33 @@ def fssj(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """Naive Bayes on joined attributes, built up: forward sequential selection and joining.
+    """Return naive Bayes on joined attributes by forward search (forward sequential selection and joining).
 
-    Beginning with the most frequent class alone, each step adds an attribute that is not used yet as a feature of its own, or
-    joins it to a feature that is there; the change after which most cases are right, each judged by what all others teach,
-    is made as long as that rises. Of equally good ones the first is made: additions before joins, lower attributes first, then
-    features by their lowest attributes. Where no attribute alone is better than the most frequent class nothing is added, unless
-    `equal` allows it. The attributes of a feature are modelled jointly given the class, each depending on those before it;
-    attributes that are not used depend on nothing.
+    A feature is a set of attributes that are modeled jointly given the class. Starting without features, each step adds an unused
+    attribute as a new feature, or joins it to an existing feature. The change with the best leave-one-out accuracy is made, as
+    long as that improves. Ties go to additions before joins, then to lower attributes, then to features with lower attributes.
+    Where no attribute alone is better than the most frequent class, nothing is added, unless `equal` allows it. Unused attributes
+    have no parents.
 
-    Each step takes two passes, and time in proportion to rows x classes x unused attributes x features.
+    Each step takes two passes, and time proportional to rows x classes x unused attributes x features.
 
     Parameters
     ----------
     counts : the training cases.
-    equal : whether a change is made too after which as much is right as before, unless that is everything.
-    max_joined : at most how many attributes a feature may have; by default any number, as long as the joint table has at most
+    equal : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly.
+    max_joined : the largest number of attributes of a feature; None for no limit. In any case a joint table has at most
         `JOINT_CELLS` cells.
     smoothing, prior : as for `naive`.
+
+    The class is the exclusive or of a and b, which backward search joins; neither helps alone:
+
+    >>> import numpy as np
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1] * 5, np.uint8), np.array([0, 1, 0, 1] * 5, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a ^ b)), np.array([False, False]))
+    >>> bsej_groups(Counts(cases)), fssj_groups(Counts(cases), equal=True)
+    ([(0, 1)], [(0, 1)])
 
     References
     ----------
@@ -66,17 +75,16 @@ def bsej(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """Naive Bayes on joined attributes, cut down: backward sequential elimination and joining.
+    """Return naive Bayes on joined attributes by backward search (backward sequential elimination and joining).
 
-    Beginning with every attribute as a feature, each step takes a feature away or joins two; the change after which most cases
-    are right, each judged by what all others teach, is made as long as that rises. Of equally good ones the first is made:
-    eliminations before joins, and features by their lowest attributes. The attributes of a feature are modelled jointly given
-    the class, each depending on those before it; attributes that were taken away depend on nothing.
+    A feature is a set of attributes that are modeled jointly given the class. Starting with every attribute as a feature, each
+    step removes a feature or joins two. The change with the best leave-one-out accuracy is made, as long as that improves. Ties
+    go to eliminations before joins, then to features with lower attributes. Removed attributes have no parents.
 
-    Each step takes two passes, and time in proportion to rows x classes x features squared at most: what a change adds is worked
-    out once for each cell of a table, not for each row, and rows whose class it cannot turn are passed over. Rows that weigh
-    less than one case are worked out one by one; their terms are kept from step to step where they are in memory and the terms
-    of all pairs of features take at most an eighth of the budget.
+    Each step takes two passes, and time proportional to rows x classes x features squared at most: the effect of a change is
+    computed once for each cell of a table, not for each row, and rows whose predicted class cannot change are skipped. Rows whose
+    weight is not a whole number of cases are evaluated one by one; for rows in memory the terms are kept from step to step if
+    those of all pairs of features need at most an eighth of the budget.
 
     Parameters
     ----------
@@ -98,7 +106,7 @@ def fssj_groups(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> list[Group]:
-    """The attributes of every feature that FSSJ makes, by the lowest of each."""
+    """Return the attributes of every feature that FSSJ makes, ordered by the lowest attribute of each."""
     allowed = _allowed(counts, max_joined)
 
     def moves(groups: Sequence[Group]) -> list[Move]:
@@ -106,7 +114,7 @@ def fssj_groups(
         joins = [Move((group,), tuple(sorted((*group, x)))) for x in unused for group in groups]
         return [*(Move((), (x,)) for x in unused), *filter(allowed, joins)]
 
-    return _climbed(Judge(counts, smoothing, prior), [], moves, checked_flag(equal, "equal"))
+    return _searched(MoveEvaluator(counts, smoothing, prior), [], moves, checked_flag(equal, "equal"))
 
 
 def bsej_groups(
@@ -117,37 +125,39 @@ def bsej_groups(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> list[Group]:
-    """The attributes of every feature that BSEJ leaves, by the lowest of each."""
+    """Return the attributes of every feature that BSEJ keeps, ordered by the lowest attribute of each."""
     allowed = _allowed(counts, max_joined)
 
     def moves(groups: Sequence[Group]) -> list[Move]:
         joins = [Move(two, tuple(sorted((*two[0], *two[1])))) for two in combinations(groups, 2)]
         return [*(Move((group,), None) for group in groups), *filter(allowed, joins)]
 
-    return _climbed(
-        Judge(counts, smoothing, prior), [(x,) for x in informative_features(counts)], moves, checked_flag(equal, "equal")
+    return _searched(
+        MoveEvaluator(counts, smoothing, prior), [(x,) for x in informative_features(counts)], moves, checked_flag(equal, "equal")
     )
 
 
-def _climbed(judge: Judge, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], equal: bool) -> list[Group]:
-    """The groups after the best move, again and again until all is right, or none is better than to stay (or none as good)."""
+def _searched(
+    evaluator: MoveEvaluator, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], equal: bool
+) -> list[Group]:
+    """Make the best move until no case is wrong, or no move is better than none (with `equal`, as good)."""
     while moves := moves_of(groups):
-        stay, *wrong = judge.wrong(groups, [STAY, *moves]).tolist()
+        current, *wrong = evaluator.wrong(groups, [NO_MOVE, *moves]).tolist()
         best = min(wrong)
-        if stay == 0 or best > stay or (best == stay and not equal):
+        if current == 0 or best > current or (best == current and not equal):
             break
         groups = moves[wrong.index(best)].applied(groups)
     return groups
 
 
 def _allowed(counts: Counts, max_joined: Any) -> Callable[[Move], bool]:
-    """Whether a join keeps within the limits."""
-    most = checked_count(max_joined, "max_joined", 1)
-    cells = min(JOINT_CELLS, counts.budget // (8 * SHARE))
+    """Return a function that says whether a join is within the limits."""
+    limit = checked_count(max_joined, "max_joined", 1)
+    cells = min(JOINT_CELLS, counts.budget // (8 * BUDGET_SHARE))
 
     def small(move: Move) -> bool:
         group = move.new or ()
-        return (most is None or len(group) <= most) and prod(counts.cards((*group, CLASS))) <= cells
+        return (limit is None or len(group) <= limit) and prod(counts.cards((*group, CLASS))) <= cells
 
     return small
 
@@ -155,7 +165,7 @@ def _allowed(counts: Counts, max_joined: Any) -> Callable[[Move], bool]:
 def joined_naive_on(
     counts: Counts, groups: Sequence[Sequence[int]], *, smoothing: object = 1.0, prior: Sequence[float] | None = None
 ) -> Network:
-    """Naive Bayes on groups of attributes; the others are in it too, but depend on nothing."""
+    """Return naive Bayes on groups of attributes; the other attributes are in the network but have no parents."""
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, ())}
     for group in groups:
         structure |= chain(tuple(sorted(group)))

@@ -1,8 +1,8 @@
-"""What joined features add to log P(row, class), each row left out of what is learned, and what changes to them add.
+"""The leave-one-out terms of joined features in log P(row, class), and how changes to the features change them.
 
-A feature is a group of attributes that are modelled jointly given the class, so that log P(row, class) is a sum of one term for
-each group, and a change exchanges a few terms. Terms are rounded to multiples of 2**-32: then their sums are exact, and neither
-the order of the groups nor the way to them can decide between two classes.
+A feature is a group of attributes that are modeled jointly given the class. So log P(row, class) is a sum with one term for each
+group, and a change to the groups replaces a few terms. Each row is left out of the estimates that are applied to it. Terms are
+rounded to multiples of 2**-32: then sums are exact, and do not depend on the order of the groups.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from naivete.variables import CLASS, family
 
 __all__ = [
     "FACTOR",
-    "STAY",
+    "NO_MOVE",
     "STEPS",
     "TABULATED",
     "Delta",
@@ -37,38 +37,39 @@ __all__ = [
     "chain",
     "delta_of",
     "group_terms",
-    "places",
+    "positions",
     "shape_of",
     "term_of",
 ]
 
 Group = tuple[int, ...]
-"""Attributes that are one feature, increasing."""
+"""The attributes of one feature, increasing."""
 
 TABULATED = 1 << 12
-"""The terms of a group are worked out for each configuration with the class, not for each row, up to so many of them."""
+"""The terms of a group are computed for each configuration of the attributes and the class, not for each row, up to so many
+configurations."""
 STEPS = 2.0**32
-"""Terms are whole numbers of steps, so many to one."""
+"""Terms are multiples of 1 / STEPS."""
 FACTOR = 1 << 16
-"""What a factor of zero counts where those are counted, so that sums which are zero can be counted beside them."""
+"""What each factor of zero adds to a count of zeros; sums that are zero add one to the same count."""
 
 
 class Move(NamedTuple):
-    """A change to the groups: those that go, and the one that comes."""
+    """A change to the groups: the removed groups, and the new one."""
 
-    gone: tuple[Group, ...]
+    removed: tuple[Group, ...]
     new: Group | None
 
     def applied(self, groups: Sequence[Group]) -> list[Group]:
-        """The groups after the change, by their lowest attributes."""
-        return sorted([*(g for g in groups if g not in self.gone), *([] if self.new is None else [self.new])])
+        """Return the groups after the change, ordered by their lowest attributes."""
+        return sorted([*(g for g in groups if g not in self.removed), *([] if self.new is None else [self.new])])
 
 
-STAY = Move((), None)
+NO_MOVE = Move((), None)
 
 
 def chain(group: Group) -> dict[int, tuple[int, ...]]:
-    """The parents that make a group joint given the class: each attribute depends on all before it.
+    """Return the parents that model a group jointly given the class: each attribute has all attributes before it as parents.
 
     >>> chain((2, 5, 7))
     {2: (-1,), 5: (2, -1), 7: (2, 5, -1)}
@@ -77,44 +78,44 @@ def chain(group: Group) -> dict[int, tuple[int, ...]]:
 
 
 class Term(NamedTuple):
-    """What a group adds to log P(row, class), less what it adds in the row's own class, and where that is impossible."""
+    """The term of a group in log P(row, class), relative to the true class of the row, and how many factors are zero."""
 
     logs: Numbers  # (class, row)
-    zeros: NDArray[np.int32] | None  # FACTOR for each factor that is zero, 1 where all that is summed is zero  (class, row)
+    zeros: NDArray[np.int32] | None  # FACTOR for each zero factor, 1 for a marginal sum of zero  (class, row)
 
-    def changed(self, new: Iterable[Term], gone: Iterable[Term]) -> Term:
-        """The sum with and without some other terms."""
+    def changed(self, new: Iterable[Term], removed: Iterable[Term]) -> Term:
+        """Return the sum of this term and new terms, minus removed ones."""
         logs, zeros = self
-        for sign, terms in ((1, new), (-1, gone)):
+        for sign, terms in ((1, new), (-1, removed)):
             for term in terms:
                 logs = logs + term.logs if sign > 0 else logs - term.logs
                 if term.zeros is not None:
                     zeros = sign * term.zeros + (0 if zeros is None else zeros)
         return Term(logs, zeros)
 
-    def taken(self, at: NDArray[np.int64]) -> Term:
-        """The term of rows that are found here."""
-        zeros = None if self.zeros is None else self.zeros.take(at, axis=1)
-        return Term(self.logs.take(at, axis=1), zeros if zeros is not None and zeros.any() else None)
+    def taken(self, columns: NDArray[np.int64]) -> Term:
+        """Return the term with some of the columns."""
+        zeros = None if self.zeros is None else self.zeros.take(columns, axis=1)
+        return Term(self.logs.take(columns, axis=1), zeros if zeros is not None and zeros.any() else None)
 
 
 def term_of(logs: Numbers, zeros: NDArray[Any], labels: NDArray[np.int64]) -> Term:
-    """The term of logarithms whose infinite ones are counted apart.  # (row, class)"""
+    """Return the term of finite logarithms and counts of zero factors.  # (row, class)"""
     exact = np.rint(logs.T * STEPS) / STEPS
     return Term(exact - exact[labels, np.arange(len(labels))], zeros.T.astype(np.int32) if zeros.any() else None)
 
 
 class GroupTerms:
-    """The terms of one group for rows, each estimated without the row.
+    """Computes the terms of one group for rows, each estimated without the row.
 
     Parameters
     ----------
     group : the attributes.
     families : the terms of the attributes given those before them.
-    network : the group and the class alone, where missing values have to be summed out: a row has no part in the tables of the
-        attributes it does not know all of.
+    network : a network of the group and the class, where missing values have to be marginalized; a row with a missing member of
+        a family is not counted in its table.
     gaps : which attributes have missing values.
-    shape : how many states each attribute has, missing among them, and the class.
+    shape : the number of states of each attribute, including missing, and of the class.
     """
 
     def __init__(
@@ -128,93 +129,94 @@ class GroupTerms:
         self.group, self.families, self.network, self.gaps, self.shape = group, families, network, gaps, shape
         self.table: Term | None = None
 
-    def __call__(self, piece: Block, left: RemainingClasses) -> Term:
-        """The terms of the rows of a piece."""
-        if self.table is None or not left.whole:
-            return self._worked_out(piece, left)
-        return self.table.taken(places(self.shape, [piece.codes[x] for x in self.group], left.labels))
+    def __call__(self, piece: Block, remaining: RemainingClasses) -> Term:
+        """Return the terms of some rows."""
+        if self.table is None or not remaining.whole:
+            return self._computed(piece, remaining)
+        return self.table.taken(positions(self.shape, [piece.codes[x] for x in self.group], remaining.labels))
 
     def tabulate(self, features: int, classes: Numbers) -> None:
-        """Work out once what leaving out one case makes of every configuration of the attributes and the class."""
+        """Compute the terms of every configuration of the attributes and the class once, one case left out."""
         *codes, labels = np.indices(self.shape).reshape(len(self.shape), -1)
         columns = [labels] * (features + 1)
-        for x, own, size, gap in zip(self.group, codes, self.shape, self.gaps, strict=False):
+        for x, states, size, gap in zip(self.group, codes, self.shape, self.gaps, strict=False):
             dtype = narrowest(size)
-            columns[x] = np.where(gap & (own == size - 1), np.iinfo(dtype).max, own).astype(dtype)
-        every = Block(columns)
-        self.table = self._worked_out(every, remaining_classes(every, classes))
+            columns[x] = np.where(gap & (states == size - 1), np.iinfo(dtype).max, states).astype(dtype)
+        configurations = Block(columns)
+        self.table = self._computed(configurations, remaining_classes(configurations, classes))
 
-    def _worked_out(self, piece: Block, left: RemainingClasses) -> Term:
-        logs, zeros = split_infinite(self.families[0](piece, left))
+    def _computed(self, piece: Block, remaining: RemainingClasses) -> Term:
+        logs, zeros = split_infinite(self.families[0](piece, remaining))
         zeros *= FACTOR
         for terms in self.families[1:]:
-            more, impossible = split_infinite(terms(piece, left))
+            more, impossible = split_infinite(terms(piece, remaining))
             logs, zeros = logs + more, zeros + FACTOR * impossible
         if self.network is not None:
-            summed_out = np.zeros_like(logs)
-            Predictor(self.network).add_marginalised(summed_out, [piece.codes[x] for x in self.group], self.gaps)
-            more, impossible = split_infinite(summed_out)
+            marginalized = np.zeros_like(logs)
+            Predictor(self.network).add_marginalised(marginalized, [piece.codes[x] for x in self.group], self.gaps)
+            more, impossible = split_infinite(marginalized)
             logs, zeros = logs + more, zeros + impossible
-        return term_of(logs, zeros, left.labels)
+        return term_of(logs, zeros, remaining.labels)
 
 
-def places(shape: Sequence[int], codes: Sequence[NDArray[Any]], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Where rows stand among all configurations of some attributes and the class; where there are gaps, missing is the last."""
-    at = np.zeros(len(labels), np.int64)
+def positions(shape: Sequence[int], codes: Sequence[NDArray[Any]], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of each row among all configurations of some attributes and the class; missing is the last state."""
+    position = np.zeros(len(labels), np.int64)
     for column, size in zip(codes, shape, strict=False):
-        at = at * size + np.minimum(column, size - 1)
-    return at * shape[-1] + labels
+        position = position * size + np.minimum(column, size - 1)
+    return position * shape[-1] + labels
 
 
 class Delta(NamedTuple):
-    """What a move adds to the sums, for each configuration of the attributes that it touches and the class."""
+    """The change of log P(row, class) by a move, for each configuration of the affected attributes and the class."""
 
     group: Group
     shape: tuple[int, ...]
     logs: Numbers  # (class, configuration)
-    reach: float  # no sum changes by more
+    largest: float  # the largest absolute change
 
 
 def delta_of(move: Move, terms: Mapping[Group, GroupTerms]) -> Delta | None:
-    """The delta of a move, where the terms of its groups are tabulated and nothing is impossible."""
-    touched = ([] if move.new is None else [(1, terms[move.new])]) + [(-1, terms[group]) for group in move.gone]
-    if not touched or any(own.table is None or own.table.zeros is not None for _, own in touched):
+    """Return the change by a move, None where a term of its groups is not tabulated or has zero factors."""
+    affected = ([] if move.new is None else [(1, terms[move.new])]) + [(-1, terms[group]) for group in move.removed]
+    if not affected or any(part.table is None or part.table.zeros is not None for _, part in affected):
         return None
-    group, shape = touched[0][1].group, touched[0][1].shape
+    group, shape = affected[0][1].group, affected[0][1].shape
     *states, labels = np.indices(shape).reshape(len(shape), -1)
     logs = np.zeros((shape[-1], len(labels)))
-    for sign, own in touched:
-        assert own.table is not None
-        logs += sign * own.table.logs.take(places(own.shape, [states[group.index(x)] for x in own.group], labels), axis=1)
+    for sign, part in affected:
+        assert part.table is not None
+        columns = positions(part.shape, [states[group.index(x)] for x in part.group], labels)
+        logs += sign * part.table.logs.take(columns, axis=1)
     return Delta(group, shape, logs, float(np.abs(logs).max()))
 
 
-def group_terms(counts: Counts, groups: Sequence[Group], classes: Numbers, how: Smoothing) -> dict[Group, GroupTerms]:
-    """The terms of many groups, counted in one pass; their tables are not kept."""
-    own = counts.only(counts.features)
+def group_terms(counts: Counts, groups: Sequence[Group], classes: Numbers, smoothing: Smoothing) -> dict[Group, GroupTerms]:
+    """Return the terms of many groups, counted in one pass; the counts are not kept."""
+    copy = counts.only(counts.features)
     parents = dict.fromkeys((x, group[:i]) for group in groups for i, x in enumerate(group))
-    tables = own.tables([family(x, *before, CLASS) for x, before in parents])
+    tables = copy.tables([family(x, *before, CLASS) for x, before in parents])
     cards, gaps = counts.cards([*counts.features, CLASS]), counts.cases.gaps
     families = {
-        (x, before): FamilyTerms(tables[family(x, *before, CLASS)], x, before, classes, how, cards) for x, before in parents
+        (x, before): FamilyTerms(tables[family(x, *before, CLASS)], x, before, classes, smoothing, cards) for x, before in parents
     }
-    found = {}
+    terms = {}
     for group in groups:
         shape = shape_of(counts, group)
         chained = [families[x, group[:i]] for i, x in enumerate(group)]
-        found[group] = GroupTerms(group, chained, _network(own, group, how), gaps[list(group)], shape)
+        terms[group] = GroupTerms(group, chained, _network(copy, group, smoothing), gaps[list(group)], shape)
         if prod(shape) <= min(TABULATED, counts.rows or TABULATED):
-            found[group].tabulate(len(counts.features), classes)
-    return found
+            terms[group].tabulate(len(counts.features), classes)
+    return terms
 
 
 def shape_of(counts: Counts, group: Group) -> tuple[int, ...]:
-    """How many states each attribute has, missing among them, and the class."""
+    """Return the number of states of each attribute, including missing, and of the class."""
     return (*(counts.variables[x].card + int(counts.cases.gaps[x]) for x in group), counts.variables[CLASS].card)
 
 
-def _network(counts: Counts, group: Group, how: Smoothing) -> Network | None:
+def _network(counts: Counts, group: Group, smoothing: Smoothing) -> Network | None:
     if not counts.cases.gaps[list(group[:-1])].any():
         return None
     structure: Structure = {CLASS: (), **chain(tuple(range(len(group))))}
-    return estimate(counts.only(group), structure, how)
+    return estimate(counts.only(group), structure, smoothing)

@@ -24,21 +24,31 @@ def c45(
     max_depth: int | None = None,
     smoothing: object = 0.0,
 ) -> Network:
-    """A classification tree whose nodes ask for the feature with the largest gain ratio, pruned, as a network.
+    """Return a pruned classification tree that splits by the feature with the largest gain ratio, as a network.
 
-    Among the tests whose information gain is at least average, a node takes the one with the largest gain over the entropy of
-    its branches. Nominal features have a branch for every state, numeric ones two, divided at one of their cut points. Cases that
-    lack the value are divided among the branches. The tree is then pruned by pessimistic estimates of its errors.
+    Of the splits whose information gain is at least average, a node takes the one with the largest ratio of the gain to the
+    entropy of its branches. Nominal features have a branch for every state, numeric features have two, on both sides of one of
+    their cut points. Cases in which the feature is missing are divided among the branches. The tree is then pruned by pessimistic
+    estimates of its errors.
 
     Parameters
     ----------
     counts : the training cases.
-    min_rows : at least two branches of a test need this weight.
-    confidence : the level of the upper limit of the error at a leaf, above 0 and at most 0.5; less prunes more.
-    raising : whether a node may be replaced by its largest branch, which then takes all its cases.
-    prune : whether the tree is pruned; if not, only tests that save no error on the training cases are taken back.
-    max_depth : how many questions may be asked of a case; by default any number.
+    min_rows : at least two branches of a split need this weight.
+    confidence : the level of the upper limit of the error at a leaf, above 0 and at most 0.5; a smaller one prunes more.
+    raising : whether a node may be replaced by its largest branch, which then gets all its cases.
+    prune : whether the tree is pruned; otherwise only splits that save no error on the training cases are removed.
+    max_depth : the largest number of splits on a path; None for no limit.
     smoothing : as for `id3`.
+
+    >>> import numpy as np
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1] * 3, np.uint8), np.array([0, 1, 0, 1] * 3, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a)), np.array([False, False]))
+    >>> network = c45(Counts(cases))
+    >>> network.variables[2].card, network.cpts[-1].tolist()  # two leaves, P(class | leaf)
+    (2, [[1.0, 0.0], [0.0, 1.0]])
 
     References
     ----------

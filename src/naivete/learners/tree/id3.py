@@ -15,18 +15,27 @@ __all__ = ["id3"]
 
 
 def id3(counts: Counts, *, max_depth: int | None = None, min_rows: float = 0, smoothing: object = 0.0) -> Network:
-    """A classification tree whose nodes ask for the feature with the largest information gain, as a network.
+    """Return a classification tree that splits by the feature with the largest information gain I(X; C), as a network.
 
-    A node has a branch for every state, or interval, of its feature. It is a leaf when all its cases are of one class or agree
-    in all features. The class has one parent, the leaf; a leaf without cases answers as its parent would. Cases that lack
-    a value asked for are divided among the branches in proportion to the others.
+    A node has a branch for every state, or interval, of its feature. It is a leaf when all its cases belong to one class or agree
+    in all features. In the network the class has one parent, the leaf; a leaf without cases has the class frequencies of the node
+    above. Cases in which the feature of a node is missing are divided among the branches in proportion to the other cases.
 
     Parameters
     ----------
     counts : the training cases.
-    max_depth : how many questions may be asked of a case; by default any number.
-    min_rows : a node with less weight is not divided; by default every node is that can be.
+    max_depth : the largest number of splits on a path; None for no limit.
+    min_rows : a node of smaller weight is not split; by default all nodes that can be split are.
     smoothing : pseudo-count added to every class of a leaf, or as for `naive`; by default the relative frequencies.
+
+    >>> import numpy as np
+    >>> from naivete.cases import Block, MemoryCases
+    >>> from naivete.variables import Variable
+    >>> a, b = np.array([0, 0, 1, 1] * 3, np.uint8), np.array([0, 1, 0, 1] * 3, np.uint8)
+    >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a)), np.array([False, False]))
+    >>> network = id3(Counts(cases))
+    >>> network.variables[2].card, network.cpts[-1].tolist()  # two leaves, P(class | leaf)
+    (2, [[1.0, 0.0], [0.0, 1.0]])
 
     References
     ----------

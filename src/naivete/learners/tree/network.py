@@ -1,4 +1,4 @@
-"""A grown tree as a network: the class has one parent, the leaf."""
+"""A classification tree as a network: the class has one parent, the leaf."""
 
 from __future__ import annotations
 
@@ -18,41 +18,41 @@ __all__ = ["tree_network"]
 
 
 def tree_network(counts: Counts, nodes: Nodes, smoothing: object) -> Network:
-    """The network of a tree: the features, the leaf that is derived from them, and the class, which depends on the leaf.
+    """Return the network of a tree: the features, the leaf, which is derived from them, and the class, a child of the leaf.
 
-    Numeric features that are divided in two keep only the cut points that the tree asks for. The features themselves depend on
-    nothing: the tree says nothing about them.
+    Numeric features that are split in two keep only the cut points that the tree uses. The features have no parents, because
+    the tree does not model them.
     """
     nodes = nodes.compact()
     lasts = _lasts(nodes, len(counts.features))
     inputs = [_recut(variable, lasts[x]) for x, variable in enumerate(counts.variables[:CLASS])]
     tree = _tree(nodes, lasts, inputs)
     leaf = Variable(unused_name("leaf", counts.variables), tuple(range(1, len(tree.leaves) + 1)))
-    at = len(inputs)
+    leaf_position = len(inputs)
     cpts = {x: _marginal(counts, x, lasts[x]) for x in counts.features}
-    cpts[at] = normalised(nodes.totals[tree.leaves], 0)
+    cpts[leaf_position] = normalised(nodes.totals[tree.leaves], 0)
     cpts[CLASS] = _classes(nodes, tree.leaves, smoothing)
-    structure: dict[int, tuple[int, ...]] = {**dict.fromkeys(range(at + 1), ()), CLASS: (at,)}
-    return Network((*inputs, leaf, counts.variables[CLASS]), structure, cpts, {at: tree}, check=False)
+    structure: dict[int, tuple[int, ...]] = {**dict.fromkeys(range(leaf_position + 1), ()), CLASS: (leaf_position,)}
+    return Network((*inputs, leaf, counts.variables[CLASS]), structure, cpts, {leaf_position: tree}, check=False)
 
 
 def _lasts(nodes: Nodes, features: int) -> list[Positions | None]:
-    """The codes at which a tree divides each feature, None where it has a branch for every state."""
+    """Return the codes at which a tree splits each feature in two, None where it has a branch for every state."""
     inner = np.flatnonzero(nodes.inner)
     order = inner[np.argsort(nodes.features[inner], kind="stable")]
     each = np.split(nodes.lasts[order], np.searchsorted(nodes.features[order], np.arange(1, features)))
-    return [None if np.any(own < 0) else np.unique(own) for own in each[:features]]
+    return [None if np.any(lasts < 0) else np.unique(lasts) for lasts in each[:features]]
 
 
 def _recut(variable: Variable, lasts: Positions | None) -> Variable:
-    """A feature with the cut points that are asked for."""
+    """Return a feature with the cut points that the tree uses."""
     if variable.cuts is None or lasts is None:
         return variable
     return replace(variable, cuts=tuple(variable.cuts[c] for c in lasts.tolist() if c < len(variable.cuts)))
 
 
 def _marginal(counts: Counts, x: int, lasts: Positions | None) -> Numbers:
-    """P(x) by Laplace's rule, of the intervals that are left; no state is impossible, for the tree has an answer for each."""
+    """Return P(x) of the remaining intervals with a pseudo-count of one, so that no state has probability zero."""
     variable, n = counts.variables[x], counts.margins()[x, CLASS].sum(axis=1)
     if variable.cuts is not None and lasts is not None:
         codes, last = np.arange(variable.card), len(variable.cuts)
@@ -62,14 +62,14 @@ def _marginal(counts: Counts, x: int, lasts: Positions | None) -> Numbers:
 
 
 def _tree(nodes: Nodes, lasts: Sequence[Positions | None], inputs: Sequence[Variable]) -> Tree:
-    """The tree by the states of the network's features."""
+    """Return the derived column of the tree, in terms of the states of the features of the network."""
     inner = np.flatnonzero(nodes.inner)
     widths = np.array([v.card for v in inputs], np.int64)[nodes.features[inner]]
     last = np.full(len(inner), -1, np.int64)
     for x, cuts in enumerate(lasts):
         if cuts is not None and len(cuts):
-            own = nodes.features[inner] == x
-            last[own] = np.searchsorted(cuts, nodes.lasts[inner[own]])
+            of_feature = nodes.features[inner] == x
+            last[of_feature] = np.searchsorted(cuts, nodes.lasts[inner[of_feature]])
     state = ragged(np.zeros(len(inner), np.int64), widths)
     step = np.where(np.repeat(last, widths) < 0, state, state > np.repeat(last, widths))
     starts = np.zeros(len(nodes), np.int64)
@@ -78,11 +78,11 @@ def _tree(nodes: Nodes, lasts: Sequence[Positions | None], inputs: Sequence[Vari
 
 
 def _classes(nodes: Nodes, leaves: Positions, smoothing: object) -> Numbers:
-    """P(class | leaf); a leaf without cases has those of its parent.  # (leaf, class)"""
-    parents = nodes.waves()[1]
+    """Return P(class | leaf); a leaf without cases has the classes of its parent.  # (leaf, class)"""
+    parents = nodes.levels()[1]
     empty = (nodes.totals[leaves] <= EPSILON) & (parents[leaves] >= 0)
     n = nodes.weights[np.where(empty, parents[leaves], leaves)]
-    how = smoothing_of(smoothing)
-    if isinstance(how, Backoff):
-        return backoff_table(n, 1, [0], how.m)
-    return how(n, 1, Context(normalised(n.sum(axis=0, keepdims=True), 1), np.ones(1), float(nodes.totals[0])))
+    smoother = smoothing_of(smoothing)
+    if isinstance(smoother, Backoff):
+        return backoff_table(n, 1, [0], smoother.m)
+    return smoother(n, 1, Context(normalised(n.sum(axis=0, keepdims=True), 1), np.ones(1), float(nodes.totals[0])))
