@@ -147,5 +147,5 @@ def test_a_variable_that_is_observed_in_few_cases_is_no_parent() -> None:
     scores = FamilyScores(Counts(cases), k2)
     assert scores.gain(CLASS, (), 0) == -np.inf
     assert scores.gain(0, (), CLASS) > 0
-    for network in (hill_climb(Counts(cases), score="k2"), k2_network(Counts(cases), order=[0, 1, 2, CLASS])):
+    for network in (hill_climb(Counts(cases), criterion="k2"), k2_network(Counts(cases), order=[0, 1, 2, CLASS])):
         assert 0 not in network.parents[CLASS]

@@ -157,7 +157,7 @@ def test_missing_values_cost_no_pass_for_each_family() -> None:
         ({"alpha": 0}, "alpha=0"),
         ({"alpha": "x"}, "alpha='x'"),
         ({"test": "t"}, "test='t'"),
-        ({"score": "k"}, "score='k'"),
+        ({"criterion": "k"}, "criterion='k'"),
         ({"stop": "never"}, "stop='never'"),
         ({"stop": None}, "stop=None"),
         ({"stop": np.array(["score", "score"])}, "stop=array"),

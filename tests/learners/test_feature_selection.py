@@ -200,7 +200,7 @@ def test_each_feature_that_enters_costs_two_passes() -> None:
     [
         ({"equal": "yes"}, "equal='yes'"),
         ({"equal": None}, "equal=None"),
-        ({"score": "zz"}, "score='zz'"),
+        ({"criterion": "zz"}, "criterion='zz'"),
         ({"max_parents": -3}, "max_parents=-3"),
         ({"smoothing": "no"}, "smoothing='no'"),
         ({"prior": [1.0]}, "prior="),

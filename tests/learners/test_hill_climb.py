@@ -59,7 +59,7 @@ def neighbours(parents: Parents, most: int, class_root: bool) -> list[Parents]:
 @quick
 def test_no_single_change_is_better(own: MemoryCases, score: str, most: int, class_root: bool, tabu: int, cases: Any) -> None:
     counts = Counts(cases(own))
-    network = hill_climb(counts, score=score, max_parents=most, tabu=tabu, class_root=class_root)
+    network = hill_climb(counts, criterion=score, max_parents=most, tabu=tabu, class_root=class_root)
     scores = FamilyScores(Counts(own), score_of(score))
     parents: Parents = {v: tuple(sorted(ps)) for v, ps in network.parents.items()}
     reached = scores.total(parents)
@@ -91,7 +91,7 @@ def test_pyagrum_climbs_to_the_same_summit(seed: int) -> None:
     theirs = {(f"v{a}", f"v{b}") for a, b in learner.learnBN().arcs()}
     own = cases_of([int(c.max()) + 1 for c in table.T], table.T.tolist())
     name = {**{x: f"v{x}" for x in range(n - 1)}, CLASS: f"v{n - 1}"}
-    ours = hill_climb(Counts(own), score="k2", tabu=0)
+    ours = hill_climb(Counts(own), criterion="k2", tabu=0)
     assert {(name[p], name[v]) for v, parents in ours.parents.items() for p in parents} == theirs
     assert theirs
 
@@ -115,18 +115,18 @@ def test_missing_values_are_no_endless_climb(columns: int, rows: int, monkeypatc
         own = cases_of([int(c.max()) + 1 for c in table.T], [*holes, table[:, -1].tolist()])
         for score in ("k2", "bdeu"):
             steps = 0
-            assert len(hill_climb(Counts(own), score=score).order) == columns
+            assert len(hill_climb(Counts(own), criterion=score).order) == columns
             assert 0 < steps < 400
 
 
 @given(own=some_cases(features=(2, 5), rows=(2, 30)), score=st.sampled_from(["k2", "bdeu", "aic"]), seed=st.integers(0, 99))
 @quick
 def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, score: str, seed: int, cases: Any) -> None:
-    network = hill_climb(Counts(own), score=score)
+    network = hill_climb(Counts(own), criterion=score)
     order = np.random.default_rng(seed).permutation(len(own.block))
     shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
-    assert identical(network, hill_climb(Counts(shuffled), score=score))
-    assert identical(network, hill_climb(Counts(cases(own)), score=score))
+    assert identical(network, hill_climb(Counts(shuffled), criterion=score))
+    assert identical(network, hill_climb(Counts(cases(own)), criterion=score))
 
 
 @given(own=some_cases(weights="whole"))
@@ -158,7 +158,7 @@ def test_a_step_is_a_pass_and_there_may_be_so_many() -> None:
         ({"class_root": "yes"}, "class_root='yes'"),
         ({"class_root": None}, "class_root=None"),
         ({"class_root": 1}, "class_root=1"),
-        ({"score": "bdeau"}, "score='bdeau'.*'bdeu'"),
+        ({"criterion": "bdeau"}, "criterion='bdeau'.*'bdeu'"),
     ],
     ids=str,
 )

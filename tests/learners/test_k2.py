@@ -158,7 +158,7 @@ def test_weka_finds_the_same_arcs(tmp_path: Path, seed: int) -> None:
     n = table.shape[1]
     name = {**{x: f"v{x}" for x in range(n - 1)}, CLASS: f"v{n - 1}"}
     counts = Counts(cases_of(cards, table.T.tolist()))
-    ours = k2(counts, max_parents=3, score=lambda n, _: dirichlet(n, 0.5))  # it has half a virtual case in every cell
+    ours = k2(counts, max_parents=3, criterion=lambda n, _: dirichlet(n, 0.5))  # it has half a virtual case in every cell
     arcs = {(name[p], name[v]) for v, parents in ours.parents.items() for p in parents}
     assert arcs == weka_arcs(path, 3)
     assert arcs
@@ -169,7 +169,7 @@ def test_weka_finds_the_same_arcs(tmp_path: Path, seed: int) -> None:
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, score: str) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
     twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
-    assert identical(k2(Counts(own), score=score), k2(Counts(twice), score=score))
+    assert identical(k2(Counts(own), criterion=score), k2(Counts(twice), criterion=score))
 
 
 def test_each_round_is_one_pass() -> None:
@@ -193,9 +193,9 @@ def test_each_round_is_one_pass() -> None:
         ({"max_parents": 1.5}, "max_parents=1.5"),
         ({"max_parents": True}, "max_parents=True"),
         ({"max_parents": "all"}, "max_parents='all'"),
-        ({"score": "k3"}, "score='k3'.*did you mean 'k2'"),
-        ({"score": None}, "score=None"),
-        ({"score": "bdeu:nan"}, "score='bdeu:nan'"),
+        ({"criterion": "k3"}, "criterion='k3'.*did you mean 'k2'"),
+        ({"criterion": None}, "criterion=None"),
+        ({"criterion": "bdeu:nan"}, "criterion='bdeu:nan'"),
         ({"order": [0]}, r"order=\[0\]"),
         ({"order": [0, 0]}, r"order=\[0, 0\]"),
         ({"order": [0, 1]}, r"order=\[0, 1\]"),

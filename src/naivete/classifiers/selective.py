@@ -9,7 +9,6 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.specification import classifier_of, parse_spec
 from naivete.counts.counts import BUDGET, Counts
-from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, quoted
 from naivete.learners.feature_selection import Learner, network_on_selected
@@ -148,8 +147,7 @@ class K2AS(Selecting):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         learner = self._final_learner()
-        score = score_of(self.criterion, "criterion")
-        arguments = self._arguments("criterion", "learner", score=score, random_state=seed_of(self.random_state))
+        arguments = self._arguments("learner", random_state=seed_of(self.random_state))
         selected = k2_selection(counts, **arguments)
         return network_on_selected(counts, selected, learner, self.smoothing, self.prior), {"selected_": selected}
 

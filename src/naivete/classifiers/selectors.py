@@ -18,7 +18,6 @@ from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
-from naivete.counts.scores import score_of
 from naivete.data.frames import as_array, is_frame
 from naivete.data.table import Table
 from naivete.encoding.encoder import Encoder
@@ -254,7 +253,7 @@ class K2Selector(Selector):
         return k2_selection(
             counts,
             equal=self.equal,
-            score=score_of(self.criterion, "criterion"),
+            criterion=self.criterion,
             max_parents=self.max_parents,
             random_state=seed_of(self.random_state),
             smoothing=self.smoothing,

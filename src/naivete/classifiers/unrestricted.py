@@ -10,7 +10,6 @@ import numpy as np
 from naivete.classifiers.base import NetworkClassifier
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import relevance
-from naivete.counts.scores import score_of
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
 from naivete.learners.cb import cb
@@ -63,8 +62,7 @@ class K2(NetworkClassifier):
         self.criterion = criterion
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        score = score_of(self.criterion, "criterion")
-        return k2(counts, **self._arguments("criterion", score=score, order=self._order(counts))), {}
+        return k2(counts, **self._arguments(order=self._order(counts))), {}
 
     def _order(self, counts: Counts) -> list[int]:
         if isinstance(self.order, str):
@@ -134,7 +132,7 @@ class HillClimb(NetworkClassifier):
         self.class_root = class_root
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return hill_climb(counts, **self._arguments("criterion", score=score_of(self.criterion, "criterion"))), {}
+        return hill_climb(counts, **self._arguments()), {}
 
 
 class CB(NetworkClassifier):
@@ -191,7 +189,7 @@ class CB(NetworkClassifier):
         self.max_parents = max_parents
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        return cb(counts, **self._arguments("criterion", score=score_of(self.criterion, "criterion"))), {}
+        return cb(counts, **self._arguments()), {}
 
 
 class PC(NetworkClassifier):

@@ -27,7 +27,7 @@ def cb(
     *,
     alpha: float = 0.1,
     test: Statistic | str = "g",
-    score: Score | str = "k2",
+    criterion: Score | str = "k2",
     stop: Literal["accuracy", "score"] = "accuracy",
     class_root: bool = True,
     partial_order: bool = False,
@@ -51,7 +51,7 @@ def cb(
     counts : the training cases.
     alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
-    score : the score of families, as for `k2`.
+    criterion : the score of families, as for `k2`.
     stop : what makes a network better: "accuracy" on the training cases, as in the paper, or the "score" of the network.
     class_root : whether the class is first in the order and so has no parents; without it a network may fit better and classify
         worse.
@@ -78,7 +78,7 @@ def cb(
         checked_flag(flag, name)
     for name, limit in (("max_order", max_order), ("max_parents", max_parents)):
         checked_count(limit, name)
-    scores = FamilyScores(counts, score_of(score))
+    scores = FamilyScores(counts, score_of(criterion, "criterion"))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     graph, separators = PartialGraph.complete([CLASS, *informative_features(counts)]), Separators()
     unrelated: Structure = {CLASS: (), **dict.fromkeys(counts.features, ())}

@@ -27,7 +27,7 @@ _WORD = (1 << 64) - 1
 def hill_climb(
     counts: Counts,
     *,
-    score: Score | str = "bdeu",
+    criterion: Score | str = "bdeu",
     max_parents: int | None = None,
     tabu: int = 10,
     max_steps: int | None = None,
@@ -44,7 +44,7 @@ def hill_climb(
     Parameters
     ----------
     counts : the training cases.
-    score : as for `k2`; "bdeu", "bic" and "aic" are the same for equivalent structures.
+    criterion : the score of families, as for `k2`; "bdeu", "bic" and "aic" are the same for equivalent structures.
     max_parents : the largest number of parents of a variable; None for no limit.
     tabu : after how many steps without a better structure the search ends; 0 stops at the first local maximum.
     max_steps : the largest number of changes; None for no limit.
@@ -65,7 +65,7 @@ def hill_climb(
     checked_integer(tabu, "tabu")
     checked_count(max_steps, "max_steps")
     checked_flag(class_root, "class_root")
-    scores = FamilyScores(counts, score_of(score))
+    scores = FamilyScores(counts, score_of(criterion, "criterion"))
     structure = climbed(
         scores, max_parents=checked_count(max_parents, "max_parents"), tabu=tabu, steps=max_steps, class_root=class_root
     )

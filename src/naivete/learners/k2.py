@@ -23,7 +23,7 @@ def k2(
     *,
     order: Sequence[int] | None = None,
     max_parents: int | None = None,
-    score: Score | str = "k2",
+    criterion: Score | str = "k2",
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
@@ -41,7 +41,7 @@ def k2(
     counts : the training cases.
     order : all variables, parents before children, the class as -1; by default the class, then the features as they come.
     max_parents : the largest number of parents of a variable, including the class; None for no limit.
-    score : "k2", "bdeu" (with an equivalent sample size: "bdeu:10"), "bic", "aic",
+    criterion : the score of families: "k2", "bdeu" (with an equivalent sample size: "bdeu:10"), "bic", "aic",
         or a function like those of `naivete.counts.scores`.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class where the class has no parents; by default the relative frequencies.
@@ -60,7 +60,9 @@ def k2(
     Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, section 3.1.2.
     """
     structure = best_parents(
-        FamilyScores(counts, score_of(score)), checked_order(order, counts), checked_count(max_parents, "max_parents")
+        FamilyScores(counts, score_of(criterion, "criterion")),
+        checked_order(order, counts),
+        checked_count(max_parents, "max_parents"),
     )
     return estimate(counts, structure, smoothing, prior=prior)
 

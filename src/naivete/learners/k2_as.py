@@ -21,7 +21,7 @@ def k2_as(
     *,
     equal: bool = False,
     learner: Learner | None = None,
-    score: Score | str = "k2",
+    criterion: Score | str = "k2",
     max_parents: int | None = None,
     random_state: int = 0,
     smoothing: object = 1.0,
@@ -39,7 +39,7 @@ def k2_as(
     counts : the training cases.
     equal : whether a feature that does not change the accuracy is added too.
     learner : the learner of the final network from the selected features; by default `cb`.
-    score, max_parents : as for `k2`, for the networks that are evaluated.
+    criterion, max_parents : as for `k2`, for the networks that are evaluated.
     random_state : the seed of the halves.
     smoothing, prior : as for `naive`.
 
@@ -58,7 +58,13 @@ def k2_as(
     Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
     """
     selected = k2_selection(
-        counts, equal=equal, score=score, max_parents=max_parents, random_state=random_state, smoothing=smoothing, prior=prior
+        counts,
+        equal=equal,
+        criterion=criterion,
+        max_parents=max_parents,
+        random_state=random_state,
+        smoothing=smoothing,
+        prior=prior,
     )
     final = learner or (lambda restricted: cb(restricted, smoothing=smoothing, prior=prior))
     return network_on_selected(counts, selected, final, smoothing, prior)
@@ -68,7 +74,7 @@ def k2_selection(
     counts: Counts,
     *,
     equal: bool = False,
-    score: Score | str = "k2",
+    criterion: Score | str = "k2",
     max_parents: int | None = None,
     random_state: int = 0,
     smoothing: object = 1.0,
@@ -76,16 +82,16 @@ def k2_selection(
 ) -> list[int]:
     """Return the features that K2-AS selects, in the order in which they are added; with `equal`, those of K2-AS<=."""
     checked_flag(equal, "equal")
-    families = k2_families(score, checked_count(max_parents, "max_parents"))
+    families = k2_families(criterion, checked_count(max_parents, "max_parents"))
     trials = Trials(counts, families, random_state=random_state, smoothing=smoothing, prior=prior)
     return forward(trials, equal=equal, features=informative_features(counts))
 
 
-def k2_families(score: Score | str, max_parents: int | None) -> Callable[[Counts], Families]:
+def k2_families(criterion: Score | str, max_parents: int | None) -> Callable[[Counts], Families]:
     """Return the families that K2 gives new features after the class and the features selected before."""
 
     def families(counts: Counts) -> Families:
-        scores = FamilyScores(counts, score_of(score))
+        scores = FamilyScores(counts, score_of(criterion, "criterion"))
 
         def parents(selected: Sequence[int], new: Sequence[int]) -> Parents:
             return greedy_parents(scores, {x: [CLASS, *sorted(selected)] for x in new}, max_parents)
