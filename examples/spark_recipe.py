@@ -25,7 +25,7 @@ from naivete import errors
 from naivete.cases.files import ROWS
 from naivete.data.files import arrow_tables
 from naivete.data.labelled import ColumnRoles, LabelledTable
-from naivete.storage.plain import packed, unpacked
+from naivete.storage.packed import packed, unpacked
 
 T = TypeVar("T")
 

@@ -1,13 +1,13 @@
-"""The model loader as the fuzzer sees it: some good files, and a reader that also forges the checksum."""
+"""Model files for the fuzzer: valid ones, changed ones with checksums that fit, and the function that loads them."""
 
 from __future__ import annotations
 
-import hashlib
+import io
 import json
 import math
 import random
-import struct
 import warnings
+import zipfile
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,23 @@ from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.network import Network
+from naivete.storage.archive import archive_pieces
 from naivete.variables import Variable
 
 GOLDEN = Path(__file__).parent / "golden"
-PREFIX = struct.Struct("<8sHHIQ")
 TOKENS = (
     *(b"[", b"]", b"{", b"}", b'"', b",", b":", b"\\", b"null", b"true", b"NaN", b"Infinity", b"-1", b"1e999", b"-0.0", b"1.0"),
-    *(b"99999999999999999999", b'"\\ud800"', b'{"float":"inf"}', b'{"dict":{}}', b"[" * 200, b"9" * 5000, b"\xff", b"\x00"),
+    *(
+        b"99999999999999999999",
+        b'"\\ud800"',
+        b'{"$float":"inf"}',
+        b'{"$array":["float64",[2]]}',
+        b'{"$tuple":[]}',
+        b"[" * 200,
+        b"9" * 5000,
+        b"\xff",
+        b"\x00",
+    ),
 )
 VALUES = (
     None,
@@ -53,8 +63,13 @@ VALUES = (
     [0],
     [-1],
     {},
-    {"float": "inf"},
-    {"dict": {}},
+    {"$float": "inf"},
+    {"$float": "nan"},
+    {"$int": "fffffffffffffffff"},
+    {"$array": ["float64", []]},
+    {"$array": ["float64", [2, 1]]},
+    {"$array": ["int64", [0]]},
+    {"$dict": ["b", 1, "a", 2]},
 )
 
 
@@ -77,7 +92,7 @@ def sample() -> Model:
 
 
 def corpus() -> list[bytes]:
-    """Good files to begin with."""
+    """Return valid files."""
     coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
     golden = [path.read_bytes() for path in sorted(GOLDEN.glob("*.nvt"))]
     rows = [[a, b, c] for a in "xyz" for b in (0, 1) for c in (0.5, 1.5, 2.5)]
@@ -96,47 +111,72 @@ def corpus() -> list[bytes]:
 
 
 def read(path: Path) -> Model:
-    """Read the file as it is and, where it is refused, once more with a checksum that fits."""
+    """Read the file as it is and, if it is refused, once more with checksums that fit."""
     try:
         return read_model(path)
     except ModelFileError:
-        return model_from_bytes(sealed(Path(path).read_bytes()[:-32]))
+        return model_from_bytes(resealed(path.read_bytes()))
 
 
 def load(path: Path) -> None:
-    """Read the file, down to the classifier that it describes and its answer to a row of which nothing is known."""
+    """Read the file and the classifier that it describes, and predict a row in which all values are missing."""
     classifier = classifier_of(read(path), str(path))
-    nothing = [[None] * classifier.n_features_in_] if classifier.n_features_in_ else []
-    if nothing and classifier.network_.derived:
+    row = [[None] * classifier.n_features_in_] if classifier.n_features_in_ else []
+    if row and classifier.network_.derived:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            classifier.predict_proba(np.array(nothing, object))
+            classifier.predict_proba(np.array(row, object))
 
 
-def sealed(data: bytes) -> bytes:
-    """The bytes and their checksum."""
-    return data + hashlib.sha256(data).digest()
+def resealed(data: bytes) -> bytes:
+    """Return the file with checksums and sizes that fit, if Python's zipfile can still find the members."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(data)) as archive:
+            kept = [info for info in archive.infolist()[:100] if info.filename != "sha256" and not info.compress_type]
+            for info in kept:
+                archive.fp.seek(info.header_offset + 30 + len(info.filename))  # type: ignore[union-attr]
+                info.extra = archive.fp.read(min(info.file_size, len(data)))  # type: ignore[union-attr]
+        return archived({info.filename: info.extra for info in kept})
+    except Exception:  # zipfile raises errors of many types about a damaged file
+        return data
 
 
-def parts(data: bytes) -> tuple[bytes, bytes]:
-    """The header and the arrays of a good file."""
-    header, arrays = PREFIX.unpack_from(data)[3:]
-    return data[PREFIX.size : PREFIX.size + header], data[len(data) - 32 - arrays : -32]
+def archived(contents: dict[str, bytes]) -> bytes:
+    """Return an archive of these members, valid or not, with checksums that fit."""
+    return b"".join(archive_pieces({name: lambda content=content: [content] for name, content in contents.items()}))  # type: ignore[misc]
 
 
-def forged(header: bytes, arrays: bytes, version: tuple[int, int] = (1, 0)) -> bytes:
-    """A file of this content, hostile or not, whose lengths and checksum fit."""
-    prefix = PREFIX.pack(b"\x8bNVT\r\n\x1a\n", *version, len(header), len(arrays))
-    return sealed(prefix + header + bytes(-len(header) % 8) + arrays)
+def parts(data: bytes) -> tuple[bytes, dict[str, bytes]]:
+    """Return the JSON and the arrays of a valid file."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        contents = {name: archive.read(name) for name in archive.namelist() if name != "sha256"}
+    return contents.pop("model.json"), contents
+
+
+def forged(header: bytes, arrays: dict[str, bytes]) -> bytes:
+    """Return a file of this JSON and these arrays, valid or not, with checksums that fit."""
+    return archived({"model.json": header, **arrays})
+
+
+def npy(numbers: np.ndarray) -> bytes:
+    """Return the content of a .npy member."""
+    kind = numbers.dtype.newbyteorder("<").str
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({numbers.size},), }}".ljust(117)
+    return b"\x93NUMPY\x01\x00\x76\x00" + text.encode() + b"\n" + numbers.astype(kind).tobytes()
+
+
+def numbers(content: bytes, dtype: str = "<f8") -> np.ndarray:
+    """Return the numbers of a .npy member, which may be changed."""
+    return np.frombuffer(content[128:], dtype).copy()
 
 
 def text(header: Any) -> bytes:
-    """The header as canonical text, whatever is in it."""
+    """Return the header as canonical text, whatever is in it."""
     return json.dumps(header, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
 
 
 def mutant(rng: random.Random, good: list[bytes]) -> bytes:
-    """One of the good files, changed in its bytes, its tokens, its fields or its numbers, mostly with a checksum that fits."""
+    """Return one of the valid files, changed in its bytes, tokens, fields or arrays, mostly with checksums that fit."""
     data = rng.choice(good)
     return rng.choice((_changed_bytes, _changed_tokens, _changed_fields, _changed_fields, _changed_arrays))(rng, data)
 
@@ -152,7 +192,7 @@ def _changed_bytes(rng: random.Random, data: bytes) -> bytes:
             changed[at:at] = rng.randbytes(rng.randint(1, 16))
         else:
             changed[at : at + 1] = rng.randbytes(1)
-    return bytes(changed) if rng.random() < 0.4 else sealed(bytes(changed[:-32]))
+    return bytes(changed) if rng.random() < 0.4 else resealed(bytes(changed))
 
 
 def _changed_tokens(rng: random.Random, data: bytes) -> bytes:
@@ -160,7 +200,8 @@ def _changed_tokens(rng: random.Random, data: bytes) -> bytes:
     for _ in range(rng.randint(1, 3)):
         at = rng.randrange(len(header) + 1)
         header = header[:at] + rng.choice(TOKENS) + header[at + rng.choice((0, 0, 1, 4)) :]
-    return forged(header, arrays, rng.choice(((1, 0), (1, 0), (1, 1), (2, 0), (0, 9))))
+    version = rng.choice((b"[1,0]", b"[1,0]", b"[1,1]", b"[2,0]", b"[0,9]"))
+    return forged(header.replace(b"[1,0]", version, 1), arrays)
 
 
 def _changed_fields(rng: random.Random, data: bytes) -> bytes:
@@ -196,8 +237,15 @@ def _grow(rng: random.Random, value: Any) -> None:
 
 def _changed_arrays(rng: random.Random, data: bytes) -> bytes:
     header, arrays = parts(data)
-    numbers = np.frombuffer(arrays, "<f8").copy()
+    name = rng.choice(list(arrays))
+    kind = {"float64.npy": "<f8", "int64.npy": "<i8", "int32.npy": "<i4"}[name]
+    cells = numbers(arrays[name], kind)
+    values = (
+        (math.nan, math.inf, -math.inf, -0.0, 1e308, -1e-300, 5e-324, 1.0, 0.5) if kind == "<f8" else (-2, -1, 0, 1, 2, 2**31 - 1)
+    )
     for _ in range(rng.randint(1, 3)):
-        numbers[rng.randrange(len(numbers))] = rng.choice((math.nan, math.inf, -math.inf, -0.0, 1e308, -1e-300, 5e-324, 1.0, 0.5))
-    extra = rng.choice((b"", b"", b"", bytes(8), bytes(3)))
-    return forged(header, numbers.tobytes() + extra)
+        cells[rng.randrange(len(cells))] = rng.choice(values)
+    content = npy(cells)
+    changed = rng.choice((content, content, content, content + bytes(8), content + bytes(3), content[:-8], content[128:]))
+    other = rng.choice((name, name, name, name, "int8.npy", "object.npy", "evil.py"))
+    return forged(header, {**{key: value for key, value in arrays.items() if key != name}, other: changed})

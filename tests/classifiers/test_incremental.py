@@ -34,7 +34,7 @@ from naivete.classifiers.saving import model_hash
 from naivete.data.files import read
 from naivete.data.table import Kind
 from naivete.encoding.encoder import Encoder
-from naivete.storage.plain import CheckpointError
+from naivete.storage.packed import CheckpointError
 
 ALL: dict[str, NetworkClassifier] = {entry.name: entry.estimator() for entry in REGISTRY}
 every = pytest.mark.parametrize("name", ALL)

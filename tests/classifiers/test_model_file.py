@@ -1,10 +1,12 @@
-"""Model files: saving and loading is the identity, and nothing else is ever loaded."""
+"""Model files: saving and loading is the identity, and no other file is loaded."""
 
 from __future__ import annotations
 
 import bz2
+import cProfile
 import dataclasses
 import gzip
+import hashlib
 import io
 import json
 import lzma
@@ -15,7 +17,6 @@ import random
 import subprocess
 import sys
 import threading
-import time
 import tracemalloc
 import warnings
 import zipfile
@@ -30,16 +31,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.classifiers.model_file import Limits, Model, fingerprint, model_bytes, model_from_bytes, read_model, write_model
-from naivete.classifiers.model_header import levels
+from naivete.classifiers import model_file
+from naivete.classifiers.model_file import FORMAT, Model, model_bytes, model_from_bytes, read_model
 from naivete.errors import FileError, ModelFileError
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.network import Network
-from naivete.storage.canonical_json import FieldError, canonical, coded, parsed
+from naivete.storage.atomic import atomic_write
+from naivete.storage.canonical_json import FieldError, Limits, canonical, parsed
 from naivete.variables import Variable
 from tests import ROOT
-from tests.fuzz_model import GOLDEN, corpus, forged, mutant, parts, read, sample, sealed, text
+from tests.fuzz_model import GOLDEN, archived, corpus, forged, mutant, npy, numbers, parts, read, sample, text
 from tests.strategies import deriving_networks, networks, plain
 
 AWKWARD = (
@@ -71,6 +73,22 @@ AWKWARD = (
     ),
 )
 GOOD = model_bytes(sample())
+
+
+def write_model(path: Path, model: Model) -> None:
+    atomic_write(path, model_bytes(model))
+
+
+def fingerprint(model: Model) -> str:
+    return hashlib.sha256(model_bytes(model)).hexdigest()
+
+
+def levels(cpt: Any) -> tuple[list[SparseCpt], np.ndarray]:
+    found = []
+    while isinstance(cpt, SparseCpt):
+        found.append(cpt)
+        cpt = cpt.default
+    return found, cpt
 
 
 def coin(states: tuple[Any, ...] = ("heads", "tails"), name: Any = "side") -> Network:
@@ -124,7 +142,7 @@ def arrays(cpt: Any) -> list[np.ndarray]:
 
 
 @given(networks(sparse=True, any_names=True) | deriving_networks(), st.dictionaries(st.text(max_size=6), plain, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_round_trip(network: Network, values: dict[str, Any]) -> None:
     model = Model("kdb", values, network, {"again": values})
     data = model_bytes(model)
@@ -202,7 +220,7 @@ def test_order_and_layout_in_memory_are_irrelevant() -> None:
         (None, "None"),
         ([], {}),
         (math.inf, "inf"),
-        ({"float": "inf"}, math.inf),
+        (10**90, -(10**90)),
         ({}, {"dict": {}}),
     ],
     ids=str,
@@ -213,28 +231,45 @@ def test_different_values_have_different_files(one: Any, other: Any) -> None:
     assert exact(model_from_bytes(model_bytes(first)).parameters) == exact(first.parameters)
 
 
-def test_the_fingerprint_is_the_sha256_of_the_file(tmp_path: Path) -> None:
-    import hashlib
+def test_anybody_can_open_a_model_file() -> None:
+    with zipfile.ZipFile(io.BytesIO(GOOD)) as file:
+        assert file.testzip() is None
+        header = json.loads(file.read("model.json"))
+        tables = np.load(io.BytesIO(file.read("float64.npy")), allow_pickle=False)
+        for line in file.read("sha256").decode().splitlines():
+            digest, name = line.split("  ")
+            assert hashlib.sha256(file.read(name)).hexdigest() == digest
+    assert header["variables"][3] == {"cuts": None, "missing": False, "name": "play", "other": False, "states": ["no", "yes"]}
+    assert tables[:8].tolist() == [0.25, 0.1, 0.25, 0.2, 0.5, 0.3, 0.0, 0.4]
 
+
+def test_saving_parses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is written once and not read back; that this is right is for the tests here to show."""
+    calls: list[str] = []
+    monkeypatch.setattr(json, "loads", lambda *_, **__: calls.append("json"))
+    monkeypatch.setattr(np, "frombuffer", lambda *_, **__: calls.append("array") or np.zeros(0))
+    monkeypatch.setattr(model_file, "_model", lambda *_: calls.append("model"))
+    monkeypatch.setattr("naivete.storage.canonical_json.check_extent", lambda *_: None)
+    monkeypatch.setattr("naivete.storage.packed.check_extent", lambda *_: None)
     write_model(tmp_path / "m.nvt", sample())
-    assert hashlib.sha256((tmp_path / "m.nvt").read_bytes()).hexdigest() == fingerprint(sample())
+    assert (tmp_path / "m.nvt").read_bytes() == GOOD
+    assert not calls
 
 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
         ({"a": math.nan}, "parameters.a: nan"),
-        ({"a": [0, (1, 2)]}, r"parameters.a\[1\]: a value of type tuple"),
-        ({"a b": {1}}, r"parameters\['a b'\]: a value of type set"),
-        ({"a": {"b": print}}, "parameters.a.b: a value of type builtin_function"),
+        ({"a": [0, (1, 2)]}, r"parameters.a\[1\]: .* a value of type tuple"),
+        ({"a b": {1}}, r"parameters\['a b'\]: .* a value of type set"),
+        ({"a": {"b": print}}, "parameters.a.b: .* a value of type builtin_function"),
         ({"a": np.datetime64("2020-01-01")}, "type date"),
         ({"a": np.arange(2)}, "type ndarray"),
-        ({"a": {1: 2}}, "parameters.a: the key 1 is not text"),
-        ({"a": 10**80}, "more than 80 digits"),
-        ({"a": -(10**5000)}, "more than 80 digits"),
+        ({"a": {1: 2}}, "parameters.a: a dict with strings as keys"),
+        ({"a": {"$float": "inf"}}, "parameters.a: a value of type dict"),
         ({"a": "\ud800"}, "surrogate"),
         ({"\ud800": 1}, "surrogate"),
-        ([], "parameters: a dict was expected"),
+        ([], "parameters: a dict with strings as keys"),
     ],
 )
 def test_what_cannot_be_stored_exactly_is_refused(values: Any, words: str) -> None:
@@ -242,7 +277,7 @@ def test_what_cannot_be_stored_exactly_is_refused(values: Any, words: str) -> No
         model_bytes(Model("nb", values, coin(), {}))
 
 
-def test_what_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
+def test_what_cannot_be_read_back_is_not_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     endless: list[Any] = []
     endless.append(endless)
     deep: Any = 0
@@ -261,8 +296,9 @@ def test_what_cannot_be_read_back_is_not_written(tmp_path: Path) -> None:
     for model in odd:
         with pytest.raises(ModelFileError, match="cannot be saved"):
             write_model(tmp_path / "m.nvt", model)
+    monkeypatch.setattr(model_file, "FORMAT", dataclasses.replace(FORMAT, limits=Limits(values=5)))
     with pytest.raises(ModelFileError, match="values are more than the limit of 5"):
-        write_model(tmp_path / "m.nvt", sample(), limits=Limits(values=5))
+        write_model(tmp_path / "m.nvt", sample())
     assert os.listdir(tmp_path) == []
 
 
@@ -290,8 +326,8 @@ def test_m1_every_byte_changed() -> None:
 
 
 def test_m1_longer_files_and_text_mode() -> None:
-    for data in (GOOD + b"\n", GOOD + GOOD, GOOD.replace(b"\r\n", b"\n"), GOOD[:-1], GOOD[:200]):
-        with pytest.raises(ModelFileError, match=r"truncated or damaged|text mode"):
+    for data in (GOOD + b"\n", GOOD + GOOD, GOOD[:80] + GOOD[80:].replace(b"\n", b"\r\n"), GOOD[:-1], GOOD[:200]):
+        with pytest.raises(ModelFileError, match="truncated or damaged"):
             model_from_bytes(data)
 
 
@@ -342,7 +378,9 @@ def strangers(marker: Path) -> dict[str, bytes]:
         "zstd": b"\x28\xb5\x2f\xfd" + bytes(40),
         "marshal": b"\xe3" + bytes(40),
         "empty": b"",
-        "short": b"\x8bNVT",
+        "short": GOOD[:20],
+        "development": b"\x8bNVT\r\n\x1a\n" + bytes(100),
+        "other-zip": archived({"other.json": b"{}"}),
         "zeros": bytes(100),
     }
 
@@ -351,7 +389,7 @@ def strangers(marker: Path) -> dict[str, bytes]:
 def test_m2_other_files_are_refused_by_content(name: str, tmp_path: Path) -> None:
     path = tmp_path / "model.nvt"
     path.write_bytes(strangers(tmp_path / "marker")[name])
-    with pytest.raises(ModelFileError, match=r"model\.nvt: not a naivete model file"):
+    with pytest.raises(ModelFileError, match=r"model\.nvt: not a model file of naivete"):
         read_model(path)
     assert os.listdir(tmp_path) == ["model.nvt"]
 
@@ -359,11 +397,12 @@ def test_m2_other_files_are_refused_by_content(name: str, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("pickle-4", "pickle; naivete never opens pickles"),
-        ("pickle-0", "never opens pickles"),
-        ("zip", "zip"),
-        ("pickle-gzip", "gzip"),
+        ("pickle-4", "a pickle, which naivete never opens"),
+        ("pickle-0", "a pickle, which naivete never opens"),
+        ("zip", "a ZIP archive that naivete did not write"),
+        ("pickle-gzip", "a compressed file"),
         ("npy", "numpy"),
+        ("development", "a development version of naivete, whose format is no longer read: fit again"),
     ],
 )
 def test_m2_says_what_it_looks_like(name: str, words: str) -> None:
@@ -387,94 +426,108 @@ def put(value: Any, *path: Any) -> Change:
 
 
 LEVEL = ("tables", 2, "levels", 0)
-BARE = {"default": [4, 2], "levels": [{"configurations": [1, 0], "parents": [], "rows": [1, 4, 2]}]}
+
+
+def array(*shape: int, kind: str = "float64") -> dict[str, Any]:
+    return {"$array": [kind, list(shape)]}
+
+
+BARE = {"default": array(4, 2), "levels": [{"configurations": array(1, 0, kind="int32"), "parents": [], "rows": array(0, 4, 2)}]}
 HOSTILE: dict[str, tuple[Change, str]] = {
     "index-out-of-range": (put(3, "parents", 1, 0), r"parents\[1\]\[0\]: 3 is not between -1 and 2"),
     "index-negative": (put(-2, "parents", 1, 0), r"parents\[1\]\[0\]: -2"),
     "index-huge": (put(2**70, "parents", 1, 0), r"parents\[1\]\[0\]: "),
-    "index-float": (put(0.0, "parents", 1, 0), r"parents\[1\]\[0\]: a whole number was expected, got 0.0"),
-    "index-bool": (put(True, "parents", 1, 0), r"parents\[1\]\[0\]: a whole number"),
-    "own-parent": (put([0], "parents", 0), r"parents\[0\]: the variable is its own parent"),
-    "class-own-parent": (put([-1], "parents", 3), r"parents\[3\]: the variable is its own parent"),
-    "parent-twice": (put([0, 0], "parents", 1), r"parents\[1\]: .* parent twice"),
-    "cycle": (put([2, -1], "parents", 0), r"parents\[0\]: the arcs form a cycle"),
-    "cycle-class": (put([0], "parents", 3), r"parents\[3\]: the arcs form a cycle"),
-    "parents-too-few": (lambda h: h["parents"].pop(), "parents: 3 entries where 4"),
+    "index-float": (put(0.0, "parents", 1, 0), r"parents\[1\]\[0\]: an integer was expected, got 0.0"),
+    "index-bool": (put(True, "parents", 1, 0), r"parents\[1\]\[0\]: an integer"),
+    "own-parent": (put([0], "parents", 0), "parents: the arcs form a cycle"),
+    "class-own-parent": (put([-1], "parents", 3), "parents: the arcs form a cycle"),
+    "parent-twice": (put([0, 0], "parents", 1), "network: variable 7 .* has a parent twice"),
+    "cycle": (put([2, -1], "parents", 0), "parents: the arcs form a cycle: 3 variables"),
+    "cycle-class": (put([0], "parents", 3), "parents: the arcs form a cycle"),
+    "parents-too-few": (lambda h: h["parents"].pop(), "parents: 3 entries, where 4"),
     "parents-object": (put({}, "parents"), "parents: a list was expected, got an object"),
-    "tables-too-many": (lambda h: h["tables"].append({"table": [1]}), "tables: 5 entries"),
-    "shape-lie": (
-        put([2, 4], "tables", 0, "table"),
-        r"tables\[0\]\.table: the shape \(2, 4\) is not that of the family, \(4, 2\)",
-    ),
-    "shape-negative": (put([-4, -2], "tables", 0, "table"), r"tables\[0\]\.table\[0\]: -4"),
-    "shape-text": (put("4", "tables", 0, "table", 0), r"tables\[0\]\.table\[0\]: a whole number was expected, got '4'"),
-    "sparse-lie": (put([1, 2, 2], *LEVEL, "rows"), r"tables\[2\]\.levels\[0\]\.rows: the shape"),
+    "tables-too-many": (lambda h: h["tables"].append([]), "tables: 5 entries"),
+    "shape-lie": (put(array(2, 4), "tables", 0), r"network: table of 'outlook' has shape \(2, 4\) where its family has \(4, 2\)"),
+    "shape-negative": (put(array(-4, -2), "tables", 0), r"tables\[0\]: -4"),
+    "shape-text": (put({"$array": ["float64", ["4", 2]]}, "tables", 0), r"tables\[0\]: an integer was expected, got '4'"),
+    "type-lie": (put(array(4, 2, kind="int32"), "tables", 0), r"tables\[0\]: an array of 32 bytes where only 20 are left"),
+    "type-other": (put(array(4, 1, kind="int32"), "tables", 0), r"tables\[2\].levels\[0\].configurations: an array of 16 bytes"),
+    "type-unknown": (put(array(4, 2, kind="object"), "tables", 0), r"tables\[0\]: there is no member 'object.npy'"),
+    "sparse-lie": (put(array(1, 2, 2), *LEVEL, "rows"), r"float64\.npy: 32 bytes belong to no array"),
     "sparse-count-lie": (
-        lambda h: (put([3, 2], *LEVEL, "configurations")(h), put([3, 2, 2], *LEVEL, "rows")(h)),
-        "tables: their shapes need",
+        put(array(3, 2, kind="int32"), *LEVEL, "configurations"),
+        r"tables\[2\]\.levels\[0\]\.configurations: an array of 24",
     ),
-    "sparse-axes": (put([2], *LEVEL, "configurations"), r"tables\[2\]\.levels\[0\]\.configurations: 1 entries where 2"),
-    "sparse-no-parents": (put(BARE, "tables", 0), r"tables\[0\]\.levels\[0\]\.configurations: a table without"),
-    "sparse-class": (
-        put({**BARE, "default": [2, 1], "levels": [{"configurations": [0, 0], "parents": [], "rows": [0, 2, 1]}]}, "tables", 3),
-        "tables: ",
+    "sparse-axes": (
+        put(array(4, kind="int32"), *LEVEL, "configurations"),
+        r"tables\[2\]\.levels\[0\]\.configurations: an array of int32 with 2",
     ),
-    "sparse-default": (put([2, 1], "tables", 2, "default"), r"tables\[2\]\.default: the shape"),
-    "levels-none": (put([], "tables", 2, "levels"), r"tables\[2\]\.levels: 0 levels where 1 to 64"),
-    "levels-many": (
-        lambda h: h["tables"][2]["levels"].extend([h["tables"][2]["levels"][1]] * 2000),
-        r"tables\[2\]\.levels: 2002 levels",
-    ),
-    "levels-number": (put(2, "tables", 2, "levels"), r"tables\[2\]\.levels: a list was expected"),
-    "level-null": (put(None, *LEVEL), r"tables\[2\]\.levels\[0\]: an object was expected"),
+    "sparse-no-parents": (put(BARE, "tables", 0), "network: table of 'outlook'"),
+    "sparse-default": (put(array(4, 1), "tables", 2, "default"), "network: .* shapes of the sparse table do not agree"),
+    "sparse-default-axes": (put(array(4), "tables", 2, "default"), r"tables\[2\]\.default: an array of float64 with 2 axes"),
+    "levels-none": (put([], "tables", 2, "levels"), r"float64\.npy: 96 bytes belong to no array"),
+    "levels-many": (lambda h: h["tables"][2]["levels"].extend([{}] * 2000), r"tables\[2\]\.levels: 2002 entries, where 1 to 64"),
     "level-unknown": (put(1, *LEVEL, "path"), r"tables\[2\]\.levels\[0\]: unknown field 'path'"),
-    "level-parents-fewer": (
-        put([0], *LEVEL, "parents"),
-        r"tables\[2\]\.levels\[0\]\.parents: \(0,\) are not all feature parents",
+    "level-parents-fewer": (put([0], *LEVEL, "parents"), r"network: .* got \(0,\)"),
+    "level-parents-order": (put([1, 0], *LEVEL, "parents"), r"network: .* got \(1, 0\)"),
+    "level-parents-again": (put([0, 1], "tables", 2, "levels", 1, "parents"), r"network: .* not to \(0, 1\)"),
+    "level-parents-other": (put([2], "tables", 2, "levels", 1, "parents"), r"network: .* not to \(2,\)"),
+    "level-parents-twice": (put([1, 1], "tables", 2, "levels", 1, "parents"), "network: "),
+    "level-parents-range": (put([9], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents: 9 is not between"),
+    "level-parents-class": (
+        put([-1], "tables", 2, "levels", 1, "parents"),
+        r"tables\[2\]\.levels\[1\]\.parents: -1 is not between",
     ),
-    "level-parents-order": (put([1, 0], *LEVEL, "parents"), r"tables\[2\]\.levels\[0\]\.parents: \(1, 0\) are not all"),
-    "level-parents-again": (
-        put([0, 1], "tables", 2, "levels", 1, "parents"),
-        r"tables\[2\]\.levels\[1\]\.parents: .* some of the parents",
+    "table-list": (put([4, 2], "tables", 3), r"float64\.npy: 16 bytes"),
+    "table-number": (
+        lambda h: (put(array(4, 2), "parameters", "k")(h), put(1, "tables", 0)(h)),
+        r"parameters\.k: .* got a value of type ndarray",
     ),
-    "level-parents-other": (put([2], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents: "),
-    "level-parents-twice": (put([1, 1], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents: "),
-    "level-parents-range": (put([9], "tables", 2, "levels", 1, "parents"), r"tables\[2\]\.levels\[1\]\.parents\[0\]: 9"),
-    "table-list": (put([4, 2], "tables", 0), r"tables\[0\]: an object was expected, got a list"),
-    "table-dtype": (put("<f4", "tables", 0, "dtype"), r"tables\[0\]: unknown field 'dtype'"),
-    "states-fewer": (lambda h: h["variables"][0]["states"].pop(), r"tables\[0\]\.table: the shape"),
+    "array-behind": (put(array(0), "notes", "rows"), r"notes\.rows: .* got a value of type ndarray"),
+    "states-fewer": (lambda h: h["variables"][0]["states"].pop(), "network: table of 'outlook' has shape"),
     "states-twice": (put(1.0, "variables", 0, "states", 3), r"variables\[0\]\.states\[3\]: the state 1.0 occurs twice"),
     "states-null": (
         put(None, "variables", 0, "states", 2),
-        r"variables\[0\]\.states\[2\]: one of bool, float, int, str was expected, got None",
+        r"variables\[0\]\.states\[2\]: one of str, int, float, bool was expected, got .* NoneType",
     ),
-    "states-list": (put([1], "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: .* got a list"),
-    "states-nan": (put({"float": "nan"}, "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: 'nan' is neither"),
-    "states-float-list": (put({"float": []}, "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: text was expected"),
-    "states-surrogate": (put("\ud800", "variables", 0, "states", 2), "header: not UTF-8"),
-    "states-and-cuts": (put(["a"], "variables", 1, "states"), r"variables\[1\]: a variable has states or cuts"),
-    "cuts-decreasing": (put([1.0, 0.5], "variables", 1, "cuts"), r"variables\[1\]\.cuts\[1\]: the cut point 0.5"),
+    "states-list": (put([1], "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: .* type list"),
+    "states-nan": (put({"$float": "nan"}, "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: nan"),
+    "states-float-list": (put({"$float": []}, "variables", 0, "states", 2), r"variables\[0\]\.states\[2\]: a list is none of"),
+    "states-surrogate": (put("\ud800", "variables", 0, "states", 2), r"model\.json: not canonical JSON: 'utf-8' codec"),
+    "states-and-cuts": (put(["a"], "variables", 1, "states"), r"variables\[1\]: a variable has states or cut points"),
+    "cuts-decreasing": (put([1.0, 0.5], "variables", 1, "cuts"), r"variables\[1\]\.cuts: the cut points do not increase"),
     "cuts-integer": (put([0, 1], "variables", 1, "cuts"), r"variables\[1\]\.cuts\[0\]: one of float"),
     "cuts-text": (put("ab", "variables", 1, "cuts"), r"variables\[1\]\.cuts: a list"),
     "missing-number": (put(1, "variables", 1, "missing"), r"variables\[1\]\.missing: true or false was expected"),
-    "name-list": (put(["x"], "variables", 0, "name"), r"variables\[0\]\.name: .* got a list"),
-    "name-object": (put({"a": 1}, "variables", 0, "name"), r"variables\[0\]\.name: .* got an object"),
+    "origin-with-states": (put(0.0, "variables", 0, "origin"), r"variables\[0\]: a variable with a density has neither"),
+    "origin-infinite": (put({"$float": "inf"}, "variables", 1, "origin"), r"variables\[1\]"),
+    "kernel-false": (put(False, "variables", 1, "kernel"), r"variables\[1\]\.kernel: only true"),
+    "kernel-alone": (put(True, "variables", 1, "kernel"), r"variables\[1\]\.origin: a density needs a finite origin"),
+    "name-list": (put(["x"], "variables", 0, "name"), r"variables\[0\]\.name: .* type list"),
+    "name-object": (put({"a": 1}, "variables", 0, "name"), r"variables\[0\]\.name: .* type dict"),
     "name-bool": (put(True, "variables", 0, "name"), r"variables\[0\]\.name: "),
-    "name-twice": (put("play", "variables", 0, "name"), "variables: names: duplicate column names: 'play' at positions 1, 4"),
-    "variables-none": (put([], "variables"), "variables: there is no variable"),
+    "name-twice": (put("play", "variables", 0, "name"), "network: duplicate column names: 'play' at positions 1, 4"),
+    "variables-none": (put([], "variables"), "variables: 0 entries"),
     "variables-text": (put("abc", "variables"), "variables: a list was expected, got 'abc'"),
     "variable-null": (put(None, "variables", 0), r"variables\[0\]: an object was expected, got None"),
+    "densities": (put([], "densities"), "densities: 0 entries"),
+    "derived-empty": (put([], "derived"), "derived: 0 entries"),
+    "derived-kind": (put([{"kind": "lambda"}], "derived"), r"derived\[0\]\.kind: 'lambda' is none of hidden, tree, cells"),
+    "derived-arrays": (put([{"kind": "tree"}], "derived"), r"derived\[0\]: the field 'children' is missing"),
     "kind-upper": (put("KDB", "kind"), "kind: 'KDB' is not a short word"),
     "kind-newline": (put("kdb\n", "kind"), "kind: "),
     "kind-long": (put("k" * 100_000, "kind"), "kind: "),
-    "kind-number": (put(1, "kind"), "kind: text was expected"),
-    "parameters-list": (put([], "parameters"), "parameters: an object was expected"),
-    "parameters-raw-object": (put({"a": 1}, "parameters", "k"), r"parameters\.k: .* got an object"),
-    "parameters-dict-list": (put({"dict": []}, "parameters", "k"), r"parameters\.k: an object was expected"),
-    "notes-null": (put(None, "notes"), "notes: an object was expected"),
+    "kind-number": (put(1, "kind"), "kind: a string was expected"),
+    "parameters-list": (put([], "parameters"), "parameters: a dict with strings as keys"),
+    "parameters-tuple": (put({"$tuple": []}, "parameters", "k"), r"parameters\.k: values of the kind '\$tuple' are not known here"),
+    "parameters-dict": (put({"$dict": ["b", 1, "a", 2]}, "parameters", "k"), r"parameters\.k: values of the kind '\$dict'"),
+    "parameters-record": (put({"$record": "tally"}, "parameters", "k"), r"parameters\.k: values of the kind '\$record'"),
+    "notes-null": (put(None, "notes"), "notes: a dict with strings as keys"),
     "optional-list": (put([], "optional"), "optional: an object was expected"),
-    "key-missing": (lambda h: h.pop("notes"), "header: the field 'notes' is missing"),
-    "key-unknown": (put(1, "counts"), "header: unknown field 'counts'"),
+    "key-missing": (lambda h: h.pop("notes"), r"model\.json: the field 'notes' is missing"),
+    "key-unknown": (put(1, "counts"), r"model\.json: unknown field 'counts'"),
+    "version-text": (put("1.0", "format"), "format: a list of two version numbers"),
+    "version-absent": (lambda h: h.pop("format"), "format: a list of two version numbers"),
 }
 
 
@@ -487,191 +540,142 @@ def opened(data: bytes) -> Model:
 @pytest.mark.parametrize("name", list(HOSTILE), ids="M3-{}".format)
 def test_m3_hostile_fields(name: str) -> None:
     change, words = HOSTILE[name]
-    header, body = parts(GOOD)
+    header, arrays = parts(GOOD)
     value = json.loads(header)
     change(value)
     with pytest.raises(ModelFileError, match=rf"^m\.nvt: {words}") as caught:
-        opened(forged(text(value), body))
+        opened(forged(text(value), arrays))
     assert len(str(caught.value)) < 400
     assert "do not use it" in str(caught.value)
 
 
+NOT_CANONICAL = r"model\.json: not canonical JSON"
 TEXTS: dict[str, tuple[bytes, bytes, str]] = {
-    "duplicate-key": (b'"k":2', b'"k":2,"k":3', "parameters: the key 'k' occurs twice"),
-    "duplicate-key-optional": (b'"optional":{}', b'"optional":{"a":{"b":1,"b":1}}', "optional: the key 'b' occurs twice"),
-    "duplicate-key-top": (b'"kind":"kdb"', b'"kind":"kdb","kind":"kdb"', "header: the key 'kind' occurs twice"),
-    "nan-literal": (b"14.0", b"NaN", r"notes\.weight: the literal NaN"),
-    "infinity-literal": (b"-0.5", b"-Infinity", r"variables\[1\]\.cuts\[0\]: the literal -Infinity"),
-    "float-overflow": (b"1e+300", b"1e999", r"variables\[1\]\.cuts\[1\]: the number '1e999' is too large"),
-    "float-long": (b"14.0", b"14." + b"0" * 100_000, r"notes\.weight: the number '14\.0+\.\.\. is too large or too long"),
-    "float-other-text": (b"14.0", b"14.00", "header: not in its canonical form"),
-    "blank": (b'"k":2', b'"k": 2', "header: not in its canonical form"),
-    "escaped": (b'"sunny"', rb'"\u0073unny"', "header: not in its canonical form"),
-    "surrogate-escape": (b'"sunny"', rb'"\ud800"', r"variables\[0\]\.states\[0\]: the text '\\ud800' is not Unicode"),
-    "surrogate-key": (b'"k":2', rb'"\ud800":2', r"parameters\['\\ud800'\]: the text"),
-    "surrogate-optional": (b'"optional":{}', rb'"optional":{"a":"\ud800"}', "header: a text is not Unicode"),
-    "not-utf8": (b"sunny", b"sunn\xff", "header: not UTF-8 at byte"),
-    "not-json": (b'"k":2', b'"k"2', "header: not JSON: Expecting ':' delimiter"),
-    "control-character": (b"sunny", b"sun\ny", "header: not JSON: Invalid control character"),
-    "brackets": (b"[1,2,2]", b"[1,2,2]]", "header: not JSON: its brackets"),
-    "trailing": (b'"yes"]}]}', b'"yes"]}]}{}', "header: not JSON: Extra data"),
-    "byte-order-mark": (b'{"kind"', b'\xef\xbb\xbf{"kind"', "header: not JSON"),
-    "int-5000-digits": (b'"k":2', b'"k":' + b"9" * 5000, r"parameters\.k: an integer of 5000 digits"),
-    "state-5000-digits": (b'1,"1"', b"9" * 5000 + b',"1"', r"variables\[0\]\.states\[2\]: an integer of 5000 digits"),
+    "duplicate-key": (b'"k":2', b'"k":2,"k":3', NOT_CANONICAL + r" .* near '.*\"k\":2,\"k\":3"),
+    "duplicate-key-top": (b'"kind":"kdb"', b'"kind":"kdb","kind":"kdb"', NOT_CANONICAL + " .* near '.*kind"),
+    "nan-literal": (b"14.0", b"NaN", NOT_CANONICAL + ": Out of range float"),
+    "infinity-literal": (b"-0.5", b"-Infinity", NOT_CANONICAL + ": Out of range float"),
+    "float-overflow": (b"1e+300", b"1e999", NOT_CANONICAL + ": Out of range float"),
+    "float-long": (b"14.0", b"14." + b"0" * 100_000, NOT_CANONICAL + r" .* near '.*14\.000"),
+    "float-other-text": (b"14.0", b"14.00", NOT_CANONICAL + r" .* near '.*14\.00"),
+    "blank": (b'"k":2', b'"k": 2', NOT_CANONICAL + r" .* near '.*\"k\": 2"),
+    "unsorted": (b'"a":"b"', b'"b":1,"a":"b"', NOT_CANONICAL + r" .* near"),
+    "escaped": (b'"sunny"', rb'"\u0073unny"', NOT_CANONICAL + " .* near '.*u0073unny"),
+    "surrogate-escape": (b'"sunny"', rb'"\ud800"', r"model\.json: a string is not Unicode.*ud800"),
+    "surrogate-key": (b'"k":2', rb'"\ud800":2', r"model\.json: a string is not Unicode"),
+    "not-utf8": (b"sunny", b"sunn\xff", NOT_CANONICAL + ": 'utf-8' codec"),
+    "not-json": (b'"k":2', b'"k"2', NOT_CANONICAL + ": Expecting ':' delimiter"),
+    "control-character": (b"sunny", b"sun\ny", NOT_CANONICAL + ": Invalid control character"),
+    "brackets": (b"[1,0]", b"[1,0]]", r"model\.json: not JSON: its brackets"),
+    "trailing": (b'"yes"]}]}', b'"yes"]}]}{}', NOT_CANONICAL + ": Extra data"),
+    "byte-order-mark": (b'{"format"', b'\xef\xbb\xbf{"format"', NOT_CANONICAL),
+    "int-5000-digits": (b'"k":2', b'"k":' + b"9" * 5000, NOT_CANONICAL + ": Exceeds the limit"),
+    "int-100-digits": (b'"k":2', b'"k":' + b"9" * 100, r"parameters\.k: an integer of more than 64 bits"),
+    "state-100-digits": (b'1,"1"', b"9" * 100 + b',"1"', r"variables\[0\]\.states\[2\]: an integer of more than 64 bits"),
 }
 
 
 @pytest.mark.parametrize("name", list(TEXTS), ids="M3-{}".format)
 def test_m3_hostile_text(name: str) -> None:
     old, new, words = TEXTS[name]
-    header, body = parts(GOOD)
+    header, arrays = parts(GOOD)
     assert header.count(old) == 1
     with pytest.raises(ModelFileError, match=rf"^m\.nvt: {words}"):
-        opened(forged(header.replace(old, new), body))
+        opened(forged(header.replace(old, new), arrays))
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.25, -5e-324, 1.5, 1e308], ids="M3-cell-{}".format)
+@pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, -0.25, -5e-324, 1.5, 1e308, 0.3], ids="M3-cell-{}".format)
 def test_m3_cells_that_are_no_probabilities(bad: float) -> None:
-    header, body = parts(GOOD)
-    cells = np.frombuffer(body, "<f8").copy()
+    header, arrays = parts(GOOD)
+    cells = numbers(arrays["float64.npy"])
     cells[0] = bad
-    with pytest.raises(ModelFileError, match=r"^m\.nvt: tables\[0\]\.table: some of its cells"):
-        opened(forged(header, cells.tobytes()))
+    with pytest.raises(ModelFileError, match=r"^m\.nvt: network: table of 'outlook' has negative or .* do not sum to 1"):
+        opened(forged(header, {**arrays, "float64.npy": npy(cells)}))
 
 
 @pytest.mark.parametrize(
-    ("at", "cell", "words"),
-    [(0, "<f8", "table of 'outlook' has .* do not sum to 1"), (160, "<i4", "configuration"), (162, "<i4", "configuration")],
-    ids=["M3-unnormalised", "M3-configurations-unordered", "M3-configuration-out-of-range"],
+    "configurations", [[3, 3, 2, 1, 1], [0, 4, 2, 1, 1], [0, 3, 0, 3, 1], [-1, 3, 2, 1, 1]], ids="M3-{}".format
 )
-def test_m3_tables_that_contradict_their_family(at: int, cell: str, words: str) -> None:
-    header, body = parts(GOOD)
-    cells = np.frombuffer(body, cell).copy()
-    if cell == "<i4":
-        start = body.index(np.array([0, 3, 2, 1], dtype="<i4").tobytes()) // 4
-        cells[start + (0 if at == 160 else 1)] = 3 if at == 160 else 4
-    else:
-        cells[at] = 0.3
-    with pytest.raises(ModelFileError, match=rf"^m\.nvt: tables: .*{words}"):
-        opened(forged(header, cells.tobytes()))
-
-
-def test_m3_lengths_and_padding() -> None:
-    header, body = parts(GOOD)
-    for data in (
-        forged(header, body[:-8]),
-        forged(header, body + bytes(8)),
-        forged(header, body + bytes(3)),
-        forged(header + b" ", body),
-    ):
-        with pytest.raises(ModelFileError, match=r"^m\.nvt: (tables: their shapes need|header)"):
-            opened(data)
-    raw = bytearray(GOOD[:-32])
-    raw[16] ^= 8
-    with pytest.raises(ModelFileError, match="lengths: "):
-        opened(sealed(bytes(raw)))
-    raw = bytearray(GOOD[:-32])
-    assert raw[24 + len(header)] == 0
-    raw[24 + len(header)] = 1
-    with pytest.raises(ModelFileError, match="padding: "):
-        opened(sealed(bytes(raw)))
+def test_m3_configurations_that_contradict_their_family(configurations: list[int]) -> None:
+    header, arrays = parts(GOOD)
+    assert numbers(arrays["int32.npy"], "<i4").tolist() == [0, 3, 2, 1, 1]
+    with pytest.raises(ModelFileError, match=r"^m\.nvt: network: table of None: .* configuration"):
+        opened(forged(header, {**arrays, "int32.npy": npy(np.array(configurations, np.int32))}))
 
 
 # M4: bounded by limits that are checked before anything is allocated
 
 
-def many_axes() -> bytes:
-    variables = [{"cuts": None, "missing": False, "name": i, "other": False, "states": ["a"]} for i in range(100)]
-    parents = [[-1]] * 98 + [[*range(98), -1], []]
-    tables = [{"table": [1, 1]}] * 98 + [{"table": [1] * 100}, {"table": [1]}]
-    header = {
-        "kind": "nb",
-        "notes": {},
-        "optional": {},
-        "parameters": {},
-        "parents": parents,
-        "tables": tables,
-        "variables": variables,
-    }
-    return forged(text(header), bytes(8 * 100))
-
-
-def long_cycle(count: int = 20_000) -> bytes:
-    variables = [{"cuts": None, "missing": False, "name": i, "other": False, "states": ["a"]} for i in range(count)]
-    parents = [[i + 1] for i in range(count - 2)] + [[0], []]
-    header = {
-        "kind": "nb",
-        "notes": {},
-        "optional": {},
-        "parameters": {},
-        "parents": parents,
-        "tables": [],
-        "variables": variables,
-    }
-    return forged(text(header), b"")
-
-
 def grown(change: Change) -> bytes:
-    header, body = parts(GOOD)
+    header, arrays = parts(GOOD)
     value = json.loads(header)
     change(value)
-    return forged(text(value), body)
+    return forged(text(value), arrays)
 
 
-def claims(count: int) -> Change:
-    def change(header: dict[str, Any]) -> None:
-        header["tables"][2]["levels"][0]["configurations"][0] = count
-        header["tables"][2]["levels"][0]["rows"][0] = count
-
-    return change
+def spliced(new: bytes, old: bytes = b'"k":2') -> bytes:
+    header, arrays = parts(GOOD)
+    return forged(header.replace(old, b'"k":' + new if old == b'"k":2' else new), arrays)
 
 
-def spliced(old: bytes, new: bytes) -> bytes:
-    header, body = parts(GOOD)
-    return forged(header.replace(old, new), body)
+def chained(count: int, parents: list[list[int]], tables: list[Any]) -> bytes:
+    variable = {"cuts": None, "missing": False, "other": False, "states": ["a"]}
+    variables = [{**variable, "name": i} for i in range(count)]
+    fields = {"format": [1, 0], "kind": "nb", "notes": {}, "parameters": {}, "parents": parents, "tables": tables}
+    return forged(text({**fields, "variables": variables}), {"float64.npy": npy(np.ones(max(1, len(tables))))})
 
 
-BIG: dict[str, Callable[[], bytes]] = {
-    "10^12-cells": lambda: grown(claims(10**12)),
-    "2^63-cells": lambda: grown(claims(2**63)),
-    "10^70-cells": lambda: grown(claims(10**70)),
-    "dense-10^12-cells": lambda: grown(put([10**6, 10**6], "tables", 0, "table")),
-    "depth-200000": lambda: spliced(b'"k":2', b'"k":' + b"[" * 200_000 + b"]" * 200_000),
-    "depth-200000-objects": lambda: spliced(b'"k":2', b'"k":' + b'{"dict":' * 200_000 + b"1" + b"}" * 200_000),
-    "depth-200000-open": lambda: spliced(b'"k":2', b'"k":' + b"[" * 200_000),
-    "depth-33": lambda: spliced(b'"k":2', b'"k":' + b"[" * 31 + b"]" * 31),
-    "depth-behind-escapes": lambda: spliced(b'"sunny"', rb'"\\\"","\\",' + b"[" * 200_000 + b"]" * 200_000),
-    "int-5000-digits": lambda: spliced(b'"k":2', b'"k":' + b"9" * 5000),
-    "int-10^6-digits": lambda: spliced(b'"k":2', b'"k":' + b"9" * 10**6),
+def many_axes() -> bytes:
+    tables = [array(1, 1)] * 98 + [array(*[1] * 100), array(1)]
+    return chained(100, [[-1]] * 98 + [[*range(98), -1], []], tables)
+
+
+def long_cycle(count: int = 3000) -> bytes:
+    return chained(count, [[i + 1] for i in range(count - 2)] + [[0], []], [array(1)])
+
+
+UNPARSED: dict[str, Callable[[], bytes]] = {
+    "depth-200000": lambda: spliced(b"[" * 200_000 + b"]" * 200_000),
+    "depth-200000-objects": lambda: spliced(b'{"dict":' * 200_000 + b"1" + b"}" * 200_000),
+    "depth-200000-open": lambda: spliced(b"[" * 200_000),
+    "depth-33": lambda: spliced(b"[" * 31 + b"]" * 31),
+    "depth-behind-escapes": lambda: spliced(rb'"\\\"","\\",' + b"[" * 200_000 + b"]" * 200_000, b'"sunny"'),
+    "values": lambda: spliced(b"[" + b"[]," * 1_600_000 + b"[]]"),
+    "closing-brackets": lambda: spliced(b"]" * 2_000_000),
+    "json-limit": lambda: spliced(b'"' + b"k" * 2**25 + b'"'),
+    "dicts": lambda: spliced(b"[" + b'{"a":1},' * 800_000 + b"1]"),
+}
+SMALL: dict[str, Callable[[], bytes]] = {
+    "10^12-cells": lambda: grown(put(array(10**12), "tables", 0)),
+    "2^63-cells": lambda: grown(put(array(2**62, 2), "tables", 0)),
+    "10^70-cells": lambda: grown(put(array(10**35, 10**35), "tables", 0)),
+    "no-cells-of-2^124": lambda: grown(put(array(0, 2**62, 2**62), "tables", 0)),
+    "int-5000-digits": lambda: spliced(b"9" * 5000),
+    "int-10^6-digits": lambda: spliced(b"9" * 10**6),
     "axes-100": many_axes,
-    "cycle-20000": long_cycle,
-    "values": lambda: spliced(b'"k":2', b'"k":[' + b"[]," * 1_600_000 + b"[]]"),
-    "closing-brackets": lambda: spliced(b'"k":2', b'"k":' + b"]" * 5_000_000),
-    "quotes": lambda: spliced(b'"k":2', b'"k":' + b'"' * 5_000_000),
-    "backslashes": lambda: spliced(b'"k":2', b'"k":"' + b"\\" * 5_000_001),
-    "header-limit": lambda: spliced(b'"k":2', b'"k":"' + b"k" * 2**25 + b'"'),
-    "dicts": lambda: spliced(b'"k":2', b'"k":[' + b'{"a":1},' * 700_000 + b"1]"),
+    "cycle-3000": long_cycle,
+    "quotes": lambda: spliced(b'"' * 1_000_000),
+    "backslashes": lambda: spliced(b'"' + b"\\" * 1_000_001),
 }
 
 
-@pytest.mark.parametrize("name", list(BIG), ids="M4-{}".format)
-def test_m4_time_and_memory_are_bounded(name: str) -> None:
-    data = BIG[name]()
-    start = time.process_time()
-    with pytest.raises(ModelFileError) as caught:
-        opened(data)
-    assert time.process_time() - start < 2
-    assert len(str(caught.value)) < 400
+@pytest.mark.parametrize("name", [*UNPARSED, *SMALL], ids="M4-{}".format)
+def test_m4_hostile_files_are_refused_before_anything_large_is_made(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The peak of memory is bounded by the size of the file; JSON that exceeds a limit is not even parsed."""
+    data = {**UNPARSED, **SMALL}[name]()
+    if name in UNPARSED:
+        monkeypatch.setattr(json, "loads", None)
     tracemalloc.start()
     try:
-        with pytest.raises(ModelFileError):
+        with pytest.raises(ModelFileError) as caught:
             opened(data)
-        assert tracemalloc.get_traced_memory()[1] < 256e6
+        assert tracemalloc.get_traced_memory()[1] < 40e6 + 8 * len(data)
     finally:
         tracemalloc.stop()
+    assert len(str(caught.value)) < 400
 
 
-def test_m4_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
+def test_m4_a_file_over_the_limit_is_not_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = tmp_path / "m.nvt"
     with path.open("wb") as file:
         file.write(GOOD[:64])
@@ -679,11 +683,10 @@ def test_m4_a_file_over_the_limit_is_not_read(tmp_path: Path) -> None:
     with pytest.raises(ModelFileError, match="1000000000000 bytes are more than the limit"):
         read_model(path)
     write_model(path, sample())
-    with pytest.raises(ModelFileError, match="limit of 100"):
-        read_model(path, limits=Limits(file_bytes=100))
-    with pytest.raises(ModelFileError, match=r"header: .* bytes are more than the limit of 10"):
-        read_model(path, limits=Limits(header_bytes=10))
     assert read_model(path).kind == "kdb"
+    monkeypatch.setattr(model_file, "FORMAT", dataclasses.replace(FORMAT, limits=Limits(json_bytes=10)))
+    with pytest.raises(ModelFileError, match=r"model\.json: .* bytes are more than the limit of 10"):
+        read_model(path)
 
 
 def test_m4_brackets_in_names_are_not_depth() -> None:
@@ -691,13 +694,16 @@ def test_m4_brackets_in_names_are_not_depth() -> None:
     assert_same(model, model_from_bytes(model_bytes(model)))
 
 
-def test_many_features_are_read_in_bounded_time() -> None:
-    names = [Variable(f"word{i}", (0, 1)) for i in range(20_000)]
-    model = Model("nb", {}, naive(*names, Variable("class", ("ham", "spam"))), {})
-    data = model_bytes(model)
-    start = time.process_time()
-    assert len(model_from_bytes(data).network.variables) == 20_001
-    assert time.process_time() - start < 10
+def test_the_work_of_reading_grows_linearly_with_the_features() -> None:
+    """Calls of functions while reading, by the profiler: twice the features need at most twice as many, and a few more."""
+    calls = []
+    for count in (500, 1000):
+        names = [Variable(f"word{i}", (0, 1)) for i in range(count)]
+        data = model_bytes(Model("nb", {}, naive(*names, Variable("class", ("ham", "spam"))), {}))
+        profile = cProfile.Profile()
+        assert len(profile.runcall(model_from_bytes, data).network.variables) == count + 1
+        calls.append(sum(entry.callcount for entry in profile.getstats()))
+    assert calls[1] < 2.1 * calls[0]
 
 
 # M5
@@ -712,25 +718,29 @@ def test_m5_golden_file_is_what_is_written_today() -> None:
     assert (GOLDEN / "model-1.0.nvt").read_bytes() == GOOD
 
 
+def with_version(version: bytes, header: bytes | None = None) -> bytes:
+    good, arrays = parts(GOOD)
+    return forged((header or good).replace(b'"format":[1,0]', b'"format":' + version), arrays)
+
+
 def test_m5_versions() -> None:
-    header, body = parts(GOOD)
-    with pytest.raises(ModelFileError, match=r"m\.nvt: the file has format 2\.3, this naivete reads up to 1\.0; update naivete"):
-        opened(forged(header, body, (2, 3)))
+    with pytest.raises(
+        ModelFileError, match=r"m\.nvt: format: .*; the file has format 2\.3 and this naivete reads 1\.0; update naivete"
+    ):
+        opened(with_version(b"[2,3]"))
     with pytest.raises(ModelFileError, match=r"there is no format 0\.9"):
-        opened(forged(header, body, (0, 9)))
-    assert_same(opened(forged(header, body, (1, 7))), sample())
+        opened(with_version(b"[0,9]"))
+    assert_same(opened(with_version(b"[1,7]")), sample())
 
 
 def test_m5_unknown_fields() -> None:
-    header, body = parts(GOOD)
-    optional = header.replace(b'"optional":{}', b'"optional":{"colour":["red",1.5]}')
-    assert_same(opened(forged(optional, body, (1, 1))), sample())
-    assert_same(opened(forged(optional, body)), sample())
-    moved = text({**json.loads(header), "invented": []})
-    with pytest.raises(
-        ModelFileError, match=r"unknown field 'invented'; the file has format 1\.1 and this naivete reads 1\.0; update"
-    ):
-        opened(forged(moved, body, (1, 1)))
+    header = json.loads(parts(GOOD)[0])
+    optional = text({**header, "optional": {"colour": ["red", 1.5]}})
+    assert_same(opened(with_version(b"[1,1]", optional)), sample())
+    assert_same(opened(with_version(b"[1,0]", optional)), sample())
+    words = r"unknown field 'invented'; the file has format 1\.1 and this naivete reads 1\.0; update"
+    with pytest.raises(ModelFileError, match=words):
+        opened(with_version(b"[1,1]", text({**header, "invented": []})))
 
 
 # M6
@@ -749,8 +759,6 @@ def test_m6_a_failed_save_keeps_the_old_model(tmp_path: Path, monkeypatch: pytes
             write_model(path, Model("nb", {}, coin(), {}))
     assert path.read_bytes() == GOOD
     assert os.listdir(tmp_path) == ["m.nvt"]
-    with pytest.raises(FileError, match="--force"):
-        write_model(path, sample(), overwrite=False)
 
 
 # M7
@@ -759,10 +767,10 @@ def test_m6_a_failed_save_keeps_the_old_model(tmp_path: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     "key", ["path", "url", "class", "module", "function", "__reduce__", "$ref", "include", "external", "object", "lambda", "code"]
 )
-@pytest.mark.parametrize("place", [(), ("variables", 0), ("tables", 0)], ids=["top", "variable", "table"])
+@pytest.mark.parametrize("place", [(), ("variables", 0), ("tables", 2), LEVEL], ids=["top", "variable", "table", "level"])
 def test_m7_there_is_no_place_for_paths_or_code(key: str, place: tuple[Any, ...]) -> None:
-    for value in ("/etc/passwd", "../../x", "https://example.org/x", "os.system", {"dict": {}}):
-        with pytest.raises(ModelFileError, match="unknown field"):
+    for value in ("/etc/passwd", "../../x", "https://example.org/x", "os.system", {}):
+        with pytest.raises(ModelFileError, match=r"unknown field|are not known here"):
             opened(grown(put(value, *place, key)))
 
 
@@ -770,27 +778,19 @@ def test_m7_there_is_no_place_for_paths_or_code(key: str, place: tuple[Any, ...]
 
 
 ELSEWHERE = """
-import sys, locale
+import hashlib, sys
 from tests.fuzz_model import sample
-from naivete.classifiers.model_file import fingerprint, read_model
-print(fingerprint(sample()), fingerprint(read_model(sys.argv[1])))
+from naivete.classifiers.model_file import model_bytes, read_model
+for model in (sample(), read_model(sys.argv[1])):
+    print(hashlib.sha256(model_bytes(model)).hexdigest())
 """
 
 
-@pytest.mark.parametrize("locale", ["C", "tr_TR.UTF-8", "de_DE.UTF-8"])
-def test_m9_the_same_bytes_in_other_processes(locale: str) -> None:
-    root = ROOT
-    for seed in ("0", "77"):
-        settings_ = {**os.environ, "LC_ALL": locale, "PYTHONHASHSEED": seed, "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-        done = subprocess.run(
-            [sys.executable, "-c", ELSEWHERE, str(GOLDEN / "model-1.0.nvt")],
-            cwd=root,
-            env=settings_,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        assert done.stdout.split() == [fingerprint(sample())] * 2
+def test_m9_the_same_bytes_in_another_process() -> None:
+    settings_ = {**os.environ, "LC_ALL": "tr_TR.UTF-8", "PYTHONHASHSEED": "77", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+    words = [sys.executable, "-c", ELSEWHERE, str(GOLDEN / "model-1.0.nvt")]
+    done = subprocess.run(words, cwd=ROOT, env=settings_, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [fingerprint(sample())] * 2
 
 
 def test_m9_byte_order_in_memory_is_irrelevant() -> None:
@@ -907,12 +907,13 @@ def check_mutants(count: int, seed: int) -> None:
             model = opened(data)
         except ModelFileError:
             continue
-        if data[8:12] == b"\x01\0\0\0" and not json.loads(parts(data)[0])["optional"]:
+        header = json.loads(parts(data)[0])
+        if header["format"] == [1, 0] and "optional" not in header:
             assert model_bytes(model) == data
 
 
 def test_mutants_are_refused_or_are_models() -> None:
-    check_mutants(1500, 0)
+    check_mutants(1000, 0)
 
 
 @pytest.mark.slow
@@ -934,4 +935,4 @@ def test_the_fuzzer_reads_forged_files(tmp_path: Path) -> None:
 def test_canonical_json_refuses_what_it_cannot_hold() -> None:
     with pytest.raises(FieldError, match="surrogate"):
         canonical(["\ud800"])
-    assert parsed(canonical(coded({"a": [1, 1.0, True, "1", None]}, "x")), Limits()) == {"dict": {"a": [1, 1.0, True, "1", None]}}
+    assert parsed(canonical({"a": [1, 1.0, True, "1", None]}), Limits()) == {"a": [1, 1.0, True, "1", None]}

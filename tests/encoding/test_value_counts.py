@@ -18,7 +18,7 @@ from naivete.encoding.encoder import Encoder
 from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import ValueCounts, cells_of
 from naivete.errors import DataError, DataTypeError, NaiveteWarning
-from naivete.storage.plain import packed, unpacked
+from naivete.storage.packed import packed, unpacked
 from naivete.variables import CLASS
 
 values = st.one_of(

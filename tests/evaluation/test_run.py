@@ -26,8 +26,9 @@ from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError
 from naivete.evaluation import KFold, LabelledTable, LearningCurve, Results, Splits, TrainTest, cross_validate, label_table, run
 from naivete.evaluation import run as exported
 from naivete.evaluation.comparison import compare_many
-from naivete.evaluation.records import Store, difference
-from naivete.storage.plain import CheckpointError
+from naivete.evaluation.records import Store
+from naivete.storage.differences import difference
+from naivete.storage.packed import CheckpointError
 
 run_module = sys.modules[exported.__module__]
 small = pytest.mark.filterwarnings("ignore:.*the training rows of some splits have no row")

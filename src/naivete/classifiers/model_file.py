@@ -1,71 +1,78 @@
-r"""Model files: plain data only, checksummed, one sequence of bytes for one model; opening one never runs anything.
+"""Model files: a ZIP archive of plain data with checksums, one sequence of bytes for one model; nothing in it is executed.
 
-The layout is that of a `container` whose magic is "\x8bNVT\r\n\x1a\n"; the header is described in `model_header`. The arrays
-are the tables of the variables in order, the class last: float64 for a dense table; for a sparse one the int32 configurations
-and float64 rows of each level, from all parents to the fewest, then the float64 default. The int64 and float64 arrays of the
-derived columns follow, then the float64 means, variances and slopes of the densities, where there are some. Nothing is
-compressed, and nothing names a file, a class or a function.
+Anybody can open the archive with `unzip`. It holds `model.json` and, as .npy files, the numbers of all arrays of one type:
+
+    model.json
+        format        the version, [1, 0]
+        kind          the word for the estimator, such as "kdb"
+        parameters    what it was fitted with, by name
+        notes         what else it learned: information, selected features, types of labels
+        variables     name, states or cut points of each variable, the class last
+        parents       the parents of each variable, by position; -1 is the class
+        tables        P(variable | parents) of each variable: an array, or the levels of a sparse table and its default
+        derived       the columns computed from others, such as the leaves of a tree, if there are some
+        densities     the densities of continuous features, if there are some
+        optional      anything, which is ignored; for later versions
+    float64.npy, int32.npy, ...
+    sha256            the SHA-256 of the other members, for `sha256sum --check`
 """
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
+import math
 import os
-from collections.abc import Iterator
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.classifiers.model_header import Block, Header, density_arrays, derived_arrays, described, levels, understood
-from naivete.errors import DataError, ModelFileError, quoted
+from naivete.errors import DataError, ModelFileError
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
-from naivete.network.derived_columns import Derived
+from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
+from naivete.network.graphs import topological
 from naivete.network.network import Network
-from naivete.storage.atomic import atomic_write
-from naivete.storage.canonical_json import FieldError, Limits, canonical, parsed
-from naivete.storage.container import Container, check_zeros, padded, up
-from naivete.variables import CLASS
+from naivete.storage.canonical_json import FieldError, Limits, expect, expect_keys, label, shown, whole
+from naivete.storage.packed import Format
+from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["Limits", "Model", "fingerprint", "model_bytes", "model_from_bytes", "read_model", "write_model"]
+__all__ = ["FORMAT", "Model", "model_bytes", "model_from_bytes", "read_model"]
 
-_MAGIC: Final = b"\x8bNVT\r\n\x1a\n"
-_BOX: Final = Container("model", _MAGIC, (1, 0), ModelFileError)
-_LIMITS: Final = Limits()
-_SLACK: Final = 1e-9
-"""How far above 1 a probability may be, as a row that sums to 1 within the same slack allows."""
-_LOOKALIKES: Final = (
-    *((bytes([0x80, protocol]), "a pickle; naivete never opens pickles") for protocol in range(2, 6)),
-    (b"c", "a pickle; naivete never opens pickles"),
-    (b"(", "a pickle; naivete never opens pickles"),
-    (b"PK", "a zip archive, perhaps of another library"),
-    (b"\x1f\x8b", "a gzip file; unpack it first if a model is inside"),
-    (b"BZh", "a bzip2 file; unpack it first if a model is inside"),
-    (b"\xfd7zXZ", "an xz file; unpack it first if a model is inside"),
-    (b"\x28\xb5\x2f\xfd", "a zstandard file; unpack it first if a model is inside"),
-    (b"\x78", "a zlib stream, perhaps a compressed pickle; naivete never opens pickles"),
-    (b"\x93NUMPY", "an array of numpy"),
-    (b"\x89HDF", "an HDF5 file"),
-    (b"PAR1", "a Parquet file: data, not a model"),
-    (b"{", "JSON"),
-    (b"<", "XML or HTML"),
-    (_MAGIC[:4], "a model file damaged by a transfer in text mode; copy it again in binary mode"),
-)
+FORMAT: Final = Format("model", ModelFileError, Limits(), frozenset({"$int", "$float", "$array"}))
+_KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+_NAME: Final = (str, int, float, type(None))
+_STATE: Final = (str, int, float, bool)
+_PLAIN: Final = (str, int, float, bool, type(None))
+_LEVELS: Final = 64
+"""The most levels of a sparse table."""
+_NEW_COPY: Final = "get a new copy of a file saved by naivete"
+
+Arrays = dict[str, tuple[str, int]]
+"""The arrays of a dataclass by the names of its fields: the type and the number of axes of each."""
+_DERIVED: Final[dict[str, tuple[type[Derived], Arrays]]] = {
+    "hidden": (Hidden, {}),
+    "tree": (Tree, {"features": ("int64", 1), "starts": ("int64", 1), "children": ("int64", 1), "weights": ("float64", 1)}),
+    "cells": (Cells, {"features": ("int64", 1), "children": ("int64", 2)}),
+}
+_LEVEL: Final[Arrays] = {"configurations": ("int32", 2), "rows": ("float64", 3)}
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A learned model as plain data; two models are the same when their fingerprints are.
+    """A learned model as plain data; two models are the same if their bytes are equal.
 
     Parameters
     ----------
-    kind : a short lowercase word for the learner, such as "kdb".
+    kind : a short lowercase word for the estimator, such as "kdb".
     parameters : what it was learned with: None, bool, int, float (not nan), str, and lists and dicts of those.
     network : the variables, parents and tables.
-    notes : facts about the training, as plain as the parameters; nothing that differs between two equal runs.
+    notes : facts about the training, of the same types as the parameters; nothing that differs between two equal runs.
     """
 
     kind: str
@@ -74,168 +81,245 @@ class Model:
     notes: dict[str, Any]
 
 
-def write_model(path: str | os.PathLike[str], model: Model, *, overwrite: bool = True, limits: Limits = _LIMITS) -> None:
-    """Save the model so that the file is whole or, after any failure, as it was before.
+def model_bytes(model: Model) -> bytes:
+    """Return the content of the model's file; equal models have equal bytes.
 
-    Parameters
-    ----------
-    path : the file, by custom with the ending .nvt; its folder has to exist.
-    model : what to save; what could not be read back with these limits is refused.
-    overwrite : whether an existing file may be replaced.
-    limits : what a reader will accept.
-    """
-    atomic_write(Path(path), model_bytes(model, limits=limits), overwrite=overwrite)
-
-
-def read_model(path: str | os.PathLike[str], *, limits: Limits = _LIMITS) -> Model:
-    """Load a model; a file that is not exactly what `write_model` writes is refused, and nothing in it is ever run.
-
-    Parameters
-    ----------
-    path : the file; its content decides what it is, not its name.
-    limits : the most it may ask for, checked before anything is allocated.
-    """
-    return model_from_bytes(_BOX.content(Path(path), _check_magic, limits.file_bytes), where=str(path), limits=limits)
-
-
-def model_bytes(model: Model, *, limits: Limits = _LIMITS) -> bytes:
-    """The canonical bytes of the model, those of its file; equal models have equal bytes.
-
-    >>> from naivete.variables import Variable
     >>> coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
     >>> data = model_bytes(Model("majority", {}, coin, {"rows": 2}))
-    >>> len(data), data[:4]
-    (280, b'\\x8bNVT')
     >>> model_from_bytes(data).notes
     {'rows': 2}
     """
     try:
-        header = canonical(described(model.kind, model.parameters, model.notes, model.network))
-        arrays = b"".join(padded(array) for array in _arrays(model.network))
-        data = b"".join(_BOX.pieces(header, [arrays], len(arrays)))
-        _understood(data, limits)
+        return b"".join(FORMAT.pieces(_fields(model)))
     except FieldError as error:
-        raise ModelFileError(f"model: {error.field}: {error.reason}; this model cannot be saved, and nothing was written") from None
-    return data
+        field = error.field.removeprefix(".") or FORMAT.member
+        raise ModelFileError(f"model: {field}: {error.reason}; this model cannot be saved, and nothing was written") from None
 
 
-def model_from_bytes(data: bytes, where: str = "model", *, limits: Limits = _LIMITS) -> Model:
-    """The model of these bytes.
+def read_model(path: str | os.PathLike[str]) -> Model:
+    """Load a model; an error is raised about a file that is not exactly as naivete writes it, whatever its name."""
+    return model_from_bytes(FORMAT.read(Path(path), advice=_NEW_COPY), str(path))
 
-    Parameters
-    ----------
-    data : the content of a model file.
-    where : what errors call it, such as the name of the file.
-    limits : the most it may ask for.
-    """
-    _check_magic(data, where)
-    _BOX.check(data, where)
+
+def model_from_bytes(data: bytes, where: str = "model") -> Model:
+    """Return the model of the content of a file; `where` is what errors call it, such as the name of the file."""
+    return FORMAT.built(data, _model, where=where, advice=_NEW_COPY)
+
+
+def _fields(model: Model) -> dict[str, Any]:
+    """The fields of model.json, with keys in sorted order and arrays in place."""
+    network = model.network
+    order = (*network.features, CLASS)
+    derived = [_plain_derived(network.derived[v]) for v in sorted(network.derived)]
+    densities = [_plain_density(network.densities[x]) for x in sorted(network.densities)]
+    return {
+        "kind": _kind(model.kind),
+        "notes": _plain_dict(model.notes, "notes"),
+        "parameters": _plain_dict(model.parameters, "parameters"),
+        "parents": [[int(p) for p in network.parents[v]] for v in order],
+        "tables": [_plain_table(network.cpts[v]) for v in order],
+        "variables": [_plain_variable(v, f"variables[{i}]") for i, v in enumerate(network.variables)],
+        **({"derived": derived} if derived else {}),
+        **({"densities": densities} if densities else {}),
+    }
+
+
+def _model(fields: dict[str, Any]) -> Model:
+    """The model of the fields, each of which is checked."""
+    expect_keys(fields, "", ("kind", "notes", "parameters", "parents", "tables", "variables"), ("derived", "densities", "optional"))
+    expect(fields.get("optional", {}), "optional", dict, "an object")
+    kind = _kind(fields["kind"])
+    parameters, notes = (_plain_dict(fields[name], name) for name in ("parameters", "notes"))
+    return Model(kind, parameters, _network(fields), notes)
+
+
+def _network(fields: dict[str, Any]) -> Network:
+    """The network, which itself checks that its tables fit its variables and parents and that probabilities sum to 1."""
+    variables = tuple(_variable(value, f"variables[{i}]") for i, value in enumerate(_list(fields["variables"], "variables", 1)))
+    features = len(variables) - 1
+    order = (*range(features), CLASS)
+    parents = dict(zip(order, _parents(_list(fields["parents"], "parents", len(order), len(order))), strict=True))
+    tables = _list(fields["tables"], "tables", len(order), len(order))
+    cpts = {v: _table(tables[i], f"tables[{i}]", features) for i, v in enumerate(order)}
     try:
-        return _understood(data, limits)
-    except FieldError as error:
-        raise _BOX.blamed(data, where, error) from None
-
-
-def fingerprint(model: Model) -> str:
-    """The SHA-256 of the model's canonical bytes, as `sha256sum` prints it for the saved file."""
-    return hashlib.sha256(model_bytes(model)).hexdigest()
-
-
-def _check_magic(data: bytes, where: str) -> None:
-    if data.startswith(_MAGIC):
-        return
-    if len(data) < len(_MAGIC):
-        raise ModelFileError(f"{where}: not a naivete model file: it has only {len(data)} bytes; was it copied in full?")
-    alike = next((words for start, words in _LOOKALIKES if data.startswith(start)), None)
-    found = f"this looks like {alike}" if alike else f"it begins with {quoted(data[:8])}"
-    raise ModelFileError(f"{where}: not a naivete model file: {found}; give a file saved by naivete")
-
-
-def _understood(data: bytes, limits: Limits) -> Model:
-    """The model of bytes whose checksum was seen to; lengths first, then the header, then the arrays."""
-    text, start, end = _BOX.parts(data)
-    value = parsed(text, limits)
-    header = understood(value)
-    if canonical(value) != text:
-        raise FieldError("header", "not in its canonical form of sorted keys, no blanks and shortest numbers")
-    return Model(header.kind, header.parameters, _network(header, data, start, end - start), header.notes)
-
-
-def _network(header: Header, data: bytes, start: int, size: int) -> Network:
-    tables = sum(up(block.bytes) for table in header.tables for block in table.blocks)
-    derived_bytes = sum(up(block.bytes) for column in header.derived for block in column.blocks)
-    needed = tables + derived_bytes + sum(up(block.bytes) for _, blocks in header.densities for block in blocks)
-    if needed != size:
-        raise FieldError("tables", f"their shapes need {needed} bytes and the file holds {size}")
-    places = (*range(len(header.variables) - 1), CLASS)
-    cpts = dict(zip(places, _cpts(header, data, start), strict=True))
-    try:
-        parents, features = dict(zip(places, header.parents, strict=True)), len(header.variables) - 1
-        derived = dict(zip(range(features - len(header.derived), features), _derived(header, data, start + tables), strict=True))
-        return Network(header.variables, parents, cpts, derived, dict(_densities(header, data, start + tables + derived_bytes)))
+        return Network(variables, parents, cpts, _derived_columns(fields, features), _densities(fields, variables))
     except DataError as error:
-        field = next((f for word, f in (("derived", "derived"), ("density", "densities")) if word in str(error)), "tables")
-        raise FieldError(field, str(error).removeprefix("network: ")) from None
+        raise FieldError("network", str(error).removeprefix("network: ")) from None
 
 
-def _cpts(header: Header, data: bytes, start: int) -> Iterator[Cpt]:
-    """The table of each variable in turn."""
-    for table in header.tables:
-        arrays = []
-        for block in table.blocks:
-            arrays.append(_array(block, data, start))
-            start += up(block.bytes)
-        yield _cpt(arrays, table.levels)
+def _kind(value: Any) -> str:
+    kind: str = expect(value, "kind", str, "a string")
+    if not _KIND.fullmatch(kind):
+        raise FieldError("kind", f"{shown(kind)} is not a short word of lowercase letters")
+    return kind
 
 
-def _derived(header: Header, data: bytes, start: int) -> Iterator[Derived]:
-    """Each derived column in turn."""
-    for column in header.derived:
-        arrays = []
-        for block in column.blocks:
-            arrays.append(_array(block, data, start, most=np.inf))
-            start += up(block.bytes)
-        yield column.kind(*arrays)
+def _plain_dict(values: Any, field: str, depth: int = 0) -> dict[str, Any]:
+    """The dict with all keys in sorted order; a FieldError is raised about values of other types than JSON has."""
+    if type(values) is not dict or not all(type(key) is str for key in values):
+        raise FieldError(field, "a dict with strings as keys was expected")
+    return {key: _plain(values[key], field + label(key), depth) for key in sorted(values)}
 
 
-def _densities(header: Header, data: bytes, start: int) -> Iterator[tuple[int, Normal]]:
-    """The density of each number that is not cut."""
-    for x, blocks in header.densities:
-        arrays = []
-        for block in blocks:
-            arrays.append(_array(block, data, start, least=-np.inf, most=np.inf))
-            start += up(block.bytes)
-        names = [block.field.rpartition(".")[2] for block in blocks]
-        yield x, (Kernel if "points" in names else Normal)(**dict(zip(names, arrays, strict=True)))
+def _plain(value: Any, field: str, depth: int) -> Any:
+    if depth > FORMAT.limits.depth:
+        raise FieldError(field[:200], f"lists and dicts are nested more than {FORMAT.limits.depth} deep")
+    if type(value) is list:
+        return [_plain(inner, f"{field}[{i}]", depth + 1) for i, inner in enumerate(value)]
+    return _plain_dict(value, field, depth + 1) if type(value) is dict else _scalar(value, field, _PLAIN)
 
 
-def _cpt(arrays: list[NDArray[Any]], parents: tuple[tuple[int, ...], ...]) -> Cpt:
-    cpt: Cpt = arrays[-1]
-    for own, configurations, rows in zip(reversed(parents), arrays[-3::-2], arrays[-2::-2], strict=True):
-        cpt = SparseCpt(configurations, rows, cpt, own)
+def _scalar(value: Any, field: str, allowed: tuple[type, ...]) -> Any:
+    """The value, of exactly one of the allowed types: 1, 1.0, True and "1" are four values."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if type(value) not in allowed:
+        words = ", ".join("None" if kind is type(None) else kind.__name__ for kind in allowed)
+        raise FieldError(field, f"one of {words} was expected, got a value of type {type(value).__name__}")
+    if type(value) is float and math.isnan(value):
+        raise FieldError(field, "nan is not possible here")
+    return value
+
+
+def _list(value: Any, field: str, least: int = 0, most: float = math.inf) -> list[Any]:
+    values: list[Any] = expect(value, field, list, "a list")
+    if not least <= len(values) <= most:
+        raise FieldError(field, f"{len(values)} entries, where {least if least == most else f'{least} to {most}'} were expected")
+    return values
+
+
+def _plain_variable(variable: Variable, field: str) -> dict[str, Any]:
+    _check_variable(variable, field)
+    cuts = variable.cuts
+    return {
+        "cuts": None if cuts is None else [float(cut) for cut in cuts],
+        **({"kernel": True} if variable.kernel else {}),
+        "missing": variable.missing,
+        "name": variable.name,
+        **({} if variable.origin is None else {"origin": float(variable.origin)}),
+        "other": variable.other,
+        "states": list(variable.states),
+    }
+
+
+def _variable(value: Any, field: str) -> Variable:
+    expect_keys(value, field, ("cuts", "missing", "name", "other", "states"), ("origin", "kernel"))
+    if value.get("kernel", True) is not True:
+        raise FieldError(f"{field}.kernel", "only true is possible")
+    cuts = None if value["cuts"] is None else tuple(_list(value["cuts"], f"{field}.cuts"))
+    origin = expect(value["origin"], f"{field}.origin", float, "a float") if "origin" in value else None
+    states = tuple(_list(value["states"], f"{field}.states"))
+    variable = Variable(value["name"], states, cuts, value["missing"], value["other"], origin, "kernel" in value)
+    _check_variable(variable, field, cut_types=(float,))
+    return variable
+
+
+def _check_variable(variable: Variable, field: str, cut_types: tuple[type, ...] = (float, int)) -> None:
+    """Raise a FieldError about a variable that is not valid, when saving as well as when loading."""
+    _scalar(variable.name, f"{field}.name", _NAME)
+    for name in ("missing", "other"):
+        expect(getattr(variable, name), f"{field}.{name}", bool, "true or false")
+    known: set[tuple[bool, Any]] = set()
+    for i, state in enumerate(variable.states):
+        plain = _scalar(state, f"{field}.states[{i}]", _STATE)
+        if (type(plain) is bool, plain) in known:  # True is not 1, but 1.0 is
+            raise FieldError(f"{field}.states[{i}]", f"the state {shown(plain)} occurs twice")
+        known.add((type(plain) is bool, plain))
+    cuts = [_scalar(cut, f"{field}.cuts[{i}]", cut_types) for i, cut in enumerate(variable.cuts or ())]
+    if not all(low < high for low, high in pairwise(cuts)):
+        raise FieldError(f"{field}.cuts", "the cut points do not increase")
+    if variable.cuts is not None and variable.states:
+        raise FieldError(field, "a variable has states or cut points, not both")
+    density = variable.origin is not None
+    if density and (variable.states or variable.cuts is not None or variable.missing or variable.other):
+        raise FieldError(field, "a variable with a density has neither states nor cut points")
+    if (density and not math.isfinite(variable.origin or 0.0)) or (variable.kernel and not density):
+        raise FieldError(f"{field}.origin", "a density needs a finite origin")
+
+
+def _parents(values: list[Any]) -> list[tuple[int, ...]]:
+    count = len(values)
+    parents = [
+        tuple(whole(p, f"parents[{v}][{i}]", CLASS, count - 2) for i, p in enumerate(_list(value, f"parents[{v}]")))
+        for v, value in enumerate(values)
+    ]
+    structure = {**dict(enumerate(parents[:-1])), CLASS: parents[-1]}
+    unordered = count - len(topological(structure))
+    if unordered:
+        raise FieldError("parents", f"the arcs form a cycle: {unordered} variables have no order")
+    return parents
+
+
+def _plain_arrays(value: Any, arrays: Arrays) -> dict[str, NDArray[Any]]:
+    return {name: np.asarray(getattr(value, name), arrays[name][0]) for name in sorted(arrays)}
+
+
+def _array(value: Any, field: str, dtype: str, axes: int | None = None) -> NDArray[Any]:
+    array: NDArray[Any] = expect(value, field, np.ndarray, "an array")
+    if array.dtype != dtype or axes not in (None, array.ndim):
+        raise FieldError(field, f"an array of {dtype} with {axes or 'any number of'} axes was expected")
+    return array
+
+
+def _plain_table(cpt: Cpt) -> Any:
+    levels = []
+    while isinstance(cpt, SparseCpt):
+        levels.append(dict(sorted({**_plain_arrays(cpt, _LEVEL), "parents": [int(p) for p in cpt.parents]}.items())))
+        cpt = cpt.default
+    default = np.asarray(cpt, np.float64)
+    return {"default": default, "levels": levels} if levels else default
+
+
+def _table(value: Any, field: str, features: int) -> Cpt:
+    if type(value) is not dict:
+        return _array(value, field, "float64")
+    expect_keys(value, field, ("default", "levels"))
+    cpt: Cpt = _array(value["default"], f"{field}.default", "float64", 2)
+    for i, level in reversed(list(enumerate(_list(value["levels"], f"{field}.levels", 1, _LEVELS)))):
+        where = f"{field}.levels[{i}]"
+        expect_keys(level, where, (*_LEVEL, "parents"))
+        arrays = {name: _array(level[name], f"{where}.{name}", *_LEVEL[name]) for name in _LEVEL}
+        parents = tuple(whole(p, f"{where}.parents", 0, features - 1) for p in _list(level["parents"], f"{where}.parents"))
+        cpt = SparseCpt(**arrays, default=cpt, parents=parents)
     return cpt
 
 
-def _array(block: Block, data: bytes, start: int, *, least: float = 0.0, most: float = 1 + _SLACK) -> NDArray[Any]:
-    """A view of the bytes, which nobody can write to; fractions are checked to be probabilities, or at least not negative."""
-    end = start + block.bytes
-    check_zeros(data, end, start + up(block.bytes))
-    dtype = np.dtype(block.dtype)
-    array = np.frombuffer(data, dtype, (end - start) // dtype.itemsize, start).reshape(block.shape)
-    if dtype.kind == "f" and not (array.min(initial=0.0) >= least and array.max(initial=0.0) <= most):
-        raise FieldError(block.field, "some of its cells are not probabilities between 0 and 1" if most < 2 else "some are below 0")
-    return array.astype(dtype.newbyteorder("="), copy=False)
+def _plain_derived(derived: Derived) -> dict[str, Any]:
+    kind = next(word for word, (cls, _) in _DERIVED.items() if type(derived) is cls)
+    return dict(sorted({"kind": kind, **_plain_arrays(derived, _DERIVED[kind][1])}.items()))
 
 
-def _arrays(network: Network) -> Iterator[bytes]:
-    for v in (*network.features, CLASS):
-        sparse, last = levels(network.cpts[v])
-        for level in sparse:
-            yield np.asarray(level.configurations, dtype="<i4").tobytes()
-            yield np.asarray(level.rows, dtype="<f8").tobytes()
-        yield np.asarray(last, dtype="<f8").tobytes()
-    for v in sorted(network.derived):
-        for _, array in derived_arrays(network.derived[v])[1]:
-            yield array.tobytes()
-    for x in sorted(network.densities):
-        yield from (np.asarray(array, dtype="<f8").tobytes() for array in density_arrays(network.densities[x]))
+def _derived_columns(fields: Mapping[str, Any], features: int) -> dict[int, Derived]:
+    values = _list(fields["derived"], "derived", 1, features) if "derived" in fields else []
+    columns = [_derived(value, f"derived[{i}]") for i, value in enumerate(values)]
+    return dict(zip(range(features - len(columns), features), columns, strict=True))
+
+
+def _derived(value: Any, field: str) -> Derived:
+    kind = expect(value, field, dict, "an object").get("kind")
+    if type(kind) is not str or kind not in _DERIVED:
+        raise FieldError(f"{field}.kind", f"{shown(kind)} is none of {', '.join(_DERIVED)}")
+    cls, arrays = _DERIVED[kind]
+    expect_keys(value, field, ("kind", *arrays))
+    return cls(**{name: _array(value[name], f"{field}.{name}", *arrays[name]) for name in arrays})
+
+
+def _plain_density(density: Normal) -> dict[str, Any]:
+    arrays = {field.name: getattr(density, field.name) for field in dataclasses.fields(density)}
+    return {name: np.asarray(arrays[name], np.float64) for name in sorted(arrays) if arrays[name] is not None}
+
+
+def _densities(fields: Mapping[str, Any], variables: Variables) -> dict[int, Normal]:
+    continuous = [x for x, variable in enumerate(variables) if variable.density]
+    if not continuous and "densities" not in fields:
+        return {}
+    values = _list(fields.get("densities"), "densities", max(1, len(continuous)), len(continuous))
+    if continuous[-1] == len(variables) - 1:
+        raise FieldError("densities", "the class cannot have a density")
+    return {x: _density(values[i], f"densities[{i}]", variables[x].kernel) for i, x in enumerate(continuous)}
+
+
+def _density(value: Any, field: str, kernel: bool) -> Normal:
+    more = ("points", "weights", "widths") if kernel else ()
+    expect_keys(value, field, ("means", "variances", *more), ("slopes",))
+    arrays = {name: _array(value[name], f"{field}.{name}", "float64", 1 if name == "points" else None) for name in value}
+    return (Kernel if kernel else Normal)(**arrays)

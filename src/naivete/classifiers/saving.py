@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from naivete.classifiers.base import NetworkClassifier, NotFittedError
-from naivete.classifiers.model_file import Model, fingerprint, read_model, write_model
+from naivete.classifiers.model_file import Model, model_bytes, read_model
 from naivete.classifiers.registry import BY_WORD, entry_of
 from naivete.counts.independence import g, pearson
 from naivete.counts.scores import BDeu, aic, bic, k2
@@ -18,6 +19,7 @@ from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, dis
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_matches, quoted
 from naivete.network.smoothing import ClarkNiblett, Lidstone, MEstimate, smoothing_of
+from naivete.storage.atomic import atomic_write
 from naivete.variables import CLASS
 
 __all__ = ["classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
@@ -36,17 +38,17 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
     path : the file, by convention with the ending `.nvt`.
     overwrite : whether an existing file may be replaced.
     """
-    write_model(Path(path), model_of(classifier), overwrite=overwrite)
+    atomic_write(Path(path), model_bytes(model_of(classifier)), overwrite=overwrite)
 
 
 def load(path: str | PathLike[str]) -> NetworkClassifier:
     """The classifier of a model file, with the answers it had when it was saved; nothing in the file is ever executed."""
-    return classifier_of(read_model(Path(path)), str(path))
+    return classifier_of(read_model(path), str(path))
 
 
 def model_hash(classifier: NetworkClassifier) -> str:
     """The SHA-256 of the classifier's model file: equal for equal models."""
-    return fingerprint(model_of(classifier))
+    return hashlib.sha256(model_bytes(model_of(classifier))).hexdigest()
 
 
 def model_of(classifier: NetworkClassifier) -> Model:

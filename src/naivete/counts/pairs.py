@@ -21,7 +21,7 @@ from naivete._kernels.exact_sums import LIMB, LimbSums, add_sums, limbs, sums_as
 from naivete.cases.base import Block
 from naivete.counts.entropy_terms import SCALE, EntropyTerms, conditional_informations
 from naivete.counts.tables import SparseTable
-from naivete.storage.plain import record
+from naivete.storage.values import record
 
 __all__ = [
     "PLANE_STATES",

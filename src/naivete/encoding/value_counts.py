@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from naivete._kernels.exact_sums import LimbSums, add_sums, nonzero_sums, subtract_sums, sums_as_numbers
 from naivete.data.table import Kind
 from naivete.errors import DataError, DataTypeError, quoted
-from naivete.storage.plain import record
+from naivete.storage.values import record
 from naivete.variables import Name, State
 
 __all__ = ["CELLS", "ColumnCounts", "ValueCounts", "cells_of", "in_cells", "ordered", "plain_numbers", "state_key"]

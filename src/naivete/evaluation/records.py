@@ -6,9 +6,8 @@ import hashlib
 import math
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,20 +19,16 @@ from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Table
 from naivete.errors import ParameterError, quoted
 from naivete.evaluation.suggestions import meant
-from naivete.storage.plain import CheckpointError, packed, pieces, record
+from naivete.storage.packed import CheckpointError, pieces
 from naivete.storage.run_folders import ADVICE, RunFolder, read_packed, write_packed
+from naivete.storage.values import record
 
-__all__ = ["Curve", "Key", "Record", "Results", "Store", "data_hash", "difference", "write_split"]
+__all__ = ["Curve", "Key", "Record", "Results", "Store", "data_hash", "write_split"]
 
 Key = tuple[int, int, int]
 """Which split of which data: the place of the data, the repetition, the fold."""
 
 _NAME: Final = "experiment.nvc"
-_TOLD: Final = 5
-"""How many differences a message names."""
-_WIDE: Final = 60
-"""How many characters of a value a message shows, and of these how many are before what differs."""
-_BEFORE: Final = 20
 _SPLIT: Final = re.compile(r"split-([0-9]{3,9})-([0-9]{4,9})-([0-9]{4,9})\.nvc")
 
 
@@ -200,9 +195,7 @@ class Store(RunFolder):
         found = read_packed(path)[0]
         if type(found) is not dict:
             raise CheckpointError(f"{path}: it is packed data, but not of an experiment; {ADVICE}")
-        differing = difference(found, self._fingerprint)
-        if differing:
-            raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
+        self._check_fingerprint(found, path)
 
     def _files(self) -> dict[Key, Path]:
         found = ((_SPLIT.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))
@@ -223,58 +216,6 @@ def _records(path: Path) -> list[Record]:
     if type(found) is not list or not all(type(own) is Record for own in found):
         raise CheckpointError(f"{path}: it is packed data, but not the records of a split; {ADVICE}")
     return found
-
-
-def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """What differs between the fingerprints of two runs, for a message; no text where nothing does.
-
-    Parameters
-    ----------
-    old, new : plain data by name.
-
-    >>> difference({"models": {"nb": {"smoothing": 1.0}}}, {"models": {"nb": {"smoothing": 2.0}, "tan": {}}})
-    "models: 'tan' is new, models['nb']['smoothing'] was 1.0 and is now 2.0"
-    """
-    pairs = [(name, old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in {**old, **new}]
-    found = [told for pair in pairs for told in _differing(*pair)]
-    return ", ".join(found[:_TOLD]) + (f", and {len(found) - _TOLD} more" if len(found) > _TOLD else "")
-
-
-class _Absent:
-    """Stands for a field that is not there."""
-
-    def __repr__(self) -> str:
-        return "absent"
-
-
-_ABSENT: Final = _Absent()
-
-
-def _differing(name: str, old: Any, new: Any) -> Iterator[str]:
-    """Where two values differ, as deep inside as both have the same form."""
-    if type(old) is type(new) is dict:
-        changed = [f"{quoted(key)} is gone" for key in old if key not in new] + [f"{quoted(k)} is new" for k in new if k not in old]
-        if changed:
-            yield f"{name}: {', '.join(changed)}"
-        elif list(old) != list(new):
-            yield f"{name}: they were in another order"
-        for key in (key for key in old if key in new):
-            yield from _differing(f"{name}[{quoted(key)}]", old[key], new[key])
-    elif type(old) is type(new) and type(old) in (list, tuple) and len(old) == len(new):
-        for at, (one, two) in enumerate(zip(old, new, strict=True)):
-            yield from _differing(f"{name}[{at}]", one, two)
-    elif _ABSENT in (old, new) or packed(old) != packed(new):
-        one, two = (own if isinstance(own, str) and own.isprintable() else repr(own) for own in (old, new))
-        if one == two:
-            one, two = repr(old), repr(new)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, two, strict=False)))
-        yield f"{name} was {_around(one, same)} and is now {_around(two, same)}"
-
-
-def _around(text: str, at: int) -> str:
-    """A piece of a long text with this place in it."""
-    start = max(0, at - _BEFORE) if len(text) > _WIDE else 0
-    return "..." * (start > 0) + text[start : start + _WIDE] + "..." * (len(text) > start + _WIDE)
 
 
 def data_hash(cases: LabelledTable) -> str:

@@ -1,13 +1,13 @@
-"""Checkpoints of long runs: a run that was killed at any moment resumes, and gives the same result to the last bit.
+"""Checkpoints of long runs: a run that was killed at any moment can be resumed, and gives the same result to the last bit.
 
-A run is a fixed sequence of steps, each a pass over the rows with a growing value. Its folder holds
+A run is a fixed sequence of steps, each of which is a pass over the rows that accumulates a value. Its folder holds
 
-    lock              locked while a run lives; the number of its process, and whether a run made the folder
-    checkpoint.nvc    packed: the fingerprint, the checksums of the finished steps, the position and value of the current one
-    step-000.nvc      packed: the final value of the first step, and so on
+    lock              locked while a run uses the folder; the number of its process, and whether a run made the folder
+    checkpoint.nvc    the fingerprint, the checksums of the finished steps, the position and value of the current one
+    step-000.nvc      the final value of the first step, and so on
 
-Each file is whole or absent, and a step is written before the checkpoint that speaks of it, so that whatever checkpoint is
-found after a crash can be trusted. Files of other names are left alone.
+The .nvc files are archives of packed values. Each is complete or absent, and a step is written before the checkpoint that lists
+it, so that any checkpoint that is there after a crash is valid. Files of other names are left alone.
 """
 
 from __future__ import annotations
@@ -23,27 +23,26 @@ from typing import Any, Final
 
 from naivete.errors import ParameterError, quoted
 from naivete.storage.atomic import file_error, flush_folder, remove_abandoned
-from naivete.storage.plain import CheckpointError, packed, pieces
-from naivete.storage.run_folders import ADVICE, FolderLock, RunFolder, read_packed, write_packed
+from naivete.storage.locks import FolderLock
+from naivete.storage.packed import CheckpointError, packed, pieces
+from naivete.storage.run_folders import ADVICE, RunFolder, read_packed, write_packed
 
 __all__ = ["Checkpoint", "CheckpointError", "Step"]
 
 _NAME: Final = "checkpoint.nvc"
 _STEP: Final = re.compile(r"step-[0-9]{3,9}\.nvc")
 _FIELDS: Final = ("fingerprint", "finished", "partial")
-_TOLD: Final = 5
-"""How many differences a message names."""
 
 
 class Step:
-    """One pass: what is known of it from an earlier run, and where this run leaves what it knows.
+    """One pass over the rows: its state in an earlier run, and the methods that save its state in this run.
 
     Attributes
     ----------
-    done : whether the step was finished, so that there is nothing to do.
-    position : where an unfinished step goes on, as it was given to `save` in an earlier run; None at the beginning.
-    value : the final value of a finished step, what an unfinished one had at that position, or None at the beginning.
-        The first `save` lets go of it, so that it does not take memory beside the value that grows.
+    done : whether the step is finished, so that there is nothing to do.
+    position : where an unfinished step continues, as it was passed to `save` in an earlier run; None at the beginning.
+    value : the final value of a finished step, that of an unfinished one at `position`, or None at the beginning. The first
+        `save` sets it to None, so that it does not take memory beside the value that grows.
     """
 
     def __init__(self, checkpoint: Checkpoint, *, done: bool = False, position: Any = None, value: Any = None) -> None:
@@ -51,13 +50,13 @@ class Step:
         self.done, self.position, self.value = done, position, value
 
     def save(self, position: object, value: object, *, force: bool = False) -> bool:
-        """Write a checkpoint if it is time for one, and say whether it was.
+        """Write a checkpoint if it is time for one, and return whether it was written.
 
         Parameters
         ----------
-        position : plain data: what tells the next run where to go on.
-        value : plain data: what the step knows up to that position.
-        force : write it in any case.
+        position : plain values: where the next run continues.
+        value : plain values: what the step has accumulated up to that position.
+        force : whether to write it in any case.
         """
         self._checkpoint._expect(self)
         self.value = None
@@ -67,7 +66,7 @@ class Step:
         return True
 
     def finish(self, value: object) -> None:
-        """Keep the final value of the step: in the folder if it is time for a checkpoint, else with the next one."""
+        """Save the final value of the step: now if it is time for a checkpoint, otherwise with the next checkpoint."""
         self._checkpoint._expect(self)
         self._checkpoint._finish(value)
         self.done, self.position, self.value = True, None, value
@@ -76,14 +75,14 @@ class Step:
 
 
 class Checkpoint(RunFolder):
-    """The checkpoints of one run in a folder of their own: a context, in which the steps are asked for in order.
+    """The checkpoints of one run in a folder of their own: a context manager in which `step` returns the steps in order.
 
     Parameters
     ----------
-    folder : where; it is made if need be. Two runs cannot use one folder at the same time.
-    fingerprint : plain data by name that has to be the same for a run to be resumed: the names, sizes and times of the files,
-        the schema, the parameters, the version.
-    every : the seconds between two checkpoints, and so about the most work that is ever repeated.
+    folder : the folder; it is made if it does not exist. Two runs cannot use one folder at the same time.
+    fingerprint : plain values by name that have to be the same for a run to be resumed: the names, sizes and times of the
+        files, the schema, the parameters, the version.
+    every : the seconds between two checkpoints, and so about the most work that is repeated.
     restart : whether to begin again, whatever is in the folder.
 
     >>> import tempfile
@@ -118,13 +117,13 @@ class Checkpoint(RunFolder):
         if not every >= 0:
             raise ParameterError(f"every={quoted(every)} has to be a number of seconds, zero or more")
         if not all(type(name) is str for name in fingerprint):
-            raise ParameterError("fingerprint: its names have to be texts")
+            raise ParameterError("fingerprint: its names have to be strings")
         super().__init__(folder, fingerprint, restart=restart)
         self._every = every
         self._digests: list[str] = []
         self._pending: list[bytes] = []
         self._partial: tuple[Any, Any] | None = None
-        self._asked = 0
+        self._steps = 0
         self._current: Step | None = None
         self._last = 0.0
 
@@ -134,11 +133,11 @@ class Checkpoint(RunFolder):
         super().__exit__(kind, error, traceback)
 
     def step(self) -> Step:
-        """The next step, in the order of the run: done, begun, or new."""
+        """Return the next step in the order of the run: finished, begun or new."""
         self._alive()
         if self._current is not None:
-            raise ParameterError(f"{self.folder}: step {self._asked - 1} has to be finished before the next one is asked for")
-        number, self._asked = self._asked, self._asked + 1
+            raise ParameterError(f"{self.folder}: step {self._steps - 1} has to be finished before the next one begins")
+        number, self._steps = self._steps, self._steps + 1
         if number < len(self._digests):
             return Step(self, done=True, value=self._finished_value(number))
         position, value = self._partial or (None, None)
@@ -146,9 +145,9 @@ class Checkpoint(RunFolder):
         return self._current
 
     def finished(self) -> None:
-        """The run is complete: remove its files, and the folder if a run made it and nothing else is there."""
+        """Remove the files of the complete run, and the folder if a run made it and nothing else is there."""
         lock = self._alive()
-        with _told("cannot be removed", "the run is complete; remove it yourself"):
+        with _named_errors("cannot be removed", "the run is complete; remove it yourself"):
             self._remove()
             lock.remove()
         self.__exit__(None, None, None)
@@ -167,30 +166,27 @@ class Checkpoint(RunFolder):
         return time.monotonic() - self._last >= self._every
 
     def _resume(self) -> None:
-        """Take over what an earlier run left."""
-        self._asked, self._last = 0, time.monotonic()
+        """Load what an earlier run left."""
+        self._steps, self._last = 0, time.monotonic()
         if self._restart:
-            with _told("cannot be removed", "remove it yourself, or use another folder"):
+            with _named_errors("cannot be removed", "remove it yourself, or use another folder"):
                 self._remove()
             return
         path = self.folder / _NAME
         if not os.path.lexists(path):
             return
-        found = _checked(read_packed(path)[0], path)
-        differing = _differences(found["fingerprint"], self._fingerprint)
-        if differing:
-            raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
-        self._digests, self._partial = found["finished"], found["partial"]
+        fingerprint, self._digests, self._partial = _checked(read_packed(path)[0], path)
+        self._check_fingerprint(fingerprint, path)
 
     def _finished_value(self, number: int) -> Any:
         path = self._path(number)
         value, digest = read_packed(path)
         if digest != self._digests[number]:
-            raise CheckpointError(f"{path}: it is not the file that {_NAME} speaks of; {ADVICE}")
+            raise CheckpointError(f"{path}: it is not the file that {_NAME} lists; {ADVICE}")
         return value
 
     def _finish(self, value: object) -> None:
-        """Keep the value where it cannot change: in its file, or packed until there is one."""
+        """Keep the value where it cannot change: in its file, or packed until the file is written."""
         if self._due():
             self._flush()
             self._store(pieces(value))
@@ -209,15 +205,15 @@ class Checkpoint(RunFolder):
             self._store([self._pending[0]])
             del self._pending[0]
 
-    def _store(self, parts: Iterable[bytes]) -> None:
-        self._digests.append(write_packed(self._path(len(self._digests)), parts))
+    def _store(self, contents: Iterable[bytes]) -> None:
+        self._digests.append(write_packed(self._path(len(self._digests)), contents))
 
     def _path(self, number: int) -> Path:
         return self.folder / f"step-{number:03}.nvc"
 
     def _remove(self) -> None:
-        """Remove the checkpoint, and only then the steps it speaks of."""
-        steps = {path for path in self.folder.iterdir() if _STEP.fullmatch(path.name)} | set(map(self._path, range(self._asked)))
+        """Remove the checkpoint, and only then the steps that it lists."""
+        steps = {path for path in self.folder.iterdir() if _STEP.fullmatch(path.name)} | set(map(self._path, range(self._steps)))
         for path in (self.folder / _NAME, *sorted(steps)):
             path.unlink(missing_ok=True)
             remove_abandoned(path)
@@ -225,64 +221,23 @@ class Checkpoint(RunFolder):
                 flush_folder(self.folder)
 
 
-def _checked(found: Any, path: Path) -> dict[str, Any]:
-    """The content of a checkpoint, which has to be what `Checkpoint._write` writes."""
-    if type(found) is dict and tuple(found) == _FIELDS:
-        fingerprint, finished, partial = found.values()
-        whole = partial is None or (type(partial) is tuple and len(partial) == 2)
+def _checked(content: Any, path: Path) -> tuple[dict[str, Any], list[str], tuple[Any, Any] | None]:
+    """The fingerprint, finished steps and unfinished step of a checkpoint, as `Checkpoint._write` writes them."""
+    if type(content) is dict and tuple(content) == _FIELDS:
+        fingerprint, finished, partial = content.values()
         lists = type(fingerprint) is dict and type(finished) is list
-        if whole and lists and all(type(text) is str for text in (*fingerprint, *finished)):
-            return found
-    raise CheckpointError(f"{path}: it is packed data, but not a checkpoint; {ADVICE}")
+        if lists and all(type(text) is str for text in (*fingerprint, *finished)) and (partial is None or _is_pair(partial)):
+            return fingerprint, finished, partial
+    raise CheckpointError(f"{path}: it holds packed values, but not a checkpoint; {ADVICE}")
 
 
-def _differences(old: dict[str, Any], new: dict[str, Any]) -> str:
-    """The fields that differ, for a message; no text where all are equal."""
-    names = [name for name in {**new, **old} if not _equal(old.get(name, _ABSENT), new.get(name, _ABSENT))]
-    told = [_difference(_shown(name)[1:-1], old.get(name, _ABSENT), new.get(name, _ABSENT)) for name in names[:_TOLD]]
-    return ", ".join(told) + (f", and {len(names) - _TOLD} more" if len(names) > _TOLD else "")
-
-
-class _Absent:
-    """Stands for a field that is not there."""
-
-    def __repr__(self) -> str:
-        return "absent"
-
-
-_ABSENT: Final = _Absent()
-
-
-def _equal(old: Any, new: Any) -> bool:
-    return old is not _ABSENT and new is not _ABSENT and packed(old) == packed(new)
-
-
-def _difference(name: str, old: Any, new: Any) -> str:
-    """Where and how two values differ, as deep inside as both have the same form."""
-    for key in _shared(old, new):
-        if not _equal(old[key], new[key]):
-            return _difference(f"{name}[{_shown(key)}]", old[key], new[key])
-    return f"{name} was {_shown(old)} and is now {_shown(new)}"
-
-
-def _shared(old: Any, new: Any) -> Iterable[Any]:
-    """The keys or places that two dicts or lists have in common, if they have no others."""
-    if type(old) is type(new) is dict and old.keys() == new.keys():
-        return list(old)
-    same = type(old) is type(new) and type(old) in (list, tuple) and len(old) == len(new)
-    return range(len(old)) if same else ()
-
-
-def _shown(value: object) -> str:
-    try:
-        return quoted(value)
-    except ValueError:  # Python does not write out very long integers
-        return "a very long number"
+def _is_pair(value: Any) -> bool:
+    return type(value) is tuple and len(value) == 2
 
 
 @contextmanager
-def _told(problem: str, advice: str) -> Iterator[None]:
-    """Errors of the operating system as ours, with the name of the file."""
+def _named_errors(problem: str, advice: str) -> Iterator[None]:
+    """Raise errors of the operating system as errors of this library, with the name of the file."""
     try:
         yield
     except OSError as error:

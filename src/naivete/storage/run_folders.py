@@ -1,46 +1,35 @@
-"""The folder of a run that can be resumed: one run at a time has it, and its files of packed data are whole or absent."""
+"""The folder of a run that can be resumed: used by one process at a time, its files are complete or absent."""
 
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
-import re
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from pathlib import Path
-from types import ModuleType, TracebackType
+from types import TracebackType
 from typing import Any, Final, Self
 
 from naivete.errors import FileError, ParameterError
-from naivete.storage.atomic import atomic_write, file_error
-from naivete.storage.container import SUM
-from naivete.storage.plain import BOX, LIMITS, CheckpointError, check_magic, packed, unpacked
+from naivete.storage.atomic import atomic_write
+from naivete.storage.differences import difference
+from naivete.storage.locks import FolderLock
+from naivete.storage.packed import PACKED, CheckpointError, packed, unpacked
 
-try:
-    import fcntl
-
-    _LOCKS: ModuleType | None = fcntl
-except ImportError:  # pragma: no cover - a system without advisory locks
-    _LOCKS = None
-
-__all__ = ["ADVICE", "FolderLock", "RunFolder", "read_packed", "write_packed"]
+__all__ = ["ADVICE", "RunFolder", "read_packed", "write_packed"]
 
 ADVICE: Final = "use `restart=True` to begin again, or another folder"
-"""What to do with a folder that cannot be resumed."""
-_MADE: Final = "made the folder"
-_NOTE: Final = re.compile(rf"\0*|([0-9]{{1,20}})\n({_MADE})?")
-"""What a lock of ours holds; zeros are what a loss of power may leave."""
-_ATTEMPTS: Final = 100
+"""What to do about a folder that cannot be resumed."""
 
 
 class RunFolder:
-    """A folder that one run holds while it lives: a context, at whose beginning `_resume` takes over what an earlier run left.
+    """A folder that is locked while a run uses it: a context manager that begins by loading what an earlier run left.
 
     Parameters
     ----------
-    folder : where; it is made if need be.
-    fingerprint : plain data by name that has to be the same for a run to be resumed.
+    folder : the folder; it is made if it does not exist.
+    fingerprint : plain values by name that have to be the same for a run to be resumed.
     restart : whether to begin again, whatever is in the folder.
     """
 
@@ -52,7 +41,13 @@ class RunFolder:
 
     @abstractmethod
     def _resume(self) -> None:
-        """Take over what an earlier run left."""
+        """Load what an earlier run left."""
+
+    def _check_fingerprint(self, fingerprint: Mapping[str, Any], path: Path) -> None:
+        """Raise a CheckpointError if the fingerprint of an earlier run differs from that of this one."""
+        differing = difference(fingerprint, self._fingerprint)
+        if differing:
+            raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
 
     def __enter__(self) -> Self:
         if self._lock is not None:
@@ -71,140 +66,30 @@ class RunFolder:
             self._lock = None
 
 
-def write_packed(path: Path, parts: Iterable[bytes]) -> str:
-    """Write the file, whole or not at all; its checksum comes back."""
-    end = bytearray()
+def write_packed(path: Path, pieces: Iterable[bytes]) -> str:
+    """Write a file of packed pieces, completely or not at all, and return its SHA-256."""
+    digest = hashlib.sha256()
 
-    def watched() -> Iterator[bytes]:
-        for part in parts:
-            end[:] = part[-SUM:]
-            yield part
+    def hashed() -> Iterator[bytes]:
+        for piece in pieces:
+            digest.update(piece)
+            yield piece
 
     try:
-        atomic_write(path, watched())
+        atomic_write(path, hashed())
     except FileError as error:
-        ours = FileError(f"{error}; what was saved before is whole, and running the same again resumes from there")
+        ours = FileError(f"{error}; what was saved before is complete, and running the same again resumes from there")
         ours.errno = error.errno
         raise ours from error
-    return end.hex()
+    return digest.hexdigest()
 
 
 def read_packed(path: Path) -> tuple[Any, str]:
-    """The value in the file, and its checksum."""
+    """Return the value in a file, and the SHA-256 of the file."""
     try:
-        data = BOX.content(path, lambda start, where: check_magic(start, where, ADVICE), LIMITS.file_bytes)
+        data = PACKED.read(path, advice=ADVICE)
     except FileError as error:
         if error.errno != errno.ENOENT:
             raise
         raise CheckpointError(f"{path}: the file is missing; {ADVICE}") from error
-    return unpacked(data, str(path), advice=ADVICE), data[-SUM:].hex()
-
-
-class FolderLock:
-    """The lock of a folder, which is made if need be; `made` says whether this run, or one it resumes, made it."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder, self.path = folder, folder / "lock"
-        try:
-            self._descriptor, self.made = self._taken()
-        except FileError:
-            raise
-        except OSError as error:
-            raise file_error(folder, "cannot hold checkpoints", error) from error
-        except ValueError as error:  # a zero byte
-            raise file_error(folder, "cannot hold checkpoints", OSError(str(error)), "give the name of a folder") from error
-
-    def release(self) -> None:
-        """Let the next run have the folder."""
-        if self._descriptor >= 0:
-            with suppress(OSError):
-                os.close(self._descriptor)
-            self._descriptor = -1
-
-    def remove(self) -> None:
-        """Remove the lock, and the folder if a run made it and it is empty now."""
-        if _LOCKS is None:  # such systems do not remove an open file
-            self.release()
-        self.path.unlink(missing_ok=True)
-        if self.made:
-            with suppress(OSError):
-                self.folder.rmdir()
-        self.release()
-
-    def _taken(self) -> tuple[int, bool]:
-        """The open file, locked, and whether a run made the folder; once more where a run that ends removed either."""
-        made = False
-        for _ in range(_ATTEMPTS):
-            made = _make(self.folder) or made
-            note = _note(self.path)
-            if note is None:
-                advice = "use another folder, or remove the file if you do not need it"
-                raise FileError(f"{self.path}: this file is not the lock of a run; {advice}")
-            try:
-                descriptor = _created(self.path) if _LOCKS is None else _locked(self.path, _LOCKS)
-            except (FileNotFoundError, FileExistsError):
-                continue
-            except BlockingIOError as error:
-                raise self._refusal() from error
-            made = made or note[1] is not None
-            return _signed(descriptor, made), made
-        raise FileError(f"{self.path}: it keeps being replaced by other runs; use another folder")
-
-    def _refusal(self) -> FileError:
-        note = _note(self.path)
-        holder = f"process {note[0]}" if note and note[0] else "a process that did not leave its number"
-        advice = "wait until it ends or stop it, or use another folder"
-        return FileError(f"{self.folder}: another run, {holder}, is using this folder for its checkpoints; {advice}")
-
-
-def _make(folder: Path) -> bool:
-    """Whether the folder had to be made."""
-    try:
-        folder.mkdir(parents=True)
-    except FileExistsError:
-        if not folder.is_dir():
-            raise NotADirectoryError(errno.ENOTDIR, "it is not a folder") from None
-        return False
-    return True
-
-
-def _note(path: Path) -> tuple[str | None, str | None] | None:
-    """What a lock says: the number of the process that took it last, and that a run made the folder; None of other files."""
-    text = ""
-    if path.is_file():
-        with suppress(OSError), path.open("rb") as file:
-            text = file.read(200).decode(errors="replace")
-    found = _NOTE.fullmatch(text)
-    return found and (found[1], found[2])
-
-
-def _signed(descriptor: int, made: bool) -> int:
-    try:
-        os.ftruncate(descriptor, 0)
-        os.write(descriptor, f"{os.getpid()}\n{_MADE if made else ''}".encode())
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _locked(path: Path, locks: ModuleType) -> int:
-    """The open file, locked until it is closed or the process dies; an error where another process has it, or removed it."""
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK, 0o666)
-    try:
-        locks.flock(descriptor, locks.LOCK_EX | locks.LOCK_NB)
-        if not os.path.samestat(os.fstat(descriptor), path.stat()):
-            raise FileNotFoundError(errno.ENOENT, "the lock was removed before it was taken")
-    except OSError:
-        os.close(descriptor)
-        raise
-    return descriptor
-
-
-def _created(path: Path) -> int:
-    """The open file where there are no locks: such systems do not remove a file that a living process has open."""
-    try:
-        path.unlink(missing_ok=True)
-    except PermissionError as error:
-        raise BlockingIOError(error.errno, "another run has it open") from error
-    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666)
+    return unpacked(data, str(path), advice=ADVICE), hashlib.sha256(data).hexdigest()
