@@ -137,7 +137,7 @@ def resealed(data: bytes) -> bytes:
                 archive.fp.seek(info.header_offset + 30 + len(info.filename))  # type: ignore[union-attr]
                 info.extra = archive.fp.read(min(info.file_size, len(data)))  # type: ignore[union-attr]
         return archived({info.filename: info.extra for info in kept})
-    except Exception:  # zipfile raises errors of many types about a damaged file
+    except Exception:  # noqa: BLE001 - zipfile raises errors of many types about a damaged file
         return data
 
 
