@@ -1,7 +1,8 @@
 """Plain values as JSON values and .npy files, and back, exactly.
 
 In the JSON None, booleans, integers of 64 bits, finite floats, strings, lists, and
-dicts whose keys are strings in sorted order stand for themselves. An object with a key that begins with "$" is any other value:
+dicts whose keys are strings in sorted order stand for themselves; a "$" at the beginning of a key is doubled. An object with a key
+that begins with a single "$" is any other value:
 
     {"$int": "-1f..."}                      a larger integer, in hexadecimal
     {"$float": "inf"}                       "inf", "-inf" or "nan"
@@ -94,6 +95,15 @@ def _each(function: Callable[[Any], Any], values: Iterable[Any], label: Callable
     return results
 
 
+def _in_order(keys: list[Any]) -> bool:
+    """Whether a dict with these keys is an object in JSON."""
+    return all(type(key) is str for key in keys) and keys == sorted(keys)
+
+
+def _is_tag(key: str) -> bool:
+    return key.startswith("$") and not key.startswith("$$")
+
+
 def _check_keys(keys: Sequence[Any]) -> None:
     try:
         hashes = Counter(map(hash, keys))
@@ -160,7 +170,7 @@ class _Encoder:
         self.depth += 1
         coded = encode(self, value)
         self.depth -= 1
-        if type(coded) is dict and (tag := next(iter(coded), "")).startswith("$") and tag not in self.kinds:
+        if type(coded) is dict and _is_tag(tag := next(iter(coded), "")) and tag not in self.kinds:
             raise FieldError("", f"a value of type {kind.__name__} cannot be stored here")
         return coded
 
@@ -169,8 +179,9 @@ class _Encoder:
 
     def _dict(self, values: dict[Any, Any]) -> dict[str, Any]:
         keys = list(values)
-        if all(type(key) is str and not key.startswith("$") for key in keys) and keys == sorted(keys):
-            return dict(zip(keys, _each(self.value, values.values(), lambda i: label(keys[i])), strict=True))
+        if _in_order(keys):
+            coded = _each(self.value, values.values(), lambda i: label(keys[i]))
+            return {f"${key}" if key.startswith("$") else key: value for key, value in zip(keys, coded, strict=True)}
         _check_keys(keys)
         flat = [part for item in values.items() for part in item]
         return {"$dict": _each(self.value, flat, lambda i: label(keys[i // 2]))}
@@ -230,9 +241,10 @@ class _Decoder:
                 raise FieldError(name, f"{len(content) - self.used.get(name, 0)} bytes belong to no array")
 
     def _object(self, coded: dict[str, Any]) -> Any:
-        tag = next((key for key in coded if key.startswith("$")), None)
+        tag = next((key for key in coded if _is_tag(key)), None)
         if tag is None:
-            return dict(zip(coded, _each(self.value, coded.values(), lambda i: label(list(coded)[i])), strict=True))
+            keys = [key.removeprefix("$") if key.startswith("$$") else key for key in coded]
+            return dict(zip(keys, _each(self.value, coded.values(), lambda i: label(keys[i])), strict=True))
         if tag not in self.kinds or (tag != "$record" and len(coded) > 1):
             raise FieldError("", f"values of the kind {shown(tag)} are not known here")
         return _DECODERS[tag](self, coded if tag == "$record" else coded[tag])
@@ -246,7 +258,7 @@ class _Decoder:
         _check_keys(keys)
         if len(keys) != len(values) or len(set(keys)) != len(keys):
             raise FieldError("", "a dict has a key without a value, or a key twice")
-        if all(type(key) is str and not key.startswith("$") for key in keys) and keys == sorted(keys):
+        if _in_order(keys):
             raise FieldError("", "a dict with strings in sorted order as keys has to be an object")
         return dict(zip(keys, values, strict=True))
 
