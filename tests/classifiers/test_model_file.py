@@ -513,7 +513,7 @@ HOSTILE: dict[str, tuple[Change, str]] = {
     "variable-null": (put(None, "variables", 0), r"variables\[0\]: an object was expected, got None"),
     "densities": (put([], "densities"), "densities: 0 entries"),
     "derived-empty": (put([], "derived"), "derived: 0 entries"),
-    "derived-kind": (put([{"kind": "lambda"}], "derived"), r"derived\[0\]\.kind: 'lambda' is none of hidden, tree, cells"),
+    "derived-kind": (put([{"kind": "lambda"}], "derived"), r"derived\[0\]\.kind: 'lambda' is none of hidden, tree, hierarchy"),
     "derived-arrays": (put([{"kind": "tree"}], "derived"), r"derived\[0\]: the field 'children' is missing"),
     "kind-upper": (put("KDB", "kind"), "kind: 'KDB' is not a short word"),
     "kind-newline": (put("kdb\n", "kind"), "kind: "),
@@ -589,7 +589,7 @@ def test_m3_hostile_text(name: str) -> None:
 def test_m3_cells_that_are_no_probabilities(bad: float) -> None:
     header, arrays = parts(GOOD)
     cells = numbers(arrays["float64.npy"])
-    cells[0] = bad
+    cells[[0, 2]] = bad
     with pytest.raises(ModelFileError, match=r"^m\.nvt: network: table of 'outlook' has negative or .* do not sum to 1"):
         opened(forged(header, {**arrays, "float64.npy": npy(cells)}))
 

@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from naivete.errors import DataError, ModelFileError
 from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.densities import Kernel, Normal
-from naivete.network.derived_columns import Cells, Derived, Hidden, Tree
+from naivete.network.derived_columns import Derived, Hidden, Hierarchy, Tree
 from naivete.network.graphs import topological
 from naivete.network.network import Network
 from naivete.storage.canonical_json import FieldError, Limits, expect, expect_keys, label, shown, whole
@@ -58,7 +58,7 @@ Arrays = dict[str, tuple[str, int]]
 _DERIVED: Final[dict[str, tuple[type[Derived], Arrays]]] = {
     "hidden": (Hidden, {}),
     "tree": (Tree, {"features": ("int64", 1), "starts": ("int64", 1), "children": ("int64", 1), "weights": ("float64", 1)}),
-    "cells": (Cells, {"features": ("int64", 1), "children": ("int64", 2)}),
+    "hierarchy": (Hierarchy, {"features": ("int64", 1), "children": ("int64", 2)}),
 }
 _LEVEL: Final[Arrays] = {"configurations": ("int32", 2), "rows": ("float64", 3)}
 
@@ -142,7 +142,8 @@ def _network(fields: dict[str, Any]) -> Network:
     tables = _list(fields["tables"], "tables", len(order), len(order))
     cpts = {v: _table(tables[i], f"tables[{i}]", features) for i, v in enumerate(order)}
     try:
-        return Network(variables, parents, cpts, _derived_columns(fields, features), _densities(fields, variables))
+        with np.errstate(all="ignore"):  # huge numbers overflow in sums, and are refused
+            return Network(variables, parents, cpts, _derived_columns(fields, features), _densities(fields, variables))
     except DataError as error:
         raise FieldError("network", str(error).removeprefix("network: ")) from None
 
