@@ -71,3 +71,13 @@ def model(weather: Path, run: Run) -> Path:
     path = weather.with_name("weather.nvt")
     assert run("fit", weather, "--target", "play", "--model", "kdb:k=1", "--out", path).code == 0
     return path
+
+
+@pytest.fixture
+def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo on its smallest data set, without the contents of its page, which have tests of their own."""
+    from naivete.evaluation.demo import models, page
+
+    domains = models.domains(quick=True)[:1]
+    monkeypatch.setattr(models, "domains", lambda *, quick: domains)
+    monkeypatch.setattr(page, "report", lambda *_, folds: f"<p>{folds} folds</p>")

@@ -125,3 +125,16 @@ def test_refusals(run: Run, pairs: Path, words: list[str], code: int, expected: 
     assert expected in ran.err
     assert ran.out == ""
     assert len(ran.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("command", ["diagnose", "predict"])
+def test_a_model_of_other_columns(run: Run, model: Path, tmp_path: Path, command: str) -> None:
+    (tmp_path / "other.csv").write_text("a,b,c\n1,x,no\n2,y,yes\n")
+    words = (
+        ["diagnose", tmp_path / "other.csv", "--model", model]
+        if command == "diagnose"
+        else ["predict", model, tmp_path / "other.csv"]
+    )
+    ran = run(*words)
+    assert ran.code == 3
+    assert "other.csv: this model was trained on other columns: it needs 'outlook', 'temperature', 'windy' (3 in all)" in ran.err

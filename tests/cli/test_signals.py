@@ -12,10 +12,23 @@ from naivete.cli.signals import Terminated, advising, interruptible
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
 
 
+def caught_exit(monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], threading.Event]:
+    """The exit codes of calls that would end the process, and an event that the first of them sets."""
+    codes: list[int] = []
+    ended = threading.Event()
+
+    def exit_process(code: int) -> None:
+        codes.append(code)
+        ended.set()
+
+    monkeypatch.setattr(os, "_exit", exit_process)
+    return codes, ended
+
+
 def test_terminated() -> None:
     def ended() -> None:
         os.kill(os.getpid(), signal.SIGTERM)
-        time.sleep(5)
+        time.sleep(60)
 
     with pytest.raises(Terminated), interruptible():
         ended()
@@ -23,14 +36,13 @@ def test_terminated() -> None:
 
 
 def test_what_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    codes: list[int] = []
-    monkeypatch.setattr(os, "_exit", codes.append)
+    codes, ended = caught_exit(monkeypatch)
     with interruptible(grace=0.05):
         try:
             os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)
+            time.sleep(60)
         except Terminated:
-            time.sleep(0.5)  # putting things in order, and never ready
+            ended.wait(60)  # cleaning up takes longer than the grace
     assert codes == [143]
     assert capsys.readouterr().err == "naivete: terminated\n"
 
@@ -61,11 +73,11 @@ def test_advice_to_whoever_interrupts(monkeypatch: pytest.MonkeyPatch, capsys: p
     with pytest.raises(KeyboardInterrupt) as interrupted, advising("go on"):
         raise KeyboardInterrupt
     assert interrupted.value.__notes__ == ["go on"]
-    monkeypatch.setattr(os, "_exit", lambda _: None)
+    _, ended = caught_exit(monkeypatch)
     with interruptible(grace=0.05), advising("go on"):
         try:
             os.kill(os.getpid(), signal.SIGTERM)
-            time.sleep(5)
+            time.sleep(60)
         except Terminated:
-            time.sleep(0.5)
+            ended.wait(60)
     assert capsys.readouterr().err == "naivete: terminated; go on\n"

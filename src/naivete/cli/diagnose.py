@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import check_columns, labelled_cases, read_table
+from naivete.cli.inputs import check_columns, check_features, labelled_cases, read_table
 from naivete.cli.options import (
     check_ending,
     check_output,
@@ -96,7 +96,12 @@ def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table,
     from naivete.data.labelled_table import label_table
 
     *features, target = model.network_.variables
-    table = read_table(path, args, kinds_to_read(features), wanted=[v.name for v in features])
+    names = [variable.name for variable in features]
+    try:
+        table = read_table(path, args, kinds_to_read(features), wanted=names)
+    except ParameterError:  # of a column that does not exist, which `check_features` describes better
+        table = read_table(path, args, wanted=names)
+    check_features(table, features)
     check_columns(table, ("weight", args.weight))
     if args.target is not None and args.target != target.name:
         raise ParameterError(f"--target: the class of the model is {target.name!r}, not {args.target!r}; leave the option out")

@@ -26,6 +26,7 @@ from naivete.cli.output import counted, escaped, json_text, listed, named, say
 from naivete.cli.parsing import Command
 from naivete.cli.progress import pass_progress
 from naivete.cli.signals import advising
+from naivete.errors import DataError
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -57,6 +58,8 @@ def run(args: Namespace) -> int:
     cases = open_cases(args)
     check_output(args.out, cases.paths, args.force)
     target = target_of(cases.header, cases.path, args)
+    if cases.source.rows == 0:
+        raise DataError(f"{cases.header.source}: there are no rows to learn from; give a file with cases")
     model = classifier_of(spec, encoder=encoder_of(args, target), budget=args.budget)
     again = "without --restart " if args.restart else ""
     advice = advising(f"run the same command again {again}to continue") if args.checkpoint is not None else nullcontext()

@@ -12,19 +12,20 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.options import has_ending, kinds_of
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
     from naivete.data.files import Files
     from naivete.data.labelled_table import LabelledTable
     from naivete.data.table import Kind, Table
     from naivete.network.network import Network
-    from naivete.variables import Name
+    from naivete.variables import Name, Variable
 
 __all__ = [
     "Header",
     "OpenedCases",
     "check_columns",
+    "check_features",
     "is_delimited",
     "is_many",
     "is_network",
@@ -235,6 +236,22 @@ def check_columns(table: Table | Header, *options: tuple[str, Name]) -> None:
 def _listed_columns(table: Table | Header) -> str:
     more = f" and {len(table.names) - 30} more" if len(table.names) > 30 else ""
     return ", ".join(map(str, table.names[:30])) + more
+
+
+def check_features(table: Table | Header, features: Sequence[Variable]) -> None:
+    """Refuse a table that lacks features of a model."""
+    import numpy as np
+
+    from naivete.data.table import Column, Table
+    from naivete.encoding.column_codes import matched_columns
+
+    names = [variable.name for variable in features]
+    if names and not any(name in table.names for name in names):
+        raise DataError(
+            f"{table.source}: this model was trained on other columns: it needs {', '.join(map(quoted, names[:5]))}"
+            f"{' ...' if len(names) > 5 else ''} ({len(names):,} in all), and the file has none of them; choose another model"
+        )
+    matched_columns(Table(tuple(Column(name, np.zeros(0)) for name in table.names), source=table.source), features)
 
 
 def is_delimited(path: str, args: Namespace) -> bool:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import OpenedCases, is_delimited, is_many, open_cases, read_table
+from naivete.cli.inputs import OpenedCases, check_features, is_delimited, is_many, open_cases, read_table
 from naivete.cli.options import (
     check_ending,
     check_output,
@@ -103,20 +103,15 @@ def _is_text(path: str) -> bool:
 
 def _open(args: Namespace, classifier: NetworkClassifier) -> OpenedCases:
     """Return the cases, their texts read so that they match the states of the model; refuse columns that are missing."""
-    import numpy as np
-
     from naivete.classifiers.predictions import kinds_to_read
-    from naivete.data.table import Column, Table
-    from naivete.encoding.column_codes import matched_columns
 
     features = classifier.network_.columns
     names = {variable.name for variable in features}
     try:
         cases = open_cases(args, kinds_to_read(features), wanted=names, at_once=_is_whole(args))
-    except ParameterError:  # of a column that does not exist, which `matched_columns` describes better
+    except ParameterError:  # of a column that does not exist, which `check_features` describes better
         cases = open_cases(args, wanted=names, at_once=_is_whole(args))
-    columns = tuple(Column(name, np.zeros(0)) for name in cases.header.names)
-    matched_columns(Table(columns, source=cases.header.source), features)
+    check_features(cases.header, features)
     known = {variable.name for variable in classifier.network_.variables}
     extra = [name for name in cases.header.names if name not in known]
     if extra:
