@@ -136,7 +136,9 @@ def _wrapped(text: str, indent: str = "") -> list[str]:
 
 def markdown(result: Reproduction) -> str:
     """Return the report as Markdown; the summary comes first."""
-    parts = [f"# {_escaped(result.name)}", _escaped(result.title), f"**{_escaped(result.summary)}**", *map(_escaped, result.about)]
+    command = f"Written by `python3 dev.py reproduce {_escaped(result.name)} --markdown FILE` (naivete {__version__})."
+    head = [_escaped(result.title), f"**{_escaped(result.summary)}**", command, *map(_escaped, result.about)]
+    parts = [f"# {_escaped(result.name)}", *head]
     for section in sections(result):
         rows = [[_escaped(cell) for cell in row] for row in (section.heads, *section.rows)]
         table = "\n".join(f"| {' | '.join(row)} |" for row in [rows[0], ["---"] * len(rows[0]), *rows[1:]])

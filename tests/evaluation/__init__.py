@@ -9,9 +9,9 @@ from tests import ROOT
 
 
 def data(name: str) -> Path:
-    """A published data set; the test is skipped where it is absent."""
-    folder = Path(os.environ.get("NAIVETE_DATA") or ROOT.parent / "shared" / "data")
-    file = folder / f"{name}.arff.gz"
-    if not file.exists():
-        pytest.skip(f"the published data are not here: {file} (NAIVETE_DATA names the folder)")
+    """Return the file of a published data set, in studies/data or in the folder NAIVETE_DATA; skip the test without it."""
+    folders = [ROOT / "studies" / "data", Path(os.environ.get("NAIVETE_DATA") or ROOT.parent / "shared" / "data")]
+    file = next((folder / f"{name}.arff.gz" for folder in folders if (folder / f"{name}.arff.gz").exists()), None)
+    if file is None:
+        pytest.skip(f"{name}.arff.gz is neither in studies/data nor in the folder that NAIVETE_DATA names")
     return file

@@ -9,8 +9,6 @@ import numpy as np
 import pytest
 from benchmarks import selection
 
-from tests.evaluation import data
-
 
 @pytest.fixture(scope="module")
 def codes() -> list[np.ndarray]:
@@ -53,10 +51,9 @@ def test_the_command_prints_its_tables(tmp_path: Path, capsys: pytest.CaptureFix
 
     columns = selection.columns_of
     monkeypatch.setattr(selection, "columns_of", few)
-    out, folder = tmp_path / "figures.json", data("splice3175").parent
+    out = tmp_path / "figures.json"
     monkeypatch.setattr(selection, "whole", lambda *_: {"cgr": {"seconds": 0.1, "accuracy": 95.0}})
-    assert selection.main(["--data", str(folder), "--repeat", "1", "--largest", "500", "--json", str(out)]) == 0
+    assert selection.main(["--repeat", "1", "--largest", "500", "--json", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "K2-AS anew, junction tree" in printed
-    assert str(folder) not in printed
     assert set(json.loads(out.read_text())) == {"selection", "whole", "memory"}
