@@ -1,4 +1,4 @@
-"""A classifier's answers as tables, however many tables the rows come in; and what is to be told once all were answered."""
+"""Predictions as tables, for rows that come in one table or in many, and a summary of all of them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Predictions(NamedTuple):
-    """The labels, the probability of each for every row, and the rows that are impossible in every class."""
+    """The labels, P(class | row), and the positions of the rows that have probability zero in every class."""
 
     labels: tuple[State, ...]
     posterior: NDArray[np.float64]
@@ -40,16 +40,16 @@ class Predictions(NamedTuple):
 
 @dataclass
 class PredictionSummary:
-    """What is known of the answers so far.
+    """Counts over the predictions so far.
 
     Attributes
     ----------
-    rows : how many rows were answered.
-    impossible : how many of them had probability zero in every class.
+    rows : the number of rows.
+    impossible : the number of rows with probability zero in every class.
     first_impossible : the first of these, counted from 1.
-    labelled, right : how many rows came with their class, and how many of these were given it.
-    stranger : the first label that is no class of the model, None where there is none.
-    unseen_tables : how many tables had values that did not occur in training.
+    labelled, right : the number of rows whose class is known, and of those that were predicted correctly.
+    stranger : the first label that is not a class of the model, None where there is none.
+    unseen_tables : the number of tables with values that did not occur in training.
     """
 
     rows: int = 0
@@ -60,26 +60,26 @@ class PredictionSummary:
     stranger: State | None = None
     unseen_tables: int = 0
 
-    def add(self, table: Table, target: Name, answers: Predictions) -> None:
-        """Add the rows of a table and their answers."""
-        if len(answers.impossible) and self.first_impossible is None:
-            self.first_impossible = self.rows + int(answers.impossible[0]) + 1
-        self.impossible += len(answers.impossible)
-        self.rows += len(answers.posterior)
+    def add(self, table: Table, target: Name, predictions: Predictions) -> None:
+        """Add the rows of a table and their predictions."""
+        if len(predictions.impossible) and self.first_impossible is None:
+            self.first_impossible = self.rows + int(predictions.impossible[0]) + 1
+        self.impossible += len(predictions.impossible)
+        self.rows += len(predictions.posterior)
         if target in table.names:
-            self._score(table[target], answers)
+            self._score(table[target], predictions)
 
-    def _score(self, column: Column, answers: Predictions) -> None:
-        rows, labels = _labels(column, answers.labels)
+    def _score(self, column: Column, predictions: Predictions) -> None:
+        rows, labels = _labels(column, predictions.labels)
         self.labelled += len(rows)
-        self.right += int((argmax_class(answers.posterior)[rows] == labels).sum())
+        self.right += int((argmax_class(predictions.posterior)[rows] == labels).sum())
         if self.stranger is None and len(rows) and labels.min() < 0:
             self.stranger = next(iter(column.take(rows[labels < 0][:1])))
 
-    def _heard(self, told: Sequence[warnings.WarningMessage]) -> None:
-        """Pass warnings on, but those of values that did not occur in training for the first table that has such only."""
+    def _pass_on(self, caught: Sequence[warnings.WarningMessage]) -> None:
+        """Issue the warnings again; those about values that did not occur in training only for the first table with such values."""
         unseen = False
-        for warning in told:
+        for warning in caught:
             is_unseen = isinstance(warning.message, UnseenValueWarning)
             unseen = unseen or is_unseen
             if not is_unseen or not self.unseen_tables:
@@ -95,19 +95,19 @@ def predict_tables(
     append: bool = False,
     told: PredictionSummary | None = None,
 ) -> Iterator[Table]:
-    """The answers to the rows of each table: the class `predicted`, P(c) for every class, and perhaps `impossible`.
+    """Yield for each table the predicted class (`predicted`), P(c) for every class, and where needed a column `impossible`.
 
-    The column `impossible` marks rows that have probability zero in every class. All tables have it or none. The answers to a
-    single table have it if such a row is there. Those to several tables cannot wait for the last row: they have it if such rows
-    can be, which is so where the network has a probability of zero, as without smoothing.
+    The column `impossible` marks rows that have probability zero in every class. All tables have it or none. A single table has
+    it if there is such a row. With several tables it has to be decided before the last row is read: they have it if such rows
+    are possible, that is if the network has a probability of zero, as without smoothing.
 
     Parameters
     ----------
-    classifier : the classifier.
+    classifier : the fitted classifier.
     tables : the rows; of several tables two are in memory at any time.
-    unseen : what values that did not occur in training get; by default what the encoder says.
-    append : whether the answers come behind the columns of the table. Names that are taken get an underscore.
-    told : where to keep what is known of all answers.
+    unseen : what is done with values that did not occur in training; by default what the encoder says.
+    append : whether the columns of the table come before the predictions. Names that are taken get an underscore.
+    told : a summary to add the predictions to.
 
     >>> from naivete.classifiers.augmented import NaiveBayes
     >>> table = Table((Column("x", np.array([0, 1, 1]), ("a", "b")),))
@@ -120,40 +120,42 @@ def predict_tables(
     parts = iter(tables)
     first = list(islice(parts, 2))
     flagged = can_be_impossible(classifier) if len(first) > 1 else None
-    for table in _followed(first, parts):
-        answers = _listening(classifier, table, unseen, told)
-        told.add(table, target, answers)
-        yield _output(table if append else None, answers, bool(len(answers.impossible)) if flagged is None else flagged)
+    for table in _chained(first, parts):
+        predictions = _with_warnings_passed_on(classifier, table, unseen, told)
+        told.add(table, target, predictions)
+        yield _output(table if append else None, predictions, bool(len(predictions.impossible)) if flagged is None else flagged)
 
 
-def _followed(first: list[Table], rest: Iterator[Table]) -> Iterator[Table]:
-    """The tables of the list, each let go of at once, and then the rest."""
+def _chained(first: list[Table], rest: Iterator[Table]) -> Iterator[Table]:
+    """Yield the tables of the list, which keeps none of them in memory, and then the rest."""
     while first:
         yield first.pop(0)
     yield from rest
 
 
 def predict_table(classifier: NetworkClassifier, table: Table, unseen: str | None = None) -> Predictions:
-    """The answers to the rows of a table."""
+    """Return the predictions for the rows of a table."""
     posterior, impossible = classifier.posteriors(table, unseen=unseen)  # type: ignore[arg-type]
     return Predictions(classifier.network_.variables[CLASS].states, posterior, impossible)
 
 
-def _listening(classifier: NetworkClassifier, table: Table, unseen: str | None, told: PredictionSummary) -> Predictions:
-    with warnings.catch_warnings(record=True) as found:
+def _with_warnings_passed_on(
+    classifier: NetworkClassifier, table: Table, unseen: str | None, summary: PredictionSummary
+) -> Predictions:
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        answers = predict_table(classifier, table, unseen)
-    told._heard(found)
-    return answers
+        predictions = predict_table(classifier, table, unseen)
+    summary._pass_on(caught)
+    return predictions
 
 
 def can_be_impossible(classifier: NetworkClassifier) -> bool:
-    """Whether some row can have probability zero in every class: whether the network has a probability of zero."""
+    """Return whether some row can have probability zero in every class: whether the network has a probability of zero."""
     return classifier.reports_impossible and any(classifier.network_.table(v).has_zeros for v in classifier.network_.cpts)
 
 
 def kinds_to_read(features: Sequence[Variable]) -> dict[str, Kind]:
-    """How delimited text has to be read so that its columns meet the variables; those with numbers for states stay open."""
+    """Return how columns of delimited text have to be read to match the variables; those whose states are numbers are left out."""
     kinds: dict[str, Kind] = {}
     for variable in features:
         if isinstance(variable.name, str) and (variable.numeric or any(isinstance(s, str) for s in variable.states)):
@@ -162,20 +164,20 @@ def kinds_to_read(features: Sequence[Variable]) -> dict[str, Kind]:
 
 
 def convert_to_states(table: Table, features: Sequence[Variable]) -> Table:
-    """The table with texts in place of which the model has numbers or truth values turned into these."""
+    """Return the table with text converted to numbers or booleans where the states of the model are these."""
     states = {v.name: v.states for v in features if v.states and not any(isinstance(s, str) for s in v.states)}
-    return replace(table, columns=tuple(_met(c, states[c.name]) if c.name in states else c for c in table.columns))
+    return replace(table, columns=tuple(_converted(c, states[c.name]) if c.name in states else c for c in table.columns))
 
 
-def _met(column: Column, states: tuple[State, ...]) -> Column:
+def _converted(column: Column, states: tuple[State, ...]) -> Column:
     if column.states is None:
         return column
     by_text = {str(s): s for s in states}
     by_number: dict[float, State] = {float(s): s for s in states if not isinstance(s, (bool, str))}
-    return replace(column, states=tuple(_met_state(s, by_text, by_number) for s in column.states))
+    return replace(column, states=tuple(_converted_state(s, by_text, by_number) for s in column.states))
 
 
-def _met_state(state: State, by_text: dict[str, State], by_number: dict[float, State]) -> State:
+def _converted_state(state: State, by_text: dict[str, State], by_number: dict[float, State]) -> State:
     if not isinstance(state, str) or state in by_text:
         return by_text.get(str(state), state)
     try:
@@ -185,7 +187,7 @@ def _met_state(state: State, by_text: dict[str, State], by_number: dict[float, S
 
 
 def _labels(column: Column, classes: tuple[State, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The rows that have a value, and the position of each among the classes, -1 where it is none."""
+    """Return the rows with a label, and the position of each label among the classes, -1 where it is not a class."""
     position = {_text(label): i for i, label in enumerate(classes)}
     if column.states is not None:
         values: list[Any] = list(column.states)
@@ -197,25 +199,26 @@ def _labels(column: Column, classes: tuple[State, ...]) -> tuple[NDArray[np.int6
 
 
 def _text(value: State) -> str:
-    """The value as a file of text has it."""
+    """Return the value as it is written in a text file."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
-def _output(table: Table | None, answers: Predictions, flagged: bool) -> Table:
-    """The answers as a table, perhaps behind the columns of another."""
+def _output(table: Table | None, predictions: Predictions, flagged: bool) -> Table:
+    """Return the predictions as a table, after the columns of another where one is given."""
     before = () if table is None else table.columns
     taken = {str(column.name) for column in before}
-    columns = [Column(_free("predicted", taken), argmax_class(answers.posterior), answers.labels, "nominal", declared=True)]
-    columns += [Column(_free(f"P({label})", taken), answers.posterior[:, i]) for i, label in enumerate(answers.labels)]
+    posterior, labels = predictions.posterior, predictions.labels
+    columns = [Column(_free("predicted", taken), argmax_class(posterior), labels, "nominal", declared=True)]
+    columns += [Column(_free(f"P({label})", taken), posterior[:, i]) for i, label in enumerate(labels)]
     if flagged:
-        flags = np.zeros(len(answers.posterior), np.int64)
-        flags[answers.impossible] = 1
+        flags = np.zeros(len(posterior), np.int64)
+        flags[predictions.impossible] = 1
         columns.append(Column(_free("impossible", taken), flags))
-    return Table((*before, *columns), rows=len(answers.posterior))
+    return Table((*before, *columns), rows=len(posterior))
 
 
 def _free(name: str, taken: set[str]) -> str:
-    """The name, or one like it that no column has."""
+    """Return the name, with underscores added where a column has it already."""
     while name in taken:
         name += "_"
     taken.add(name)
