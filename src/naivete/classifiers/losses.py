@@ -1,4 +1,4 @@
-"""What a decision costs when another class is true: loss matrices, read from files or given, and decisions that cost least."""
+"""Loss matrices, from arrays, mappings or files, and the decisions with the smallest expected loss."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from naivete.variables import State
 __all__ = ["REJECT", "Loss", "finite", "zero_one"]
 
 REJECT: Final = "reject"
-"""The decision for no class, as files and mappings name it; `?` is read as well."""
+"""The name of the decision for no class in files and mappings; `?` is read as well."""
 
 _REJECTS: Final = (REJECT, "?")
 _LARGEST: Final = 1e300
@@ -28,15 +28,15 @@ _LIMITS: Final = Limits(line=1 << 22, columns=10_000, cells=1 << 24, decompresse
 
 @dataclass(frozen=True, eq=False)
 class Loss:
-    """A cost for every decision and every true class; less is better, and a gain is a negative cost.
+    """The cost of every decision for every true class; a gain is a negative cost.
 
-    The expected loss of a decision d for a row is sum over c of P(c | row) loss[d, c]. The decision with the smallest is taken,
-    the lower class on a tie, and where rejecting costs as little as the best class, the row is rejected.
+    The expected loss of a decision d for a row is sum over c of P(c | row) loss[d, c]. The decision with the smallest expected
+    loss is made; on a tie, that for the first class. Where rejecting costs no more than the best class, the row is rejected.
 
     Parameters
     ----------
     labels : the classes.
-    matrix : the costs; a row more than there are labels is that of deciding for no class.  # (decided, true)
+    matrix : the costs; one row more than there are labels is that of rejecting.  # (decided, true)
 
     >>> loss = Loss.of([[0, 5], [1, 0]], ["healthy", "ill"])
     >>> loss.expected([[0.75, 0.25]]).tolist()
@@ -70,14 +70,14 @@ class Loss:
 
     @classmethod
     def of(cls, costs: ArrayLike | Mapping[tuple[Any, Any], float], labels: Iterable[Any], *, utility: bool = False) -> Self:
-        """The loss of an array or a mapping.
+        """Return the loss of an array or a mapping.
 
         Parameters
         ----------
-        costs : an array (decided, true) with perhaps a last row for rejecting, or costs by (decided, true), in which a right
-            decision that is left out costs nothing and "reject" decides for no class.
+        costs : an array (decided, true), optionally with a last row for rejecting, or a mapping from (decided, true) to costs,
+            in which correct decisions that are left out cost nothing and "reject" is the decision for no class.
         labels : the classes, in the order of the array.
-        utility : whether the numbers are gains, as in Jensen & Nielsen's tables, and the costs their negatives.
+        utility : whether the numbers are utilities, as in Jensen & Nielsen's tables; costs are their negatives.
 
         >>> Loss.of({("no", "yes"): 5, ("yes", "no"): 1}, ["no", "yes"]).matrix.tolist()
         [[0.0, 5.0], [1.0, 0.0]]
@@ -89,19 +89,19 @@ class Loss:
 
     @classmethod
     def read(cls, path: PathLike, labels: Iterable[Any] | None = None, *, utility: bool = False, encoding: str = "utf-8") -> Self:
-        """The loss of a file: delimited text, or a cost file of Weka.
+        """Read the loss from a file: delimited text, or a cost file of Weka.
 
-        Delimited text has a header with the true classes and a row for every decision, its name first; a row named `reject` or
-        `?` is that of deciding for no class. A file named .cost, or one that begins with `%` or `[`, is Weka's: its size
-        (`2 2`) and rows, or `[0 1; 5 0]`. Weka's rows are the true classes and its columns the decisions, so it is transposed.
+        Delimited text has a header with the true classes and a row for every decision, with its name first; a row named `reject`
+        or `?` is that of rejecting. A file named .cost, or one that begins with `%` or `[`, is a cost file of Weka: its size
+        (`2 2`) and rows, or `[0 1; 5 0]`. Its rows are the true classes and its columns the decisions, so it is transposed.
 
         Parameters
         ----------
         path : the file.
-        labels : the classes that the texts of the file stand for, in the order wanted; by default the texts as the header has
-            them. Weka's files have no labels: pass those of the ARFF header, in its order.
-        utility : whether the numbers are gains and the costs their negatives.
-        encoding : how the characters of the file are written.
+        labels : the classes that the names in the file stand for, in the order wanted; by default the names in the header.
+            Weka's files have no labels: pass those of the ARFF header, in its order.
+        utility : whether the numbers are utilities; costs are their negatives.
+        encoding : the character encoding of the file.
         """
         known = None if labels is None else _plain(labels)
         if known is not None:
@@ -111,18 +111,18 @@ class Loss:
             raise ParameterError(
                 f"{display_name(path)}: a cost file of Weka names no classes; pass labels=, in the order of the ARFF header"
             )
-        found, matrix = (
+        names, matrix = (
             _of_table(path, known, encoding) if lines is None or known is None else _of_weka(lines, known, display_name(path))
         )
-        return cls(found, 0.0 - matrix if utility else matrix)
+        return cls(names, 0.0 - matrix if utility else matrix)
 
     @property
     def rejects(self) -> bool:
-        """Whether there is a decision for no class; its number is that of the labels."""
+        """Whether rows can be rejected; the position of that decision is the number of labels."""
         return len(self.matrix) > len(self.labels)
 
     def with_reject(self, cost: float) -> Loss:
-        """The same with the cost of deciding for no class, whatever is true.
+        """Return the same loss with this cost of rejecting, whatever class is true.
 
         >>> zero_one(["no", "yes"]).with_reject(0.25).decide([[0.5, 0.5], [0.9, 0.1]]).tolist()
         [2, 0]
@@ -134,29 +134,29 @@ class Loss:
         return Loss(self.labels, np.vstack([self.matrix[: len(self.labels)], costs]))
 
     def aligned(self, classes: Iterable[Any]) -> Loss:
-        """The same for these classes, in their order; labels that are no class of these are left out.
+        """Return the same loss for these classes, in their order; other labels are left out.
 
-        A label is a class if it equals it, or else if it is the text of it, since files have nothing but texts.
+        A label matches a class if it equals it, or else if it equals the class as text, since files contain only text.
         """
         wanted = _plain(classes)
-        place = {label: at for at, label in enumerate(self.labels)}
-        missing = [c for c in wanted if c not in place and str(c) not in place]
+        position = {label: i for i, label in enumerate(self.labels)}
+        missing = [c for c in wanted if c not in position and str(c) not in position]
         if missing:
             listed = ", ".join(map(quoted, self.labels[:5]))
             raise ParameterError(f"the loss matrix has no class {quoted(missing[0])}, only {listed}; add its row and its column")
-        at = [place[c] if c in place else place[str(c)] for c in wanted]
-        rows = [*at, len(self.labels)] if self.rejects else at
-        return Loss(wanted, self.matrix[np.ix_(rows, at)])
+        columns = [position[c] if c in position else position[str(c)] for c in wanted]
+        rows = [*columns, len(self.labels)] if self.rejects else columns
+        return Loss(wanted, self.matrix[np.ix_(rows, columns)])
 
     def expected(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """The expected loss of every decision, sum over c of P(c | row) loss[d, c].  # (row, decision)"""
+        """Return the expected loss of every decision, sum over c of P(c | row) loss[d, c].  # (row, decision)"""
         return _mixed(self._checked(posterior), self.matrix)
 
     def decide(self, posterior: ArrayLike) -> NDArray[np.int64]:
-        """The number of the decision that is expected to cost least; that of the labels is to reject.
+        """Return the position of the decision with the smallest expected loss; the number of labels stands for rejecting.
 
-        From every true class its largest loss is subtracted first, which changes no decision and makes that of `zero_one` the
-        most probable class to the last bit.
+        The largest loss of every true class is subtracted first, which changes no decision and makes that of `zero_one` exactly
+        the most probable class.
         """
         known = len(self.labels)
         expected = _mixed(self._checked(posterior), self.matrix - self.matrix[:known].max(axis=0))
@@ -166,12 +166,12 @@ class Loss:
         return np.asarray(best, np.int64)
 
     def of_classifier(self, confusion: ArrayLike, *, utility: bool = False) -> float:
-        """The expected loss of a classifier, sum of P#(classified, correct) loss[classified, correct].
+        """Return the expected loss of a classifier, sum of P#(classified, correct) loss[classified, correct].
 
         Parameters
         ----------
-        confusion : counts or shares; a last row is that of rejected cases.  # (classified, correct)
-        utility : whether to give the gain, the negative of the loss.
+        confusion : counts or shares; an additional last row is that of rejected cases.  # (classified, correct)
+        utility : whether to return the utility, the negative of the loss.
 
         >>> Loss.of([[0, 5], [1, 0]], ["healthy", "ill"]).of_classifier([[5, 1], [2, 2]])
         0.7
@@ -183,19 +183,20 @@ class Loss:
                 f"a confusion matrix of shape {counts.shape} for a loss of shape {self.matrix.shape}; the two have to agree"
             )
         if not (np.isfinite(counts).all() and counts.min() >= 0 and counts.any()):
-            raise DataError("a confusion matrix holds numbers of cases or shares: finite, at least 0, and not all 0")
+            raise DataError("a confusion matrix has numbers of cases or shares: finite, at least 0, and not all 0")
         mean = float((counts * self.matrix[:rows]).sum() / counts.sum())
         return -mean if utility else mean
 
     def _checked(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        found = _numbers(posterior)
-        if found.ndim != 2 or found.shape[1] != len(self.labels):
-            raise DataError(f"posteriors of shape {found.shape}; one row for each case and {len(self.labels)} classes are needed")
-        return finite(found)
+        probabilities = _numbers(posterior)
+        if probabilities.ndim != 2 or probabilities.shape[1] != len(self.labels):
+            shape = probabilities.shape
+            raise DataError(f"posteriors of shape {shape}; one row for each case and {len(self.labels)} classes are needed")
+        return finite(probabilities)
 
 
 def zero_one(labels: Iterable[Any]) -> Loss:
-    """Every wrong decision costs one, so that the most probable class costs least.
+    """Return the loss in which every wrong decision costs one, so that the most probable class has the smallest expected loss.
 
     >>> zero_one("ab").matrix.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
@@ -205,7 +206,7 @@ def zero_one(labels: Iterable[Any]) -> Loss:
 
 
 def finite(posterior: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The posteriors, refused where one is no number: no decision could be told from another.  # (row, class)"""
+    """Return the posteriors; refuse them where one is not a finite number, since then no decision is best.  # (row, class)"""
     wrong = np.flatnonzero(~np.isfinite(posterior).all(axis=1))
     if len(wrong):
         listed = quoted(posterior[wrong[0]].tolist())
@@ -217,7 +218,7 @@ _FINITE: Final = f"losses are finite numbers of at most {_LARGEST:g}"
 
 
 def _mixed(posterior: NDArray[np.float64], matrix: NDArray[np.float64]) -> NDArray[np.float64]:
-    """posterior @ matrix.T, summed class by class, so that a row alone gives the same bits as among others."""
+    """Return posterior @ matrix.T, summed class by class, so that a row gives the same bits alone and among others."""
     total = np.zeros((len(posterior), len(matrix)))
     for c in range(matrix.shape[1]):
         total += posterior[:, c, None] * matrix[:, c]
@@ -279,7 +280,7 @@ def _unknown(label: object, labels: Sequence[State]) -> str:
 
 
 def _of_table(path: PathLike, labels: tuple[State, ...] | None, encoding: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
-    """The labels and the matrix of a delimited file."""
+    """Return the labels and the matrix of a delimited file."""
     name = display_name(path)
     with open_file(path) as file:
         corner, *header = Delimited(encoding=encoding, limits=_LIMITS).names(file, name)
@@ -293,8 +294,8 @@ def _of_table(path: PathLike, labels: tuple[State, ...] | None, encoding: str) -
         for row in rows:
             value = columns[text][row]
             if value is None or not abs(value) <= _LARGEST:
-                told = "the cell is empty" if value is None else f"{value} is not a loss"
-                raise DataError(f"{table.place(row)}: column {quoted(text)}: {told}; {_FINITE}")
+                problem = "the cell is empty" if value is None else f"{value} is not a loss"
+                raise DataError(f"{table.place(row)}: column {quoted(text)}: {problem}; {_FINITE}")
     return known, np.array([[columns[str(c)][row] for c in known] for row in rows], np.float64)
 
 
@@ -311,7 +312,7 @@ def _check_header(header: Sequence[str], known: tuple[State, ...], place: str) -
 
 
 def _decision_rows(decided: Sequence[Any], texts: Sequence[str], places: Sequence[str], name: str) -> list[int]:
-    """The rows of the labels in their order, and of rejecting where there is one."""
+    """Return the rows of the labels in their order, followed by that of rejecting where there is one."""
     rows: dict[str, int] = {}
     for row, text in enumerate(decided):
         decision = REJECT if text in _REJECTS and text not in texts else text
@@ -329,7 +330,7 @@ def _decision_rows(decided: Sequence[Any], texts: Sequence[str], places: Sequenc
 
 
 def _weka_lines(path: PathLike, encoding: str) -> list[tuple[int, str]] | None:
-    """The lines that are no comments and not empty, with their numbers; None where the file is not Weka's."""
+    """Return the lines that are neither comments nor empty, with their numbers; None where the file is not a cost file of Weka."""
     name = display_name(path)
     with open_file(path) as file:
         lines = [
@@ -344,7 +345,7 @@ def _weka_lines(path: PathLike, encoding: str) -> list[tuple[int, str]] | None:
 
 
 def _of_weka(lines: list[tuple[int, str]], labels: tuple[State, ...], name: str) -> tuple[tuple[State, ...], NDArray[np.float64]]:
-    """Weka's matrix (true, decided), transposed."""
+    """Return the matrix of a cost file of Weka, (true, decided), transposed."""
     if not lines:
         raise DataError(f"{name}: no header: the file is empty; it has to begin with the size of the matrix, as in `2 2`")
     rows = _bracketed(lines, name) if lines[0][1].startswith("[") else _sized(lines, len(labels), name)
@@ -358,7 +359,7 @@ def _of_weka(lines: list[tuple[int, str]], labels: tuple[State, ...], name: str)
 
 
 def _bracketed(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[str]]]:
-    """The rows of `[0 1; 5 0]`, which may go over several lines."""
+    """Return the rows of `[0 1; 5 0]`, which may extend over several lines."""
     number = lines[-1][0]
     if not lines[-1][1].endswith("]"):
         raise DataError(
@@ -375,7 +376,7 @@ def _bracketed(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[
 
 
 def _sized(lines: list[tuple[int, str]], classes: int, name: str) -> list[tuple[int, list[str]]]:
-    """The rows after `Rows Columns`."""
+    """Return the rows after the line with the size."""
     number, line = lines[0]
     size = line.split()
     if len(size) != 2 or not all(word.isascii() and word.isdigit() for word in size):
