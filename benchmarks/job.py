@@ -112,7 +112,7 @@ def predicted_seconds(said: str, tests: int) -> float:
 def pairs(job: dict[str, Any]) -> Answer:
     """The counts of all pairs of features with the class, from the rows: the bare kernels, and up to complete tables."""
     from naivete import Encoder, _kernels
-    from naivete.counts.pairs import PLANE_STATES
+    from naivete.counts.bit_planes import PLANE_STATES
 
     data = workloads.load(job["workload"], Path(job["folder"]))
     columns = list(data.X.T)

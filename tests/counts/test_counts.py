@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from naivete import _kernels
 from naivete.cases import MemoryCases
-from naivete.counts import counts, pairs
+from naivete.counts import bit_planes, counts
 from naivete.counts.configurations import grouped_rows
 from naivete.counts.counts import Counts
 from naivete.counts.tables import DenseTable, SparseTable
@@ -85,7 +85,7 @@ def assert_same_table(sparse: SparseTable, dense: DenseTable) -> None:
 def test_pairs_are_the_tables_of_all_pairs(training: MemoryCases, seed: int, tier: str) -> None:
     source = chunked(training, np.random.default_rng(seed)) if seed % 2 else training
     with pytest.MonkeyPatch.context() as patch, _kernels.use(tier):
-        patch.setattr(pairs, "PANEL_CELLS", 1 + seed % 5 * 60)
+        patch.setattr(bit_planes, "PANEL_CELLS", 1 + seed % 5 * 60)
         count = Counts(source, budget=counts.BUDGET if seed % 3 else 1 << 14)
         seen = {}
         for group in count.pairs():

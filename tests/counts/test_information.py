@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from naivete import _kernels
 from naivete.cases import Block, MemoryCases
-from naivete.counts import counts, pairs
+from naivete.counts import bit_planes, counts
 from naivete.counts.counts import Counts
 from naivete.counts.information import arc_information, conditional_information, dependence, entropy, information, relevance
 from naivete.counts.pairs import SparsePair
@@ -103,7 +103,7 @@ def test_informations_do_not_depend_on_the_order_of_rows_and_states(training: Me
 def test_sparse_pairs_have_the_same_informations(training: MemoryCases, cases, tier: str) -> None:
     full = dependence(Counts(training))
     with pytest.MonkeyPatch.context() as patch, _kernels.use(tier):
-        for name, module, value in (("DENSE_CELLS", counts, 0), ("DENSE_ROWS", counts, 0), ("PLANE_STATES", pairs, 1)):
+        for name, module, value in (("DENSE_CELLS", counts, 0), ("DENSE_ROWS", counts, 0), ("PLANE_STATES", bit_planes, 1)):
             patch.setattr(module, name, value)
         count = Counts(cases(training), budget=1 << 14)
         sparse = dependence(count)

@@ -26,7 +26,7 @@ import numpy as np
 
 from naivete._kernels import threads
 from naivete._kernels.codes import Bools, narrowest
-from naivete.counts.pairs import STRIP_CELLS, Group, Panel, groups, panels
+from naivete.counts.bit_planes import STRIP_CELLS, Group, Panel, groups, panels
 from naivete.errors import ResourceError
 from naivete.variables import CLASS, Variables
 

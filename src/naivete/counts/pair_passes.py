@@ -14,16 +14,11 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.cases.base import Block
-from naivete.counts.block_counts import TableCounts, batches, merge_table_counts, table_counts
-from naivete.counts.configurations import ConfigurationCounts
-from naivete.counts.memory_budget import check_informations, occurring_bytes, panel_bytes
-from naivete.counts.pairs import (
+from naivete.counts.bit_planes import (
     PANEL_CELLS,
     Group,
-    Pairs,
     Panel,
     PlaneCounts,
-    SparsePair,
     groups,
     panels,
     plane_counts,
@@ -31,6 +26,10 @@ from naivete.counts.pairs import (
     plane_pairs,
     streamed,
 )
+from naivete.counts.block_counts import TableCounts, batches, merge_table_counts, table_counts
+from naivete.counts.configurations import ConfigurationCounts
+from naivete.counts.memory_budget import check_informations, occurring_bytes, panel_bytes
+from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.tables import DenseTable, SparseTable
 from naivete.variables import CLASS, Family, family
 
