@@ -1,4 +1,4 @@
-"""Arrow data to columns: whatever pyarrow read, value by value; pyarrow itself is handed in by whoever loaded it."""
+"""Conversion of Arrow data to columns; the callers import pyarrow and pass it as a parameter."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _WIDEST: Final = 2**53
 
 @contextmanager
 def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fetch or write the file again") -> Iterator[None]:
-    """Whatever pyarrow finds wrong, as our error."""
+    """Raise errors of pyarrow as errors of this library."""
     try:
         yield
     except NaiveteError:
@@ -46,7 +46,7 @@ def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fet
 
 
 def check_type(field: Any, place: str, pa: ModuleType) -> None:
-    """Refuse the columns whose values are neither numbers, truth values nor texts."""
+    """Refuse the columns whose values are neither numbers, booleans nor texts."""
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}):
         raise DataTypeError(f"{place}: the extension type {quoted(str(kind))} is not supported; store the plain values")
@@ -55,7 +55,7 @@ def check_type(field: Any, place: str, pa: ModuleType) -> None:
     plain = types.is_integer(inner) or types.is_floating(inner) or types.is_boolean(inner) or types.is_null(inner)
     if not plain and not is_text(inner, pa):
         time = types.is_temporal(inner)
-        hint = "store it as a number, such as the seconds since a date" if time else "store it as numbers, truth values or texts"
+        hint = "store it as a number, such as the seconds since a date" if time else "store it as numbers, booleans or texts"
         raise DataTypeError(f"{place}: the type {quoted(str(kind))} is not supported; {hint}")
 
 
@@ -71,7 +71,7 @@ def _is_view(kind: Any, pa: ModuleType) -> bool:
 def merged_states(lists: Sequence[Sequence[State]]) -> tuple[State, ...]:
     """The states of a column that was declared several times: as declared where all agree, else all of them in order.
 
-    Truth values come before numbers and these before texts, each increasing.
+    Booleans come before numbers and these before texts, each increasing.
 
     >>> merged_states([("b", "a"), ("b", "a")]), merged_states([("b", "a"), ("c",)])
     (('b', 'a'), ('a', 'b', 'c'))
@@ -147,7 +147,7 @@ class Converter:
         return ends["max"] is None or (ends["max"] <= _WIDEST and ends["min"] >= -_WIDEST)
 
     def _numbers(self, arrays: Sequence[Any], gaps: bool) -> NDArray[Any]:
-        """The numbers or truth values, NaN where null; without a copy where they are what numpy wants."""
+        """Return the numbers or booleans, nan if null; without a copy if possible."""
         pa = self.pa
         if gaps or pa.types.is_floating(self.field.type):
             arrays = [array.cast(pa.float64(), safe=False) for array in arrays]

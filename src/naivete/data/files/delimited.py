@@ -1,4 +1,4 @@
-"""CSV and its relatives: a header, then rows of equal length; text is kept as it stands, nothing is guessed cell by cell."""
+"""Reader of CSV and other delimited text: a header, then rows of equal length."""
 
 from __future__ import annotations
 
@@ -36,23 +36,23 @@ def read_csv(
     kinds: Mapping[str, Kind] | None = None,
     limits: Limits = Limits(),  # noqa: B008
 ) -> Table:
-    """The table of a delimited text file with a header, gzipped or not.
+    """Read the table of a delimited text file with a header, gzipped or not.
 
     A column is integers if every text in it is one (no leading zeros, at most 2 to the power of 53), else floating point
     numbers if every text is a finite decimal number, else nominal with its texts exactly as they stand: `01`, `NA`,
     `None` and `True` are texts. Quotes are double quotes, doubled inside quotes; a quoted text may span lines. Empty lines
     are allowed at the end only. A column in which at least nine values in ten are numbers and the others keep it from being
-    numeric is told in a `NaiveteWarning`.
+    numeric is reported in a `NaiveteWarning`.
 
     Parameters
     ----------
     path : the file.
-    encoding : how its characters are written.
-    delimiter : what separates the cells; by default a tab if the file is named .tsv or .tab, else whichever of comma, semicolon,
+    encoding : the character encoding.
+    delimiter : the character between the cells; by default a tab if the file is named .tsv or .tab, else whichever of comma, semicolon,
         tab and bar is most frequent in the header, outside quotes; the first of these on a tie.
     missing : the texts that stand for a missing value, with or without quotes; by default only the empty one.
     kinds : columns to be taken as "nominal" (every text is a state as it stands) or "numeric" (every text has to be a number).
-    limits : how much is too much.
+    limits : sizes above which the file is refused.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -78,9 +78,9 @@ def read_csv(
 
 @dataclass(frozen=True)
 class Delimited:
-    """How delimited files are read some rows at a time.
+    """A reader of delimited files that returns some rows at a time.
 
-    A stream cannot wait until all of a column was seen: a column is numeric or nominal as `kinds` tells, else as `guessed`
+    The kind of a column is needed before its last row: a column is numeric or nominal as given by `kinds`, else by `guessed`,
     from the first rows of the first file; a text in a column guessed to be numeric is a `KindError`.
 
     Parameters
@@ -101,7 +101,7 @@ class Delimited:
         return tuple(_begun(file, name, self.encoding, self.delimiter, self.limits)[0])
 
     def guess(self, file: BinaryIO, name: str) -> Delimited | None:
-        """The same with kinds guessed from the first rows of this file; None where it has no rows."""
+        """Return the reader with kinds guessed from the first rows of this file; None if it has no rows."""
         names, records = _begun(file, name, self.encoding, self.delimiter, self.limits)
         columns = [Guess(column, name, self.missing, self.kinds.get(column), self.limits) for column in names]
         chunk = _Chunk(name, columns)
@@ -113,7 +113,7 @@ class Delimited:
         return replace(self, guessed={guess.name: "numeric" if guess.numeric else "nominal" for guess in columns})
 
     def widened(self, columns: Collection[str]) -> Delimited:
-        """The same with these columns nominal."""
+        """Return the reader with these columns nominal."""
         return replace(self, guessed={**self.guessed, **dict.fromkeys(columns, "nominal")})
 
     def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
@@ -196,14 +196,14 @@ def is_tabbed(path: PathLike) -> bool:
 
 
 def checked_delimiter(delimiter: str | None) -> str | None:
-    """The delimiter, if it can be one."""
+    """Return the delimiter; refuse one that is not a single character."""
     if delimiter is None or (len(delimiter) == 1 and delimiter not in '"\r\n\0'):
         return delimiter
     raise ParameterError(f"`delimiter={quoted(delimiter)}` has to be one character, not a quote or a line end")
 
 
 def checked_missing(missing: Collection[str]) -> Collection[str]:
-    """The texts that stand for a missing value, if they are texts."""
+    """Return the texts that stand for a missing value; refuse other values."""
     if isinstance(missing, str) or not all(isinstance(token, str) for token in missing):
         raise ParameterError(f"missing={quoted(missing)} has to be a collection of texts, such as ('', 'NA')")
     return missing
@@ -258,7 +258,7 @@ class _Chunk:
 
 
 class _Reader:
-    """Cuts lines into records of raw cells; a record with an open quote goes on in the next line."""
+    """Splits lines into records of raw cells; a record with an open quote continues on the next line."""
 
     def __init__(self, name: str, delimiter: str | None, limits: Limits) -> None:
         self.name, self.delimiter, self.limits = name, delimiter, limits

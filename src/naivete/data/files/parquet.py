@@ -27,7 +27,7 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
     """The table of a Parquet file.
 
     Dictionary columns become nominal ones that declare the whole dictionary; texts become nominal columns that declare
-    nothing; numbers and truth values stay what they are; nulls are missing. Columns of other types are refused. Where the row
+    nothing; numbers and booleans keep their types; nulls are missing. Columns of other types are refused. Where the row
     groups of a file have different dictionaries, the states are the values of all of them in increasing order.
 
     Parameters
@@ -208,9 +208,7 @@ def _array(column: Column, place: str, pa: ModuleType) -> Any:
         data = pa.DictionaryArray.from_arrays(codes, levels)
         return data if column.declared or not pa.types.is_string(levels.type) else data.cast(pa.string())
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise DataTypeError(
-            f"{place}: the values are not all numbers, all truth values or all texts ({quoted(str(error))})"
-        ) from error
+        raise DataTypeError(f"{place}: the values are not all numbers, all booleans or all texts ({quoted(str(error))})") from error
 
 
 def _field(column: Column, array: Any, place: str, pa: ModuleType) -> Any:

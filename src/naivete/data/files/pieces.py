@@ -1,4 +1,4 @@
-"""Files of cases in pieces that can be read on their own, some rows at a time, so that the whole need not fit into memory."""
+"""Data files divided into pieces that are read independently, some rows at a time, so that the data need not fit into memory."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class Piece:
 
     Parameters
     ----------
-    name : what messages call it.
-    rows : how many rows it has, None where that is not known before it is read.
-    size : its bytes, as they are stored.
-    file : where it stands.
+    name : the name of the piece in messages.
+    rows : the number of rows, None if it is not known before reading.
+    size : the number of bytes in the file.
+    file : the file.
     names : the columns, in the order of the first file.
-    reading : how it is read.
-    kinds : the columns whose kind is another than the file declares; delimited text, which declares none, is read so at once.
+    reading : the reader.
+    kinds : the columns whose kind differs from the declaration of the file; delimited text is read with these kinds.
     """
 
     name: str
@@ -122,7 +122,7 @@ def pieces(
     widen: bool = False,
     limits: Limits = Limits(),  # noqa: B008
 ) -> Files:
-    """The files in pieces; only their headers are read now, and of delimited text the first rows.
+    """Divide files into pieces; only the headers are read, and the first rows of delimited text.
 
     All files are of one format. Their columns are matched by name with those of the first file; what others have beyond
     these is left out with a warning. Whether a column of delimited text is numeric is guessed from the first rows of the
@@ -133,7 +133,7 @@ def pieces(
     paths : files, patterns such as `data/*.csv`, and folders, of which all data files below are meant, but for names that begin
         with a dot or an underscore. Folders named `key=value` below it give a column `key`.
     format, encoding, missing, kinds, delimiter, widen : as in `read`; with a format, all files below a folder are meant.
-    limits : how much is too much; the limit of cells does not apply.
+    limits : sizes above which a file is refused; the limit of cells does not apply.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

@@ -1,4 +1,4 @@
-"""The columns of a delimited file while it is read: text first; whether it is numbers is decided when all of it was seen."""
+"""Columns of a delimited file while it is read; whether they are numeric is decided after the last row."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class KindError(DataError):
 
     Parameters
     ----------
-    message : what is told.
-    columns : all such columns of the rows at hand; `Files.widened` takes them.
+    message : the text of the error.
+    columns : all such columns of the rows read so far, for `Files.widened`.
     """
 
     def __init__(self, message: str, columns: frozenset[str]) -> None:
@@ -44,7 +44,7 @@ class KindError(DataError):
 
 
 def bare(raw: str) -> str:
-    """The text of a cell, without the quotes around it.
+    """Return the text of a cell without the quotes around it.
 
     >>> bare('"a ""b"" c"'), bare("d")
     ('a "b" c', 'd')
@@ -53,10 +53,10 @@ def bare(raw: str) -> str:
 
 
 class Guess:
-    """A column of which it is not known yet whether it holds numbers.
+    """A column that is numeric until a value is not a number.
 
-    While everything met is a number, it keeps the numbers and, end to end, their texts; with the first text that is none it
-    becomes a column of codes, and so do the texts that it kept. `01`, `+1`, `1e999`, `nan` and integers beyond 2 to the power of
+    As long as all values are numbers, it keeps the numbers and their concatenated texts. With the first text that is not a number
+    it becomes a nominal column, which includes the kept texts. `01`, `+1`, `1e999`, `nan` and integers beyond 2 to the power of
     53 are texts.
 
     Parameters
@@ -64,8 +64,8 @@ class Guess:
     name : the name of the column.
     file : the file, for messages.
     missing : the texts that stand for a missing value.
-    kind : nominal keeps every text as it is, numeric refuses what is no number, None decides.
-    limits : how much is too much.
+    kind : "nominal" keeps every text as it is, "numeric" refuses other texts than numbers, None decides by the values.
+    limits : sizes above which the file is refused.
     """
 
     def __init__(self, name: str, file: str, missing: Collection[str], kind: Kind | None, limits: Limits) -> None:
@@ -80,7 +80,7 @@ class Guess:
         self.parts: list[NDArray[Any]] = []
 
     def add(self, raws: Sequence[str], lines: Sequence[int]) -> None:
-        """Append the cells as they stand in the file, quotes included."""
+        """Append cells as they are in the file, quotes included."""
         if self.numeric and self._add_numbers(raws):
             return
         if self.kind == "numeric":
@@ -104,7 +104,7 @@ class Guess:
         return True
 
     def _numbers_with_gaps(self, raws: Sequence[str]) -> NDArray[np.float64] | None:
-        """The numbers without their quotes, NaN where missing; None where something is neither."""
+        """Return the numbers, nan if missing; None if a text is neither."""
         texts = [bare(raw) for raw in raws]
         there = [text not in self.missing for text in texts]
         told = [text for text in texts if text not in self.missing]
@@ -153,7 +153,7 @@ class Guess:
         return self.index[text]
 
     def column(self) -> Column:
-        """The finished column: codes of text, integers, or numbers with NaN where missing."""
+        """Return the finished column: codes of text, integers, or numbers with nan if missing."""
         if not self.numeric:
             codes = np.concatenate(self.parts) if self.parts else np.zeros(0, np.int8)
             return Column(self.name, codes, tuple(self.index), "nominal")
@@ -163,7 +163,7 @@ class Guess:
         return Column(self.name, values, kind=self.kind)
 
     def first_text(self, table: Table) -> tuple[str, str, str]:
-        """The first value of a finished column of text that is no number: where it stands, the column, the value."""
+        """Return the first value of a finished nominal column that is not a number: its place, the column, the value."""
         codes = [self.index[text] for text in _no_numbers(list(self.index))]
         row = int(np.isin(table[self.name].values, codes).argmax())
         return table.place(row), self.name, str(table[self.name][row])
@@ -171,12 +171,12 @@ class Guess:
     def warn_if_mixed(self, column: Column, place: Callable[[int], str]) -> None:
         """Warn if the finished column is taken as text although nearly all of its values are numbers.
 
-        Codes of digits only, such as `01` or a number of 20 digits, are meant to be text, and nothing is said.
+        There is no warning for codes of digits only, such as `01` or a number of 20 digits, which are meant to be text.
 
         Parameters
         ----------
         column : the finished column.
-        place : where a row stands.
+        place : a function that gives the place of a row for messages.
         """
         if self.kind is not None or column.states is None:
             return
@@ -191,7 +191,7 @@ class Guess:
         warn(MixedColumnWarning(text, self.name))
 
     def _strange(self, counts: NDArray[np.int64]) -> list[str]:
-        """The few texts among many numbers; none where they are not few, or where they are codes."""
+        """Return the texts among many numbers; an empty list if they are not few, or if they are codes."""
         total = int(counts.sum())
         strange, left = [], math.floor(total * (1 - _MIXED_SHARE) + 1e-9)
         for text in _no_numbers(list(self.index)) if total >= _MIXED_VALUES else ():
@@ -209,7 +209,7 @@ class Guess:
         return f"correct {'it' if len(strange) == 1 else 'them'}, or pass {kinds} to have such values refused"
 
     def _told_missing(self, strange: Sequence[str]) -> str | None:
-        """How to say that these texts stand for missing values; None where they have digits, or are too many for that."""
+        """Return the parameter that declares these texts as missing values; None if they have digits or are more than three."""
         if len(strange) > 3 or any(char.isdigit() for text in strange for char in text):
             return None
         tokens = tuple(dict.fromkeys([*sorted(self.missing), *strange]))
@@ -217,7 +217,7 @@ class Guess:
 
 
 def _listed(strange: Sequence[str]) -> str:
-    """The first texts, and the verb.
+    """Return the first texts and the verb of a sentence about them.
 
     >>> _listed(["NA"]), _listed(["NA", "?"]), _listed(["a", "b", "c", "d", "e"])
     ("'NA' is", "'NA' and '?' are", "'a', 'b', 'c' and 2 others are")
@@ -230,7 +230,7 @@ def _listed(strange: Sequence[str]) -> str:
 
 
 def _no_numbers(texts: Sequence[str]) -> Iterator[str]:
-    """Those of the texts that are no numbers, found by halving."""
+    """Iterate over the texts that are not numbers, found by bisection."""
     if _numbers(texts, _BETWEEN + _BETWEEN.join(texts)) is not None:
         return
     if len(texts) == 1:
@@ -241,7 +241,7 @@ def _no_numbers(texts: Sequence[str]) -> Iterator[str]:
 
 
 def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
-    """The numbers, if every text is a finite one in plain spelling; `whole` is the texts, each after a zero byte."""
+    """Return the numbers if every text is a finite decimal number, else None; `whole` is the texts, each after a zero byte."""
     if not whole.isascii() or "_" in whole or _NOT_CANONICAL.search(whole):
         return None
     try:
@@ -255,6 +255,6 @@ def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
 
 
 def _beyond(texts: Sequence[str], values: NDArray[np.float64]) -> bool:
-    """Whether some integer has more digits than a number holds."""
+    """Return whether some integer is too large to be represented exactly."""
     long = [texts[at] for at in np.flatnonzero(abs(values) >= _WIDEST).tolist()]
     return any(_INTEGER.fullmatch(text) and abs(int(text)) > _WIDEST for text in long)

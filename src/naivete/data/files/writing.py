@@ -1,4 +1,4 @@
-"""Writing tables as text, ARFF or delimited: exactly what was there, or an error that says what the format cannot hold."""
+"""Writers of tables as ARFF or delimited text; values that a format cannot represent are refused."""
 
 from __future__ import annotations
 
