@@ -48,8 +48,8 @@ def read_csv(
     ----------
     path : the file.
     encoding : the character encoding.
-    delimiter : the character between the cells; by default a tab if the file is named .tsv or .tab, else whichever of comma, semicolon,
-        tab and bar is most frequent in the header, outside quotes; the first of these on a tie.
+    delimiter : the character between the cells; by default a tab if the file is named .tsv or .tab, else the one of comma,
+        semicolon, tab and bar that is most frequent in the header, outside quotes; the first of these on a tie.
     missing : the texts that stand for a missing value, with or without quotes; by default only the empty one.
     kinds : columns to be taken as "nominal" (every text is a state as it stands) or "numeric" (every text has to be a number).
     limits : sizes above which the file is refused.
