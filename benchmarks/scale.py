@@ -1,8 +1,8 @@
 """`python -m benchmarks.scale [--rows 10,100]`: learning from Parquet files larger than the memory it may take.
 
 Generates data sets of so many million rows by 20 columns of four states and two classes, drawn from a 2-dependence model, and
-learns KDB(k=2) from each in a fresh process with a memory budget: rows per second, the share of decoding, the highest resident
-memory, the number of passes. What the cost model of docs/scale.md says is printed beside.
+learns KDB(k=2) and HillClimb from each in a fresh process with a memory budget: rows per second, the share of decoding, the highest
+resident memory, the number of passes.
 """
 
 from __future__ import annotations
@@ -82,9 +82,9 @@ def stream(folder: Path) -> dict[str, Any]:
     return {"rows": rows, "seconds": time.perf_counter() - began}
 
 
-def learn(folder: Path, memory: int) -> dict[str, Any]:
-    """Learn KDB(k=2) within the memory."""
-    from naivete import KDB
+def learn(folder: Path, memory: int, name: str) -> dict[str, Any]:
+    """Learn a classifier within the memory."""
+    from naivete import KDB, HillClimb
     from naivete.classifiers.saving import model_hash
 
     marks: dict[int, float] = {}
@@ -93,7 +93,7 @@ def learn(folder: Path, memory: int) -> dict[str, Any]:
     def progress(number: int, done: int, total: int | None) -> None:  # noqa: ARG001
         marks[number] = time.perf_counter() - began
 
-    model = KDB(k=2).fit_cases(folder, "y", memory=memory, progress=progress)
+    model = (KDB(k=2) if name == "kdb" else HillClimb()).fit_cases(folder, "y", memory=memory, progress=progress)
     seconds = time.perf_counter() - began
     ends = [marks[number] for number in sorted(marks)]
     passes = [end - start for start, end in zip([0.0, *ends], ends, strict=False)]
@@ -106,20 +106,21 @@ def _peak() -> int:
 
 
 JOBS = {"decode": decode, "stream": stream}
+LEARNERS = ("kdb", "hill-climb")
 
 
 def measured(job: str, folder: Path, memory: int) -> dict[str, Any]:
-    """The figures of a job in a process of its own."""
+    """Return the figures of a job in a process of its own."""
     words = [sys.executable, "-m", "benchmarks.scale", "--job", job, "--folder", str(folder), "--memory", str(memory)]
     done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
 
-def told(millions: int, figures: dict[str, dict[str, Any]], memory: int) -> str:
-    """The figures of one data set as text."""
+def as_text(millions: int, figures: dict[str, dict[str, Any]], memory: int) -> str:
+    """Return the figures of one data set as text."""
     rows = millions * 10**6
-    fit, bare = figures["learn"], figures["decode"]["seconds"]
+    fit, climb, bare = figures["kdb"], figures["hill-climb"], figures["decode"]["seconds"]
     each = ", ".join(f"{seconds:.1f}" for seconds in fit["each"])
     return "\n".join(
         [
@@ -128,6 +129,8 @@ def told(millions: int, figures: dict[str, dict[str, Any]], memory: int) -> str:
             f"  as tables         {figures['stream']['seconds']:8.1f} s a pass",
             f"  KDB(k=2)          {fit['seconds']:8.1f} s         {rows / fit['seconds'] / 1e6:8.1f} million rows/s,"
             f" {fit['passes']} passes of {each} s",
+            f"  HillClimb         {climb['seconds']:8.1f} s         {climb['passes']} passes, the last of"
+            f" {climb['each'][-1]:.1f} s, highest memory {climb['peak'] / 1e6:.0f} MB",
             f"  decoding's share  {fit['passes'] * bare / fit['seconds']:8.0%} of the time",
             f"  highest memory    {fit['peak'] / 1e6:8.0f} MB ({fit['peak'] / memory:.0%} of the budget)",
             f"  model             {fit['hash'][:16]}",
@@ -141,18 +144,19 @@ def main() -> None:
     made.add_argument("--rows", default="10,100", help="millions of rows of each data set (10,100)")
     made.add_argument("--memory", type=int, default=500_000_000, help="bytes that learning may take (500 million)")
     made.add_argument("--data", type=Path, help="where the data sets are made; by default $NAIVETE_BENCH, else bench-data")
-    made.add_argument("--job", choices=(*JOBS, "learn"), help=argparse.SUPPRESS)
+    made.add_argument("--job", choices=(*JOBS, *LEARNERS), help=argparse.SUPPRESS)
     made.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
     asked = made.parse_args()
     if asked.job:
-        figures = learn(asked.folder, asked.memory) if asked.job == "learn" else JOBS[asked.job](asked.folder)
+        figures = learn(asked.folder, asked.memory, asked.job) if asked.job in LEARNERS else JOBS[asked.job](asked.folder)
         print(json.dumps(figures))
         return
     data = asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
     for millions in map(int, asked.rows.split(",")):
         folder = data / f"scale-{millions}M"
         make(folder, millions)
-        print(told(millions, {job: measured(job, folder, asked.memory) for job in (*JOBS, "learn")}, asked.memory), flush=True)
+        figures = {job: measured(job, folder, asked.memory) for job in (*JOBS, *LEARNERS)}
+        print(as_text(millions, figures, asked.memory), flush=True)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Learn from a Spark DataFrame: naivete counts and merges, Spark only carries the tables.
 
-A back end of one's own is a class with `divided`, `map`, `fold` and `finished`, and this is one in a page. Each partition is
+A back end of one's own is a class with `with_roles`, `map`, `fold` and `finished`, and this is one in a page. Each partition is
 counted where it is and comes back as one binary cell: packed data, not a pickle. What is wrong with a row comes back as a value
 as well, so that Spark does not try it four times.
 
@@ -35,20 +35,20 @@ class SparkRows:
     """The rows of a Spark DataFrame, counted partition by partition; `classifier.fit_cases(SparkRows(frame), target)`."""
 
     frame: Any
-    division: ColumnRoles | None = None
+    roles: ColumnRoles | None = None
     rows: int = ROWS
 
-    def divided(self, division: ColumnRoles) -> SparkRows:
+    def with_roles(self, roles: ColumnRoles) -> SparkRows:
         """The rows with these columns as class and weight; asked for by `fit_cases`."""
-        return replace(self, division=division)
+        return replace(self, roles=roles)
 
     def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """The function's value for some rows at a time, in the order of the partitions."""
-        return self._cells(partial(_mapped, function=function, division=self.division, rows=self.rows))
+        return self._cells(partial(_mapped, function=function, roles=self.roles, rows=self.rows))
 
     def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
         """The function's values, merged on each partition there and over the partitions here, one cell at a time."""
-        partitions = self._cells(partial(_folded, function=function, merge=merge, division=self.division, rows=self.rows))
+        partitions = self._cells(partial(_folded, function=function, merge=merge, roles=self.roles, rows=self.rows))
         first = next(partitions, None)
         if first is None:
             raise errors.DataError("the cases have no rows; there is nothing to learn from")
@@ -83,7 +83,7 @@ def _folded(batches: Iterator[Any], merge: Callable[[Any, Any], Any], **how: Any
 
 
 def _values(
-    batches: Iterator[Any], function: Callable[[LabelledTable], Any], division: ColumnRoles, rows: int
+    batches: Iterator[Any], function: Callable[[LabelledTable], Any], roles: ColumnRoles, rows: int
 ) -> Iterator[tuple[str | None, Any]]:
     """What the tables of a partition give: None and a value for each, or the kind of an error and its message, and no more."""
     first = next(batches, None)
@@ -92,7 +92,7 @@ def _values(
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
     try:
         for table in arrow_tables(reader, rows=rows, name="the Spark DataFrame"):
-            yield None, function(division.weighing(table))
+            yield None, function(roles.weighing(table))
     except errors.NaiveteError as error:
         yield type(error).__name__, str(error)
 

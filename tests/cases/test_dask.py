@@ -571,9 +571,9 @@ def test_what_workers_cannot_get_at_is_refused(near: Client, tmp_path: Path) -> 
     with pytest.raises(ParameterError, match="workers read files and the partitions of a Dask DataFrame"):
         NaiveBayes().fit_cases(frame, "y", cluster=near)
     cases = divided(frame, [10])
-    with pytest.raises(ParameterError, match="only work on files can be taken up again"):
+    with pytest.raises(ParameterError, match="only runs on files can be resumed"):
         NaiveBayes().fit_cases(cases, "y", cluster=near, checkpoint=tmp_path / "saved")
-    with pytest.raises(ParameterError, match="encoding: these say how to read files"):
+    with pytest.raises(ParameterError, match="encoding: these are options for reading files"):
         NaiveBayes().fit_cases(cases, "y", cluster=near, encoding="latin-1")
     with pytest.raises(ParameterError, match="the Dask DataFrame: there is no column 'z'"):
         NaiveBayes().fit_cases(cases, "z", cluster=near)

@@ -101,11 +101,11 @@ def test_what_makes_no_sense_is_refused(recipe: Any, tmp_path: Path) -> None:
     rows = recipe.SparkRows(spread(rows_of(9), []))
     with pytest.raises(DataError, match="nothing to learn from"):
         NaiveBayes().fit_cases(recipe.SparkRows(FakeFrame([])), "y")
-    with pytest.raises(ParameterError, match="cluster='local': SparkRows has its own ways"):
+    with pytest.raises(ParameterError, match="cluster='local': SparkRows does not use it"):
         NaiveBayes().fit_cases(rows, "y", cluster="local")
-    with pytest.raises(ParameterError, match=r"checkpoint=.*SparkRows has its own ways"):
+    with pytest.raises(ParameterError, match=r"checkpoint=.*SparkRows does not use it"):
         NaiveBayes().fit_cases(rows, "y", checkpoint=str(tmp_path))
-    with pytest.raises(ParameterError, match="encoding: these say how to read files"):
+    with pytest.raises(ParameterError, match="encoding: these are options for reading files"):
         NaiveBayes().fit_cases(rows, "y", encoding="utf-8")
 
 

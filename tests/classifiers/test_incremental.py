@@ -341,9 +341,9 @@ def test_memory_is_planned_and_too_little_is_refused(folder: Path) -> None:
 def test_what_is_no_source_is_refused(folder: Path) -> None:
     with pytest.raises(ParameterError, match="cases=3: pass the name of a file"):
         KDB().fit_cases(3, "y")
-    with pytest.raises(ParameterError, match="encoding: these say how to read files"):
+    with pytest.raises(ParameterError, match="encoding: these are options for reading files"):
         KDB().fit_cases(rows(), "y", encoding="utf-8")
-    with pytest.raises(ParameterError, match="only work on files can be taken up again"):
+    with pytest.raises(ParameterError, match="only runs on files can be resumed"):
         KDB().fit_cases(rows(), "y", checkpoint=folder / "saved")
     with pytest.raises(DataError, match="no row with a class"):
         KDB().fit_cases(rows().iloc[:0], "y")

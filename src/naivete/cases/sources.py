@@ -1,4 +1,4 @@
-"""Whatever a caller calls cases (files, streams of Arrow, data frames) as a source of tables, and how much to read at a time."""
+"""The source of tables that files, Arrow streams and data frames are, and how many rows to read at a time."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ from naivete.data.table import Table
 from naivete.errors import FileError, ParameterError, ResourceError, quoted
 from naivete.storage.checkpoints import Checkpoint
 
-__all__ = ["Plan", "StreamSource", "checked_division", "open_rows", "plain_settings", "plan_reading", "resident", "source_of"]
+__all__ = ["Plan", "StreamSource", "check_roles", "open_rows", "plain_settings", "plan_reading", "resident", "source_of"]
 
 LEAST_ROWS = 1 << 10
 OVERHEAD = 32 << 20
-"""Bytes that reading and counting take beside the rows and the tables."""
+"""Bytes that reading and counting take in addition to the rows and the tables."""
 
 
 @dataclass(frozen=True)
 class StreamSource:
-    """Rows that an object hands out as tables every time it is asked: one piece."""
+    """Rows that an object returns as tables in every pass: one piece."""
 
     stream: Any
 
     @property
     def pieces(self) -> tuple[StreamSource, ...]:
-        """The whole."""
+        """The source itself."""
         return (self,)
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, where the object says it."""
+        """The number of rows, or None if it is unknown."""
         count = len(self.stream) if isinstance(self.stream, Table) else getattr(self.stream, "num_rows", None)
         return count if isinstance(count, int) else None
 
     def tables(self, *, rows: int, only: Collection[str] | None = None, skip: int = 0) -> Iterator[Table]:
-        """The rows after the first `skip`, some at a time."""
+        """Read the rows after the first `skip`, at most `rows` at a time."""
         if not isinstance(self.stream, Table):
             yield from arrow_tables(self.stream, rows=rows, only=only, skip=skip)
             return
@@ -57,12 +57,12 @@ class StreamSource:
 
 
 def source_of(cases: Any, **reading: Any) -> Source:
-    """The source of tables that some cases are.
+    """Return the source of tables that some cases are.
 
     Parameters
     ----------
-    cases : a file, a pattern or a folder, or several of them; a data frame; anything that offers a stream of Arrow, or a function
-        that makes such a thing anew for every pass.
+    cases : a file, a pattern or a folder, or several of them; a data frame; an object with an Arrow stream, or a function that
+        returns a new one for every pass.
     reading : how to read files, as for `naivete.read`.
     """
     if isinstance(cases, Files):
@@ -80,25 +80,24 @@ def source_of(cases: Any, **reading: Any) -> Source:
     if callable(cases):
         return StreamSource(cases)
     raise ParameterError(
-        f"cases={quoted(cases)}: pass the name of a file, a pattern or a folder, a list of them, a data frame, or something that "
-        "offers a stream of Arrow"
+        f"cases={quoted(cases)}: pass the name of a file, a pattern or a folder, a list of them, a data frame, or an object with "
+        "an Arrow stream"
     )
 
 
-def checked_division(division: ColumnRoles, source: Source) -> ColumnRoles:
-    """The division, refused where a file has no such columns."""
+def check_roles(roles: ColumnRoles, source: Source) -> None:
+    """Refuse roles of columns that a file does not have."""
     names = getattr(source, "names", None)
     if names is not None:
-        for name in (division.target, division.weight, *division.ignore):
+        for name in (roles.target, roles.weight, *roles.ignore):
             if name is not None and name not in names:
                 raise unknown_column_error(name, names, getattr(source, "files", [source])[0].title)
-    return division
 
 
 @contextmanager
 def open_rows(
     cases: Any,
-    division: ColumnRoles,
+    roles: ColumnRoles,
     *,
     memory: int | None,
     disk: int | None,
@@ -109,44 +108,43 @@ def open_rows(
     saving: Mapping[str, Any],
     reading: Mapping[str, Any],
 ) -> Iterator[tuple[Any, int]]:
-    """The rows of some cases, with their checkpoints and their cluster, as long as the context lasts; and the bytes for tables.
+    """Open the rows of some cases, with their checkpoint and their cluster; also return the most bytes that tables may take.
 
     Parameters
     ----------
-    cases, reading : as for `source_of`; or a Dask DataFrame; or a back end of one's own, whose `divided` takes the division.
-    division : which columns are the class and the weight.
+    cases, reading : as for `source_of`; or a Dask DataFrame; or a back end of one's own, whose `with_roles` takes the roles of
+        the columns.
+    roles : which columns are the class and the weight.
     memory, budget : as for `plan_reading`.
     disk : the most bytes of temporary disk space for the encoded rows, as for `Spill`.
-    progress : told how far a pass has come.
-    cluster : where to count, if not here: as for `naivete.cases.dask.connected`.
-    settings : what else the result depends on, which a resumed run has to have in common.
-    saving : the folder of the checkpoints, whether to begin anew, and how often they are written.
+    progress : called after each part of the rows.
+    cluster : the cluster on which to count, if any: as for `naivete.cases.dask.connected`.
+    settings : other settings that a resumed run has to have in common, because the result depends on them.
+    saving : the folder of the checkpoint, whether to start again, and the seconds between two checkpoints.
     """
     framed = is_dask_frame(cases)
-    if not framed and hasattr(type(cases), "divided"):
+    if not framed and hasattr(type(cases), "with_roles"):
         _refuse_given(cases, cluster, saving["folder"], reading)
-        yield cases.divided(division), plan_reading(memory, None, budget).budget
+        yield cases.with_roles(roles), plan_reading(memory, None, budget).budget
         return
     if framed and reading:
         raise _no_files(cases, reading)
     source = _dask().FrameSource(cases) if framed else source_of(cases, **reading)
-    checked_division(division, source)
+    check_roles(roles, source)
     names = getattr(source, "names", None)
     plan = plan_reading(memory, None if names is None else len(names), budget)
     with ExitStack() as stack:
         saved = None
         if saving["folder"] is not None:
             if not isinstance(source, Files):
-                raise ParameterError(
-                    f"checkpoint={quoted(saving['folder'])}: only work on files can be taken up again; write a file"
-                )
-            print_ = {"version": __version__, "files": source.fingerprint(), "division": repr(division), "reading": repr(reading)}
+                raise ParameterError(f"checkpoint={quoted(saving['folder'])}: only runs on files can be resumed; write a file")
+            fingerprint = {"version": __version__, "files": source.fingerprint(), "roles": repr(roles), "reading": repr(reading)}
             saved = stack.enter_context(
-                Checkpoint(saving["folder"], {**print_, **settings}, every=saving["every"], restart=saving["restart"])
+                Checkpoint(saving["folder"], {**fingerprint, **settings}, every=saving["every"], restart=saving["restart"])
             )
         if cluster is None and not framed:
             spill = stack.enter_context(Spill(disk, saving["folder"])) if _decoded_in_every_pass(source) else None
-            yield FileRows(source, division, plan.rows, saved, progress, spill), plan.budget
+            yield FileRows(source, roles, plan.rows, saved, progress, spill), plan.budget
             return
         if isinstance(source, StreamSource):
             raise ParameterError(
@@ -154,7 +152,7 @@ def open_rows(
                 "write a file, or leave out `cluster=`"
             )
         client = stack.enter_context(_dask().connected(cluster))
-        yield _dask().DaskRows(source, division, plan.rows, saved, progress, client=client), plan.budget
+        yield _dask().DaskRows(source, roles, plan.rows, saved, progress, client=client), plan.budget
 
 
 def _decoded_in_every_pass(source: Source) -> bool:
@@ -163,12 +161,12 @@ def _decoded_in_every_pass(source: Source) -> bool:
 
 
 def is_dask_frame(cases: object) -> bool:
-    """Whether this is a Dask DataFrame, which is found out without importing Dask."""
+    """Return whether this is a Dask DataFrame, without importing Dask."""
     return type(cases).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(cases, "partitions")
 
 
 def _dask() -> Any:
-    """The back end for Dask, imported when it is needed."""
+    """Import the back end for Dask when it is needed."""
     try:
         import naivete.cases.dask
     except ImportError as error:
@@ -177,36 +175,36 @@ def _dask() -> Any:
 
 
 def _refuse_given(cases: Any, cluster: Any, folder: Any, reading: Mapping[str, Any]) -> None:
-    """Refuse what a back end of one's own has no use for."""
+    """Refuse parameters that a back end of one's own does not use."""
     if reading:
         raise _no_files(cases, reading)
     for name, value in (("cluster", cluster), ("checkpoint", folder)):
         if value is not None:
-            raise ParameterError(f"{name}={quoted(value)}: {type(cases).__name__} has its own ways; leave it out")
+            raise ParameterError(f"{name}={quoted(value)}: {type(cases).__name__} does not use it; leave it out")
 
 
 def _no_files(cases: Any, reading: Mapping[str, Any]) -> ParameterError:
-    return ParameterError(f"{', '.join(reading)}: these say how to read files, and {quoted(cases)} is none")
+    return ParameterError(f"{', '.join(reading)}: these are options for reading files, and {quoted(cases)} is not a file")
 
 
 @dataclass(frozen=True)
 class Plan:
-    """How the memory is divided: the rows that are read at a time, and the bytes that tables may take."""
+    """The number of rows to read at a time, and the most bytes that tables may take."""
 
     rows: int
     budget: int
 
 
 def plan_reading(memory: object, columns: int | None, budget: int) -> Plan:
-    """How much to read at a time, and how much tables may take, so that the process stays within its memory.
+    """Return how many rows to read at a time, and how many bytes tables may take, so that the process stays within its memory.
 
-    A row costs up to eight bytes a column wherever it is: being decoded, waiting, being encoded and counted.
+    A row takes up to eight bytes a column in each of four stages: decoded, queued, encoded and counted.
 
     Parameters
     ----------
-    memory : the most bytes the process may take, None where only the tables are bounded.
-    columns : how many columns there are, where that is known.
-    budget : the most bytes tables may take in any case.
+    memory : the most bytes that the process may take; None where only the tables are limited.
+    columns : the number of columns, where it is known.
+    budget : the most bytes that tables may take in any case.
     """
     if memory is None:
         return Plan(ROWS, budget)
@@ -224,10 +222,10 @@ def plan_reading(memory: object, columns: int | None, budget: int) -> Plan:
 
 
 def resident() -> int:
-    """The bytes of memory that this process takes now."""
+    """Return the bytes of memory that this process takes now."""
     try:
         return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, IndexError):  # another system: the most it ever took
+    except (OSError, ValueError, IndexError):  # not Linux: the most memory that it has taken so far
         import resource
 
         most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
@@ -235,7 +233,7 @@ def resident() -> int:
 
 
 def plain_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    """Settings as text that is the same in every process, for fingerprints."""
+    """Return settings as text that is the same in every process, for the fingerprint of a run."""
     return {name: _plain(value) for name, value in sorted(settings.items())}
 
 
