@@ -20,7 +20,7 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from naivete.data.labelled import ColumnRoles, LabelledTable
+from naivete.data.labelled_table import ColumnRoles, LabelledTable
 
 from naivete import errors
 from naivete.cases.files import ROWS
