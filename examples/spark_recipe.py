@@ -20,11 +20,11 @@ from itertools import chain
 from typing import Any, TypeVar
 
 import pyarrow as pa
-from naivete.data.labelled_table import ColumnRoles, LabelledTable
 
 from naivete import errors
 from naivete.cases.files import ROWS
 from naivete.data.files import arrow_tables
+from naivete.data.labelled_table import ColumnRoles, LabelledTable
 from naivete.storage.packed import packed, unpacked
 
 T = TypeVar("T")
