@@ -396,7 +396,7 @@ def test_threads_follow_the_environment(monkeypatch):
     assert threads() >= 1
 
 
-def test_spread_keeps_order_nests_and_passes_errors_on(monkeypatch):
+def test_run_parallel_keeps_order_nests_and_passes_errors_on(monkeypatch):
     monkeypatch.setenv("NAIVETE_THREADS", "3")
     assert run_parallel(lambda i: sum(run_parallel(lambda j: i * j, range(5))), range(50)) == [10 * i for i in range(50)]
     with pytest.raises(ZeroDivisionError):
@@ -410,8 +410,8 @@ def test_spread_keeps_order_nests_and_passes_errors_on(monkeypatch):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
 def test_threads_work_in_a_forked_process():
     code = (
-        "import os, sys; from naivete._kernels import spread; spread(abs, range(9)); pid = os.fork();\n"
-        "if pid == 0: os._exit(0 if spread(abs, range(9)) == list(range(9)) else 1)\n"
+        "import os, sys; from naivete._kernels import run_parallel; run_parallel(abs, range(9)); pid = os.fork();\n"
+        "if pid == 0: os._exit(0 if run_parallel(abs, range(9)) == list(range(9)) else 1)\n"
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
     )
     environment = {**os.environ, "NAIVETE_THREADS": "3"}

@@ -1,4 +1,4 @@
-"""Classifiers to and from model files: the same answers, the same bytes, and no other objects."""
+"""Saving and loading classifiers: the same predictions, the same bytes, and no other objects."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ def test_what_cannot_be_saved_is_said(tmp_path):
     with pytest.raises(ParameterError, match="Own cannot be saved"):
         naivete.save(Own().fit(WEATHER, PLAY), tmp_path / "m.nvt")
     fitted = KDB(encoder=Encoder(cut=lambda values, table: ())).fit(WEATHER, PLAY)
-    with pytest.raises(ParameterError, match="function of your own"):
+    with pytest.raises(ParameterError, match="user-defined function"):
         naivete.save(fitted, tmp_path / "m.nvt")
 
     @dataclass
@@ -114,10 +114,10 @@ def test_what_cannot_be_saved_is_said(tmp_path):
             return k2(*given) / self.by
 
     for own, said in (
-        (K2(criterion=lambda n, c: k2(n, c)), "criterion=.*function of your own"),
-        (HillClimb(criterion=Halved()), "criterion=.*function of your own"),
-        (CB(test=lambda observed, expected: g(observed, expected)), "test=.*function of your own"),
-        (InfoAS(learner=K2(criterion=Halved())), "criterion=.*function of your own"),
+        (K2(criterion=lambda n, c: k2(n, c)), "criterion=.*user-defined function"),
+        (HillClimb(criterion=Halved()), "criterion=.*user-defined function"),
+        (CB(test=lambda observed, expected: g(observed, expected)), "test=.*user-defined function"),
+        (InfoAS(learner=K2(criterion=Halved())), "criterion=.*user-defined function"),
         (InfoAS(learner=Own()), "Own cannot be saved"),
     ):
         with pytest.raises(ParameterError, match=said):

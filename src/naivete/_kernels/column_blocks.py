@@ -1,4 +1,4 @@
-"""Columns of numbers, some rows at a time side by side, as the cache likes them; and what can be seen of them in one sweep."""
+"""Numeric columns, copied side by side for blocks of rows that fit into the cache, and their statistics in one pass."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def _histogram(address: NDArray[Any], weight: NDArray[np.int64] | None, size: in
 
 
 class RowBlock:
-    """Some rows of the columns, each made contiguous when first asked for."""
+    """Some rows of the columns; each column is copied to contiguous memory when it is first used."""
 
     def __init__(self, codes: Codes, rows: slice) -> None:
         self.codes = codes

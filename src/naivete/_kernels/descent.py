@@ -1,4 +1,4 @@
-"""Going down a tree: from the codes of rows to the nodes at which they end."""
+"""The nodes of a classification tree at which rows end."""
 
 from __future__ import annotations
 

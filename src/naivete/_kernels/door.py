@@ -1,4 +1,4 @@
-"""The door to the compiled kernels: which tier is in use, and how arrays are handed over."""
+"""Access to the compiled kernels: which implementation is in use, and how arrays are passed to C."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _chosen: Tier | None = None
 
 
 def tier() -> Tier:
-    """Which kernels are in use: "c" or "numpy"."""
+    """Return which kernels are in use: "c" or "numpy"."""
     if _chosen is not None:
         return _chosen
     wanted = os.environ.get("NAIVETE_KERNELS", "")

@@ -87,7 +87,7 @@ def settled(parts: LimbSums) -> LimbSums:
 def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
     """The difference of two sums, settled; below zero exactly where the highest limb is.
 
-    >>> {q: v.tolist() for q, v in less({0: np.array([3])}, {0: np.array([2]), -1: np.array([1])}).items()}
+    >>> {q: v.tolist() for q, v in subtract_sums({0: np.array([3])}, {0: np.array([2]), -1: np.array([1])}).items()}
     {-1: [4294967295], 0: [0]}
     """
     return settled(add_sums(one, {q: -part for q, part in two.items()}))

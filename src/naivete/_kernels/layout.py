@@ -72,7 +72,7 @@ class Layout:
         return {}
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Pickled without what is derived: addresses mean nothing in another process."""
+        """Pickle only the fields; addresses are computed again, as they are not valid in another process."""
         return Layout, (self.families, self.cards)
 
     def shape(self, index: int) -> tuple[int, ...]:

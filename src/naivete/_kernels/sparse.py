@@ -166,7 +166,7 @@ def _gram_numpy(planes: SparsePlanes, rows: range, columns: range, counts: NDArr
 
 
 def _cells(planes: SparsePlanes, down: range, across: range) -> Iterator[NDArray[np.int64]]:
-    """The cells (class, down, across) of all pairs of planes that a row holds, about `AT_ONCE` at a time."""
+    """Yield the cells (class, down, across) of all pairs of planes that contain a row, about `AT_ONCE` at a time."""
     classes = len(planes.counts)
     bounds = planes.column_starts[down.start * classes : down.stop * classes + 1]
     places = planes.column_places[bounds[0] : bounds[-1]]

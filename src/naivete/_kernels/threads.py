@@ -59,7 +59,7 @@ def run_parallel(function: Callable[[Task], Result], tasks: Sequence[Task], work
 
     The calling thread takes its part; inside one of the shared threads everything is done on the spot.
 
-    >>> spread(abs, [1, -2, 3])
+    >>> run_parallel(abs, [1, -2, 3])
     [1, 2, 3]
     """
     alone = len(tasks) < 2 or work < SERIAL or getattr(_worker, "here", False)
@@ -100,6 +100,6 @@ def ranges(count: int, work: float, each: int = 1, multiple: int = 1) -> list[tu
 
 
 def added_up(private: NDArray[Any]) -> NDArray[Any]:
-    """The sum of what the threads counted."""
+    """Return the sum of the counts of all threads."""
     total: NDArray[Any] = private[0] if len(private) == 1 else private.sum(axis=0, dtype=private.dtype)
     return total

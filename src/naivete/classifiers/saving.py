@@ -1,4 +1,4 @@
-"""Classifiers to and from model files: plain data in, the same answers out."""
+"""Save and load fitted classifiers; a loaded classifier makes exactly the predictions of the saved one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.fl
 
 
 def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite: bool = True) -> None:
-    """Write a fitted classifier to a model file: whole or not at all, and equal classifiers as equal bytes.
+    """Write a fitted classifier to a model file; equal classifiers give equal bytes.
+
+    The file is complete or, after a failure, as it was before.
 
     Parameters
     ----------
@@ -42,17 +44,17 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
 
 
 def load(path: str | PathLike[str]) -> NetworkClassifier:
-    """The classifier of a model file, with the answers it had when it was saved; nothing in the file is ever executed."""
+    """Return the classifier in a model file; nothing in the file is executed."""
     return classifier_of(read_model(path), str(path))
 
 
 def model_hash(classifier: NetworkClassifier) -> str:
-    """The SHA-256 of the classifier's model file: equal for equal models."""
+    """Return the SHA-256 of the classifier's model file: equal for equal models."""
     return hashlib.sha256(model_bytes(model_of(classifier))).hexdigest()
 
 
 def model_of(classifier: NetworkClassifier) -> Model:
-    """The classifier as plain data."""
+    """Return the classifier as plain data."""
     kind = _kind(classifier)
     if not hasattr(classifier, "network_"):
         raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' before saving it")
@@ -77,7 +79,7 @@ def _kind(classifier: NetworkClassifier) -> str:
 
 
 def classifier_of(model: Model, where: str) -> NetworkClassifier:
-    """The classifier that a model describes; what does not make sense is refused under the name of its source."""
+    """Return the classifier that a model describes; errors about invalid parameters or notes name the file `where`."""
     if model.kind not in BY_WORD:
         close = close_matches(model.kind, BY_WORD)
         hint = f" (like {close[0]!r})" if close else ""
@@ -112,7 +114,7 @@ def _classifier(model: Model) -> NetworkClassifier:
 
 
 def _check_selected(selected: object, name: str, features: int) -> None:
-    """Refuse what is not a list of different features."""
+    """Raise an error if this is not a list of different features."""
     if not isinstance(selected, list) or not all(type(x) is int and 0 <= x < features for x in selected):
         raise ModelFileError(f"notes.learned.{name}: {quoted(selected)} is not a list of features of the network")
     if len(set(selected)) < len(selected):
@@ -120,7 +122,7 @@ def _check_selected(selected: object, name: str, features: int) -> None:
 
 
 def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
-    """The classifier of these parameters, which may have a classifier among them."""
+    """The unfitted classifier with these parameters, one of which may be a classifier itself."""
     parameters = dict(plain)
     parameters["encoder"] = _encoder(parameters.get("encoder"))
     inner = parameters.get("learner")
@@ -134,7 +136,7 @@ def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:
 
 
 def plain_value(name: str, value: Any) -> Any:
-    """The value of a parameter as plain data; refused where it is a function that has no word."""
+    """Return the value of a parameter as plain data; an error is raised for a user-defined function."""
     if name == "encoder":
         return None if value is None else _plain_encoder(value)
     if isinstance(value, NetworkClassifier):
@@ -142,7 +144,7 @@ def plain_value(name: str, value: Any) -> Any:
     if name in ("criterion", "test") and callable(value):
         return _plain_function(name, value)
     if name == "random_state" and not isinstance(value, (int, np.integer)):
-        return None  # a generator has gone on since; what it chose is in the network
+        return None  # the state of a generator has changed since; its choices are in the network
     if isinstance(value, (list, tuple, np.ndarray)) and name in ("order", "groups", "states"):
         return [plain_value(name, v) for v in value]
     if name == "smoothing":
@@ -153,14 +155,14 @@ def plain_value(name: str, value: Any) -> Any:
 
 
 def _plain_function(name: str, value: Any) -> str:
-    """The word for a score or a test."""
+    """The name of a score or a test."""
     if isinstance(value, BDeu):
         return f"bdeu:{value.weight!r}"
     word = next((word for word, own in _FUNCTIONS.items() if own is value), None)
     if word is not None:
         return word
     raise ParameterError(
-        f"{name}={quoted(value)}: a function of your own cannot be written to a file; what it found is in the network already, so "
+        f"{name}={quoted(value)}: a user-defined function cannot be written to a file; its result is in the network already, so "
         f"set {name} to a word before saving"
     )
 
@@ -203,13 +205,13 @@ def _cut_word(cut: Cut | None) -> str | None:
     if isinstance(cut, EqualWidth):
         return f"width:{cut.bins}"
     raise ParameterError(
-        f"cut={quoted(cut)}: a function of your own cannot be written to a file; the cut points are in the network already, "
+        f"cut={quoted(cut)}: a user-defined function cannot be written to a file; the cut points are in the network already, "
         "so set the encoder's cut to mdl before saving"
     )
 
 
 def cut_of(word: str) -> Cut:
-    """The cutting that a word stands for: "mdl", "distinct", "frequency:10" or "width:10".
+    """Return the discretization method of a name: "mdl", "distinct", "frequency:10" or "width:10".
 
     >>> cut_of("width:4")
     EqualWidth(bins=4)

@@ -1,1 +1,1 @@
-"""Bytes on disk: files that are whole or absent, canonical JSON, archives of plain data, and checkpoints of long runs."""
+"""Files: atomic writes, canonical JSON, ZIP archives of plain values, and checkpoints of long runs."""

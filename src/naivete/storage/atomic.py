@@ -1,4 +1,4 @@
-"""Files that are whole or absent: written under a temporary name beside the target, flushed, then renamed."""
+"""Files that are complete or absent: written under a temporary name beside the target, flushed, then renamed."""
 
 from __future__ import annotations
 
@@ -45,9 +45,9 @@ _OLD: Final = 3600.0
 
 
 def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool = True) -> None:
-    """Write the file so that any reader, at any time and after any crash, finds the old content or the new one, whole.
+    """Write a file so that any reader, at any time and after any crash, finds the complete old or the complete new content.
 
-    A failure leaves the old file as it was. What a killed process left behind is removed by the next save of that file.
+    A failure leaves the old file as it was. Temporary files of a killed process are removed by the next save of that file.
     A symbolic link is followed; the permissions of an existing file are kept.
 
     Parameters
@@ -77,7 +77,7 @@ def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool =
 
 
 def file_error(path: Path, problem: str, error: OSError, advice: str | None = None) -> FileError:
-    """The error of the operating system as ours: the file, the problem, the reason and what to do.
+    """Return an error of the operating system as a FileError: the file, the problem, the reason and the next step.
 
     >>> file_error(Path("a.nvt"), "cannot be written", OSError(errno.ENOSPC, "No space left on device"))
     FileError('a.nvt: cannot be written: No space left on device; free some space and try again')
@@ -96,7 +96,7 @@ def _resolved(path: Path) -> Path:
 
 
 def _mode(target: Path, overwrite: bool) -> int | None:
-    """The permissions of the file to be replaced, None where there is none; refuse what must not be replaced."""
+    """The permissions of the file to be replaced, None if there is none; an error if it must not be replaced."""
     try:
         found = target.stat().st_mode
     except FileNotFoundError:
@@ -131,7 +131,7 @@ def _write(file: FileIO, piece: bytes) -> None:
 
 @contextmanager
 def _temporary(target: Path) -> Iterator[tuple[FileIO, Path]]:
-    """A new file beside the target, locked while it is open, and gone afterwards whatever happened."""
+    """A new file beside the target, locked while it is open, and removed afterwards in any case."""
     file, temporary = _created(target)
     try:
         yield file, temporary
@@ -150,13 +150,13 @@ def _created(target: Path) -> tuple[FileIO, Path]:
         except OSError:
             _discard(file, temporary)
             raise
-        file.close()  # another save took it for abandoned before it was locked: once more
+        file.close()  # another save removed it as abandoned before it was locked: try again
 
 
 def _held(file: FileIO, temporary: Path) -> bool:
-    """Lock the new file; False when it was removed before that."""
+    """Lock the new file, and return False if it was removed before that."""
     if _LOCKS is not None:
-        with suppress(OSError):  # a file system without locks, where nothing is taken for abandoned either
+        with suppress(OSError):  # a file system without locks, where nothing is removed as abandoned either
             _LOCKS.flock(file.fileno(), _LOCKS.LOCK_EX)
     try:
         return os.path.samestat(os.fstat(file.fileno()), temporary.stat())
@@ -172,7 +172,7 @@ def _discard(file: FileIO, temporary: Path) -> None:
 
 
 def _prefix(target: Path) -> str:
-    """How the temporaries of a target begin: short whatever the length of its name."""
+    """How the names of the temporary files of a target begin: short whatever the length of its name."""
     return f".nvt-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:16]}-"
 
 
@@ -181,7 +181,7 @@ def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
         temporary.replace(target)
         return
     try:
-        target.hardlink_to(temporary)  # refuses, in one step, a file that appeared meanwhile
+        target.hardlink_to(temporary)  # fails, in one step, if the file has appeared meanwhile
     except FileExistsError:
         raise
     except OSError:  # a file system without hard links
@@ -190,7 +190,7 @@ def _rename(temporary: Path, target: Path, overwrite: bool) -> None:
 
 
 def flush_folder(folder: Path) -> None:
-    """Make new and removed names in a folder last; where that is impossible, a crash may bring back the old ones, still whole."""
+    """Flush new and removed names of a folder to disk; if that is impossible, a crash may bring back the old complete files."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -200,7 +200,7 @@ def flush_folder(folder: Path) -> None:
 
 
 def remove_abandoned(target: Path) -> None:
-    """Remove the temporaries of this target whose owners are gone; what cannot be removed is no reason not to save."""
+    """Remove the temporary files of this target whose processes have ended; errors are ignored, as they do not prevent saving."""
     prefix = _prefix(target)
     with suppress(OSError):
         for other in list(target.parent.iterdir()):
@@ -215,5 +215,5 @@ def _remove_if_abandoned(temporary: Path) -> None:
                 temporary.unlink()
             return
         with temporary.open("rb") as file:
-            _LOCKS.flock(file.fileno(), _LOCKS.LOCK_EX | _LOCKS.LOCK_NB)  # fails while the owner lives
+            _LOCKS.flock(file.fileno(), _LOCKS.LOCK_EX | _LOCKS.LOCK_NB)  # fails while the process runs
             temporary.unlink()
