@@ -1,4 +1,4 @@
-"""Where rows live. A back end offers `map` and `fold` over its rows, and nothing else."""
+"""Encoded rows in memory, in files or on a cluster; each back end offers `map` and `fold` over its rows."""
 
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases

@@ -1,4 +1,4 @@
-"""What every back end offers."""
+"""Blocks of encoded rows, and what every back end of cases offers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Codes = Sequence[NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows: one array of codes for each variable, the class last, and perhaps a weight for each row."""
+    """Some rows: an array of codes for each variable, the class last, and optionally a weight for each row."""
 
     codes: Codes
     weight: NDArray[np.float64] | None = None
@@ -30,25 +30,25 @@ class Block:
         return len(self.codes[-1])
 
     def take(self, rows: NDArray[Any]) -> Block:
-        """The block with these rows only."""
+        """Return the block with these rows only."""
         weight = None if self.weight is None else self.weight[rows]
         return Block(tuple(column[rows] for column in self.codes), weight)
 
     def parts(self) -> Iterable[Block]:
-        """The rows in parts whose codes are at hand, in their order: all at once, but wide rows turned into columns."""
+        """Return the rows in parts with contiguous columns, in order: one part, or several where wide rows are transposed."""
         matrix = row_major(self.codes[:-1])
         if matrix is None:
             return (self,)
-        return (self._turned(matrix, lo, hi) for lo, hi in parts_of(*matrix.shape))
+        return (self._transposed(matrix, lo, hi) for lo, hi in parts_of(*matrix.shape))
 
-    def _turned(self, matrix: NDArray[Any], lo: int, hi: int) -> Block:
+    def _transposed(self, matrix: NDArray[Any], lo: int, hi: int) -> Block:
         weight = None if self.weight is None else self.weight[lo:hi]
         return Block((*np.ascontiguousarray(matrix[lo:hi].T), self.codes[-1][lo:hi]), weight)
 
     def packed(
         self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
-        """The planes of these features, with a plane "present" for those that have gaps."""
+        """Return the bit planes of these features, with a plane "present" for those that have missing values."""
         matrix = None if any(gaps) else row_major(self.codes[:-1])
         places = None if matrix is None else few_ones(matrix, features, cards)
         if places is not None:
@@ -57,7 +57,7 @@ class Block:
 
 
 class Cases(Protocol):
-    """Rows that can be gone through block by block, in any order and in parallel."""
+    """Encoded rows that can be processed block by block, in any order and in parallel."""
 
     @property
     def variables(self) -> Variables:
@@ -68,7 +68,7 @@ class Cases(Protocol):
         """Which features have missing values; known from the pass that fixed the schema."""
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """The function's value for every block, in the order of the rows."""
+        """Return the function's value for each block, in the order of the rows."""
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all blocks, merged; `merge` must be associative and commutative."""
+        """Return the function's values for all blocks, merged; `merge` must be associative and commutative."""

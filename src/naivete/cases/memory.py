@@ -1,4 +1,4 @@
-"""Rows in memory: one block."""
+"""Encoded rows in memory, as one block."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class MemoryCases:
-    """Rows held in memory; the kernels go through one block with all threads, so there is nothing to divide."""
+    """Rows in memory, as one block, which the kernels process with all threads."""
 
     variables: Variables
     block: Block
@@ -27,13 +27,13 @@ class MemoryCases:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.block)
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """The function's value for the block."""
+        """Return the function's value for the block."""
         return [function(self.block)]
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:  # noqa: ARG002
-        """The function's value for the block; nothing to merge."""
+        """Return the function's value for the block; there is nothing to merge."""
         return function(self.block)

@@ -1,4 +1,4 @@
-"""Rows of a sparse matrix: only the cells that are not zero are kept, and some rows at a time are made dense."""
+"""Encoded rows of a sparse matrix: only the stored cells are kept, and a few rows at a time are made dense."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class _Columns(Sequence[NDArray[Any]]):
 
 @dataclass(frozen=True, eq=False)
 class SparseBlock(Block):
-    """Rows by their stored cells; a block all the same for whoever asks for its columns."""
+    """A block of rows by their stored cells."""
 
     cells: SparseCodes | None = None
 
     @classmethod
     def of(cls, cells: SparseCodes, labels: NDArray[Any], weight: NDArray[np.float64] | None) -> SparseBlock:
-        """The rows with their labels and weights."""
+        """Return the rows with their labels and weights."""
         return cls(_Columns(cells, labels), weight, cells)
 
     @property
@@ -73,12 +73,12 @@ class SparseBlock(Block):
         return self.cells
 
     def take(self, rows: NDArray[Any]) -> Block:
-        """The block with these rows only."""
+        """Return the block with these rows only."""
         weight = None if self.weight is None else self.weight[rows]
         return SparseBlock.of(self.stored.take(rows), self.codes[-1][rows], weight)
 
     def parts(self) -> Iterator[Block]:
-        """The rows made dense, some at a time."""
+        """Return the rows made dense, some at a time."""
         labels = self.codes[-1]
         for lo, hi in self.stored.bounds():
             weight = None if self.weight is None else self.weight[lo:hi]
@@ -87,12 +87,12 @@ class SparseBlock(Block):
     def packed(
         self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
-        """The planes of these features, by their ones where these are few, else as bitmaps."""
+        """Return the bit planes of these features: as lists of ones where these are few, else as bitmaps."""
         places = Places.of(self.stored, features, cards, gaps)
         return places.packed(self.codes[-1], classes) if places.few() else self._bitmaps(features, cards, gaps, classes)
 
     def _bitmaps(self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int) -> _kernels.Planes:
-        """The bitmaps of some columns after the other, so that never many are dense."""
+        """Return the bitmaps; only a few columns are dense at a time."""
         step = max(1, stored.PART_BYTES // max(1, len(self) * self.stored.codes.itemsize))
         pieces = [
             _kernels.pack([self.codes[x] for x in features[at]], cards[at], gaps[at], self.codes[-1], classes)
@@ -115,15 +115,15 @@ class SparseCases:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self.block)
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """The function's value for every part of the rows, made dense, in their order."""
+        """Return the function's value for each part of the rows, made dense, in order."""
         return map(function, self.block.parts())
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:  # noqa: ARG002
-        """The function's value for the block; nothing to merge."""
+        """Return the function's value for the block; there is nothing to merge."""
         return function(self.block)
 
 
@@ -135,7 +135,7 @@ def encoded_cases(
     unseen: str,
     gaps: NDArray[np.bool_] | None = None,
 ) -> Cases:
-    """The rows of a table as cases in memory, those of a sparse matrix by their stored cells."""
+    """Return the rows of a table as cases in memory, those of a sparse matrix by their stored cells."""
     if isinstance(table, SparseMatrix) and not any(v.density for v in variables):
         cells = sparse_codes(table, variables[:-1], unseen=unseen)
         return SparseCases(variables, SparseBlock.of(cells, labels, weight), cells.gaps)
@@ -144,7 +144,7 @@ def encoded_cases(
 
 
 def encoded_parts(table: Table, variables: Sequence[Variable], *, unseen: str) -> Iterator[Encoded]:
-    """The codes of a table: all at once, or of a sparse matrix some rows at a time."""
+    """Return the codes of a table: all at once, or of a sparse matrix some rows at a time."""
     if not isinstance(table, SparseMatrix) or any(v.density for v in variables):  # densities need every number
         yield encode(table, variables, unseen=unseen)
         return
@@ -173,7 +173,7 @@ def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: 
             strange[columns] += matrix.shape[0] - stored[columns]
             wrong = wrong[:-1]
         strange += np.bincount(matrix.indices[cells][wrong], minlength=width)
-    _tell_strange(table, variables, strange, unseen)
+    _report_unseen(table, variables, strange, unseen)
     smoothed = np.array([v.other and unseen == "smooth" for v in variables], bool)
     kept = np.array([v.missing for v in variables], bool)
     gaps_of = (missing & ~kept) | ((strange > 0) & ~smoothed)
@@ -182,7 +182,7 @@ def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: 
 
 
 def _matching(table: SparseMatrix, variables: Sequence[Variable]) -> Any:
-    """The matrix with the variables' columns, in their order."""
+    """Return the matrix with the variables' columns, in their order."""
     wanted = [v.name for v in variables]
     if list(table.names) == wanted:
         return table.matrix
@@ -194,7 +194,7 @@ def _matching(table: SparseMatrix, variables: Sequence[Variable]) -> Any:
 
 
 def _alike(variables: Sequence[Variable], columns: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], Any]]:
-    """The columns that are encoded alike, and their stored cells."""
+    """Yield the columns that are encoded in the same way, with their stored cells."""
     kinds: dict[Any, int] = {}
     kind = np.array([kinds.setdefault(_kind(v), len(kinds)) for v in variables], np.int64)
     if len(kinds) <= 1:
@@ -213,8 +213,8 @@ def _kind(variable: Variable) -> Any:
     return variable.states, truth, variable.cuts, variable.missing, variable.other
 
 
-def _tell_strange(table: SparseMatrix, variables: Sequence[Variable], strange: NDArray[np.int64], unseen: str) -> None:
-    """Refuse, or warn of, the values that did not occur in training."""
+def _report_unseen(table: SparseMatrix, variables: Sequence[Variable], strange: NDArray[np.int64], unseen: str) -> None:
+    """Refuse values that did not occur in training, or warn about them."""
     found: dict[Name, int] = {}
     other_types: list[str] = []
     at = {name: j for j, name in enumerate(table.names)} if strange.any() else {}

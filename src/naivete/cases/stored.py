@@ -1,4 +1,4 @@
-"""Tables of which few cells are stored, and wide ones row after row: how they become columns and planes, some rows at a time."""
+"""Codes of sparse and of wide row-major tables, and their conversion to columns and bit planes, some rows at a time."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from naivete import _kernels
 __all__ = ["PART_BYTES", "Places", "SparseCodes", "few_ones", "parts_of", "row_major"]
 
 PART_BYTES = 8 << 20
-"""How much of a table is made dense, or turned, at a time."""
+"""The bytes of a table that are made dense, or transposed, at a time."""
 
 INCREMENT = 10
 """How many word operations of dense planes one increment of sparse planes is worth, as measured."""
 
 WIDE = 512
-"""From this many bytes between the rows of a column on, its codes lie too far apart to be gone through often."""
+"""A matrix whose rows are at least this many bytes apart is transposed in parts before its columns are read."""
 
 
 def parts_of(rows: int, width: int) -> Iterator[tuple[int, int]]:
-    """Where parts of a bounded size begin and end, of rows of `width` bytes; at least one part."""
+    """Yield the first row and the end of parts of at most `PART_BYTES` bytes, for rows of `width` bytes; at least one part."""
     step = max(1, PART_BYTES // max(1, width))
     return ((lo, min(lo + step, rows)) for lo in range(0, max(1, rows), step))
 
 
 def row_major(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8] | None:
-    """The wide matrix of bytes, row after row, of which these are all columns; None where they are something else."""
+    """Return the wide row-major matrix of bytes of which these are all columns; None where there is none."""
     if len(columns) < 2 or not len(columns[0]):
         return None
     first, step = columns[0], columns[0].strides[0]
@@ -45,7 +45,7 @@ def row_major(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8] | None:
 
 
 def few_ones(matrix: NDArray[np.uint8], features: Sequence[int], cards: Sequence[int]) -> Places | None:
-    """The places of the planes of a matrix of codes without gaps, where they are few; else None."""
+    """Return the ones in the planes of a matrix of codes without missing values, where they are few; else None."""
     ones, (rows, width) = np.count_nonzero(matrix), matrix.shape
     planes = sum(cards) - len(cards)
     if ones * ones / rows * INCREMENT >= planes * planes * rows / 64:
@@ -92,7 +92,7 @@ class SparseCodes:
         return np.repeat(np.arange(len(self)), np.diff(self.starts))
 
     def take(self, rows: NDArray[Any]) -> SparseCodes:
-        """The codes of these rows only."""
+        """Return the codes of these rows only."""
         lengths = np.diff(self.starts)[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         cells = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
@@ -113,7 +113,7 @@ class SparseCodes:
         return bounds, self.rows[order], self.codes[order]
 
     def column(self, x: int) -> NDArray[Any]:
-        """The codes of one column."""
+        """Return the codes of one column."""
         bounds, rows, codes = self._by_column
         own = slice(int(bounds[x]), int(bounds[x + 1]))
         values = np.full(len(self), self.zeros[x], self.codes.dtype)
@@ -121,21 +121,21 @@ class SparseCodes:
         return values
 
     def bounds(self) -> Iterator[tuple[int, int]]:
-        """Where parts of a bounded size begin and end; at least one."""
+        """Yield the first row and the end of parts of a limited size; at least one."""
         return parts_of(len(self), len(self.zeros) * self.codes.itemsize)
 
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Which planes the cells of a sparse table hold.
+    """The bit planes in which the cells of a sparse table have a one.
 
     Parameters
     ----------
     cells : the table.
     first : the first plane of each column, -1 for one that has none.  # (column,)
-    full : the columns of which most rows hold a plane: zero is not their first state, or they have gaps.
-    present : of those, the plane that tells where the column is known, -1 where it is known everywhere.
-    planes : how many planes there are.
+    full : the columns in which most rows have a one: zero is not their first state, or they have missing values.
+    present : for each of those, the plane of the rows in which it is observed, -1 where it is observed in all.
+    planes : the number of planes.
     """
 
     cells: SparseCodes
@@ -146,7 +146,7 @@ class Places:
 
     @classmethod
     def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool]) -> Places:
-        """The places of these features' planes, one feature after the other."""
+        """Return the places of these features' planes, one feature after the other."""
         own, holes = np.array(features, np.int64), np.array(gaps, bool)
         widths = np.array(cards, np.int64) - 1 + holes
         ends = np.cumsum(widths)
@@ -156,7 +156,7 @@ class Places:
         return cls(cells, first, own[full], np.where(holes, ends - 1, -1)[full], int(widths.sum()))
 
     def few(self) -> bool:
-        """Whether counting the ones one by one is cheaper than whole words of bitmaps."""
+        """Return whether counting single ones is cheaper than counting words of bitmaps."""
         return self.increments() * INCREMENT < self.planes**2 / 2 * len(self.cells) / 64
 
     def packed(self, labels: NDArray[Any], classes: int) -> _kernels.SparsePlanes:
@@ -171,7 +171,7 @@ class Places:
         return (some[self.cells.columns] >= 0) & (self.cells.codes > 0)
 
     def increments(self) -> float:
-        """About how many pairs of planes the rows hold."""
+        """Return about how many pairs of planes the rows have."""
         lengths = np.diff(np.concatenate([[0], np.cumsum(self._own)])[self.cells.starts]).astype(np.float64)
         lengths += len(self.full) + np.count_nonzero(self.present >= 0)
         return float((lengths * (lengths + 1) / 2).sum())

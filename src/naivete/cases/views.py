@@ -1,4 +1,4 @@
-"""Cases seen differently: only some features, a derived column beside them, half of the rows."""
+"""Views of cases: with some of the features, with an additional computed column, or with half of the rows."""
 
 from __future__ import annotations
 
@@ -31,22 +31,22 @@ _WORD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Change(Protocol):
-    """What is done to every block before it is looked at."""
+    """A transformation of blocks."""
 
     def __call__(self, block: Block) -> Block:
-        """The block as it should be seen."""
+        """Return the transformed block."""
 
 
 class ComputedColumn(Protocol):
-    """A derived column, computed row by row."""
+    """A column that is computed from the other columns of a row."""
 
     def __call__(self, block: Block) -> NDArray[Any]:
-        """The codes of the column for every row of a block, the largest number of their type where missing."""
+        """Return the code of each row of a block; the largest value of the type marks a missing value."""
 
 
 @dataclass(frozen=True, eq=False)
 class Viewed:
-    """Cases whose blocks are changed when their turn comes."""
+    """Cases whose blocks are transformed in every pass."""
 
     cases: Cases
     variables: Variables
@@ -55,17 +55,17 @@ class Viewed:
     rows: int | None = None
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """The function's value for every changed block, in the order of the rows."""
+        """Return the function's value for each transformed block, in the order of the rows."""
         return self.cases.map(_After(function, self.change))
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values for all changed blocks, merged."""
+        """Return the function's values for all transformed blocks, merged."""
         return self.cases.fold(_After(function, self.change), merge)
 
 
 @dataclass(frozen=True, eq=False)
 class _After(Generic[T]):
-    """A function of changed blocks as one of blocks; an object, so that it can travel to other machines."""
+    """A function after a transformation; an object and not a closure, so that it can be sent to other machines."""
 
     function: Callable[[Block], T]
     change: Change
@@ -77,7 +77,7 @@ class _After(Generic[T]):
 def transformed_cases(
     cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True
 ) -> Cases:
-    """The changed cases: at once where they are in memory, else block by block."""
+    """Return the transformed cases: transformed at once where they are in memory, else block by block in every pass."""
     if isinstance(cases, MemoryCases):
         return MemoryCases(variables, change(cases.block), gaps)
     rows = getattr(cases, "rows", None)
@@ -93,7 +93,7 @@ class _Chosen:
 
 
 def select_features(cases: Cases, features: tuple[int, ...]) -> Cases:
-    """The cases with these features only, in this order, and the class."""
+    """Return the cases with these features only, in this order, and the class."""
     variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
     return transformed_cases(cases, variables, cases.gaps[list(features)], _Chosen(features))
 
@@ -108,12 +108,12 @@ class _GapsAsStates:
 
 
 def _filled(column: NDArray[Any], card: int) -> NDArray[Any]:
-    """The codes with the number of states in place of missing."""
+    """Return the codes with the number of states in place of missing values."""
     return np.where(column == np.iinfo(column.dtype).max, card, column).astype(narrowest(card + 1))
 
 
 def missing_as_states(cases: Cases) -> Cases:
-    """The cases with missing as one more state of every feature, the last, so that what is missing is counted like the rest."""
+    """Return the cases with missing values as an additional, last state of every feature."""
     cards = tuple(v.card for v in cases.variables[:CLASS])
     variables = tuple(Variable(v.name, tuple(range(v.card + 1))) for v in cases.variables[:CLASS])
     return transformed_cases(cases, (*variables, cases.variables[CLASS]), np.zeros(len(cards), np.bool_), _GapsAsStates(cards))
@@ -128,7 +128,7 @@ class _WithColumn:
 
 
 def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, gaps: bool) -> Cases:
-    """The cases with one more feature, the last before the class.
+    """Return the cases with one more feature, the last before the class.
 
     Parameters
     ----------
@@ -143,14 +143,14 @@ def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, gap
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """Some features as one: a dense number for each configuration of their states that occurs.
+    """Some features as one: consecutive numbers for the configurations of their states that occur.
 
     Parameters
     ----------
     features : the features.
     numbers : for each feature the number of a configuration of those before it (one row each; a single row for the first) with
         each of its states, -1 where the two do not occur together.
-    alone : whether the last number stands for all rows that have their configuration to themselves.
+    alone : whether the last number is shared by all configurations that occur in one row only.
 
     >>> both = Configuration((0, 1), (np.array([[0, 1]]), np.array([[0, -1], [1, 2]])))
     >>> both(Block((np.array([1, 1, 255], np.uint8), np.array([0, 1, 0], np.uint8), np.zeros(3, np.uint8)))).tolist()
@@ -163,11 +163,11 @@ class Configuration:
 
     @property
     def card(self) -> int:
-        """How many numbers there are."""
+        """The number of numbers."""
         return int(self.numbers[-1].max(initial=0)) + 1
 
     def __call__(self, block: Block) -> NDArray[Any]:
-        """The number of each row; missing where a feature is missing, or where the configuration did not occur."""
+        """Return the number of each row; missing where a feature is missing or the configuration did not occur."""
         found = np.zeros(len(block), np.int64)
         for x, numbers in zip(self.features, self.numbers, strict=True):
             codes = block.codes[x]
@@ -177,9 +177,9 @@ class Configuration:
         return np.where(found < 0, np.iinfo(dtype).max, found).astype(dtype)
 
     def joined(self, x: int, together: NDArray[Any]) -> Configuration:
-        """The configurations with one more feature, from how often its states occur with them.
+        """Return the configurations with one more feature, from the counts of its states with them.
 
-        What occurs once can never be divided again: all such rows share the last number.
+        A configuration that occurs once cannot be split further: all of these share the last number.
         """
         occurs, single = together > 0, together == 1 if together.dtype.kind in "iu" else np.zeros(together.shape, bool)
         if self.alone:
@@ -191,7 +191,7 @@ class Configuration:
 
 
 def row_hashes(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
-    """A number for every row that looks as if drawn by lot, the same for equal rows wherever they are."""
+    """Return a pseudo-random hash of each row, which is the same for equal rows."""
     found = np.full(len(columns[-1]), seed & (1 << 64) - 1, np.uint64)
     for column in columns:
         missing = column == np.iinfo(column.dtype).max
@@ -200,7 +200,7 @@ def row_hashes(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]
 
 
 def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finisher of splitmix64."""
+    """Apply the finalizer of splitmix64."""
     with np.errstate(over="ignore"):
         z = z + _WORD
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -220,5 +220,5 @@ class _HashHalf:
 
 
 def hash_half(cases: Cases, columns: tuple[int, ...], seed: int, which: int) -> Cases:
-    """The rows of one half, 0 or 1, as a hash of these columns of each row says; equal rows are in the same half."""
+    """Return one half of the rows, 0 or 1, by a hash of these columns; equal rows are in the same half."""
     return transformed_cases(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)
