@@ -16,6 +16,7 @@ from naivete.display.network_drawing import svg
 from naivete.display.page import (
     Answer,
     bars,
+    conditional_table_html,
     confusion,
     details,
     figure,
@@ -24,7 +25,6 @@ from naivete.display.page import (
     page,
     posterior_table,
     table,
-    tables_html,
     text,
 )
 from naivete.network.conditional_tables import SparseCpt
@@ -179,8 +179,8 @@ def everything(name: object, other: object) -> Markup:
         line_chart({name: [(0, 0.5), (1, 0.75)], other: [(0, (0.5, 0.1))]}, x=str(name), y=str(other), caption=name),
         posterior_table(answers, caption=other),
         figure(svg(net, title=name, information={0: 0.5, (0, 1): 0.25}), other),
-        figure(tables_html(net, 0)),
-        figure(tables_html(net, 1)),
+        figure(conditional_table_html(net, 0)),
+        figure(conditional_table_html(net, 1)),
     ]
     return page(name, [(name, parts), (other, [])], footer=other)
 
@@ -347,7 +347,7 @@ class TestLineChart:
 class TestTablesHtml:
     def test_cells_are_the_probabilities(self):
         net = network()
-        markup = tables_html(net, 1)
+        markup = conditional_table_html(net, 1)
         cells = [float(c) for c in re.findall(r'class="num">([\d.]+)<', markup)]
         expected = np.moveaxis(net.cpts[1], 1, 0).reshape(3, -1)  # (state, parent and class)
         assert np.array(cells).reshape(3, -1) == pytest.approx(expected, abs=5e-4)
@@ -355,16 +355,16 @@ class TestTablesHtml:
         assert "are shown" not in markup
 
     def test_headers_span_their_columns(self):
-        markup = tables_html(network(), 1)
+        markup = conditional_table_html(network(), 1)
         assert markup.count('colspan="2"') == 3
         assert markup.count('colspan="1"') == 6
 
     def test_class_and_no_parents(self):
-        assert "P(kind)" in tables_html(network(), CLASS)
-        assert "P(a | kind)" in tables_html(network(), 0)
+        assert "P(kind)" in conditional_table_html(network(), CLASS)
+        assert "P(a | kind)" in conditional_table_html(network(), 0)
 
     def test_large_tables_are_cut_with_a_note(self):
-        markup = tables_html(network(), 1, max_columns=4, max_states=2)
+        markup = conditional_table_html(network(), 1, max_columns=4, max_states=2)
         assert "4 of 6 columns are shown; 2 of 3 states are shown" in markup
         assert read(markup).tags.count("td") == 8
 
@@ -377,8 +377,8 @@ class TestTablesHtml:
         sparse = SparseCpt(np.array([[1]], dtype=np.int32), rows, default, (0,))
         parents = {CLASS: (), 0: (CLASS,), 1: (0, CLASS) if with_class else (0,)}
         net = Network(variables, parents, {CLASS: np.array([0.5, 0.5]), 0: np.full((3, 2), 1 / 3), 1: sparse})
-        reader = read(tables_html(net, 1))
+        reader = read(conditional_table_html(net, 1))
         assert "any other" in reader.texts
         assert reader.tags.count("td") == 4 * classes
         assert reader.texts.count("0.750") == classes
-        assert f"3 of {2 * classes} columns" in tables_html(net, 1, max_columns=3) or not with_class
+        assert f"3 of {2 * classes} columns" in conditional_table_html(net, 1, max_columns=3) or not with_class

@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from naivete.evaluation.demo.models import DIVIDING, FURTHER, MODELS, domains, models_of, parted, run_all, steps
+from naivete.evaluation.demo.models import DIVIDING, FURTHER, MODELS, domains, models_of, result_groups, run_all, steps
 from naivete.evaluation.demo.page import report
 
 
@@ -62,4 +62,4 @@ def test_wide_domains_have_the_usual_models_only() -> None:
     assert sizes == {"corral": 16, "led7": 16, "iris": 16, "wine": 16, "breast cancer": 8, "digits": 8}
     wide = [domain for domain in domains() if domain.name == "breast cancer"]
     results = run_all(wide, folds=2)
-    assert parted(results) == [results]
+    assert result_groups(results) == [results]

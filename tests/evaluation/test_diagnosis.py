@@ -25,7 +25,15 @@ from naivete.data.generated import corral, led7
 from naivete.data.table import Table
 from naivete.errors import DataError, ParameterError
 from naivete.evaluation.diagnosis.diagnose import Diagnosis, diagnose
-from naivete.evaluation.diagnosis.terms import Terms, answers, asked, learned, left_out, levels, told_by
+from naivete.evaluation.diagnosis.terms import (
+    Terms,
+    case_terms,
+    class_logs,
+    estimated_networks,
+    leave_one_out_terms,
+    marginal_networks,
+    predicted_classes,
+)
 from naivete.inference.predictor import Predictor
 from naivete.learners.kdb import kdb
 from naivete.learners.naive import naive
@@ -41,7 +49,7 @@ smoothings = st.sampled_from([1.0, 0.5, "m-estimate", "backoff"])
 
 
 def shares(contrast: np.ndarray) -> np.ndarray:
-    p = np.exp2(levels(contrast))
+    p = np.exp2(class_logs(contrast))
     return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
@@ -128,7 +136,7 @@ def test_left_out_is_learning_without_the_case(cases: MemoryCases, data: st.Data
     counts = Counts(cases)
     network = estimate(counts, data.draw(structures(len(counts.features))), smoothing)
     arcs = network.arcs
-    found = left_out(counts, learned(counts, network, smoothing, None, arcs), smoothing, None)
+    found = leave_one_out_terms(counts, estimated_networks(counts, network, smoothing, None, arcs), smoothing, None)
     for i in range(len(cases.block)):
         rest = Counts(without(cases, i))
         row = [c[i : i + 1] for c in cases.block.codes[:-1]]
@@ -155,10 +163,10 @@ def test_each_arc_is_added_to_naive_bayes_alone(cases: MemoryCases, k: int) -> N
     counts = Counts(cases)
     network = kdb(counts, k=k)
     passes = counts.passes
-    networks = learned(counts, network, 1.0, None, network.arcs)
+    networks = estimated_networks(counts, network, 1.0, None, network.arcs)
     assert counts.passes <= passes + 1
     codes = cases.block.codes[:-1]
-    found = asked(networks, codes, cases.gaps)
+    found = case_terms(networks, codes, cases.gaps)
     assert np.allclose(shares(said(found)), posterior(network, codes, cases.gaps), atol=1e-9)
     for a, arc in enumerate(network.arcs):
         slow = posterior(estimate(counts, with_one_arc(arc, counts.features)), codes, cases.gaps)
@@ -170,7 +178,7 @@ def test_each_arc_is_added_to_naive_bayes_alone(cases: MemoryCases, k: int) -> N
 def test_a_network_alone_tells_what_its_arcs_say(cases: MemoryCases, k: int) -> None:
     network = kdb(Counts(cases), k=k)
     assume(min(network.cpts[CLASS]) > 0)
-    for (p, x), pair in told_by(network).pairs.items():
+    for (p, x), pair in marginal_networks(network).pairs.items():
         first = min(p, x)
         for a in range(network.variables[p].card):
             values = [joint(network, pair_row(network, p, a, x, b)) for b in range(network.variables[x].card)]
@@ -425,4 +433,4 @@ def test_the_picture_is_whole_and_safe(target: str) -> None:
 
 
 def test_ties_go_to_the_first_class_whatever_the_rounding() -> None:
-    assert answers(np.array([[-1e-12, 1e-12, 0.0], [0.0, 1.0, 1.0 + 1e-12]])).tolist() == [0, 1]
+    assert predicted_classes(np.array([[-1e-12, 1e-12, 0.0], [0.0, 1.0, 1.0 + 1e-12]])).tolist() == [0, 1]

@@ -33,7 +33,7 @@ def run(args: Namespace) -> int:
     force = args.force or args.out == _PAGE
     check_output(args.out, [], force)
 
-    from naivete.evaluation.demo.models import domains, parted, run_all, steps
+    from naivete.evaluation.demo.models import domains, result_groups, run_all, steps
     from naivete.evaluation.demo.page import report
     from naivete.storage.atomic import atomic_write
 
@@ -47,7 +47,7 @@ def run(args: Namespace) -> int:
         rows = {domain: list(map(_record, own)) for domain, own in results.items()}
         say(json_text({"page": str(path.resolve()), "folds": folds, "results": rows}))
         return 0
-    for part in parted(results):
+    for part in result_groups(results):
         say(*summary(part), "")
     say(f"accuracy in per cent, mean +- standard deviation over {folds} folds; * marks the best")
     say("the page with the networks, confusion matrices and probabilities:", escaped(path.resolve()))

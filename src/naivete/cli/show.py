@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
 
 def _described(model: NetworkClassifier, tables: bool) -> dict[str, Any]:
     from naivete.display.network_drawing import lone_features
-    from naivete.display.outline import has_outline, relevant_columns
+    from naivete.display.tree_outline import has_outline, relevant_columns
 
     network = model.network_
     outlined = has_outline(network)
@@ -99,7 +99,7 @@ def _variable(network: Network, v: int) -> dict[str, Any]:
 
 def _table(network: Network, v: int) -> dict[str, Any]:
     """P(v | parents), parents by parents; of a number with a density its means and deviations."""
-    from naivete.display.summaries import normal_parameters
+    from naivete.display.class_summaries import normal_parameters
 
     names = [str(network.name(m)) for m in network.family(v) if m != v]
     if v in network.densities:
@@ -257,7 +257,9 @@ def _page(described: dict[str, Any], model: NetworkClassifier) -> Any:
     else:
         caption = f"{'Arcs carry I(X;Y|C), features' if model.arc_information_ else 'Features'} are shaded by I(X;C), in bits."
         joined = [*network.derived, *(x for x in order if not records[x]["alone"])]
-        tables = [page.details(f"{network.name(v)}", page.figure(page.tables_html(network, v))) for v in (CLASS, *joined[:200])]
+        tables = [
+            page.details(f"{network.name(v)}", page.figure(page.conditional_table_html(network, v))) for v in (CLASS, *joined[:200])
+        ]
         last, size = ("Conditional tables", tables), f"{len(network.arcs):,} arcs between them"
     return page.page(
         f"{described['model']} of {network.name(CLASS)}",

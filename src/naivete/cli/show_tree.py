@@ -9,8 +9,8 @@ from naivete.cli.output import counted, escaped, named, text_table
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
-    from naivete.display.outline import Node, Outline
-    from naivete.display.summaries import Summary
+    from naivete.display.class_summaries import ClassSummary
+    from naivete.display.tree_outline import Node, Outline
     from naivete.network.network import Network
 
 __all__ = ["outline_described", "outline_section", "outline_size", "outline_told", "size_lines"]
@@ -28,7 +28,7 @@ def outline_described(network: Network, tables: bool) -> dict[str, Any]:
     network : the network.
     tables : whether P(value | class) is told too.
     """
-    from naivete.display.outline import outline
+    from naivete.display.tree_outline import outline
 
     found = outline(network)
     nodes = [{"node": i, **_node(network, node, tables)} for i, node in enumerate(found.nodes)]
@@ -49,7 +49,7 @@ def _node(network: Network, node: Node, tables: bool) -> dict[str, Any]:
     return told
 
 
-def _summary(network: Network, own: Summary, tables: bool) -> dict[str, Any]:
+def _summary(network: Network, own: ClassSummary, tables: bool) -> dict[str, Any]:
     rates = {"class": network.variables[CLASS].labels[own.best], "rates": own.rates.tolist()}
     if not tables or not own.ranked:
         return rates
@@ -60,7 +60,7 @@ def _summary(network: Network, own: Summary, tables: bool) -> dict[str, Any]:
 
 def outline_size(network: Network) -> dict[str, Any]:
     """Return the number of nodes and the depth of a tree or hierarchy, of a tree also its leaves; empty for other networks."""
-    from naivete.display.outline import has_outline, outline
+    from naivete.display.tree_outline import has_outline, outline
 
     return _size(outline(network)) if has_outline(network) else {}
 
@@ -95,7 +95,7 @@ def outline_told(network: Network, tables: bool) -> list[str]:
     network : the network.
     tables : whether all features of a hierarchy are told, instead of those that tell most; of a tree the rules.
     """
-    from naivete.display.outline import outline
+    from naivete.display.tree_outline import outline
 
     found = outline(network, max_nodes=_NODES)
     if not found.leaves:
@@ -110,9 +110,9 @@ def outline_told(network: Network, tables: bool) -> list[str]:
 
 def outline_section(network: Network, kind: str) -> tuple[str, tuple[str, list[Any]]]:
     """For a page: what to say below the drawing of a tree or hierarchy, and a section with its rules or its classifiers."""
+    from naivete.display.conditional_tables_html import hierarchy_html
     from naivete.display.markup import element
-    from naivete.display.network_tables import hierarchy_html
-    from naivete.display.outline import outline
+    from naivete.display.tree_outline import outline
 
     if kind == "hierarchy":
         caption = "Each box is a classifier: the base rates, and P(value | class) of the features that tell most."
@@ -135,7 +135,7 @@ def _first(summary_lines: list[str], what: str) -> list[str]:
 
 def _hierarchy(network: Network, found: Outline, tables: bool) -> Iterator[str]:
     """The classifiers, each below the one that sends it its cases."""
-    from naivete.display.outline import heading, node_summaries
+    from naivete.display.tree_outline import heading, node_summaries
 
     for node in found.nodes:
         indent = "|   " * node.depth
@@ -148,9 +148,9 @@ def _hierarchy(network: Network, found: Outline, tables: bool) -> Iterator[str]:
             yield f"{indent}  {counted(node.left_out, 'classifier')} below left out"
 
 
-def _summary_told(network: Network, word: str, own: Summary, tables: bool) -> list[str]:
+def _summary_told(network: Network, word: str, own: ClassSummary, tables: bool) -> list[str]:
     """A summary as a table, with the features that tell most."""
-    from naivete.display.summaries import summary_lines
+    from naivete.display.class_summaries import summary_lines
 
     labels = network.variables[CLASS].labels
     classes, features = own.classes(_CLASSES), own.ranked[: None if tables else _FEATURES]

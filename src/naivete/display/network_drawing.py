@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from naivete.display.layout import HEIGHT, Arc, Box, Layout, Point, grid, layout
 from naivete.display.markup import Markup, attribute, bidi_isolated, element, image, plain, shorten, text_width
-from naivete.display.outline import has_outline, relevant_columns
-from naivete.display.outline_drawing import outline_svg
+from naivete.display.tree_drawing import tree_svg
+from naivete.display.tree_outline import has_outline, relevant_columns
 from naivete.errors import ParameterError, quoted
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -36,7 +36,7 @@ def svg(
     it, are drawn one by one. Features outside its Markov blanket have a dashed outline; those that depend on nothing and
     influence nothing stand pale below the others, or are left out where there are more than 24. Above 200 nodes the features
     are listed in rows without their arcs, above 600 only the most relevant. Hidden variables have a dotted outline. A note says
-    what is left out. A classification tree or a hierarchy of classifiers is drawn as `naivete.display.outline_drawing` has it.
+    what is left out. A classification tree or a hierarchy of classifiers is drawn as `naivete.display.tree_drawing` has it.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def svg(
     if max_width is not None and not max_width > 0:
         raise ParameterError(f"svg: max_width must be a positive number of pixels, got {quoted(max_width)}")
     if has_outline(network):
-        return outline_svg(network, title=title, max_width=max_width or _WIDTH)
+        return tree_svg(network, title=title, max_width=max_width or _WIDTH)
     bits = {key: float(b) for key, b in (information or {}).items() if abs(b) <= _MOST_BITS}
     picture = _picture(network, bits, max_width or _WIDTH)
     return _document(network, picture, bits, title)

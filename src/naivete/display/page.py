@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from naivete.display.charts import line_chart
+from naivete.display.conditional_tables_html import conditional_table_html
 from naivete.display.markup import COLOURS, Markup, Number, bidi_isolated, element, escaped, figure, plain, shorten
-from naivete.display.network_tables import tables_html
 
 __all__ = [
     "Answer",
     "bars",
+    "conditional_table_html",
     "confusion",
     "details",
     "figure",
@@ -25,7 +26,6 @@ __all__ = [
     "page",
     "posterior_table",
     "table",
-    "tables_html",
     "text",
 ]
 

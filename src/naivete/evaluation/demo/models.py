@@ -14,7 +14,7 @@ from naivete.data.table import Column, Table
 from naivete.encoding.encoder import Encoder
 from naivete.evaluation import LabelledTable, Progress, Result, cross_validate, label_table
 
-__all__ = ["DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "parted", "run_all", "steps"]
+__all__ = ["DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "result_groups", "run_all", "steps"]
 
 MODELS: Final = ("majority", "nb", "kdb:k=1", "kdb:k=2", "kdb:k=3", "tan", "kdb:k=2,theta=0.03", "kdb:k=auto")
 """From no features at all, over independent ones, to ever more dependences; the last lets the cases choose."""
@@ -88,7 +88,7 @@ def models_of(domain: Domain) -> tuple[str, ...]:
     return (*MODELS, *FURTHER, *DIVIDING) if len(domain.cases.features.columns) <= _NARROW else MODELS
 
 
-def parted(results: Mapping[str, Sequence[Result]]) -> list[dict[str, list[Result]]]:
+def result_groups(results: Mapping[str, Sequence[Result]]) -> list[dict[str, list[Result]]]:
     """The results of the models that ran on all domains, and those of the others, group by group, beside naive Bayes."""
     found = [{name: [r for r in own if r.model in MODELS] for name, own in results.items()}]
     narrow = {name: own for name, own in results.items() if len(own) > len(MODELS)}

@@ -16,7 +16,7 @@ from naivete.display import page
 from naivete.display.markup import Markup, element
 from naivete.display.network_drawing import svg
 from naivete.evaluation import LabelledTable, Result
-from naivete.evaluation.demo.models import FURTHER, Domain, parted
+from naivete.evaluation.demo.models import FURTHER, Domain, result_groups
 from naivete.inference.junction import JunctionTree
 from naivete.inference.queries import most_probable, posterior
 from naivete.network.graphs import markov_blanket
@@ -72,8 +72,10 @@ def _introduction(folds: int) -> list[object]:
 
 def _comparison(chosen: Sequence[Domain], results: Mapping[str, Sequence[Result]]) -> list[object]:
     headers = ["data", *_HEADS]
-    accuracy = [[name, *((100 * r.accuracy[0], 100 * r.accuracy[1]) for r in own)] for name, own in parted(results)[0].items()]
-    loss = [[name, *(r.log_loss for r in own)] for name, own in parted(results)[0].items()]
+    accuracy = [
+        [name, *((100 * r.accuracy[0], 100 * r.accuracy[1]) for r in own)] for name, own in result_groups(results)[0].items()
+    ]
+    loss = [[name, *(r.log_loss for r in own)] for name, own in result_groups(results)[0].items()]
     lines: dict[object, Sequence[tuple[float, float]]] = {
         name: [(_K[r.model], 100 * r.accuracy[0]) for r in own if r.model in _K] for name, own in results.items()
     }
@@ -135,7 +137,7 @@ def _telling(classifier: NetworkClassifier) -> _Drawable:
 def _tabled(classifier: NetworkClassifier, *names: str) -> list[object]:
     network = classifier.network_
     at = {network.name(v): v for v in network.features}
-    return [page.figure(page.tables_html(network, at[name], max_columns=12)) for name in names]
+    return [page.figure(page.conditional_table_html(network, at[name], max_columns=12)) for name in names]
 
 
 def _without(table: Table, rows: Sequence[int], hidden: Sequence[str]) -> Table:
@@ -215,7 +217,7 @@ def _unrestricted(domain: Domain, results: Mapping[str, Sequence[Result]]) -> li
         _drawn(climbed, "hill climbing", _SHADES),
         _drawn(k2, "K2, the class first, then the features that tell most", _SHADES),
         _accuracies(
-            parted(results)[1],
+            result_groups(results)[1],
             _FURTHER_HEADS,
             "Accuracy in per cent, on the data with at most twenty features. The last two select features first; one "
             "feature at a time, naive-AS may miss the pairs of corral, which tell little alone.",
@@ -243,7 +245,7 @@ def _divided(domain: Domain, results: Mapping[str, Sequence[Result]]) -> list[ob
             "Each box is a naive Bayes classifier; cases go down by the class it gives them.",
         ),
         _accuracies(
-            parted(results)[-1],
+            result_groups(results)[-1],
             _DIVIDING_HEADS,
             "Accuracy in per cent, on the data with at most twenty features. Here numbers are cut, but the tree finds its own "
             "thresholds.",

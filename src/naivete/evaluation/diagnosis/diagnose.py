@@ -18,7 +18,14 @@ from naivete.data.labels import checked_weights, label_values, usable_rows
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError, quoted
 from naivete.evaluation.diagnosis.report import UNKNOWN, Diagnosis
-from naivete.evaluation.diagnosis.terms import Networks, asked, crossed, learned, left_out, told_by
+from naivete.evaluation.diagnosis.terms import (
+    Networks,
+    case_terms,
+    cross_validated_terms,
+    estimated_networks,
+    leave_one_out_terms,
+    marginal_networks,
+)
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name
 
@@ -71,7 +78,7 @@ def diagnose(
     if train is not None:
         return _on_others(copy(asking), train, X, y, sample_weight)
     if hasattr(asking, "network_"):
-        return _on_cases(asking, told_by, X, y, sample_weight, "answers of the model as it was fitted")
+        return _on_cases(asking, marginal_networks, X, y, sample_weight, "answers of the model as it was fitted")
     if y is None:
         raise ParameterError(
             f"y is missing, and this {type(asking).__name__} is not fitted; pass y to learn from these cases, "
@@ -89,11 +96,11 @@ def _on_themselves(model: NetworkClassifier, X: Any, y: Any, sample_weight: Any)
 
         def learn(others: Counts) -> Networks:
             again = copy(model).fit_counts(others, batch.classes, is_frame(X), len(batch))
-            return learned(others, _checked(again, batch.classes), arcs=arcs, **how)
+            return estimated_networks(others, _checked(again, batch.classes), arcs=arcs, **how)
 
-        terms, told = crossed(counts, learn), "10 folds, each answered by what the others gave"
+        terms, told = cross_validated_terms(counts, learn), "10 folds, each answered by what the others gave"
     else:
-        terms = left_out(counts, learned(counts, network, arcs=arcs, **how), **how)
+        terms = leave_one_out_terms(counts, estimated_networks(counts, network, arcs=arcs, **how), **how)
         told = "leave-one-out; arcs and cut points are those of all cases"
     rows = _used(X, y, sample_weight, model)
     return Diagnosis(network, tuple(arcs), batch.classes, terms, rows, batch.column, batch.weight, told)
@@ -121,7 +128,7 @@ def _on_others(model: NetworkClassifier, train: Any, X: Any, y: Any, sample_weig
     model.fit_counts(counts, batch.classes, is_frame(train[0]), len(batch))
 
     def networks(network: Network) -> Networks:
-        return learned(counts, network, model.smoothing, model.prior, network.arcs)
+        return estimated_networks(counts, network, model.smoothing, model.prior, network.arcs)
 
     told = f"answers to other cases than the {len(batch):,} that were learned from"
     return _on_cases(model, networks, X, y, sample_weight, told)
@@ -139,7 +146,7 @@ def _on_cases(
     network = _checked(model, model.classes_)
     parts = list(model.encoded(X))
     codes = [np.concatenate(column) for column in zip(*(part.codes for part in parts), strict=True)]
-    terms = asked(networks(network), codes, parts[0].gaps)
+    terms = case_terms(networks(network), codes, parts[0].gaps)
     rows = np.arange(1, len(codes[0]) + 1)
     weight = _weight(X, sample_weight, len(rows))
     correct = None if y is None else _labels(y, len(rows), model.classes_, network.name(CLASS))

@@ -15,7 +15,7 @@ from naivete._kernels.codes import Numbers
 from naivete.data.table import Column, Table
 from naivete.display.markup import Markup
 from naivete.evaluation.diagnosis.drawing import GROUPS, picture
-from naivete.evaluation.diagnosis.terms import Terms, answers, levels
+from naivete.evaluation.diagnosis.terms import Terms, class_logs, predicted_classes
 from naivete.learners.derivatives import Derivatives
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name
@@ -110,12 +110,12 @@ class Diagnosis:
     @cached_property
     def naive_answers(self) -> NDArray[np.intp]:
         """The position of the class that naive Bayes answers.  # (row)"""
-        return answers(self.terms.naive)
+        return predicted_classes(self.terms.naive)
 
     @cached_property
     def network_answers(self) -> NDArray[np.intp]:
         """The position of the class that the network answers.  # (row)"""
-        return answers(self.terms.naive + self.gdf)
+        return predicted_classes(self.terms.naive + self.gdf)
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
@@ -169,7 +169,7 @@ class Diagnosis:
         ignored, `gained` and `lost` how many of these then become right and wrong.
         """
         network, means, sizes = self.network_answers, self._means, _length(self.terms.dependence)
-        ignoring = [answers(self.terms.naive + self.gdf - self.terms.dependence[:, x]) for x in self.network.features]
+        ignoring = [predicted_classes(self.terms.naive + self.gdf - self.terms.dependence[:, x]) for x in self.network.features]
         order = np.argsort(-np.abs(self._weights()), kind="stable")
         effects = np.array([self._effects(network, own) for own in ignoring]).reshape(-1, 2)
         columns = [
@@ -211,13 +211,13 @@ class Diagnosis:
         """
         naive, other = self.naive_answers, self._better()
         here = np.flatnonzero((naive != other) & (other < len(self.classes)))
-        logs = levels(self.terms.naive)
+        logs = class_logs(self.terms.naive)
         bits = logs[here, naive[here]] - logs[here, other[here]]
         first = here[np.argsort(-bits, kind="stable")][:count]
         return [self._case(int(i), int(naive[i]), int(other[i]), terms) for i in first]
 
     def _case(self, i: int, naive: int, other: int, count: int) -> Case:
-        logs, taken = levels(self.terms.naive[i]), levels(self.terms.dependence[i])
+        logs, taken = class_logs(self.terms.naive[i]), class_logs(self.terms.dependence[i])
         taken = taken[:, other] - taken[:, naive]
         first = np.argsort(-np.abs(taken), kind="stable")[:count].tolist()
         told = tuple((self.network.name(x), float(taken[x])) for x in first if taken[x])
@@ -281,14 +281,14 @@ class Diagnosis:
     @cached_property
     def _means(self) -> Numbers:
         """The mean of the dependence of every feature.  # (feature, contrast)"""
-        return Derivatives(levels(self.terms.dependence)).mean_weights(self.weight)
+        return Derivatives(class_logs(self.terms.dependence)).mean_weights(self.weight)
 
     def _weights(self) -> Numbers:
         means = self._means
         return means[:, 0] if means.shape[1] == 1 else np.sqrt((means**2).sum(axis=1))
 
     def _posteriors(self, name: str, contrast: Numbers) -> Iterator[Column]:
-        logs = levels(contrast)
+        logs = class_logs(contrast)
         share = np.exp2(logs - logs.max(axis=1, keepdims=True))
         for c, p in zip(self.classes.tolist(), (share / share.sum(axis=1, keepdims=True)).T, strict=True):
             yield Column(f"{name}[{c}]", p)
@@ -307,7 +307,7 @@ def _length(dependence: Numbers) -> Numbers:
 
 def _against_the_rest(contrast: Numbers, of: NDArray[np.intp]) -> Numbers:
     """The logarithm of one class in each row less the largest of the others."""
-    logs, rows = levels(contrast).copy(), np.arange(len(of))
+    logs, rows = class_logs(contrast).copy(), np.arange(len(of))
     mine = logs[rows, of].copy()
     logs[rows, of] = -np.inf
     return np.asarray(mine - logs.max(axis=1))

@@ -27,7 +27,17 @@ from naivete.network.network import Network, Structure
 from naivete.network.smoothing import checked_prior, smoothing_of
 from naivete.variables import CLASS, family
 
-__all__ = ["Networks", "Terms", "answers", "asked", "crossed", "learned", "left_out", "levels", "told_by"]
+__all__ = [
+    "Networks",
+    "Terms",
+    "case_terms",
+    "class_logs",
+    "cross_validated_terms",
+    "estimated_networks",
+    "leave_one_out_terms",
+    "marginal_networks",
+    "predicted_classes",
+]
 
 Codes = Sequence[NDArray[Any]]
 Gaps = NDArray[np.bool_]
@@ -78,10 +88,10 @@ class Networks:
     pairs: Mapping[Arc, Network]
 
 
-def levels(contrast: Numbers) -> Numbers:
+def class_logs(contrast: Numbers) -> Numbers:
     """The logarithms of the classes, up to what all have in common.  # (..., class)
 
-    >>> levels(np.array([[2.0]])).tolist(), levels(np.array([[-2.0, 0.0, 2.0]])).tolist()
+    >>> class_logs(np.array([[2.0]])).tolist(), class_logs(np.array([[-2.0, 0.0, 2.0]])).tolist()
     ([[-2.0, 0.0]], [[-2.0, 0.0, 2.0]])
     """
     if contrast.shape[-1] > 1:
@@ -89,17 +99,19 @@ def levels(contrast: Numbers) -> Numbers:
     return np.concatenate([np.minimum(-contrast, 0.0), np.minimum(contrast, 0.0)], axis=-1)  # also where it is infinite
 
 
-def answers(contrast: Numbers) -> NDArray[np.intp]:
+def predicted_classes(contrast: Numbers) -> NDArray[np.intp]:
     """The most probable class, the first of those that are equal but for rounding.  # (...)
 
-    >>> answers(np.array([[0.0], [1e-12], [1.0]])).tolist()
+    >>> predicted_classes(np.array([[0.0], [1e-12], [1.0]])).tolist()
     [0, 0, 1]
     """
-    logs = levels(contrast)
+    logs = class_logs(contrast)
     return np.asarray((logs >= logs.max(axis=-1, keepdims=True) - CLOSE).argmax(axis=-1))
 
 
-def learned(counts: Counts, network: Network, smoothing: object, prior: Sequence[float] | None, arcs: Sequence[Arc]) -> Networks:
+def estimated_networks(
+    counts: Counts, network: Network, smoothing: object, prior: Sequence[float] | None, arcs: Sequence[Arc]
+) -> Networks:
     """The networks to compare, naive Bayes and its arcs estimated from the training cases: all tables in one pass.
 
     Parameters
@@ -126,7 +138,7 @@ def _rounds(arcs: Sequence[Arc], features: Sequence[int]) -> Iterator[Structure]
         yield {CLASS: (), **{x: (*above[x][r : r + 1], CLASS) for x in features}}
 
 
-def told_by(network: Network) -> Networks:
+def marginal_networks(network: Network) -> Networks:
     """The networks to compare where there is but the network: naive Bayes and its arcs have what it says of their features.
 
     Parameters
@@ -177,7 +189,7 @@ def _only(network: Network, features: Sequence[int]) -> Network:
     return Network(variables, parents, cpts, densities=densities, check=False)
 
 
-def asked(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
+def case_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
     """What the networks say of some cases.
 
     Parameters
@@ -186,11 +198,11 @@ def asked(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
     codes : one column for each feature.
     gaps : which features have missing values.
     """
-    pieces = [_asked(networks, [c[at : at + PIECE] for c in codes], gaps) for at in range(0, max(1, len(codes[0])), PIECE)]
+    pieces = [_piece_terms(networks, [c[at : at + PIECE] for c in codes], gaps) for at in range(0, max(1, len(codes[0])), PIECE)]
     return _joined(pieces)
 
 
-def _asked(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
+def _piece_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
     found = contributions(networks.network, networks.naive, codes, gaps)
     arcs = [_of_pair(networks, arc, codes, gaps).dependence for arc in networks.pairs]
     return _terms(networks, found.prior + _telling(found.naive).sum(axis=1), _telling(found.dependence), arcs)
@@ -218,7 +230,7 @@ def _terms(networks: Networks, said: Numbers, dependence: Numbers, arcs: Sequenc
                 f"column {quoted(networks.network.name(x))}: a case has probability zero in some class, with or without the other "
                 "features, so that no sum of terms tells the odds; use a smoothing above 0, Full in place of Lookup"
             )
-    with_arc = [answers(said + d) for d in arcs]
+    with_arc = [predicted_classes(said + d) for d in arcs]
     return Terms(said, dependence, np.stack(with_arc, axis=1) if arcs else np.empty((len(said), 0), np.intp))
 
 
@@ -226,7 +238,7 @@ def _joined(parts: Sequence[Terms]) -> Terms:
     return Terms(*(np.concatenate(own) for own in zip(*parts, strict=True)))
 
 
-def left_out(counts: Counts, networks: Networks, smoothing: object, prior: Sequence[float] | None) -> Terms:
+def leave_one_out_terms(counts: Counts, networks: Networks, smoothing: object, prior: Sequence[float] | None) -> Terms:
     """What the networks would say of each training case had their tables been estimated without it; the arcs stay.
 
     A row with missing values has no part in the tables of families that it does not know, so these answer it as they are.
@@ -287,7 +299,7 @@ def _without(whole: Said, left: Numbers, known: NDArray[np.bool_]) -> Numbers:
     return np.where(known[:, None], left, whole.naive + whole.dependence)
 
 
-def crossed(counts: Counts, learn: Callable[[Counts], Networks], *, folds: int = FOLDS) -> Terms:
+def cross_validated_terms(counts: Counts, learn: Callable[[Counts], Networks], *, folds: int = FOLDS) -> Terms:
     """What networks say of each case that are learned without it and about a tenth of the others.
 
     Parameters
@@ -304,7 +316,7 @@ def crossed(counts: Counts, learn: Callable[[Counts], Networks], *, folds: int =
     for f in range(min(folds, len(block))):
         others = MemoryCases(counts.variables, block.take(np.flatnonzero(fold != f)), counts.cases.gaps)
         places.append(np.flatnonzero(fold == f))
-        parts.append(asked(learn(Counts(others, budget=counts.budget)), block.take(places[-1]).codes[:-1], counts.cases.gaps))
+        parts.append(case_terms(learn(Counts(others, budget=counts.budget)), block.take(places[-1]).codes[:-1], counts.cases.gaps))
     back = np.argsort(np.concatenate(places))
     found = _joined(parts)
     return Terms(found.naive[back], found.dependence[back], found.with_arc[back])

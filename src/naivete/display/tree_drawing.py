@@ -7,12 +7,12 @@ from itertools import accumulate
 
 from naivete.display.layout import Box, Point
 from naivete.display.markup import Markup, attribute, bidi_isolated, element, image, plain, shorten, text_width
-from naivete.display.outline import Outline, outline
-from naivete.display.outline_panels import Panel, counted, panel_of, text
+from naivete.display.tree_outline import Outline, outline
+from naivete.display.tree_panels import Panel, counted, node_panel, text
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["BOXES_UP_TO", "NODES_UP_TO", "outline_svg", "placed"]
+__all__ = ["BOXES_UP_TO", "NODES_UP_TO", "node_boxes", "tree_svg"]
 
 NODES_UP_TO, BOXES_UP_TO = 150, 30
 """How many nodes of a tree, and how many classifiers of a hierarchy, are drawn; those nearest to the root."""
@@ -23,7 +23,7 @@ _GAP, _FALL = 14.0, 52.0  # between neighbours, between levels
 _HIGH = 900.0  # more does not fit on a screen
 
 
-def outline_svg(network: Network, *, title: object = None, max_width: float = _WIDTH) -> Markup:
+def tree_svg(network: Network, *, title: object = None, max_width: float = _WIDTH) -> Markup:
     """A tree or hierarchy as SVG.
 
     A node of a classification tree is the feature it asks for, a leaf the class it answers, with its probability and the weight
@@ -40,12 +40,12 @@ def outline_svg(network: Network, *, title: object = None, max_width: float = _W
     found = outline(network, max_nodes=NODES_UP_TO)
     if any(node.answer is not None and node.answer.ranked for node in found.nodes):
         found = outline(network, max_nodes=BOXES_UP_TO)
-    panels = [panel_of(network, found, i) for i in range(len(found.nodes))]
+    panels = [node_panel(network, found, i) for i in range(len(found.nodes))]
     labels = [shorten(node.branch, 150, _LABEL) if node.depth else "" for node in found.nodes]
-    boxes = placed(found, panels, labels, down=True)
+    boxes = node_boxes(found, panels, labels, down=True)
     down = _right(boxes, labels) <= max_width - 2 * _MARGIN
     if not down:
-        boxes = placed(found, panels, labels, down=False)
+        boxes = node_boxes(found, panels, labels, down=False)
     inside = [*_branches(network, found, panels, boxes, labels, down)]
     inside += [_shifted(box.x, box.y, panel.body) for box, panel in zip(boxes, panels, strict=True)]
     size = _right(boxes, labels if down else [""] * len(labels)), max(box.bottom for box in boxes)
@@ -71,7 +71,7 @@ def _document(network: Network, found: Outline, inside: Sequence[Markup], size: 
     return image(told, _description(network, found, notes), body, width, height, class_="nv-net nv-outline")
 
 
-def placed(found: Outline, panels: Sequence[Panel], labels: Sequence[str], *, down: bool) -> list[Box]:
+def node_boxes(found: Outline, panels: Sequence[Panel], labels: Sequence[str], *, down: bool) -> list[Box]:
     """The rectangle of every node: each subtree has a band of its own, and a node stands in the middle of its children.
 
     Where a drawing to the right is high, a node stands beside the first of its children, so that the root can be seen.

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from naivete.display.summaries import Summary, summary_of
+from naivete.display.class_summaries import ClassSummary, class_summary
 from naivete.errors import ParameterError, quoted
 from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.graphs import ancestors, markov_blanket, moral
@@ -58,8 +58,8 @@ class Node:
     branch: str
     states: tuple[int, ...]
     feature: int
-    answer: Summary | None
-    sorting: Summary | None
+    answer: ClassSummary | None
+    sorting: ClassSummary | None
     weight: float | None
     left_out: int = 0
 
@@ -139,7 +139,7 @@ def heading(network: Network, found: Outline, node: Node) -> str:
     return f"{network.name(x)} {'' if network.variables[x].numeric else '= '}{node.branch}"
 
 
-def node_summaries(node: Node) -> list[tuple[str, Summary]]:
+def node_summaries(node: Node) -> list[tuple[str, ClassSummary]]:
     """The summaries of a classifier, each with a word: what it sorts cases into, and what it answers."""
     told = [("sorts into", node.sorting), ("answers" if node.sorting else "classes", node.answer)]
     return [(word, own) for word, own in told if own is not None]
@@ -277,7 +277,7 @@ class _TreeReader:
 
     def node(self, at: int) -> Node:
         x = int(self.tree.features[at])
-        answer = summary_of(self.network, int(self.tree.state_of[at])) if x < 0 else None
+        answer = class_summary(self.network, int(self.tree.state_of[at])) if x < 0 else None
         return Node(*_ROOT, x, answer, None, float(self.tree.weights[at]))
 
 
@@ -297,10 +297,10 @@ class _CellsReader:
         return [own for own in _grouped(below) if own[0] != self.answering.get(at)]
 
     def node(self, at: int) -> Node:
-        own, answering = summary_of(self.network, at), self.answering.get(at)
+        own, answering = class_summary(self.network, at), self.answering.get(at)
         if answering is None:
             return Node(*_ROOT, int(self.cells.features[at]), own, None, None)
-        answer = summary_of(self.network, answering) if answering in self.cells.children[at] else None
+        answer = class_summary(self.network, answering) if answering in self.cells.children[at] else None
         return Node(*_ROOT, -1, answer, own, None)
 
 

@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
+from naivete.display.class_summaries import ClassSummary, Line, summary_lines
 from naivete.display.layout import HEIGHT, Box
 from naivete.display.markup import COLOURS, Markup, bidi_isolated, element, plain, shorten, text_width
-from naivete.display.outline import Node, Outline, heading, node_summaries
-from naivete.display.summaries import Line, Summary, summary_lines
+from naivete.display.tree_outline import Node, Outline, heading, node_summaries
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Panel", "counted", "panel_of", "text", "weighed"]
+__all__ = ["Panel", "cases_text", "counted", "node_panel", "text"]
 
 _NAME, _SMALL = 13.0, 10.5  # sizes of text
 _ROW = 15.0  # between the lines of a table
@@ -39,7 +39,7 @@ class Panel:
     ports: Mapping[int, float] = field(default_factory=dict)
 
 
-def panel_of(network: Network, found: Outline, i: int) -> Panel:
+def node_panel(network: Network, found: Outline, i: int) -> Panel:
     """The box of the node at this position of an outline."""
     node = found.nodes[i]
     if found.leaves and node.answer is not None and not node.answer.ranked:
@@ -50,7 +50,7 @@ def panel_of(network: Network, found: Outline, i: int) -> Panel:
 
 
 def _question(network: Network, node: Node) -> Panel:
-    below = [weighed(node.weight), *_cut_off(node)]
+    below = [cases_text(node.weight), *_cut_off(node)]
     name = shorten(network.name(node.feature), 150, _NAME)
     width = max(70.0, text_width(name, _NAME) + 20, *(text_width(line, _SMALL) + 20 for line in below))
     height = HEIGHT + 13 * (len(below) - 1)
@@ -60,16 +60,16 @@ def _question(network: Network, node: Node) -> Panel:
     return Panel(width, height, [element("g", told, rect, text(name, width / 2, 17, "nv-name"), *texts, class_="nv-node")])
 
 
-def _leaf(network: Network, node: Node, answer: Summary) -> Panel:
+def _leaf(network: Network, node: Node, answer: ClassSummary) -> Panel:
     labels, best = network.variables[CLASS].labels, answer.best
     sure = float(answer.rates[best])
-    name, line = shorten(labels[best], 150, _NAME), f"{sure:.2f} of {weighed(node.weight)}"
+    name, line = shorten(labels[best], 150, _NAME), f"{sure:.2f} of {cases_text(node.weight)}"
     width = max(70.0, text_width(name, _NAME) + 24, text_width(line, _SMALL) + 24)
     colour = f"--k:{COLOURS[best]}" if len(labels) <= len(COLOURS) else None
     rect = element("rect", x=0.0, y=0.0, width=width, height=HEIGHT, rx=19.0, fill_opacity=0.06 + 0.28 * sure)
     ranked = sorted(range(len(labels)), key=lambda c: (-answer.rates[c], c))[:8]
     rates = ", ".join(f"{bidi_isolated(shorten(labels[c], 300, _NAME))} {answer.rates[c]:.4f}" for c in ranked)
-    told = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {weighed(node.weight)}")
+    told = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {cases_text(node.weight)}")
     texts = text(name, width / 2, 17, "nv-name"), text(line, width / 2, 30, "nv-small")
     mark = "nv-leaf" if node.weight else "nv-leaf nv-empty"
     return Panel(width, HEIGHT, [element("g", told, rect, *texts, class_=mark, style=colour)])
@@ -80,7 +80,7 @@ class _Part:
     """A summary in a box: its heading, the classes that are shown, and where the column of each begins and how wide it is."""
 
     word: str
-    summary: Summary
+    summary: ClassSummary
     classes: Sequence[int]
     edges: Sequence[float]
     widths: Sequence[float]
@@ -124,7 +124,7 @@ def _margin(network: Network, rows: Sequence[Line]) -> tuple[float, float]:
     return max(text_width(name, _SMALL) for name in names) + 16, max(text_width(state, _SMALL) for state in states) + 8
 
 
-def _part(network: Network, word: str, summary: Summary, rows: Sequence[Line], left: float) -> _Part:
+def _part(network: Network, word: str, summary: ClassSummary, rows: Sequence[Line], left: float) -> _Part:
     classes, labels = summary.classes(_COLUMNS), network.variables[CLASS].labels
     least = max([38.0, *(text_width(_number(v), _SMALL) + 6 for row in rows if not row.probable for v in row.values.tolist())])
     widths = [max(least, text_width(shorten(labels[c], _CLASSES, _SMALL), _SMALL) + 8) for c in classes]
@@ -163,7 +163,7 @@ def _number(value: float) -> str:
     return f"{value:.4g}"
 
 
-def _foot(network: Network, node: Node, summary: Summary, features: Sequence[int]) -> Iterator[str]:
+def _foot(network: Network, node: Node, summary: ClassSummary, features: Sequence[int]) -> Iterator[str]:
     """What else is to be said of a classifier, and what is left out."""
     if node.feature >= 0:
         yield f"sends cases on by {bidi_isolated(shorten(network.name(node.feature), 160, _SMALL))}"
@@ -181,7 +181,7 @@ def _more(count: int, what: str) -> str:
     return f"and {number} more {word}"
 
 
-def _features(summary: Summary, network: Network, most: int = _ROWS) -> list[int]:
+def _features(summary: ClassSummary, network: Network, most: int = _ROWS) -> list[int]:
     """The features that tell most, as many as have room, at least one."""
     used = accumulate(2 if x in summary.normals else min(network.variables[x].card, _STATES) for x in summary.ranked)
     return [x for k, (x, rows) in enumerate(zip(summary.ranked, used, strict=True)) if rows <= most or k == 0]
@@ -191,10 +191,10 @@ def _cut_off(node: Node) -> list[str]:
     return [f"{counted(node.left_out, 'node')} below left out"] if node.left_out else []
 
 
-def weighed(weight: float | None) -> str:
+def cases_text(weight: float | None) -> str:
     """How many cases, in words.
 
-    >>> weighed(48.0), weighed(2.25), weighed(1.0)
+    >>> cases_text(48.0), cases_text(2.25), cases_text(1.0)
     ('48 cases', '2.25 cases', '1 case')
     """
     shown = f"{weight or 0.0:,.2f}".rstrip("0").rstrip(".")

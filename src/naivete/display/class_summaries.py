@@ -14,7 +14,7 @@ from naivete.counts.information import information
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["Line", "Summary", "normal_parameters", "summary_lines", "summary_of"]
+__all__ = ["ClassSummary", "Line", "class_summary", "normal_parameters", "summary_lines"]
 
 
 EQUAL = 12
@@ -22,7 +22,7 @@ EQUAL = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Summary:
+class ClassSummary:
     """Some cases in probabilities: the rate of every class, and what the features are like in it.
 
     Parameters
@@ -71,7 +71,9 @@ class Line(NamedTuple):
     probable: bool
 
 
-def summary_lines(network: Network, summary: Summary, features: Iterable[int], *, max_states: int | None = None) -> Iterator[Line]:
+def summary_lines(
+    network: Network, summary: ClassSummary, features: Iterable[int], *, max_states: int | None = None
+) -> Iterator[Line]:
     """The table of a summary line by line: of a feature its states, or its mean and deviation.
 
     Parameters
@@ -89,14 +91,14 @@ def summary_lines(network: Network, summary: Summary, features: Iterable[int], *
             yield from (Line(x, label, own, True) for label, own in zip(labels, summary.tables[x], strict=False))
 
 
-def summary_of(network: Network, state: int) -> Summary:
+def class_summary(network: Network, state: int) -> ClassSummary:
     """What a state of the derived column says of the classes."""
     place = max(network.derived)
     telling = [x for x in network.inputs if x in network.densities or network.variables[x].card > 1]
     at = {x: (..., state, slice(None)) if place in network.parents[x] else ... for x in telling if CLASS in network.parents[x]}
     tables = {x: np.asarray(network.cpts[x])[own] for x, own in at.items() if x not in network.densities}
     normal_parameters = {x: _normal(network, x, own) for x, own in at.items() if x in network.densities}
-    return Summary(np.asarray(network.cpts[CLASS])[state], tables, normal_parameters)
+    return ClassSummary(np.asarray(network.cpts[CLASS])[state], tables, normal_parameters)
 
 
 def normal_parameters(network: Network, x: int) -> Iterator[tuple[tuple[str, ...], float, float]]:

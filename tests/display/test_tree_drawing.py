@@ -14,18 +14,18 @@ from hypothesis import strategies as st
 
 from naivete.classifiers.naive_variants import Recursive
 from naivete.classifiers.trees import C45, ID3
+from naivete.display.conditional_tables_html import hierarchy_html
 from naivete.display.layout import Box
 from naivete.display.markup import shorten, text_width
 from naivete.display.network_drawing import svg
-from naivete.display.network_tables import hierarchy_html
-from naivete.display.outline import has_outline, outline
-from naivete.display.outline_drawing import BOXES_UP_TO, NODES_UP_TO, outline_svg, placed
-from naivete.display.outline_panels import panel_of
+from naivete.display.tree_drawing import BOXES_UP_TO, NODES_UP_TO, node_boxes, tree_svg
+from naivete.display.tree_outline import has_outline, outline
+from naivete.display.tree_panels import node_panel
 from naivete.encoding.encoder import Encoder
 from naivete.network.network import Network
 from naivete.variables import Variable
 from tests.display.test_network_drawing import HOSTILE, NAMESPACE, overlap, parsed, texts
-from tests.display.test_outline import chain, diseases, hierarchy
+from tests.display.test_tree_outline import chain, diseases, hierarchy
 from tests.strategies import deriving_networks
 
 
@@ -57,10 +57,10 @@ def inert(root: ET.Element) -> bool:
 @given(hostile_networks(), st.sampled_from([None, *HOSTILE]), st.sampled_from([1.0, 300.0, 1040.0]))
 @settings(max_examples=120, deadline=None)
 def test_well_formed_and_inert_whatever_the_names(network: Network, title: object, max_width: float) -> None:
-    markup = outline_svg(network, title=title, max_width=max_width)
+    markup = tree_svg(network, title=title, max_width=max_width)
     root = parsed(markup)
     assert inert(root)
-    assert markup == outline_svg(network, title=title, max_width=max_width)
+    assert markup == tree_svg(network, title=title, max_width=max_width)
     assert root.find(NAMESPACE + "title") is not None
     assert root.find(NAMESPACE + "desc") is not None
     width, height = float(root.attrib["width"]), float(root.attrib["height"])
@@ -84,10 +84,10 @@ def shifted(element: ET.Element, x: float = 0.0, y: float = 0.0) -> list[tuple[E
 @settings(max_examples=120, deadline=None)
 def test_boxes_and_labels_do_not_overlap_and_children_come_after(network: Network, down: bool, most: int) -> None:
     found = outline(network, max_nodes=most)
-    panels = [panel_of(network, found, i) for i in range(len(found.nodes))]
+    panels = [node_panel(network, found, i) for i in range(len(found.nodes))]
     labels = [shorten(node.branch, 150, 11) if node.depth else "" for node in found.nodes]
-    boxes = placed(found, panels, labels, down=down)
-    assert boxes == placed(found, panels, labels, down=down)
+    boxes = node_boxes(found, panels, labels, down=down)
+    assert boxes == node_boxes(found, panels, labels, down=down)
     taken = [*boxes, *(label_box(box, label, down) for box, label in zip(boxes, labels, strict=True) if label)]
     assert not any(overlap(a, b) for a, b in combinations(taken, 2))
     assert min(box.x for box in boxes) >= -1e-6
@@ -128,7 +128,7 @@ def test_a_leaf_that_no_training_case_reached_is_dashed() -> None:
     rows = [["a", "p"], ["a", "q"], ["b", "p"], ["c", "q"]]
     network = ID3(min_rows=1).fit(rows, ["no", "yes", "yes", "no"]).network_
     empty = [node for node in outline(network).nodes if node.weight == 0]
-    markup = outline_svg(network)
+    markup = tree_svg(network)
     assert markup.count("nv-leaf nv-empty") == len(empty)
     assert markup.count("of 0 cases") == len(empty)
 
@@ -146,17 +146,17 @@ def test_a_hierarchy_shows_figure_2() -> None:
 def test_a_branch_leaves_below_the_class_it_belongs_to() -> None:
     network = diseases()
     found = outline(network)
-    panel = panel_of(network, found, 0)
+    panel = node_panel(network, found, 0)
     assert [*panel.ports] == [0, 1, 2]
     assert panel.ports[0] < panel.ports[1] < panel.ports[2] < panel.width
-    (path,) = [e.attrib["d"] for e in parsed(outline_svg(network)).iter(NAMESPACE + "path")]
-    box = placed(found, [panel_of(network, found, i) for i in range(2)], ["", "lethargia"], down=True)[0]
+    (path,) = [e.attrib["d"] for e in parsed(tree_svg(network)).iter(NAMESPACE + "path")]
+    box = node_boxes(found, [node_panel(network, found, i) for i in range(2)], ["", "lethargia"], down=True)[0]
     assert float(path[1:].split()[0]) == pytest.approx(box.x + panel.ports[2], abs=0.01)
 
 
 def test_where_classes_decide_themselves_the_note_says_so() -> None:
-    assert "the class they are given" in outline_svg(diseases(refit=False))
-    assert "they are given" not in outline_svg(diseases(max_depth=0))
+    assert "the class they are given" in tree_svg(diseases(refit=False))
+    assert "they are given" not in tree_svg(diseases(max_depth=0))
 
 
 def test_splits_by_a_feature_are_named() -> None:
@@ -205,7 +205,7 @@ def test_of_many_nodes_those_near_the_root_are_drawn() -> None:
 
 
 def test_a_single_node() -> None:
-    assert "1.00 of 3 cases" in outline_svg(ID3().fit([["a"], ["b"], ["c"]], ["same"] * 3).network_)
+    assert "1.00 of 3 cases" in tree_svg(ID3().fit([["a"], ["b"], ["c"]], ["same"] * 3).network_)
 
 
 def test_wide_trees_grow_to_the_right_and_tall_ones_begin_on_top() -> None:
@@ -214,8 +214,8 @@ def test_wide_trees_grow_to_the_right_and_tall_ones_begin_on_top() -> None:
     root = parsed(svg(network))
     assert float(root.attrib["height"]) > float(root.attrib["width"])
     found = outline(network)
-    boxes = placed(
-        found, [panel_of(network, found, i) for i in range(len(found.nodes))], [n.branch for n in found.nodes], down=False
+    boxes = node_boxes(
+        found, [node_panel(network, found, i) for i in range(len(found.nodes))], [n.branch for n in found.nodes], down=False
     )
     assert boxes[0].y == min(box.y for box in boxes)
     assert boxes[0].x < boxes[1].x

@@ -12,8 +12,17 @@ from hypothesis import strategies as st
 
 from naivete.classifiers.naive_variants import Recursive
 from naivete.classifiers.trees import C45, ID3
-from naivete.display.outline import Node, Outline, branch_label, has_outline, heading, node_summaries, outline, relevant_columns
-from naivete.display.summaries import Summary, summary_lines
+from naivete.display.class_summaries import ClassSummary, summary_lines
+from naivete.display.tree_outline import (
+    Node,
+    Outline,
+    branch_label,
+    has_outline,
+    heading,
+    node_summaries,
+    outline,
+    relevant_columns,
+)
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 from naivete.inference.derived_predictor import predictor_of
@@ -51,7 +60,7 @@ class UnclearError(Exception):
     """A row of probability zero, or one on the border between two classes, which rounding decides."""
 
 
-def classified(summary: Summary, codes: list[np.ndarray], row: int) -> np.ndarray:
+def classified(summary: ClassSummary, codes: list[np.ndarray], row: int) -> np.ndarray:
     """P(class | row) by Bayes' rule with the tables of a summary."""
     joint = summary.rates.copy()
     for x, table in summary.tables.items():
@@ -304,11 +313,11 @@ class TestMattering:
 class TestSummaries:
     def test_what_tells_most_comes_first_and_ties_go_to_the_lower_column(self) -> None:
         flat, sharp = np.full((2, 2), 0.5), np.eye(2)
-        assert Summary(np.array([0.5, 0.5]), {0: flat, 1: sharp, 2: flat, 3: sharp}, {}).ranked == (1, 3, 0, 2)
+        assert ClassSummary(np.array([0.5, 0.5]), {0: flat, 1: sharp, 2: flat, 3: sharp}, {}).ranked == (1, 3, 0, 2)
 
     def test_numbers_with_densities(self) -> None:
         apart, same = np.array([[0.0, 5.0], [1.0, 1.0]]), np.array([[2.0, 2.0], [1.0, 3.0]])
-        own = Summary(np.array([0.5, 0.5]), {0: np.full((2, 2), 0.5)}, {1: same, 2: apart})
+        own = ClassSummary(np.array([0.5, 0.5]), {0: np.full((2, 2), 0.5)}, {1: same, 2: apart})
         assert own.ranked == (2, 0, 1)
         network = diseases()
         told = [*summary_lines(network, own, [2, 0])]
@@ -330,7 +339,7 @@ class TestSummaries:
         assert root.answer.tables == {}
 
     def test_of_many_classes_the_frequent_and_never_those_that_do_not_occur(self) -> None:
-        own = Summary(np.array([0.1, 0.0, 0.5, 0.15, 0.25]), {}, {})
+        own = ClassSummary(np.array([0.1, 0.0, 0.5, 0.15, 0.25]), {}, {})
         assert own.classes(2) == [2, 4]
         assert own.classes(9) == [0, 2, 3, 4]
 

@@ -9,19 +9,19 @@ from typing import Final
 import numpy as np
 
 from naivete._kernels.codes import Numbers
+from naivete.display.class_summaries import ClassSummary, Line, normal_parameters, summary_lines
 from naivete.display.markup import Markup, bidi_isolated, element, plain, shorten
-from naivete.display.outline import Outline, heading, node_summaries
-from naivete.display.summaries import Line, Summary, normal_parameters, summary_lines
+from naivete.display.tree_outline import Outline, heading, node_summaries
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["hierarchy_html", "tables_html"]
+__all__ = ["conditional_table_html", "hierarchy_html"]
 
 
 _BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-feature,#3b7dd8)) 0 100%/{}% 3px no-repeat"
 
 
-def tables_html(network: Network, v: int, *, max_columns: int = 24, max_states: int = 40) -> Markup:
+def conditional_table_html(network: Network, v: int, *, max_columns: int = 24, max_states: int = 40) -> Markup:
     """P(v | parents) as an HTML table: a row for every state, a column for every configuration of the parents and the class.
 
     Of a number with a density the rows are its mean and deviation. Works inside and outside a page. What is beyond `max_columns`
@@ -97,7 +97,7 @@ def hierarchy_html(
     return inside[0][-1]
 
 
-def _summary_html(network: Network, word: str, summary: Summary, features: int, classes: int, states: int) -> Markup:
+def _summary_html(network: Network, word: str, summary: ClassSummary, features: int, classes: int, states: int) -> Markup:
     """A summary as a table: a line for the base rates, then one for each value of the features that tell most."""
     columns, occurring = summary.classes(classes), summary.classes(len(summary.rates))
     labels = network.variables[CLASS].labels
