@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
@@ -180,6 +181,45 @@ def refused(text: str, format: str) -> str:
     with pytest.raises(NaiveteError) as error:
         loads(text, format, where="f")
     return str(error.value)
+
+
+class CountedText(str):
+    """A text that counts the characters that `count`, `find` and slices look at."""
+
+    examined = 0
+
+    def count(self, sub: str, start: Any = 0, end: Any = None) -> int:
+        self.examined += (len(self) if end is None else end) - start
+        return super().count(sub, start, end)
+
+    def find(self, sub: str, start: Any = 0, end: Any = None) -> int:
+        position = super().find(sub, start, end)
+        self.examined += (len(self) if position < 0 else position) - start
+        return position
+
+    def __getitem__(self, key: Any) -> str:
+        part = super().__getitem__(key)
+        self.examined += len(part)
+        return part
+
+
+def work(text: str, format: str) -> int:
+    """Return the number of function calls plus the number of characters examined while a text is refused."""
+    calls = 0
+
+    def profile(_: object, event: str, __: object) -> None:
+        nonlocal calls
+        calls += event in ("call", "c_call")
+
+    counted = CountedText(text)
+    before = sys.getprofile()
+    sys.setprofile(profile)
+    try:
+        with suppress(NaiveteError):
+            loads(counted, format)
+    finally:
+        sys.setprofile(before)
+    return calls + counted.examined
 
 
 def by_names(network: Network, name: str) -> tuple[tuple[str, ...], np.ndarray]:

@@ -120,7 +120,7 @@ def test_endings(tmp_path: Path) -> None:
     for name in ("a.gv", "a.dot", "a.bnl"):
         write_network(network, tmp_path / name)
         assert arcs(read_network(tmp_path / name)) == arcs(network)
-    with pytest.raises(ParameterError, match=r"the name does not tell the format; end it in \.bif"):
+    with pytest.raises(ParameterError, match=r"the ending of the name is of no known format; end it in \.bif"):
         write_network(network, tmp_path / "a.txt")
     write_network(network, tmp_path / "a.txt", format="dot")
     assert arcs(read_network(tmp_path / "a.txt", format="dot")) == arcs(network)
