@@ -378,7 +378,7 @@ def test_learners_of_tables_refuse_densities() -> None:
     X, y = frame()
     with pytest.raises(ParameterError, match="K2 learns from tables only; choose NaiveBayes, TAN, KDB, Full, KNaive or Recursive"):
         K2(encoder=MIXED).fit(X, y)
-    with pytest.raises(ParameterError, match="with numbers='normal' give numbers"):
+    with pytest.raises(ParameterError, match="with numbers='normal' set k and theta to numbers"):
         KDB(k="auto", encoder=MIXED).fit(X, y)
     with pytest.raises(ParameterError, match="numbers='exact'"):
         NaiveBayes(encoder=Encoder(numbers="exact")).fit(X, y)  # type: ignore[arg-type]

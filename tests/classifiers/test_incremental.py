@@ -483,7 +483,7 @@ def test_o2_a_checkpoint_of_other_data_or_settings_is_refused(folder: Path) -> N
 
     with pytest.raises(Stop):
         run(KDB(k=2), progress=stop)
-    with pytest.raises(CheckpointError, match=r"k.*'2'.*'1'|k: .*restart"):
+    with pytest.raises(CheckpointError, match=r"k was 2 and is now 1.*restart"):
         run(KDB(k=1))
     with (folder / "part-0.csv").open("a") as file:
         file.write("1,u,0.25,no\n")

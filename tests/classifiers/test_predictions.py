@@ -79,7 +79,7 @@ def test_all_tables_have_the_column_impossible_or_none() -> None:
     model = NaiveBayes(smoothing=0).fit(table(2), ["no", "yes"])
     strange = Table((Column("x", np.array([0, 0, 0]), ("a",)), Column("y", np.array([0, 0, 1]), ("p", "q"))))
     told = PredictionSummary()
-    found = list(predict_tables(model, parts(strange, 1), told=told))
+    found = list(predict_tables(model, parts(strange, 1), summary=told))
     assert [list(one["impossible"]) for one in found] == [[0], [0], [1]]
     assert (told.rows, told.impossible, told.first_impossible) == (3, 1, 3)
     (one,) = predict_tables(model, [strange])
@@ -93,7 +93,7 @@ def test_the_accuracy_of_all_rows(rows: int) -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, -1, 1, 1, 0]), ("no", "yes"))))
     told = PredictionSummary()
-    found = values(predict_tables(model, parts(given, rows), told=told))
+    found = values(predict_tables(model, parts(given, rows), summary=told))
     assert (told.labelled, told.stranger) == (5, None)
     assert told.right == sum(a == b for a, b in zip(found["predicted"], given["c"], strict=True))
 
@@ -102,7 +102,7 @@ def test_a_label_that_is_no_class() -> None:
     model = NaiveBayes().fit(table(), Column("c", np.array([0, 1, 0, 1, 1, 0]), ("no", "yes")))
     given = Table((*table().columns, Column("c", np.array([0, 1, 0, 2, 1, 3]), ("no", "yes", "perhaps", "never"))))
     told = PredictionSummary()
-    list(predict_tables(model, parts(given, 2), told=told))
+    list(predict_tables(model, parts(given, 2), summary=told))
     assert told.stranger == "perhaps"
 
 
@@ -112,7 +112,7 @@ def test_values_that_training_did_not_have_are_told_once() -> None:
     told = PredictionSummary()
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
-        list(predict_tables(model, parts(strange, 1), told=told))
+        list(predict_tables(model, parts(strange, 1), summary=told))
     assert len(heard) == 1
     assert told.unseen_tables == 2
 

@@ -64,7 +64,7 @@ def test_answers_are_averages_over_leaves(classifier: NetworkClassifier, gaps: f
     X, y = drawn(gaps=gaps)
     model = clone(classifier).fit(X, y)
     tree, table = tree_of(model), np.asarray(model.network_.cpts[CLASS])
-    codes = [next(iter(model._encoded(X))).codes[x] for x in range(X.shape[1])]
+    codes = [next(iter(model.encoded(X))).codes[x] for x in range(X.shape[1])]
 
     def answer(row: int, node: int) -> np.ndarray:
         x = int(tree.features[node])

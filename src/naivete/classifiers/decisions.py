@@ -171,11 +171,11 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return True
 
     def _check_parameters(self) -> None:
-        given = [name for name in ("loss", "biases", "thresholds") if getattr(self, name) is not None]
-        if len(given) > 1:
-            raise ParameterError(f"{' and '.join(given)} are different ways to decide; pass one of them")
-        if self.reject is not None and given not in ([], ["loss"]):
-            raise ParameterError(f"reject is a cost, which {given[0]} do not use; pass reject with a loss, or alone")
+        rules = [name for name in ("loss", "biases", "thresholds") if getattr(self, name) is not None]
+        if len(rules) > 1:
+            raise ParameterError(f"{' and '.join(rules)} are different ways to decide; pass one of them")
+        if self.reject is not None and rules not in ([], ["loss"]):
+            raise ParameterError(f"reject is a cost, which {rules[0]} do not use; pass reject with a loss, or alone")
 
     def _loss(self, classes: NDArray[Any]) -> Loss | None:
         """Return the loss for these classes, or None where biases or thresholds decide."""

@@ -93,7 +93,7 @@ def predict_tables(
     *,
     unseen: str | None = None,
     append: bool = False,
-    told: PredictionSummary | None = None,
+    summary: PredictionSummary | None = None,
 ) -> Iterator[Table]:
     """Yield for each table the predicted class (`predicted`), P(c) for every class, and where needed a column `impossible`.
 
@@ -107,7 +107,7 @@ def predict_tables(
     tables : the rows; of several tables two are in memory at any time.
     unseen : what is done with values that did not occur in training; by default what the encoder says.
     append : whether the columns of the table come before the predictions. Names that are taken get an underscore.
-    told : a summary to add the predictions to.
+    summary : a summary to add the predictions to.
 
     >>> from naivete.classifiers.augmented import NaiveBayes
     >>> table = Table((Column("x", np.array([0, 1, 1]), ("a", "b")),))
@@ -115,14 +115,14 @@ def predict_tables(
     >>> [list(part["predicted"]) for part in predict_tables(model, [table.take(slice(2)), table.take(slice(2, 3))])]
     [['no', 'yes'], ['yes']]
     """
-    told = PredictionSummary() if told is None else told
+    summary = PredictionSummary() if summary is None else summary
     target = classifier.network_.variables[CLASS].name
     parts = iter(tables)
     first = list(islice(parts, 2))
     flagged = can_be_impossible(classifier) if len(first) > 1 else None
     for table in _chained(first, parts):
-        predictions = _with_warnings_passed_on(classifier, table, unseen, told)
-        told.add(table, target, predictions)
+        predictions = _with_warnings_passed_on(classifier, table, unseen, summary)
+        summary.add(table, target, predictions)
         yield _output(table if append else None, predictions, bool(len(predictions.impossible)) if flagged is None else flagged)
 
 

@@ -144,7 +144,7 @@ def _write_predictions(args: Namespace, classifier: NetworkClassifier, tables: I
     summary = PredictionSummary()
     features = classifier.network_.columns
     converted = (convert_to_states(table, features) for table in tables)
-    _write(args, predict_tables(classifier, converted, unseen=args.unseen, append=args.append, told=summary))
+    _write(args, predict_tables(classifier, converted, unseen=args.unseen, append=args.append, summary=summary))
     return summary
 
 
