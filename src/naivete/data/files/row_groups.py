@@ -78,12 +78,12 @@ class Footer:
 
     Parameters
     ----------
-    families : the names of the columns, with what their values are: text, number, truth, any, or some other type.
+    types : the type of the values of each column by its name: text, number, truth, any (only nulls), or the name of another type.
     groups : its row groups in pieces of a good size.
     sizes : their bytes.
     """
 
-    families: dict[str, str]
+    types: dict[str, str]
     groups: tuple[RowGroups, ...]
     sizes: tuple[int, ...]
 
@@ -106,7 +106,7 @@ def footer(file: BinaryIO, name: str, size: int, limits: Limits) -> Footer:
     before, bytes_before = [0, *accumulate(rows)], [0, *accumulate(weights)]
     ends = [size * bytes_before[stop] // bytes_before[-1] if weights else size for _, stop in runs]
     return Footer(
-        {own.name: _family(own.type, pa) for own in schema},
+        {own.name: _type_name(own.type, pa) for own in schema},
         tuple(RowGroups(a, b, before[a], before[b] - before[a], texts, limits) for a, b in runs),
         tuple(end - start for start, end in zip([0, *ends], ends, strict=False)),
     )
@@ -128,7 +128,7 @@ def _runs(rows: Sequence[int]) -> Iterator[tuple[int, int]]:
         yield start, len(rows)
 
 
-def _family(kind: Any, pa: ModuleType) -> str:
+def _type_name(kind: Any, pa: ModuleType) -> str:
     inner = kind.value_type if pa.types.is_dictionary(kind) else kind
     if pa.types.is_integer(inner) or pa.types.is_floating(inner):
         return "number"
