@@ -164,7 +164,7 @@ def test_every_classifier_checks_every_argument(classifier: NetworkClassifier) -
         clone(classifier).fit(REFUSED_X["F6-inf"][0], Y)
     with pytest.raises(DataError, match="no label in 1 rows, the first are 3"):
         clone(classifier).fit(X, REFUSED_Y["F5-nan"][0])
-    with pytest.raises(DataError, match="row 3: -1.0 is not a weight"):
+    with pytest.raises(DataError, match=r"row 3: -1.0 is not a weight"):
         clone(classifier).fit(X, Y, REFUSED_WEIGHTS["F10-negative-weight"][0])
 
 
@@ -249,7 +249,9 @@ ACCEPTED: dict[str, Callable[[NetworkClassifier], NetworkClassifier]] = {
 
 
 @for_each_case(ACCEPTED)
-def test_unusual_input_that_is_accepted(classifier: NetworkClassifier, case: Callable[[NetworkClassifier], NetworkClassifier]) -> None:
+def test_unusual_input_that_is_accepted(
+    classifier: NetworkClassifier, case: Callable[[NetworkClassifier], NetworkClassifier]
+) -> None:
     fitted = case(classifier)
     network = fitted.network_
     features = [network.name(x) for x in network.inputs]
@@ -424,7 +426,7 @@ def test_impossible_evidence_has_defined_probabilities(classifier: NetworkClassi
 
 
 def test_p5_the_dependence_derivatives_of_impossible_cases_are_refused() -> None:
-    with pytest.raises(DataError, match="probability zero.*use a smoothing above 0"):
+    with pytest.raises(DataError, match=r"probability zero.*use a smoothing above 0"):
         KNaive(smoothing=0).fit([["a", "p"], ["b", "q"]], ["no", "yes"])
 
 

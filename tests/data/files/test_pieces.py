@@ -192,7 +192,7 @@ def test_batches_are_cut_only_where_they_are_too_long() -> None:
 
 
 def test_what_is_no_stream() -> None:
-    with pytest.raises(DataTypeError, match="data: 'int' offers no Arrow stream"):
+    with pytest.raises(DataTypeError, match="data: 'int' has no Arrow stream"):
         arrow_tables(3, rows=1)
 
     def failing() -> Any:

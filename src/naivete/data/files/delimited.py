@@ -153,7 +153,9 @@ class Delimited:
         return table
 
 
-def _header_and_rows(file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits) -> tuple[list[str], Iterator[Records]]:
+def _header_and_rows(
+    file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits
+) -> tuple[list[str], Iterator[Records]]:
     """Return the names in the header, and an iterator over the rows after it."""
     records = _Reader(name, delimiter, limits).records(text_blocks(file, name, encoding, limits))
     lines, rows = next(records, ([], []))

@@ -29,7 +29,8 @@ class FileHeader:
 def matched_columns(headers: Sequence[FileHeader]) -> tuple[str, ...]:
     """Return the columns of the first file, then those given by folder names.
 
-    A file that lacks one of the columns, or has values of another type in it, is refused. Other columns are left out with a warning.
+    A file that lacks one of these columns, or has values of another type in it, is refused. Other columns are left out with a
+    warning.
     """
     first = headers[0]
     folder_columns = [constant.name for constant in first.file.constants]
