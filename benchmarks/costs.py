@@ -122,7 +122,7 @@ def measured(folder: Path) -> Constants:
     piece = pieces(folder).pieces[0]
     tables = list(piece.tables(rows=BLOCK))[:4]
     cells = sum(map(len, tables)) * COLUMNS
-    parts = [ColumnRoles("y").weighing(table) for table in tables]
+    parts = [ColumnRoles("y").divide_weighted(table) for table in tables]
     encoder, rows = Encoder(), BatchRows(tuple(parts))
     tallies = count_row_values(rows, encoder)
     features = encoder.schema(tallies)
@@ -143,7 +143,7 @@ def measured(folder: Path) -> Constants:
     blocks = len(parts)
     pair_rows = cells * (COLUMNS - 1) / 2
     one_row = EncodedCases(BatchRows(tuple(parts)), (variables[-1],), np.zeros(0, bool))
-    labels = best(lambda: [ColumnRoles("y").weighing(table) for table in tables])
+    labels = best(lambda: [ColumnRoles("y").divide_weighted(table) for table in tables])
     return Constants(
         label=(labels + best(lambda: list(one_row.map(len)))) / sum(map(len, tables)),
         decode=best(lambda: sum(len(t) for t in piece.tables(rows=BLOCK)), 3) / (piece.rows or 1) / (COLUMNS + 1),

@@ -25,8 +25,8 @@ from tests.strategies import frames
 
 def schema(X: Any, encoder: Encoder | None = None, labels: Any = None, weight: Any = None) -> tuple[Variable, ...]:
     table = table_of(X)
-    own = np.zeros(len(table), np.uint8) if labels is None else np.array(labels, np.uint8)
-    return schema_of(table, own, int(own.max(initial=0)) + 1, encoder or Encoder(), weight)
+    codes = np.zeros(len(table), np.uint8) if labels is None else np.array(labels, np.uint8)
+    return schema_of(table, codes, int(codes.max(initial=0)) + 1, encoder or Encoder(), weight)
 
 
 def schema_of(table: Table, labels: np.ndarray, classes: int, encoder: Encoder, weight: Any = None) -> tuple[Variable, ...]:
@@ -166,9 +166,9 @@ def test_unseen_values_are_missing_with_one_warning_that_counts_them() -> None:
     variables = (Variable("x0", ("a", "b")), Variable("x1", (1, 2)), Variable("x2", (False, True)))
     X = [["a", 1, True], ["z", 7, 1], ["q", "1", "True"], [None, True, 0]]
     with pytest.warns(UnseenValueWarning, match=r"\('x0': 2, 'x1': 3, 'x2': 3\); `unseen='error'` names them") as caught:
-        found = codes_of(X, *variables)
+        codes = codes_of(X, *variables)
     assert len(caught) == 1
-    assert found == [[0, 255, 255, 255], [0, 255, 255, 255], [1, 255, 255, 255]]
+    assert codes == [[0, 255, 255, 255], [0, 255, 255, 255], [1, 255, 255, 255]]
     many = [Variable(f"x{i}", ("a",)) for i in range(12)]
     with pytest.warns(UnseenValueWarning, match="and 2 more columns"):
         codes_of([["z"] * 12], *many)

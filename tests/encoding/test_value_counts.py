@@ -38,21 +38,21 @@ def tallied(cells: list[Any], labels: np.ndarray, weight: np.ndarray | None, enc
     return encoder.value_counts(table_of(array), codes.astype(np.uint8), classes.tolist(), weight)
 
 
-def shape(tallies: ValueCounts) -> Any:
-    (tally,) = tallies.columns
+def shape(value_counts: ValueCounts) -> Any:
+    (column,) = value_counts.columns
     return (
-        tallies.classes,
-        tallies.rows,
-        [(isinstance(s, bool), s) for s in tally.states],
-        sums_as_numbers(tally.weights).tolist(),
-        sums_as_numbers(tally.missing).tolist(),
-        tally.level,
+        value_counts.classes,
+        value_counts.rows,
+        [(isinstance(s, bool), s) for s in column.states],
+        sums_as_numbers(column.weights).tolist(),
+        sums_as_numbers(column.missing).tolist(),
+        column.level,
     )
 
 
 @given(columns, st.data())
 @settings(deadline=None, max_examples=150)
-def test_merging_parts_is_tallying_the_whole(cells: list[Any], data: st.DataObject) -> None:
+def test_merging_the_counts_of_parts_is_counting_the_whole(cells: list[Any], data: st.DataObject) -> None:
     encoder = Encoder(kinds=data.draw(st.sampled_from([None, "nominal"])))
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     labels = rng.integers(0, 3, len(cells))
@@ -70,10 +70,10 @@ def test_merging_parts_is_tallying_the_whole(cells: list[Any], data: st.DataObje
     assert shape(parts[1].merged(parts[0])) == shape(whole)
     assert shape(unpacked(packed(whole))) == shape(whole)
     if parts[0].rows:
-        left = whole.less(parts[1])
-        assert shape(left) == shape(parts[0].over(whole.classes))
+        left = whole.subtract(parts[1])
+        assert shape(left) == shape(parts[0].with_classes(whole.classes))
         with pytest.raises(DataError, match="more often than it was counted"):
-            parts[0].less(whole.merged(whole))
+            parts[0].subtract(whole.merged(whole))
 
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60), st.integers(1, 12), st.data())
@@ -102,15 +102,15 @@ def test_margins_are_what_counting_the_codes_gives(cells: list[Any], encoder: En
         table = table_of(array)
     except DataError:
         return
-    tallies = encoder.value_counts(table, labels.astype(np.uint8), [0, 1], None)
-    with pytest.warns(NaiveteWarning, match="no value in any row") if tallies.columns[0].vacant else nullcontext():
-        features = encoder.schema(tallies)
+    value_counts = encoder.value_counts(table, labels.astype(np.uint8), [0, 1], None)
+    with pytest.warns(NaiveteWarning, match="no value in any row") if value_counts.columns[0].empty else nullcontext():
+        features = encoder.schema(value_counts)
     codes = encode(table, features).codes[0].astype(np.int64)
     card = features[0].card
     expected = np.zeros((card, 2), np.int64)
     there = codes != np.iinfo(encode(table, features).codes[0].dtype).max
     np.add.at(expected, (codes[there], labels[there]), 1)
-    margins = FeatureTables(tallies, features)
+    margins = FeatureTables(value_counts, features)
     assert np.array_equal(margins((0, CLASS)), expected)
     assert np.array_equal(margins((0,)), expected.sum(axis=1))
     assert np.array_equal(margins((CLASS,)), np.bincount(labels, minlength=2))

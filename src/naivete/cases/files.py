@@ -189,7 +189,7 @@ class FileRows(RepeatedRows):
         roles = self.roles if self.columns is None else replace(self.roles, ignore=())
         with closing(read_ahead(self._tables(position))) as tables:
             for table, then in tables:
-                yield Chunk(roles.weighing(table), then, len(table))
+                yield Chunk(roles.divide_weighted(table), then, len(table))
 
     def _folded(
         self,

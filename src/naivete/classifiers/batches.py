@@ -66,12 +66,12 @@ class KeptCases:
         batches = None if self.batches is None or other.batches is None else (*self.batches, *other.batches)
         return replace(self, value_counts=self.value_counts.merged(other.value_counts), batches=batches)
 
-    def less(self, other: KeptCases) -> KeptCases:
+    def subtract(self, other: KeptCases) -> KeptCases:
         """Return these cases without those of the other; a case that is not among them is refused."""
         batches = self.batches
         if batches is not None and other.batches is not None:
             batches = (_without(batches, other.batches[0]),)
-        return replace(self, value_counts=self.value_counts.less(other.value_counts), batches=batches)
+        return replace(self, value_counts=self.value_counts.subtract(other.value_counts), batches=batches)
 
 
 def copied(batch: LabelledTable) -> LabelledTable:

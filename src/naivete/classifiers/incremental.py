@@ -186,7 +186,7 @@ class IncrementalMixin:
         kept = self._cases_to_keep(batch, is_frame(X), encoder)
         if classes is not None:
             labels = encode_classes(label_values(classes, len(classes)))[0].tolist()
-            kept = replace(kept, value_counts=kept.value_counts.over(labels))
+            kept = replace(kept, value_counts=kept.value_counts.with_classes(labels))
         if earlier is not None:
             _check_labels(batch, earlier.classes if classes is None else kept.classes)
             if classes is not None and set(earlier.classes) != set(kept.classes):
@@ -241,7 +241,7 @@ class IncrementalMixin:
         _check_labels(batch, kept.classes)
         if not len(batch):
             return self
-        remaining = kept.less(self._cases_to_keep(batch, is_frame(X), encoder))
+        remaining = kept.subtract(self._cases_to_keep(batch, is_frame(X), encoder))
         if not any(part.any() for part in remaining.value_counts.weights.values()):
             raise DataError("no case would be left to learn from; make a new classifier instead")
         return self._fit_kept(remaining, encoder, self.classes_.dtype)

@@ -116,7 +116,7 @@ class ColumnRoles:
             )
         return features
 
-    def weighing(self, table: Table) -> LabelledTable:
+    def divide_weighted(self, table: Table) -> LabelledTable:
         """Divide a table and leave out the rows of weight zero, from which nothing can be learned."""
         cases = self.of(table)
         if cases.weight is None:

@@ -141,7 +141,7 @@ class Encoder:
         return kinds
 
     def _variable(self, column: ColumnCounts, rows: int) -> Variable:
-        if rows and column.vacant:
+        if rows and column.empty:
             warn(
                 f"column {quoted(column.name)} has no value in any row and carries no information; "
                 "leave it out (`ignore=`) or fill it in",
@@ -158,15 +158,15 @@ class Encoder:
 
     def _numeric(self, column: ColumnCounts, missing: bool) -> Variable:
         """Return the variable of a numeric column: with intervals, or with a density where that is better and allowed."""
-        curve = column.curve()
-        cuts = (self.cut or mdl)(*curve)
-        if self.numbers == "auto" and len(column.values) and normal_is_better(*curve, cuts):
+        class_weights = column.class_weights()
+        cuts = (self.cut or mdl)(*class_weights)
+        if self.numbers == "auto" and len(column.values) and normal_is_better(*class_weights, cuts):
             return Variable(column.name, origin=_origin(column))
         return Variable(column.name, cuts=cuts, missing=missing)
 
     def states(self, column: ColumnCounts) -> tuple[State, ...] | None:
         """Return the states of a nominal column, None for a numeric one."""
-        if column.vacant and column.kind != "numeric":
+        if column.empty and column.kind != "numeric":
             return ()  # without values, the type of the column is unknown
         if isinstance(column.values, tuple):
             return column.states if column.declared is None else _united(column.declared, column.states)

@@ -37,7 +37,7 @@ class _DistinctValues:
     values: NDArray[Any]
     weights: LimbSums
 
-    def over(self, classes: slice) -> _DistinctValues:
+    def of_classes(self, classes: slice) -> _DistinctValues:
         """Return the same values with these classes only."""
         return _DistinctValues(self.column, self.values, {q: part[:, classes] for q, part in self.weights.items()})
 
@@ -67,7 +67,9 @@ def count_sparse_values(
     zeros = {q: totals[q] - missing[q] - _by_column(stored.column, part, shape) for q, part in stored.weights.items()}
     whole, bounds = _with_zeros(stored, zeros, filled < len(labels))
     real = slice(len(classes))  # without classes there is one cell all the same
-    columns = _column_counts(table, whole.over(real), bounds, {q: part[:, real] for q, part in missing.items()}, kinds, complete)
+    columns = _column_counts(
+        table, whole.of_classes(real), bounds, {q: part[:, real] for q, part in missing.items()}, kinds, complete
+    )
     return ValueCounts(tuple(classes), {q: part[0, real] for q, part in totals.items()}, columns, len(labels))
 
 

@@ -76,7 +76,7 @@ class ColumnCounts:
         return self.tops is not None
 
     @property
-    def vacant(self) -> bool:
+    def empty(self) -> bool:
         """Whether no value occurs and none is declared."""
         return not len(self.values) and self.declared is None
 
@@ -88,8 +88,8 @@ class ColumnCounts:
     def merged(self, other: ColumnCounts) -> ColumnCounts:
         """Return the counts of both sets of rows."""
         missing, exact = add_sums(self.missing, other.missing), self.exact or other.exact
-        if self.vacant or other.vacant:  # a column without values has no type
-            typed = other if self.vacant and not (other.vacant and other.numbers) else self
+        if self.empty or other.empty:  # a column without values has no type
+            typed = other if self.empty and not (other.empty and other.numbers) else self
             return replace(typed, missing=missing, exact=exact)
         kind = self.kind or other.kind
         if self.numbers and other.numbers:
@@ -99,7 +99,7 @@ class ColumnCounts:
         weights = add_sums(_spread(one, states), _spread(two, states))
         return ColumnCounts(self.name, states, weights, missing, kind, _declared(one, two), exact=exact)
 
-    def less(self, other: ColumnCounts) -> ColumnCounts:
+    def subtract(self, other: ColumnCounts) -> ColumnCounts:
         """Return the counts without those rows; values that no longer occur are removed."""
         if self.level or other.level:
             raise DataError(
@@ -126,7 +126,7 @@ class ColumnCounts:
         tops = None if self.tops is None else self.tops[occurs]
         return replace(self, values=self.values[occurs], tops=tops, weights=weights)
 
-    def among(self, positions: NDArray[np.int64], classes: int) -> ColumnCounts:
+    def placed(self, positions: NDArray[np.int64], classes: int) -> ColumnCounts:
         """Return the counts with their classes at these positions among `classes` of them."""
         return replace(self, weights=_placed(self.weights, positions, classes), missing=_placed(self.missing, positions, classes))
 
@@ -135,7 +135,7 @@ class ColumnCounts:
         """The values as the states of a nominal column."""
         return self.values if isinstance(self.values, tuple) else plain_numbers(self.values)
 
-    def curve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def class_weights(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return increasing numbers and the weight of each class at each, the input of discretization.  # (value,), (value, class)
 
         A cell of several values is represented by its smallest value without weight and its largest with all the weight, so
@@ -326,26 +326,26 @@ class ValueCounts:
         if not self.rows or not other.rows:  # an empty set of rows has no types
             empty, full = (self, other) if other.rows else (other, self)
             full = replace(full, dropped=self.dropped + other.dropped)
-            return full if set(empty.classes) <= set(full.classes) else full.over((*full.classes, *empty.classes))
+            return full if set(empty.classes) <= set(full.classes) else full.with_classes((*full.classes, *empty.classes))
         names, others = ([column.name for column in counts.columns] for counts in (self, other))
         if names != others:
             raise DataError(f"the rows have different columns: {quoted(names)} and {quoted(others)}; give all rows the same ones")
         classes = (*self.classes, *other.classes)
-        one, two = self.over(classes), other.over(classes)
+        one, two = self.with_classes(classes), other.with_classes(classes)
         columns = tuple(a.merged(b) for a, b in zip(one.columns, two.columns, strict=True))
         dropped = self.dropped + other.dropped
         return ValueCounts(one.classes, add_sums(one.weights, two.weights), columns, self.rows + other.rows, dropped)
 
-    def less(self, other: ValueCounts) -> ValueCounts:
+    def subtract(self, other: ValueCounts) -> ValueCounts:
         """Return the counts without those rows, with the same classes."""
         unknown = [label for label in other.classes if label not in self.classes]
         if unknown:
             raise DataError(f"a case of the class {quoted(unknown[0])} is to be subtracted more often than it was counted")
-        two = other.over(self.classes)
-        columns = tuple(a.less(b) for a, b in zip(self.columns, two.columns, strict=True))
+        two = other.with_classes(self.classes)
+        columns = tuple(a.subtract(b) for a, b in zip(self.columns, two.columns, strict=True))
         return ValueCounts(self.classes, subtract_sums(self.weights, two.weights), columns, self.rows - other.rows)
 
-    def over(self, labels: Iterable[State]) -> ValueCounts:
+    def with_classes(self, labels: Iterable[State]) -> ValueCounts:
         """Return the counts with these classes added, all increasing; refuse labels of several types."""
         classes = tuple(sorted({state_key(c): c for c in (*self.classes, *labels)}.values(), key=_sort_key))
         if classes == self.classes:
@@ -355,7 +355,7 @@ class ValueCounts:
             listed = " and ".join(f"{kind} ({quoted(value)})" for kind, value in kinds.items())
             raise DataTypeError(f"the class mixes {listed}; the labels have to be of one type")
         positions = np.array([classes.index(c) for c in self.classes], np.int64)
-        columns = tuple(column.among(positions, len(classes)) for column in self.columns)
+        columns = tuple(column.placed(positions, len(classes)) for column in self.columns)
         return replace(self, classes=classes, weights=_placed(self.weights, positions, len(classes)), columns=columns)
 
 

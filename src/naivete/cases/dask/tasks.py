@@ -160,7 +160,7 @@ def _count(job: Job, number: int, part: Any) -> Outcome:
     with collected_warnings() as warnings:
         try:
             for table in _tables(job, number, part):
-                result = job.function(job.roles.weighing(table))
+                result = job.function(job.roles.divide_weighted(table))
                 value, rows = job.merged(value, [result] if job.merge is None else result), rows + len(table)
         except (NaiveteError, MemoryError) as error:
             return Outcome(None, rows, _named(error, number), tuple(warnings[:_WARNINGS]))
