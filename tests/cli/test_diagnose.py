@@ -85,7 +85,7 @@ def test_other_cases_than_those_learned_from(run: Run, tmp_path: Path) -> None:
     write(table.take(slice(200)), train)
     write(table.take(slice(200, 300)), test)
     told = run("diagnose", train, "--test", test, "--target", "digit", "--model", "tan", "--json").json
-    assert (told["cases"], told["how"]) == (100, "answers to other cases than the 200 that were learned from")
+    assert (told["cases"], told["how"]) == (100, "predictions of a model trained on 200 other cases")
     model = tmp_path / "m.nvt"
     assert run("fit", train, "--target", "digit", "--model", "tan", "--out", model).code == 0
     saved = run("diagnose", test, "--model", model, "--json").json
@@ -102,13 +102,13 @@ def test_weights_and_densities(run: Run, weather: Path) -> None:
     weather.write_text("\n".join([f"{text[0]},w", *(f"{line},{1 + i % 2}" for i, line in enumerate(text[1:] * 3))]) + "\n")
     told = run("diagnose", weather, "--target", "play", "--weight", "w", "--numbers", "normal", "--json").json
     assert told["cases"] == 36
-    assert told["how"].startswith("10 folds")
+    assert told["how"].startswith("10-fold")
 
 
 @pytest.mark.parametrize(
     ("words", "code", "expected"),
     [
-        (["--model", "c45"], 3, "C45 answers by 'leaf'"),
+        (["--model", "c45"], 3, "C45 predicts by 'leaf'"),
         (["--model", "nothing"], 2, "there is no model 'nothing'"),
         (["--model", "kdb:k=1,smoothing=0"], 3, "use a smoothing above 0"),
         (["--target", "colour"], 2, "there is no column 'colour'"),

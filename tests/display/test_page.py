@@ -182,7 +182,7 @@ def everything(name: object, other: object) -> Markup:
         figure(conditional_table_html(net, 0)),
         figure(conditional_table_html(net, 1)),
     ]
-    return page(name, [(name, parts), (other, [])], footer=other)
+    return page(name, [(name, parts), (other, [])], facts={"file": other}, footer=other)
 
 
 class TestPage:
@@ -221,6 +221,10 @@ class TestPage:
         targets = [v[1:] for _, key, v in reader.attributes if key == "href"]
         ids = [v for _, key, v in reader.attributes if key == "id"]
         assert targets == ids == ["s1", "s2"]
+
+    def test_known_facts_are_below_the_title(self):
+        whole = page("Report", [], facts={"file": "a<b.csv", "rows": 1234, "weight": 2.5, "date": None})
+        assert '<h1>Report</h1><p class="muted">file: a&lt;b.csv; rows: 1,234; weight: 2.5</p>' in whole
 
     def test_one_section_needs_no_contents(self):
         assert "nav" not in read(page("Report", [("One", ["text"])])).tags

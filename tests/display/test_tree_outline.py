@@ -176,7 +176,7 @@ def test_figure_2_of_langley() -> None:
     assert below.answer.rates == pytest.approx([0, 2 / 7, 5 / 7])
     assert below.answer.classes(5) == [1, 2]
     assert below.answer.ranked[0] == 0
-    assert [word for word, _ in node_summaries(root)] == ["sorts into", "answers"]
+    assert [word for word, _ in node_summaries(root)] == ["sorts into", "predicts"]
     assert [word for word, _ in node_summaries(below)] == ["classes"]
     assert [heading(network, outline(network), node) for node in (root, below)] == ["all cases", "sorted to lethargia"]
 

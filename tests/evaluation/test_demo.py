@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 from html.parser import HTMLParser
+from typing import NamedTuple
 
 import pytest
 
-from naivete.evaluation.demo.models import DIVIDING, FURTHER, MODELS, domains, models_of, result_groups, run_all, steps
+from naivete.evaluation import Result
+from naivete.evaluation.demo.models import DIVIDING, FURTHER, MODELS, Domain, domains, models_of, result_groups, run_all, steps
 from naivete.evaluation.demo.page import report
 
 
 class Balanced(HTMLParser):
-    """Notes tags that are opened and not closed, and everything that would be fetched."""
+    """Collects the tags that are not closed, and all references to other files."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -27,39 +29,56 @@ class Balanced(HTMLParser):
         assert self.open.pop() == tag
 
 
+class Run(NamedTuple):
+    """The demonstration on all data sets with two folds."""
+
+    domains: list[Domain]
+    results: dict[str, list[Result]]
+    steps: int
+
+
+@pytest.fixture(scope="module")
+def full_run() -> Run:
+    reported: list[str] = []
+    chosen = domains()
+    results = run_all(chosen, folds=2, progress=reported.append)
+    return Run(chosen, results, len(reported))
+
+
+def test_progress_is_reported_for_every_fold(full_run: Run) -> None:
+    assert full_run.steps == steps(full_run.domains, 2)
+
+
 @pytest.mark.parametrize("quick", [True, False])
-def test_the_page_is_whole_and_fetches_nothing(quick: bool) -> None:
-    chosen = domains(quick=quick)
-    told: list[str] = []
-    results = run_all(chosen, folds=2, progress=told.append)
-    assert len(told) == steps(chosen, 2)
-    text = str(report(chosen, results, folds=2))
+def test_the_page_is_complete_and_has_no_scripts_or_references(full_run: Run, quick: bool) -> None:
+    names = [domain.name for domain in domains(quick=quick)]
+    chosen = [domain for domain in full_run.domains if domain.name in names]
+    text = str(report(chosen, {name: full_run.results[name] for name in names}, folds=2))
     page = Balanced()
     page.feed(text)
     assert not page.open
     assert not page.fetched
     assert "script" not in page.tags
     assert page.tags.count("svg") >= 5
-    assert all(domain.name in text for domain in chosen)
+    assert f"data sets: {', '.join(names)}; cross-validation: 2 folds" in text
     assert "P(A1 | class = 1, B0 = 0)" in text
     assert "The most probable explanation of class = 1 and B0 = 0, all at once: A0 = 1, A1 = 1" in text
     assert "selected, in this order" in text
-    for name in ("hill climbing", "K2, the class first", "Info-AS", "C4.5", "naive Bayes within"):
+    for name in ("hill climbing", "K2, the class first", "Info-AS", "C4.5", "recursive naive Bayes"):
         assert f'aria-label="{name}' in text
 
 
-def test_the_spectrum_is_there() -> None:
+def test_dependences_improve_the_accuracy_on_corral() -> None:
     chosen = [domain for domain in domains(quick=True) if domain.name == "corral"]
-    (own,) = run_all(chosen, folds=10).values()
-    accuracy = {result.model: result.accuracy[0] for result in own}
+    (results,) = run_all(chosen, folds=10).values()
+    accuracy = {result.model: result.accuracy[0] for result in results}
     assert list(accuracy) == [*MODELS, *FURTHER, *DIVIDING]
     assert accuracy["kdb:k=1"] > 0.98 > accuracy["nb"] > accuracy["majority"]
     assert min(accuracy[model] for model in ("k2:order=relevance", "hc", "info-as")) > 0.98
 
 
-def test_wide_domains_have_the_usual_models_only() -> None:
-    sizes = {domain.name: len(models_of(domain)) for domain in domains()}
+def test_data_with_many_features_have_fewer_models(full_run: Run) -> None:
+    sizes = {domain.name: len(models_of(domain)) for domain in full_run.domains}
     assert sizes == {"corral": 16, "led7": 16, "iris": 16, "wine": 16, "breast cancer": 8, "digits": 8}
-    wide = [domain for domain in domains() if domain.name == "breast cancer"]
-    results = run_all(wide, folds=2)
-    assert result_groups(results) == [results]
+    wide = {name: full_run.results[name] for name in ("breast cancer",)}
+    assert result_groups(wide) == [wide]

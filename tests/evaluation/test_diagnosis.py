@@ -275,7 +275,7 @@ def test_densities_are_answered_in_folds(model: NetworkClassifier) -> None:
     X, y = numbers_with_classes()
     found = diagnose(model, X, y)
     check_identity(found)
-    assert "10 folds" in found.how
+    assert "10-fold" in found.how
     fold = np.empty(len(y), int)
     fold[np.argsort(y, kind="stable")] = np.arange(len(y)) % 10
     table = found.cases()
@@ -293,7 +293,7 @@ def test_missing_values_by_em_are_answered_in_folds() -> None:
     X = np.where(rng.random((60, 3)) < 0.2, None, rng.integers(0, 2, (60, 3)).astype(object))
     found = diagnose(KDB(k=1, encoder=Encoder(missing="em")), X, rng.integers(0, 2, 60))
     check_identity(found)
-    assert "10 folds" in found.how
+    assert "10-fold" in found.how
 
 
 def test_a_weight_of_two_is_the_row_twice_and_of_zero_its_absence() -> None:
@@ -387,8 +387,8 @@ XY = corral().without("class"), corral()["class"]
     ("model", "expected"),
     [
         (CB(class_root=False, alpha=0.5), r"the class 'class' depends on .*; diagnose a network whose class has no parents"),
-        (C45(), r"C45 answers by 'leaf', which is derived"),
-        (HiddenNaive(groups=[["A0", "A1"]], states=2), r"HiddenNaive answers by '.*', which is derived .*KDB\(k=1\)"),
+        (C45(), r"C45 predicts by 'leaf', which is derived"),
+        (HiddenNaive(groups=[["A0", "A1"]], states=2), r"HiddenNaive predicts by '.*', which is derived .*KDB\(k=1\)"),
         (KDB(k=1, smoothing=0.0), r"column 'A.': a case has probability zero in some class.*smoothing above 0"),
         (Lookup(), r"column 'A.': a case has probability zero in some class.*Full in place of Lookup"),
     ],
@@ -414,7 +414,7 @@ def test_other_refusals() -> None:
     with pytest.raises(DataError, match="A0"):
         diagnose(TAN().fit(X, y), X.without("A0"), y)
     numbers, labels = numbers_with_classes()
-    with pytest.raises(DataError, match=r"has a density.*train=\(X_train, y_train\)"):
+    with pytest.raises(DataError, match=r"is continuous.*train=\(X_train, y_train\)"):
         diagnose(KDB(k=1, encoder=normal).fit(numbers, labels), numbers, labels)
 
 
@@ -429,7 +429,7 @@ def test_the_picture_is_whole_and_safe(target: str) -> None:
     assert "<img" not in found.svg()
     circles = [e for e in drawing.iter() if e.tag.endswith("circle")]
     assert len(circles) > 5
-    assert "not turned" in "".join(drawing.itertext())
+    assert "not changed" in "".join(drawing.itertext())
 
 
 def test_ties_go_to_the_first_class_whatever_the_rounding() -> None:

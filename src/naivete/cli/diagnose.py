@@ -257,14 +257,14 @@ def _page(told: dict[str, Any], found: Diagnosis) -> Any:
     ]
     arcs = page.table(*_arc_rows(told)) if told["arcs"] else "The network has no arcs between features."
     return page.page(
-        f"Where naive Bayes errs: {told['target']}",
+        f"Diagnosis of naive Bayes for the class {told['target']}",
         [
             ("What naive Bayes neglects", [page.figure(found.svg(), caption), *about]),
             ("Features whose dependence weighs most", [page.table(*_feature_rows(told)), *_units(told)]),
             ("Arcs that repair naive Bayes", ["Each is added to naive Bayes alone.", arcs]),
             ("The surest errors of naive Bayes", [page.table(headers, rows) if rows else "There are none."]),
         ],
-        footer=f"{told['model']} on {told['test'] or told['data']}",
+        facts={"compared with": told["model"], "file": told["test"] or told["data"], "cases": told["cases"]},
     )
 
 

@@ -262,12 +262,13 @@ def _page(described: dict[str, Any], model: NetworkClassifier) -> Any:
         ]
         last, size = ("Conditional tables", tables), f"{len(network.arcs):,} arcs between them"
     return page.page(
-        f"{described['model']} of {network.name(CLASS)}",
+        page.model_title(type(model).__name__, network.name(CLASS), described["model"].partition(":")[2].replace(",", ", ")),
         [
             ((kind or "network").capitalize(), [page.figure(_drawing(model), caption), *told]),
             ("What the features tell about the class", [page.bars(relevance, caption=bits, pale=pale)]),
             last,
         ],
+        facts={"file": described["file"]},
         footer=f"{len(network.inputs):,} features, {size}, {network.cells:,} cells",
     )
 

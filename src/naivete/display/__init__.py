@@ -1,1 +1,1 @@
-"""Networks, trees and results for people: drawings, charts, rules, tables and HTML pages."""
+"""Drawings of networks and trees, charts, rules, tables and HTML pages."""

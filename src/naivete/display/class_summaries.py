@@ -1,4 +1,4 @@
-"""What is known of some cases: the rates of the classes, and what the features are like in each of them."""
+"""Class probabilities of one leaf or classifier, with the distribution of every feature given the class."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ __all__ = ["ClassSummary", "Line", "class_summary", "normal_parameters", "summar
 
 
 EQUAL = 12
-"""Informations that agree to so many digits are equal."""
+"""Informations that agree to this number of decimals count as equal."""
 
 
 @dataclass(frozen=True, eq=False)
 class ClassSummary:
-    """Some cases in probabilities: the rate of every class, and what the features are like in it.
+    """The probability of every class, and the distribution of the features given the class.
 
     Parameters
     ----------
     rates : P(class).  # (class)
     tables : P(x | class), by feature.  # (x, class)
-    normals : the mean and the deviation of features with a normal density in each class.  # (2, class)
+    normals : the mean and the standard deviation in each class, by feature with a normal density.  # (2, class)
     """
 
     rates: Numbers
@@ -38,31 +38,31 @@ class ClassSummary:
 
     @property
     def best(self) -> int:
-        """The most frequent class, the first of equals."""
+        """The most probable class, the first of equally probable ones."""
         return int(np.argmax(self.rates))
 
     def classes(self, most: int) -> list[int]:
-        """The most frequent of the classes that occur, in their order."""
+        """Return the most probable classes with a probability above zero, in the order of the classes."""
         occurring = [c for c, rate in enumerate(self.rates) if rate > 0]
         return sorted(sorted(occurring, key=lambda c: (-self.rates[c], c))[:most])
 
     @cached_property
     def ranked(self) -> tuple[int, ...]:
-        """The features, those first that tell most about the class."""
+        """The features in decreasing order of their information about the class."""
         bits = {x: information(table * self.rates) for x, table in self.tables.items()}
-        bits |= {x: _normal_information(self.rates, *own) for x, own in self.normals.items()}
+        bits |= {x: _normal_information(self.rates, *normal) for x, normal in self.normals.items()}
         return tuple(sorted(bits, key=lambda x: (-round(bits[x], EQUAL), x)))
 
 
 class Line(NamedTuple):
-    """A line of the table of a summary.
+    """One row of the table of a summary.
 
     Parameters
     ----------
     feature : the feature.
-    label : a state, or what is told of a number.
-    values : for every class; probabilities of a state.  # (class)
-    probable : whether they are probabilities.
+    label : a state, or "mean" or "deviation".
+    values : a value for every class.  # (class)
+    probable : whether the values are probabilities.
     """
 
     feature: int
@@ -74,35 +74,39 @@ class Line(NamedTuple):
 def summary_lines(
     network: Network, summary: ClassSummary, features: Iterable[int], *, max_states: int | None = None
 ) -> Iterator[Line]:
-    """The table of a summary line by line: of a feature its states, or its mean and deviation.
+    """Yield the rows of the table of a summary: the states of each feature, or its mean and standard deviation.
 
     Parameters
     ----------
     network : the network.
     summary : the summary.
-    features : those of its features that are told, in their order.
-    max_states : of a feature with more states the first.
+    features : the features to include, in order.
+    max_states : the largest number of states of a feature; by default all.
     """
     for x in features:
         if x in summary.normals:
-            yield from (Line(x, word, own, False) for word, own in zip(("mean", "deviation"), summary.normals[x], strict=True))
+            yield from (
+                Line(x, name, values, False) for name, values in zip(("mean", "deviation"), summary.normals[x], strict=True)
+            )
         else:
             labels = network.variables[x].labels[:max_states]
-            yield from (Line(x, label, own, True) for label, own in zip(labels, summary.tables[x], strict=False))
+            yield from (Line(x, label, values, True) for label, values in zip(labels, summary.tables[x], strict=False))
 
 
 def class_summary(network: Network, state: int) -> ClassSummary:
-    """What a state of the derived column says of the classes."""
-    place = max(network.derived)
-    telling = [x for x in network.inputs if x in network.densities or network.variables[x].card > 1]
-    at = {x: (..., state, slice(None)) if place in network.parents[x] else ... for x in telling if CLASS in network.parents[x]}
-    tables = {x: np.asarray(network.cpts[x])[own] for x, own in at.items() if x not in network.densities}
-    normal_parameters = {x: _normal(network, x, own) for x, own in at.items() if x in network.densities}
-    return ClassSummary(np.asarray(network.cpts[CLASS])[state], tables, normal_parameters)
+    """Return the class probabilities and feature distributions of the cases with this state of the derived column."""
+    column = max(network.derived)
+    informative = [x for x in network.inputs if x in network.densities or network.variables[x].card > 1]
+    index = {
+        x: (..., state, slice(None)) if column in network.parents[x] else ... for x in informative if CLASS in network.parents[x]
+    }
+    tables = {x: np.asarray(network.cpts[x])[i] for x, i in index.items() if x not in network.densities}
+    normals = {x: _normal(network, x, i) for x, i in index.items() if x in network.densities}
+    return ClassSummary(np.asarray(network.cpts[CLASS])[state], tables, normals)
 
 
 def normal_parameters(network: Network, x: int) -> Iterator[tuple[tuple[str, ...], float, float]]:
-    """The mean and the deviation of a number with a density, one configuration of its parents after the other."""
+    """Yield the labels of the parents, the mean and the standard deviation, for every configuration of the parents of x."""
     others = [m for m in network.family(x) if m != x]
     means, deviations = _normal(network, x, ...)
     for codes in np.ndindex(*means.shape):
@@ -110,14 +114,14 @@ def normal_parameters(network: Network, x: int) -> Iterator[tuple[tuple[str, ...
         yield labels, float(means[codes]), float(deviations[codes])
 
 
-def _normal(network: Network, x: int, at: Any) -> Numbers:
-    """The means and deviations of a number in some configurations of its parents.  # (2, ...)"""
-    own = network.densities[x]
-    return np.stack([own.means[at] + (network.variables[x].origin or 0.0), np.sqrt(own.variances[at])])
+def _normal(network: Network, x: int, index: Any) -> Numbers:
+    """Return the means and standard deviations of x in some configurations of its parents.  # (2, ...)"""
+    density = network.densities[x]
+    return np.stack([density.means[index] + (network.variables[x].origin or 0.0), np.sqrt(density.variances[index])])
 
 
 def _normal_information(rates: Numbers, means: Numbers, deviations: Numbers) -> float:
-    """About how much a number tells about the class, in bits, were it normal in all classes together as well."""
+    """Return an approximation of I(X;C) in bits: the mixture over the classes is taken to be normal too."""
     within = float(rates @ deviations**2)
-    centre = means - rates @ means
-    return 0.5 * float(np.log2(1 + (rates @ centre**2) / within)) if within > 0 else 0.0
+    centered = means - rates @ means
+    return 0.5 * float(np.log2(1 + (rates @ centered**2) / within)) if within > 0 else 0.0

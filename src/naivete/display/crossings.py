@@ -1,4 +1,4 @@
-"""The order of the nodes on each level of a layered drawing, with few crossings of arcs."""
+"""The order of the nodes in each level of a layered drawing, chosen so that few arcs cross."""
 
 from __future__ import annotations
 
@@ -14,14 +14,18 @@ SWEEPS = 24
 
 
 def uncrossed(levels: Levels, above: Links, below: Links) -> Levels:
-    """The levels in an order with few crossings: sweeps by the mean position of the neighbours, then exchanges of neighbours."""
+    """Return the levels in an order with few crossings of arcs.
+
+    Each sweep sorts every level by the mean position of the neighbors in the level before it, and then exchanges adjacent nodes
+    while that removes crossings. The best order of all sweeps is kept.
+    """
     current = _depth_first(levels, below)
     best, fewest = current, _crossings(current, below)
     for sweep in range(SWEEPS):
         if not fewest:
             break
-        current = _swept(current, below, -1) if sweep % 2 else _swept(current, above, 1)
-        current = _exchanged(current, above, below)
+        current = _sorted_by_mean(current, below, -1) if sweep % 2 else _sorted_by_mean(current, above, 1)
+        current = _with_exchanges(current, above, below)
         crossings = _crossings(current, below)
         if crossings < fewest:
             best, fewest = current, crossings
@@ -29,7 +33,7 @@ def uncrossed(levels: Levels, above: Links, below: Links) -> Levels:
 
 
 def _depth_first(levels: Levels, below: Links) -> Levels:
-    """Every level in the order of a search in depth, which leaves trees without a crossing."""
+    """Return every level in the order of a depth-first search, in which the arcs of a tree do not cross."""
     seen: dict[int, None] = {}
     stack = [v for level in reversed(levels) for v in reversed(level)]
     while stack:
@@ -41,41 +45,42 @@ def _depth_first(levels: Levels, below: Links) -> Levels:
     return [sorted(level, key=order.__getitem__) for level in levels]
 
 
-def _swept(levels: Levels, neighbours: Links, step: int) -> Levels:
-    """Every level sorted by the mean position of its neighbours in the level before it; `step` is 1 downwards, -1 upwards."""
+def _sorted_by_mean(levels: Levels, neighbors: Links, step: int) -> Levels:
+    """Return every level sorted by the mean position of the neighbors in the level before it; `step` is 1 downwards, -1 upwards."""
     place: dict[int, float] = {}
     swept: Levels = []
     for level in levels[::step]:
-        means = {v: sum(place[u] for u in neighbours[v]) / len(neighbours[v]) for v in level if neighbours[v]}
-        own = sorted(level, key=lambda v, at=level.index, m=means: (m.get(v, at(v)), at(v)))  # type: ignore[misc]
-        place |= {v: i for i, v in enumerate(own)}
-        swept.append(own)
+        means = {v: sum(place[u] for u in neighbors[v]) / len(neighbors[v]) for v in level if neighbors[v]}
+        members = sorted(level, key=lambda v, index=level.index, m=means: (m.get(v, index(v)), index(v)))  # type: ignore[misc]
+        place |= {v: i for i, v in enumerate(members)}
+        swept.append(members)
     return swept[::step]
 
 
-def _exchanged(levels: Levels, above: Links, below: Links) -> Levels:
-    """Neighbours in a level change places as long as that removes crossings."""
+def _with_exchanges(levels: Levels, above: Links, below: Links) -> Levels:
+    """Return the levels after exchanges of adjacent nodes that remove crossings, in at most 8 rounds."""
     place = {v: i for level in levels for i, v in enumerate(level)}
-    own = [list(level) for level in levels]
+    exchanged = [list(level) for level in levels]
     better, rounds = True, 0
     while better and rounds < 8:
         better, rounds = False, rounds + 1
-        for level in own:
+        for level in exchanged:
             for i in range(len(level) - 1):
                 u, v = level[i], level[i + 1]
                 if sum(_gain([place[w] for w in side[u]], [place[w] for w in side[v]]) for side in (above, below)) > 0:
                     level[i], level[i + 1] = v, u
                     place[u], place[v] = i + 1, i
                     better = True
-    return own
+    return exchanged
 
 
 def _gain(left: Sequence[int], right: Sequence[int]) -> int:
-    """How many crossings two members lose when they change places, from the positions of their neighbours."""
+    """Return by how many the crossings decrease when two adjacent nodes, with neighbors at these positions, are exchanged."""
     return sum((a > b) - (a < b) for a in left for b in right)
 
 
 def _crossings(levels: Levels, below: Links) -> int:
+    """Return the number of crossings of arcs."""
     total = 0
     for upper, lower in pairwise(levels):
         place = {v: i for i, v in enumerate(lower)}

@@ -1,4 +1,4 @@
-"""Where the nodes and arcs of a drawing go: layers, few crossings, straight chains; pure geometry, no drawing."""
+"""Layered layout of directed acyclic graphs: positions of nodes and routes of arcs, with few crossings."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ Point = tuple[float, float]
 
 HEIGHT = 38.0
 """The height of a node."""
-_GAP, _LANE = 20.0, 13.0  # between two nodes, and beside an arc that passes through a layer
-_BETWEEN, _PORTS = 34.0, 16.0  # between two components, and between two arrow heads at one node
+_GAP, _LANE = 20.0, 13.0  # distance between two nodes, and beside an arc that passes through a layer
+_BETWEEN, _PORTS = 34.0, 16.0  # distance between two components, and between two arrow heads at one node
 _RELAXATIONS = 120
-_ROOMY = 60  # up to so many nodes a drawing keeps to its width
+_SMALL_GRAPH = 60  # up to this number of nodes a drawing keeps to its width
 
 
 class Box(NamedTuple):
-    """A rectangle: its left upper corner and its size."""
+    """A rectangle: its upper left corner and its size."""
 
     x: float
     y: float
@@ -45,14 +45,14 @@ class Box(NamedTuple):
 
 @dataclass(frozen=True)
 class Layout:
-    """The place of every node and the way of every arc.
+    """The position of every node and the route of every arc.
 
     Parameters
     ----------
-    width, height : the size of the whole.
+    width, height : the size of the drawing.
     boxes : the rectangle of every node.
     routes : the points of every arc, from the lower edge of the parent to the upper edge of the child. Each pair of points at
-        even positions 2i, 2i + 1 is one swing from a layer to the next; between the pairs the arc goes straight down.
+        positions 2i, 2i + 1 is one curve from a layer to the next; between the pairs the arc goes straight down.
     """
 
     width: float
@@ -62,14 +62,14 @@ class Layout:
 
     @property
     def layers(self) -> tuple[tuple[int, ...], ...]:
-        """The nodes from top to bottom and from left to right."""
+        """The nodes of every layer, from top to bottom and from left to right."""
         rows: dict[float, list[int]] = {}
         for v, box in sorted(self.boxes.items(), key=lambda item: (item[1].y, item[1].x)):
             rows.setdefault(box.y, []).append(v)
         return tuple(map(tuple, rows.values()))
 
     def moved(self, dx: float, dy: float) -> Layout:
-        """The same layout at another place."""
+        """Return the layout moved by (dx, dy)."""
         boxes = {v: Box(b.x + dx, b.y + dy, b.width, b.height) for v, b in self.boxes.items()}
         routes = {arc: tuple((x + dx, y + dy) for x, y in points) for arc, points in self.routes.items()}
         return Layout(self.width, self.height, boxes, routes)
@@ -83,9 +83,9 @@ def layout(
     max_width: float = 1000.0,
     gap: float = 46.0,
 ) -> Layout:
-    """A layered layout of a directed acyclic graph: every arc points down and no arc passes behind a node.
+    """Return a layered layout of a directed acyclic graph: every arc points down and no arc passes behind a node.
 
-    Connected parts are laid out one by one and set side by side, largest first; nodes without arcs follow in neat rows.
+    Connected components are laid out separately and placed side by side, largest first; nodes without arcs follow in rows.
     The same graph always gives the same layout.
 
     Parameters
@@ -93,24 +93,24 @@ def layout(
     nodes : the nodes, in the order that breaks ties.
     arcs : the arcs, as (parent, child).
     widths : the width of every node; 96 for all by default.
-    max_width : layers are broken to keep to this width, where the nodes let them; large graphs get more, by the square root.
-    gap : the least distance between two layers.
+    max_width : the width that layers keep to where possible; for more than 60 nodes it grows with the square root of their number.
+    gap : the smallest distance between two layers.
 
     >>> layout([0, 1, 2, 3], [(0, 1), (0, 2)]).layers
     ((0,), (1, 2), (3,))
     """
     sizes = dict.fromkeys(nodes, 96.0) if widths is None else widths
-    own_arcs = sorted(set(arcs))
-    max_width *= max(1.0, len(nodes) / _ROOMY) ** 0.5 if own_arcs else 1.0
-    groups = sorted(_components(nodes, own_arcs), key=len, reverse=True)
-    parts = [_component(g, own_arcs, sizes, max_width, gap) for g in groups if len(g) > 1]
+    unique_arcs = sorted(set(arcs))
+    max_width *= max(1.0, len(nodes) / _SMALL_GRAPH) ** 0.5 if unique_arcs else 1.0
+    groups = sorted(_components(nodes, unique_arcs), key=len, reverse=True)
+    parts = [_component(g, unique_arcs, sizes, max_width, gap) for g in groups if len(g) > 1]
     single = [v for g in groups if len(g) == 1 for v in g]
     rows = _shelves(parts, max_width)
     return _stacked([*rows, grid(single, sizes, max_width)] if single else rows)
 
 
 def grid(nodes: Sequence[int], widths: Mapping[int, float], max_width: float) -> Layout:
-    """The nodes in rows of one column width, as even as possible."""
+    """Return the nodes in rows of almost equal length, with columns of equal width."""
     if not nodes:
         return Layout(0, 0)
     width = max(widths[v] for v in nodes)
@@ -123,14 +123,15 @@ def grid(nodes: Sequence[int], widths: Mapping[int, float], max_width: float) ->
 
 
 def layering(nodes: Sequence[int], arcs: Sequence[Arc], widths: Mapping[int, float], max_width: float) -> dict[int, int]:
-    """The layer of every node, below all its parents.
+    """Return the layer of every node, below all its parents.
 
-    Where a layer is full, those nodes go first that end most arcs of their parents and start none, then the longest ways.
+    Where a layer is full, nodes that end most open arcs of their parents and start none have priority, then those with the longest
+    paths below them.
 
     >>> layering([0, 1, 2], [(0, 1), (1, 2), (0, 2)], {0: 9, 1: 9, 2: 9}, 100)
     {0: 0, 1: 1, 2: 2}
     """
-    parents, children = _neighbours(nodes, arcs)
+    parents, children = _neighbors(nodes, arcs)
     layer: dict[int, int] = {}
     heights = _heights(nodes, children)
     for level in range(len(nodes)):
@@ -149,7 +150,7 @@ def layering(nodes: Sequence[int], arcs: Sequence[Arc], widths: Mapping[int, flo
 def _sources_lowered(
     layer: dict[int, int], parents: Links, children: Links, widths: Mapping[int, float], max_width: float
 ) -> dict[int, int]:
-    """Nodes without parents moved down to just above their children, where there is room; no layer is left empty."""
+    """Return the layers with nodes without parents moved down to just above their children, where there is room."""
     lowered = dict(layer)
     used: dict[int, float] = {}
     for v, level in layer.items():
@@ -164,17 +165,23 @@ def _sources_lowered(
 
 
 def spread(desired: Sequence[float], weights: Sequence[float], distances: Sequence[float], low: float, high: float) -> list[float]:
-    """The positions nearest to the desired ones, in weighted squares, that keep their order and distances within bounds.
+    """Return the positions nearest to the desired ones, in weighted least squares, with given minimal distances and bounds.
 
-    Isotonic regression by pooling adjacent violators, after taking the distances off.
+    Isotonic regression by pooling adjacent violators, after subtraction of the distances.
+
+    Parameters
+    ----------
+    desired, weights : the desired positions in order, and their weights.
+    distances : the smallest distance between each position and the next.
+    low, high : the bounds.
 
     >>> spread([5, 5], [1, 1], [2], 0, 10)
     [4.0, 6.0]
     """
     offsets = list(accumulate(distances, initial=0.0))
     pools: list[tuple[float, float, int]] = []  # (mean, weight, members)
-    for wish, weight, offset in zip(desired, weights, offsets, strict=True):
-        mean, total, members = wish - offset, weight, 1
+    for position, weight, offset in zip(desired, weights, offsets, strict=True):
+        mean, total, members = position - offset, weight, 1
         while pools and pools[-1][0] >= mean:
             left, left_total, left_members = pools.pop()
             mean = (left * left_total + mean * total) / (left_total + total)
@@ -185,7 +192,7 @@ def spread(desired: Sequence[float], weights: Sequence[float], distances: Sequen
     return [y + offset for y, offset in zip(flat, offsets, strict=True)]
 
 
-def _neighbours(nodes: Iterable[int], arcs: Iterable[Arc]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
+def _neighbors(nodes: Iterable[int], arcs: Iterable[Arc]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
     above: dict[int, list[int]] = {v: [] for v in nodes}
     below: dict[int, list[int]] = {v: [] for v in above}
     for p, c in arcs:
@@ -195,28 +202,28 @@ def _neighbours(nodes: Iterable[int], arcs: Iterable[Arc]) -> tuple[dict[int, li
 
 
 def _heights(nodes: Sequence[int], children: Links) -> dict[int, int]:
-    """The length of the longest way down from every node."""
+    """Return the length of the longest path down from every node."""
     heights: dict[int, int] = {}
-    left = list(nodes)
-    while left:
-        done = [v for v in left if all(c in heights for c in children[v])]
+    remaining = list(nodes)
+    while remaining:
+        done = [v for v in remaining if all(c in heights for c in children[v])]
         if not done:
             raise ParameterError("layout: the arcs form a cycle; a layered drawing needs a directed acyclic graph")
         heights |= {v: 1 + max((heights[c] for c in children[v]), default=-1) for v in done}
-        left = [v for v in left if v not in heights]
+        remaining = [v for v in remaining if v not in heights]
     return heights
 
 
 def _components(nodes: Sequence[int], arcs: Iterable[Arc]) -> list[list[int]]:
-    above, below = _neighbours(nodes, arcs)
-    found: set[int] = set()
+    above, below = _neighbors(nodes, arcs)
+    visited: set[int] = set()
     groups: list[list[int]] = []
     for start in nodes:
         stack, members = [start], set[int]()
         while stack:
             v = stack.pop()
-            if v not in found:
-                found.add(v)
+            if v not in visited:
+                visited.add(v)
                 members.add(v)
                 stack += above[v] + below[v]
         groups += [[v for v in nodes if v in members]] if members else []
@@ -224,10 +231,11 @@ def _components(nodes: Sequence[int], arcs: Iterable[Arc]) -> list[list[int]]:
 
 
 def _component(nodes: Sequence[int], arcs: Sequence[Arc], widths: Mapping[int, float], max_width: float, gap: float) -> Layout:
-    own = [(p, c) for p, c in arcs if c in set(nodes)]
-    layer = layering(nodes, own, widths, max_width)
-    levels, links, ways = _with_lanes(layer, own)
-    above, below = _neighbours((v for level in levels for v in level), links)
+    members = set(nodes)
+    inner = [(p, c) for p, c in arcs if c in members]
+    layer = layering(nodes, inner, widths, max_width)
+    levels, links, ways = _with_lanes(layer, inner)
+    above, below = _neighbors((v for level in levels for v in level), links)
     levels = uncrossed(levels, above, below)
     xs = _abscissae(levels, above, below, widths, max_width)
     left = min(xs[v] - widths.get(v, 0.0) / 2 for v in xs)
@@ -240,9 +248,9 @@ def _component(nodes: Sequence[int], arcs: Sequence[Arc], widths: Mapping[int, f
 
 
 def _with_lanes(layer: Mapping[int, int], arcs: Sequence[Arc]) -> tuple[Levels, list[Arc], dict[Arc, list[int]]]:
-    """Levels and links in which every link joins two neighbouring layers, and the members of every arc's way.
+    """Return levels and links in which every link joins two adjacent layers, and the path of every arc.
 
-    A long arc passes through one extra member, a lane, in each layer; the arcs of one parent share their lanes.
+    A long arc passes through one virtual node, a lane, in each layer between its ends; the arcs of one parent share their lanes.
     """
     levels: Levels = [[] for _ in range(1 + max(layer.values()))]
     for v, level in layer.items():
@@ -260,30 +268,30 @@ def _with_lanes(layer: Mapping[int, int], arcs: Sequence[Arc]) -> tuple[Levels, 
 
 
 def _abscissae(levels: Levels, above: Links, below: Links, widths: Mapping[int, float], max_width: float) -> dict[int, float]:
-    """The middle of every member: each level in turn moves as near to its neighbours as order and distances allow."""
+    """Return the horizontal center of every node and lane: each level in turn moves towards the adjacent levels."""
     distances = [[_distance(u, v, widths) for u, v in pairwise(level)] for level in levels]
     ends = [(widths.get(level[0], 0.0) / 2, widths.get(level[-1], 0.0) / 2) for level in levels]
     needed = [sum(d) + left + right for d, (left, right) in zip(distances, ends, strict=True)]
     room = max(max_width, *needed) if len(needed) > 1 else max_width
     xs: dict[int, float] = {}
-    for level, own, width in zip(levels, distances, needed, strict=True):
+    for level, steps, width in zip(levels, distances, needed, strict=True):
         start = (room - width + widths.get(level[0], 0.0)) / 2
-        xs |= dict(zip(level, accumulate(own, initial=start), strict=True))
+        xs |= dict(zip(level, accumulate(steps, initial=start), strict=True))
     pull = {(u, v): _pull(u, v, widths) for u in below for v in below[u]}
     for i in range(_RELAXATIONS):
         step = 1 if i % 2 else -1
-        for level, own, (left, right) in list(zip(levels, distances, ends, strict=True))[::step]:
+        for level, steps, (left, right) in list(zip(levels, distances, ends, strict=True))[::step]:
             sides = [[(xs[u], pull[u, v]) for u in above[v]] + [(xs[c], pull[v, c]) for c in below[v]] for v in level]
             weights = [sum(w for _, w in side) for side in sides]
-            wishes = [sum(x * w for x, w in side) / weight for side, weight in zip(sides, weights, strict=True)]
-            xs |= dict(zip(level, spread(wishes, weights, own, left, room - right), strict=True))
+            desired = [sum(x * w for x, w in side) / weight for side, weight in zip(sides, weights, strict=True)]
+            xs |= dict(zip(level, spread(desired, weights, steps, left, room - right), strict=True))
     for chain in _chains(above, below, widths) * 2:
         _straighten(chain, _bounds(levels, widths, room), xs)
     return xs
 
 
 def _chains(above: Links, below: Links, widths: Mapping[int, float]) -> list[list[int]]:
-    """Members that follow each other without a choice, and the lanes of each parent; these should stand in one line."""
+    """Return the chains to draw as straight lines: nodes with one child that has one parent, and the lanes of each parent."""
     after = {v: next((c for c in below[v] if c not in widths), None) for v in below if v not in widths}
     after |= {v: c for v, (c, *more) in ((v, b) for v, b in below.items() if b) if not more and len(above[c]) == 1}
     started = {c for c in after.values() if c is not None}
@@ -295,7 +303,7 @@ def _chains(above: Links, below: Links, widths: Mapping[int, float]) -> list[lis
 
 
 def _bounds(levels: Levels, widths: Mapping[int, float], room: float) -> Callable[[int, Mapping[int, float]], Point]:
-    """How far a member can move to the left and to the right while its neighbours stand still."""
+    """Return a function that gives how far a node can move left and right while the nodes beside it stay."""
     beside = {v: (u, w) for level in levels for u, v, w in zip([None, *level], level, [*level[1:], None], strict=False)}
 
     def bounds(v: int, xs: Mapping[int, float]) -> Point:
@@ -308,7 +316,7 @@ def _bounds(levels: Levels, widths: Mapping[int, float], room: float) -> Callabl
 
 
 def _straighten(chain: Sequence[int], bounds: Callable[[int, Mapping[int, float]], Point], xs: dict[int, float]) -> None:
-    """Bring the members of a chain into one line, or into few where there is no room for one."""
+    """Align the nodes of a chain vertically, in several parts where there is no room for one line."""
     run: list[int] = []
     low, high = -math.inf, math.inf
     for v in chain:
@@ -332,12 +340,12 @@ def _distance(u: int, v: int, widths: Mapping[int, float]) -> float:
 
 
 def _pull(u: int, v: int, widths: Mapping[int, float]) -> float:
-    """How straight a link should be: lanes most."""
+    """Return the weight of a link: largest between lanes, which should be straight."""
     return (1.0, 2.0, 8.0)[(u not in widths) + (v not in widths)]
 
 
 def _room(level: Sequence[int], below: Links, xs: Mapping[int, float], gap: float) -> float:
-    """The distance to the next level: more where links go far to the side."""
+    """Return the distance to the next level: larger where links go far to the side."""
     far = max((abs(xs[v] - xs[c]) for v in level for c in below[v]), default=0.0)
     return gap + min(0.13 * far, 64.0)
 
@@ -345,10 +353,10 @@ def _room(level: Sequence[int], below: Links, xs: Mapping[int, float], gap: floa
 def _ports(
     c: int, above: Sequence[int], ways: Mapping[Arc, Sequence[int]], xs: Mapping[int, float], width: float
 ) -> dict[Arc, float]:
-    """Where the arcs into a node end: side by side on its upper edge, in the order in which they come."""
-    coming = sorted((arc for arc in ways if arc[1] == c), key=lambda arc: xs[ways[arc][-2]])
+    """Return where the arcs into a node end: side by side on its upper edge, in the order of their last lanes."""
+    incoming = sorted((arc for arc in ways if arc[1] == c), key=lambda arc: xs[ways[arc][-2]])
     step = min(_PORTS, (width - 20) / max(1, len(above) - 1))
-    return {arc: xs[c] + step * (i - (len(coming) - 1) / 2) for i, arc in enumerate(coming)}
+    return {arc: xs[c] + step * (i - (len(incoming) - 1) / 2) for i, arc in enumerate(incoming)}
 
 
 def _route(arc: Arc, way: Sequence[int], xs: Mapping[int, float], tops: Sequence[float], port: float) -> tuple[Point, ...]:
@@ -357,7 +365,7 @@ def _route(arc: Arc, way: Sequence[int], xs: Mapping[int, float], tops: Sequence
 
 
 def _shelves(parts: Sequence[Layout], max_width: float) -> list[Layout]:
-    """The parts side by side, a new row where one is full."""
+    """Return the parts side by side, in a new row where one is full."""
     rows: list[list[Layout]] = []
     for part in parts:
         if rows and sum(p.width + _BETWEEN for p in rows[-1]) + part.width <= max_width:
@@ -373,7 +381,7 @@ def _beside(row: Sequence[Layout]) -> Layout:
 
 
 def _stacked(rows: Sequence[Layout]) -> Layout:
-    """The rows one below the other, each in the middle."""
+    """Return the rows below each other, centered."""
     width = max((row.width for row in rows), default=0.0)
     tops = accumulate((row.height + _BETWEEN for row in rows), initial=0.0)
     return _joined([row.moved((width - row.width) / 2, y) for row, y in zip(rows, tops, strict=False)], width)

@@ -1,4 +1,4 @@
-"""Text that is safe in HTML and SVG: everything is escaped, whoever wrote it."""
+"""HTML and SVG elements in which all text is escaped."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Final
 
 __all__ = [
-    "COLOURS",
+    "COLORS",
     "STYLE",
     "Markup",
     "Number",
@@ -27,8 +27,8 @@ __all__ = [
 Number = float | tuple[float, float]
 """A value, or a value and its deviation."""
 
-COLOURS: Final = ("#3b7dd8", "#d9692a", "#2b9a78", "#a657b4", "#b98a12", "#5f7f95", "#d1547f", "#7a8f2d")
-"""The colours of lines and classes, in their order."""
+COLORS: Final = ("#3b7dd8", "#d9692a", "#2b9a78", "#a657b4", "#b98a12", "#5f7f95", "#d1547f", "#7a8f2d")
+"""The colors of lines and classes, in order."""
 
 _FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue',Arial,sans-serif"
 STYLE: Final = (
@@ -58,7 +58,7 @@ STYLE: Final = (
     ".nv-net .nv-rule{stroke:currentColor;stroke-opacity:.25}"
     "@media (prefers-color-scheme:dark){.nv-net:root{color:#e4e8ee;background:#14181e}}"
 )
-"""How drawings of networks look, whatever page they stand on."""
+"""The CSS of drawings of networks, which does not depend on the page that contains them."""
 
 _UNPRINTABLE: Final = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ud800-\udfff\ufeff\ufff9-\ufffb\ufffe\uffff]"
@@ -70,13 +70,13 @@ _STACKED: Final = re.compile(
 
 
 class Markup(str):
-    """Text that is markup already and is not escaped again."""
+    """Text that is markup and is not escaped again."""
 
     __slots__ = ()
 
 
 def plain(value: object) -> str:
-    """The value as text that HTML and XML can hold: what has no shape or turns the line around becomes U+FFFD.
+    """Return the value as text that is valid in HTML and XML: control and bidirectional characters become U+FFFD.
 
     >>> plain("a\\x00b"), plain(None), plain("")
     ('a\\ufffdb', 'None', '(empty)')
@@ -86,7 +86,7 @@ def plain(value: object) -> str:
 
 
 def escaped(value: object) -> Markup:
-    """The value as markup: a `Markup` as it is, anything else as inert text, also inside a quoted attribute.
+    """Return the value as markup: a `Markup` unchanged, anything else escaped, also for use in a quoted attribute.
 
     >>> escaped('<a href="x">'), escaped(Markup("<b>"))
     ('&lt;a href=&quot;x&quot;&gt;', '<b>')
@@ -95,7 +95,9 @@ def escaped(value: object) -> Markup:
 
 
 def element(tag: str, *children: object, **attributes: object) -> Markup:
-    """An element with its children; `class_` gives class, `stroke_width` gives stroke-width, None leaves an attribute out.
+    """Return an element with its children.
+
+    The keyword `class_` is written as class, `stroke_width` as stroke-width; an attribute that is None is left out.
 
     >>> element("text", "a < b", x=1.0, class_="name")
     '<text x="1" class="name">a &lt; b</text>'
@@ -105,12 +107,12 @@ def element(tag: str, *children: object, **attributes: object) -> Markup:
 
 
 def attribute(value: object) -> str:
-    """A value as it stands in an attribute: numbers short, everything else as text."""
+    """Return a value as the text of an attribute: numbers with at most two decimals, everything else escaped."""
     return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else escaped(plain(value))
 
 
 def text_width(text: str, size: float) -> float:
-    """About how wide a text is, rather too wide than too narrow, in a sans-serif font of this size."""
+    """Return an estimate of the width of a text in a sans-serif font of this size; rather too large than too small."""
     return size * sum(map(_em, text))
 
 
@@ -125,7 +127,14 @@ def _em(char: str) -> float:
 
 
 def shorten(value: object, width: float, size: float, length: int = 60) -> str:
-    """The value as text, with an ellipsis where it would be wider or longer than this.
+    """Return the value as text, cut and ended with an ellipsis where it is wider or longer than allowed.
+
+    Parameters
+    ----------
+    value : any value.
+    width : the largest width in pixels.
+    size : the size of the font.
+    length : the largest number of characters.
 
     >>> shorten("temperature", 60, 13)
     'temper…'
@@ -141,14 +150,14 @@ def shorten(value: object, width: float, size: float, length: int = 60) -> str:
 
 
 def bidi_isolated(text: str) -> str:
-    """The text so that letters written from right to left do not move what stands around them."""
+    """Return the text, isolated if it has right-to-left letters, so that these do not change the order of the text around it."""
     return f"\u2068{text}\u2069" if any(unicodedata.bidirectional(char) in ("R", "AL") for char in text) else text
 
 
 def image(
     title: object, description: str, body: Iterable[Markup], width: float, height: float, *, class_: str = "nv-net"
 ) -> Markup:
-    """A drawing of this size as a self-contained piece of SVG, with its title and description for those who do not see it."""
+    """Return a self-contained SVG drawing of this size, with a title and a description for screen readers."""
     return element(
         "svg",
         element("title", title),
@@ -167,7 +176,7 @@ def image(
 
 
 def figure(content: Markup, caption: object = None) -> Markup:
-    """A drawing, chart or table with a caption; what is too wide for the page scrolls by itself."""
-    told = [] if caption is None else [element("figcaption", caption)]
+    """Return a drawing, chart or table with a caption; content that is too wide for the page can be scrolled."""
+    captions = [] if caption is None else [element("figcaption", caption)]
     label = "figure" if caption is None or isinstance(caption, Markup) else caption
-    return element("figure", content, *told, tabindex=0, role="group", aria_label=label)
+    return element("figure", content, *captions, tabindex=0, role="group", aria_label=label)

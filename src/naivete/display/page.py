@@ -1,4 +1,4 @@
-"""A report as one HTML page that fetches nothing and runs nothing: sections of tables, figures and charts, all text escaped."""
+"""HTML pages of tables, figures and charts, in one file without scripts and without references to other files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from naivete.display.charts import line_chart
 from naivete.display.conditional_tables_html import conditional_table_html
-from naivete.display.markup import COLOURS, Markup, Number, bidi_isolated, element, escaped, figure, plain, shorten
+from naivete.display.markup import COLORS, Markup, Number, bidi_isolated, element, escaped, figure, plain, shorten
 
 __all__ = [
     "Answer",
@@ -22,6 +22,7 @@ __all__ = [
     "details",
     "figure",
     "line_chart",
+    "model_title",
     "note",
     "page",
     "posterior_table",
@@ -30,7 +31,7 @@ __all__ = [
 ]
 
 POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
-"""What the page may do: show inline styles and images of its own."""
+"""The content security policy of a page: inline styles and embedded images only."""
 _CSS: Final = """
 :root{color-scheme:light dark;--ink:#1c2430;--paper:#fff;--muted:#5a6573;--line:#dde2e8;--wash:#f5f7f9;
 --nv-feature:#3b7dd8;--nv-class:#d9692a}
@@ -83,26 +84,46 @@ figure>.nv-net,figure>.chart{min-width:0}}
 
 
 class Answer(NamedTuple):
-    """A classified case: what is said of it, its correct class where known, and the probability of every class."""
+    """A classified case.
+
+    Parameters
+    ----------
+    case : a description of the case.
+    correct : its correct class, None where unknown.
+    probabilities : the probability of every class.
+    """
 
     case: object
     correct: object
     probabilities: Mapping[object, float]
 
 
-def page(title: object, sections: Sequence[tuple[object, Sequence[object]]], *, footer: object = None) -> Markup:
-    """A whole HTML document: the title, a list of contents, and the sections.
+def page(
+    title: object,
+    sections: Sequence[tuple[object, Sequence[object]]],
+    *,
+    facts: Mapping[str, object] | None = None,
+    footer: object = None,
+) -> Markup:
+    """Return an HTML document: the title, a line of facts, a list of contents, and the sections.
 
     Parameters
     ----------
-    title : the heading of the page.
-    sections : for each its heading and its parts; a part that is no `Markup` becomes a paragraph.
-    footer : a last line.
+    title : the heading of the page, such as `model_title` returns.
+    sections : the heading and the parts of every section; a part that is not `Markup` becomes a paragraph.
+    facts : what the page is about, such as the file, the number of rows and the date; those that are None are left out.
+    footer : the last line.
 
     >>> "<script>" in page("<script>", [("one", ["text"])])
     False
     """
     entries = [element("li", element("a", heading, href=f"#s{i}")) for i, (heading, _) in enumerate(sections, start=1)]
+    known = [
+        f"{name}: {fact:,.10g}" if isinstance(fact, Real) else f"{name}: {fact}"
+        for name, fact in (facts or {}).items()
+        if fact is not None
+    ]
+    about = [element("p", "; ".join(known), class_="muted")] if known else []
     contents = [element("nav", element("ol", *entries), aria_label="Contents")] if len(entries) > 1 else []
     parts = [_section(i, heading, body) for i, (heading, body) in enumerate(sections, start=1)]
     last = [] if footer is None else [element("footer", footer)]
@@ -113,9 +134,25 @@ def page(title: object, sections: Sequence[tuple[object, Sequence[object]]], *, 
         '<meta name="referrer" content="no-referrer">'
     )
     style = element("style", Markup(_CSS))
-    body = element("main", element("header", element("h1", title), *contents), *parts, *last)
+    body = element("main", element("header", element("h1", title), *about, *contents), *parts, *last)
     whole = element("html", element("head", head, element("title", title), style), element("body", body), lang="en")
     return Markup(f"<!doctype html>\n{whole}\n")
+
+
+def model_title(model: str, target: object, parameters: str = "") -> str:
+    """Return the title of a page about one model.
+
+    Parameters
+    ----------
+    model : the name of the classifier.
+    target : the name of the class.
+    parameters : the parameters that differ from the defaults.
+
+    >>> model_title("KDB", "play", "k=2"), model_title("NaiveBayes", "play")
+    ('KDB (k=2) for the class play', 'NaiveBayes for the class play')
+    """
+    name = f"{model} ({parameters})" if parameters else model
+    return f"{name} for the class {bidi_isolated(plain(target))}"
 
 
 def _section(i: int, heading: object, parts: Iterable[object]) -> Markup:
@@ -124,17 +161,17 @@ def _section(i: int, heading: object, parts: Iterable[object]) -> Markup:
 
 
 def text(paragraph: object) -> Markup:
-    """A paragraph."""
+    """Return a paragraph."""
     return element("p", paragraph)
 
 
 def note(*parts: object) -> Markup:
-    """A remark that stands out."""
+    """Return a highlighted remark."""
     return element("div", *parts, class_="note", role="note")
 
 
 def details(summary: object, *body: object) -> Markup:
-    """Parts that open on a click on their summary."""
+    """Return parts that are shown after a click on the summary."""
     return element("details", element("summary", summary), *(part if isinstance(part, Markup) else text(part) for part in body))
 
 
@@ -146,14 +183,15 @@ def table(
     caption: object = None,
     digits: int = 3,
 ) -> Markup:
-    """A table: numbers to the right, the best of each row in bold.
+    """Return a table: numbers aligned right, the best of each row in bold.
 
     Parameters
     ----------
     headers : the heading of every column.
     rows : the cells; a pair of numbers is a value and its deviation, None and NaN are shown as a dash.
-    highlight : `max` or `min` marks the best number of each row.
-    digits : how many decimals a number has that is not whole.
+    highlight : `max` or `min`, the function that selects the best number of each row.
+    caption : a text below the table.
+    digits : the number of decimals of numbers that are not integers.
     """
     body = [list(row) for row in rows]
     right = [bool(body) and all(_number(row[i]) is not None or row[i] is None for row in body) for i in range(len(headers))]
@@ -176,7 +214,7 @@ def _cell(cell: object, right: bool, best: bool, digits: int) -> Markup:
 
 
 def _number(cell: object) -> float | None:
-    """The number a cell is ordered by, None for a text."""
+    """Return the number in a cell, without its deviation; None for a text."""
     first = cell[0] if isinstance(cell, tuple) and len(cell) == 2 else cell
     if isinstance(first, bool):
         return None
@@ -184,7 +222,7 @@ def _number(cell: object) -> float | None:
 
 
 def _shown(cell: object, digits: int) -> str:
-    """A cell as text.
+    """Return a cell as text.
 
     >>> _shown((0.25, 0.01), 3), _shown(1234, 3), _shown(None, 3)
     ('0.250 ± 0.010', '1,234', '–')
@@ -198,9 +236,9 @@ def _shown(cell: object, digits: int) -> str:
 
 
 def confusion(matrix: ArrayLike, labels: Sequence[object], caption: object = None) -> Markup:
-    """The table P#(classified, correct): a row for the class a case was given, a column for the class it has.
+    """Return the confusion matrix: a row for each predicted class, a column for each correct class.
 
-    Shades show the share of a column, so that a column of a perfect classifier is dark on the diagonal only.
+    Shades show the share of each cell in its column, so that a perfect classifier is dark only on the diagonal.
     """
     counts = np.asarray(matrix, dtype=float)  # (classified, correct)
     shares = counts / np.maximum(counts.sum(axis=0, keepdims=True), 1e-300)
@@ -216,9 +254,9 @@ def _heat_row(i: int, label: object, counts: NDArray[np.float64], shares: NDArra
     return element("tr", element("th", bidi_isolated(shorten(label, 160, 14)), scope="row", title=plain(label)), *cells)
 
 
-def _heat(count: float, share: float, colour: str) -> Markup:
+def _heat(count: float, share: float, color: str) -> Markup:
     shown = f"{count:,.0f}" if count == round(count) else f"{count:,.2f}"
-    style = f"background:color-mix(in srgb,var(--nv-{colour}) {round(6 + 60 * share) if count else 0}%,transparent)"
+    style = f"background:color-mix(in srgb,var(--nv-{color}) {round(6 + 60 * share) if count else 0}%,transparent)"
     return element("td", shown, style=style, class_=None if count else "muted", title=f"{share:.1%} of the column")
 
 
@@ -230,7 +268,7 @@ def bars(
     digits: int = 3,
     pale: Collection[object] = (),
 ) -> Markup:
-    """A horizontal bar for every value, from 0 to the largest or to `maximum`; those named in `pale` stand back."""
+    """Return a horizontal bar for every value, from 0 to the largest or to `maximum`; those named in `pale` are drawn pale."""
     top = maximum or max((abs(v) for v in map(_number, values.values()) if v is not None), default=1.0) or 1.0
     rows = [
         element(
@@ -246,16 +284,23 @@ def bars(
 
 
 def _track(shares: Iterable[tuple[float, str, str | None]]) -> Markup:
-    """A bar of shares of the whole, each with its colour and what it says under the pointer."""
-    pieces = [element("i", style=f"width:{min(1.0, s):.2%};background:{colour}", title=told) for s, colour, told in shares]
+    """Return a bar divided into shares, each with its color and its tooltip."""
+    pieces = [element("i", style=f"width:{min(1.0, s):.2%};background:{color}", title=tooltip) for s, color, tooltip in shares]
     return element("span", *pieces, class_="track", aria_hidden="true")
 
 
 def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: int = 3) -> Markup:
-    """Cases with their correct class, the most probable class, and all probabilities as one bar."""
+    """Return a table of cases with their correct class, the predicted class, and all probabilities as one bar.
+
+    Parameters
+    ----------
+    answers : the classified cases.
+    caption : a text below the table.
+    top : the number of classes whose probabilities are also given as numbers.
+    """
     classes = list(dict.fromkeys(c for answer in answers for c in answer.probabilities))
-    colours = {c: COLOURS[i] if i < len(COLOURS) else "var(--muted)" for i, c in enumerate(classes)}
-    keys = [element("span", element("i", style=f"background:{colours[c]}"), shorten(c, 200, 14), class_="key") for c in classes[:8]]
+    colors = {c: COLORS[i] if i < len(COLORS) else "var(--muted)" for i, c in enumerate(classes)}
+    keys = [element("span", element("i", style=f"background:{colors[c]}"), shorten(c, 200, 14), class_="key") for c in classes[:8]]
     heads = [
         "case",
         "correct",
@@ -264,21 +309,21 @@ def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: i
         f"the {top} most probable" if len(classes) > top else "in numbers",
     ]
     head = element("thead", element("tr", *(element("th", element("span", h), scope="col") for h in heads)))
-    body = element("tbody", *(_answer(answer, colours, top) for answer in answers))
+    body = element("tbody", *(_answer(answer, colors, top) for answer in answers))
     return figure(Markup(element("div", *keys) + element("table", head, body, style="width:100%")), caption)
 
 
-def _answer(answer: Answer, colours: Mapping[object, str], top: int) -> Markup:
+def _answer(answer: Answer, colors: Mapping[object, str], top: int) -> Markup:
     ranked = sorted(answer.probabilities.items(), key=lambda item: -item[1])
     wrong = bool(ranked) and answer.correct is not None and ranked[0][0] != answer.correct
-    shares = [(p, colours[c], f"{bidi_isolated(shorten(c, 200, 14))} {p:.3f}") for c, p in answer.probabilities.items()]
-    said = ", ".join(f"{bidi_isolated(shorten(c, 120, 14))}\u00a0{p:.3f}" for c, p in ranked[:top])
-    found = shorten(ranked[0][0], 160, 14) if ranked else "\u2013"
+    shares = [(p, colors[c], f"{bidi_isolated(shorten(c, 200, 14))} {p:.3f}") for c, p in answer.probabilities.items()]
+    numbers = ", ".join(f"{bidi_isolated(shorten(c, 120, 14))}\u00a0{p:.3f}" for c, p in ranked[:top])
+    predicted = shorten(ranked[0][0], 160, 14) if ranked else "\u2013"
     cells = [
         element("span", shorten(answer.case, 4000, 14, 400), class_="name case"),
         "\u2013" if answer.correct is None else shorten(answer.correct, 160, 14),
-        element("span", found, element("span", " \u2717 wrong" if wrong else Markup(""), class_="wrong")),
+        element("span", predicted, element("span", " \u2717 wrong" if wrong else Markup(""), class_="wrong")),
         _track(shares),
-        said,
+        numbers,
     ]
     return element("tr", *(element("td", cell, style="width:34%" if i == 3 else None) for i, cell in enumerate(cells)))

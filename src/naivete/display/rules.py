@@ -1,4 +1,4 @@
-"""A classification tree in words: one rule for each leaf, or the tree as indented text."""
+"""A classification tree as text: one rule for each leaf, or indented lines."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ States = frozenset[int]
 
 
 def rules(network: Network) -> list[str]:
-    """One rule for each leaf, in the order in which the tree is written: what a case has to be like, and its class.
+    """Return one rule for each leaf, in the order of `tree_text`: the conditions on the features, and the class.
 
-    In brackets stand the weight of the training cases at the leaf and of those of other classes, as the table of the leaf tells;
-    smoothing shows in it.
+    In parentheses: the weight of the training cases at the leaf, and the weight of those of other classes. The second is computed
+    from the class probabilities of the leaf, so that it includes smoothing.
 
     Parameters
     ----------
@@ -37,13 +37,13 @@ def rules(network: Network) -> list[str]:
     lines = []
     for node, _, path in reader.walk():
         if reader.tree.features[node] < 0:
-            asked = " and ".join(_condition(network.variables[x], states) for x, states in path.items())
-            lines.append(f"{asked or 'always'} -> {reader.answer(node)}")
+            conditions = " and ".join(_condition(network.variables[x], states) for x, states in path.items())
+            lines.append(f"{conditions or 'always'} -> {reader.leaf_text(node)}")
     return lines
 
 
 def tree_text(network: Network) -> str:
-    """The tree, a line for each branch, indented by its depth; leaves with their class and cases as in `rules`.
+    """Return the tree as text: a line for each branch, indented by depth; leaves with their class and weights as in `rules`.
 
     Parameters
     ----------
@@ -59,66 +59,66 @@ def tree_text(network: Network) -> str:
     """
     reader = _Reader(network)
     lines = []
-    for node, trail, _ in reader.walk():
+    for node, branches, _ in reader.walk():
         leaf = reader.tree.features[node] < 0
-        if trail:
-            branch = "|   " * (len(trail) - 1) + trail[-1]
-            lines.append(f"{branch}: {reader.answer(node)}" if leaf else branch)
+        if branches:
+            branch = "|   " * (len(branches) - 1) + branches[-1]
+            lines.append(f"{branch}: {reader.leaf_text(node)}" if leaf else branch)
         elif leaf:
-            lines.append(f": {reader.answer(node)}")
+            lines.append(f": {reader.leaf_text(node)}")
     return "\n".join(lines)
 
 
 class _Reader:
-    """A network that is a tree, read from the root down."""
+    """A network with a classification tree, read from the root down."""
 
     def __init__(self, network: Network) -> None:
-        derived = [own for own in network.derived.values() if isinstance(own, Tree)]
+        trees = [column for column in network.derived.values() if isinstance(column, Tree)]
         table = network.cpts[CLASS]
-        if len(derived) != 1 or CLASS in network.sparse:
+        if len(trees) != 1 or CLASS in network.sparse:
             raise ParameterError("network: only a classification tree can be written as rules; learn one with ID3 or C45")
-        self.tree = derived[0]
+        self.tree = trees[0]
         self.variables = network.variables
         self.classes = np.asarray(table)  # (leaf, class)
 
-    def answer(self, node: int) -> str:
-        """The class of a leaf, with the weight of its cases and of those that are of other classes."""
-        own = self.classes[self.tree.state_of[node]]
-        best, weight = int(np.argmax(own)), float(self.tree.weights[node])
-        wrong = weight * (1 - float(own[best]))
-        told = f"{weight:.1f} / {wrong:.1f} wrong" if wrong >= 0.05 else f"{weight:.1f}"
-        return f"{self.variables[CLASS].labels[best]} ({told})"
+    def leaf_text(self, node: int) -> str:
+        """Return the class of a leaf, with the weight of its cases and of those of other classes."""
+        rates = self.classes[self.tree.state_of[node]]
+        best, weight = int(np.argmax(rates)), float(self.tree.weights[node])
+        wrong = weight * (1 - float(rates[best]))
+        weights = f"{weight:.1f} / {wrong:.1f} wrong" if wrong >= 0.05 else f"{weight:.1f}"
+        return f"{self.variables[CLASS].labels[best]} ({weights})"
 
     def walk(self) -> Iterator[tuple[int, tuple[str, ...], Mapping[int, States]]]:
-        """Every node with the branches that lead to it, as text and as the states of the features that were asked for."""
-        waiting: list[tuple[int, tuple[str, ...], dict[int, States]]] = [(0, (), {})]
-        while waiting:
-            node, trail, path = waiting.pop()
-            yield node, trail, path
+        """Yield every node with the branches that lead to it, as texts and as the allowed states of the tested features."""
+        stack: list[tuple[int, tuple[str, ...], dict[int, States]]] = [(0, (), {})]
+        while stack:
+            node, branches, path = stack.pop()
+            yield node, branches, path
             x = int(self.tree.features[node])
             if x < 0:
                 continue
             below = self.tree.children_of(node)
             for child in np.unique(below)[::-1].tolist():
-                own = frozenset(np.flatnonzero(below == child).tolist())
-                text = _condition(self.variables[x], own)
-                waiting.append((child, (*trail, text), {**path, x: path.get(x, own) & own}))
+                states = frozenset(np.flatnonzero(below == child).tolist())
+                text = _condition(self.variables[x], states)
+                stack.append((child, (*branches, text), {**path, x: path.get(x, states) & states}))
 
 
 def _condition(variable: Variable, states: States) -> str:
-    """A feature that has one of some states, in words."""
+    """Return the text of the condition that a feature has one of these states."""
     name, labels = str(variable.name), variable.labels
     if variable.cuts is None:
-        own = [labels[s] for s in sorted(states)]
-        return f"{name} = {own[0]}" if len(own) == 1 else f"{name} in {{{', '.join(own)}}}"
+        values = [labels[s] for s in sorted(states)]
+        return f"{name} = {values[0]}" if len(values) == 1 else f"{name} in {{{', '.join(values)}}}"
     known = sorted(s for s in states if s < variable.known)
-    words = [_interval(name, variable.cuts, known[0], known[-1])] if known else []
-    words += [f"{name} is {labels[s]}" for s in sorted(states) if s >= variable.known]
-    return " or ".join(words) if len(words) < 2 else f"({' or '.join(words)})"
+    conditions = [_interval(name, variable.cuts, known[0], known[-1])] if known else []
+    conditions += [f"{name} is {labels[s]}" for s in sorted(states) if s >= variable.known]
+    return " or ".join(conditions) if len(conditions) < 2 else f"({' or '.join(conditions)})"
 
 
 def _interval(name: str, cuts: Sequence[float], low: int, high: int) -> str:
-    """A number between two cut points, or on one side of one."""
+    """Return the condition that a number lies in the intervals from `low` to `high`."""
     if low == 0 and high == len(cuts):
         return f"{name} is known"
     if low == 0:

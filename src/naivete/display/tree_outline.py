@@ -1,4 +1,4 @@
-"""What a tree or a hierarchy of classifiers looks like from its root down: nodes as plain data, read off a network."""
+"""The nodes of a classification tree or of a hierarchy of classifiers, from the root down, read from a network."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = [
     "relevant_columns",
 ]
 
-Branch = tuple[int, tuple[int, ...]]  # the child, and the states or classes whose cases go there
+Branch = tuple[int, tuple[int, ...]]  # a child, and the states or classes whose cases go there
 
 MOST = 10_000
-"""The most nodes of an outline, unless told otherwise."""
+"""The default largest number of nodes of an outline."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,14 +43,14 @@ class Node:
     Parameters
     ----------
     parent : the position of its parent, -1 at the root.
-    depth : how many nodes are above it.
-    branch : which cases of its parent come here, the empty text at the root.
-    states : the codes of those cases: states of the parent's feature, or classes.
-    feature : the feature by whose value cases are sent on, -1 where they are sent on by class or not at all.
-    answer : what answers about the cases that end here; None where none do.
-    sorting : the clusters that cases are sent on by, one for each class, where that is not done by the answer itself.
-    weight : the weight of the training cases that came here, None where nobody knows.
-    left_out : how many nodes below it are not in the outline.
+    depth : the number of nodes above it.
+    branch : the label of the branch from its parent, empty at the root.
+    states : the states of the parent's feature, or the classes, whose cases follow this branch.
+    feature : the feature by whose value cases are divided, -1 where they are divided by class or not at all.
+    answer : the classifier of the cases that end here; None where none do.
+    sorting : the classifier that sorts cases into clusters, one for each class, where it differs from `answer`.
+    weight : the weight of the training cases at this node, None where unknown.
+    left_out : the number of nodes below it that are not in the outline.
     """
 
     parent: int
@@ -66,13 +66,13 @@ class Node:
 
 @dataclass(frozen=True, eq=False)
 class Outline:
-    """The nodes of a tree or hierarchy, each before its children, the children of a node in their order.
+    """The nodes of a tree or hierarchy in preorder: each before its children.
 
     Parameters
     ----------
     nodes : the nodes, the root first.
-    total : how many nodes there are, also those that are left out.
-    leaves : whether cases are sent down by questions alone, so that what answers is a leaf.
+    total : the number of all nodes, including those that are left out.
+    leaves : whether this is a classification tree, in which only leaves have classes.
     """
 
     nodes: tuple[Node, ...]
@@ -82,100 +82,101 @@ class Outline:
     @cached_property
     def children(self) -> tuple[tuple[int, ...], ...]:
         """The positions of the children of every node."""
-        found: list[list[int]] = [[] for _ in self.nodes]
+        positions: list[list[int]] = [[] for _ in self.nodes]
         for i, node in enumerate(self.nodes[1:], start=1):
-            found[node.parent].append(i)
-        return tuple(map(tuple, found))
+            positions[node.parent].append(i)
+        return tuple(map(tuple, positions))
 
 
 def has_outline(network: Network) -> bool:
-    """Whether a network is a tree or a hierarchy of naive Bayes classifiers, so that `outline` can tell what it looks like."""
-    if not any(isinstance(own, (Tree, Hierarchy)) for own in network.derived.values()):
+    """Return whether a network is a tree or a hierarchy of naive Bayes classifiers, as `outline` needs it."""
+    if not any(isinstance(column, (Tree, Hierarchy)) for column in network.derived.values()):
         return False
-    place = max(network.derived)
+    last = max(network.derived)
     dense = not network.sparse
-    naive = all({*network.parents[x]} <= {place, CLASS} for x in network.inputs)
-    return dense and naive and network.parents[CLASS] == (place,)
+    naive = all({*network.parents[x]} <= {last, CLASS} for x in network.inputs)
+    return dense and naive and network.parents[CLASS] == (last,)
 
 
 def outline(network: Network, *, max_nodes: int = MOST) -> Outline:
-    """The tree or hierarchy that a network is.
+    """Return the outline of a network that is a tree or a hierarchy.
 
-    The nodes of a classification tree ask for a feature, or are leaves. Those of a hierarchy are classifiers; one whose cases are
-    sent on by summaries of clusters has both, the clusters and the classifier that answers the cases that stay.
+    A node of a classification tree tests a feature or is a leaf. A node of a hierarchy is a classifier; where it first sorts cases
+    into clusters, it has both the clusters and the classifier of the cases that stay.
 
     Parameters
     ----------
     network : the network of a tree or of a recursive Bayesian classifier.
-    max_nodes : the most nodes; those nearest to the root are kept.
+    max_nodes : the largest number of nodes; those nearest to the root are kept.
 
     >>> from naivete.variables import Variable
-    >>> own = Variable("sky", ("blue", "grey", "red")), Variable("leaf", (1, 2)), Variable("play", ("no", "yes"))
+    >>> variables = Variable("sky", ("blue", "grey", "red")), Variable("leaf", (1, 2)), Variable("play", ("no", "yes"))
     >>> tree = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2, 2]), np.array([4.0, 3.0, 1.0]))
     >>> cpts = {0: np.array([.5, .3, .2]), 1: np.array([.75, .25]), -1: np.array([[0.0, 1.0], [0.8, 0.2]])}
-    >>> found = outline(Network(own, {0: (), 1: (), -1: (1,)}, cpts, {1: tree}))
-    >>> [(node.branch, node.weight) for node in found.nodes]
+    >>> tree = outline(Network(variables, {0: (), 1: (), -1: (1,)}, cpts, {1: tree}))
+    >>> [(node.branch, node.weight) for node in tree.nodes]
     [('', 4.0), ('blue', 3.0), ('grey, red', 1.0)]
     """
     if max_nodes < 1:
-        raise ParameterError(f"max_nodes={quoted(max_nodes)}: at least 1")
+        raise ParameterError(f"max_nodes={quoted(max_nodes)}: must be at least 1")
     if not has_outline(network):
         raise ParameterError(
             "network: only a tree or a hierarchy of classifiers has an outline; draw others with naivete.display.network_drawing"
         )
     derived: Any = network.derived[max(network.derived)]
-    reader: _Reader = _CellsReader(network, derived) if isinstance(derived, Hierarchy) else _TreeReader(network, derived)
-    found = _preorder(_nearest(reader, network, max_nodes))
-    return Outline(tuple(found), reader.sizes[0], isinstance(derived, Tree))
+    reader: _Reader = _HierarchyReader(network, derived) if isinstance(derived, Hierarchy) else _TreeReader(network, derived)
+    nodes = _preorder(_nearest(reader, network, max_nodes))
+    return Outline(tuple(nodes), reader.sizes[0], isinstance(derived, Tree))
 
 
-def heading(network: Network, found: Outline, node: Node) -> str:
-    """Which cases come to a node of a hierarchy."""
+def heading(network: Network, tree: Outline, node: Node) -> str:
+    """Return a description of the cases at a node of a hierarchy."""
     if node.parent < 0:
         return "all cases"
-    x = found.nodes[node.parent].feature
+    x = tree.nodes[node.parent].feature
     if x < 0:
         return f"sorted to {node.branch}"
     return f"{network.name(x)} {'' if network.variables[x].numeric else '= '}{node.branch}"
 
 
 def node_summaries(node: Node) -> list[tuple[str, ClassSummary]]:
-    """The summaries of a classifier, each with a word: what it sorts cases into, and what it answers."""
-    told = [("sorts into", node.sorting), ("answers" if node.sorting else "classes", node.answer)]
-    return [(word, own) for word, own in told if own is not None]
+    """Return the titles and the summaries of a node: the clusters it sorts cases into, and the classes it predicts."""
+    summaries = [("sorts into", node.sorting), ("predicts" if node.sorting else "classes", node.answer)]
+    return [(title, summary) for title, summary in summaries if summary is not None]
 
 
 def relevant_columns(network: Network) -> list[int]:
-    """The columns of the table that can matter for the class when all others are known, in increasing order.
+    """Return the columns on which the class can depend when all other columns are observed, in increasing order.
 
-    In a tree those that it asks for; else those that the arcs do not separate from the class, hidden columns never being known.
+    In a tree these are the tested features, else the columns that are not d-separated from the class; hidden columns are never
+    observed.
     """
     derived = [*network.derived.values()]
     if not derived:
         return [*markov_blanket(network.parents, CLASS)]
     if isinstance(derived[0], Tree):
-        asked = {*np.unique(derived[0].features).tolist()} - {-1}
-        return [x for x in network.inputs if x in asked or CLASS in network.parents[x]]
+        tested = {*np.unique(derived[0].features).tolist()} - {-1}
+        return [x for x in network.inputs if x in tested or CLASS in network.parents[x]]
     if isinstance(derived[0], Hierarchy):
-        sent = {*np.unique(derived[0].features).tolist()}
-        return [x for x in network.inputs if x in sent or network.parents[x]]
+        dividing = {*np.unique(derived[0].features).tolist()}
+        return [x for x in network.inputs if x in dividing or network.parents[x]]
     return _unseparated(network)
 
 
 def _unseparated(network: Network) -> list[int]:
-    """The columns of the table that hidden ones do not separate from the class: in the moral graph a way leads through these."""
+    """Return the columns that are connected to the class in the moral graph, directly or through hidden variables."""
     kept = ancestors(network.parents, [*network.inputs, CLASS])
-    near = moral({v: network.parents[v] for v in sorted(kept)})
-    found, waiting = {CLASS}, [CLASS]
-    while waiting:
-        new = near[waiting.pop()] - found
-        found |= new
-        waiting += [v for v in new if v in network.derived]
-    return [x for x in network.inputs if x in found]
+    adjacent = moral({v: network.parents[v] for v in sorted(kept)})
+    reached, stack = {CLASS}, [CLASS]
+    while stack:
+        new = adjacent[stack.pop()] - reached
+        reached |= new
+        stack += [v for v in new if v in network.derived]
+    return [x for x in network.inputs if x in reached]
 
 
 def branch_label(variable: Variable, states: Iterable[int]) -> str:
-    """Some states of a variable in words: names one after the other, neighbouring intervals as one.
+    """Return some states of a variable as text; adjacent intervals are merged.
 
     >>> petal = Variable("petal", cuts=(1.5, 2.45, 4.9), missing=True)
     >>> branch_label(petal, [0, 1]), branch_label(petal, [2]), branch_label(petal, [2, 3, 4])
@@ -185,13 +186,13 @@ def branch_label(variable: Variable, states: Iterable[int]) -> str:
     if variable.cuts is None:
         return ", ".join(labels[code] for code in codes)
     known, others = [c for c in codes if c < variable.known], [c for c in codes if c >= variable.known]
-    runs = [[code for _, code in run] for _, run in groupby(enumerate(known), lambda own: own[1] - own[0])]
-    words = [_interval(labels[: variable.known], run[0], run[-1]) for run in runs]
-    return ", ".join([*words, *(labels[code] for code in others)])
+    runs = [[code for _, code in run] for _, run in groupby(enumerate(known), lambda item: item[1] - item[0])]
+    intervals = [_interval(labels[: variable.known], run[0], run[-1]) for run in runs]
+    return ", ".join([*intervals, *(labels[code] for code in others)])
 
 
 def _interval(labels: Sequence[str], first: int, last: int) -> str:
-    """The intervals from the first to the last as one."""
+    """Return the text of the union of the intervals from the first to the last."""
     low, high = labels[first].split(" .. ")[0].removeprefix("> "), labels[last].split(" .. ")[-1].removeprefix("<= ")
     if first == last or len(labels) == 1:
         return labels[first]
@@ -208,57 +209,57 @@ class _Reader(Protocol):
 
     sizes: list[int]
 
-    def branches(self, at: int) -> list[Branch]:
-        """The children of a node, each with the cases that go there."""
+    def branches(self, i: int) -> list[Branch]:
+        """Return the children of a node, each with the states or classes whose cases go there."""
 
-    def node(self, at: int) -> Node:
-        """What is to be told of a node, wherever it stands."""
+    def node(self, i: int) -> Node:
+        """Return a node without its position in the tree."""
 
 
 def _nearest(reader: _Reader, network: Network, most: int) -> list[Node]:
-    """The nodes nearest to the root, level by level."""
-    found = [reader.node(0)]
-    waiting = deque([(0, 0)])
-    while waiting:
-        at, place = waiting.popleft()
-        branches = reader.branches(at)
-        room = most - len(found)
-        by, depth = network.variables[found[place].feature], found[place].depth + 1
+    """Return the nodes nearest to the root, level by level."""
+    nodes = [reader.node(0)]
+    queue = deque([(0, 0)])
+    while queue:
+        i, parent = queue.popleft()
+        branches = reader.branches(i)
+        room = most - len(nodes)
+        variable, depth = network.variables[nodes[parent].feature], nodes[parent].depth + 1
         for child, states in branches[:room]:
-            waiting.append((child, len(found)))
-            label = branch_label(by, states)
-            found.append(replace(reader.node(child), parent=place, depth=depth, branch=label, states=states))
+            queue.append((child, len(nodes)))
+            label = branch_label(variable, states)
+            nodes.append(replace(reader.node(child), parent=parent, depth=depth, branch=label, states=states))
         left_out = sum(reader.sizes[child] for child, _ in branches[room:])
-        found[place] = replace(found[place], left_out=left_out)
-    return found
+        nodes[parent] = replace(nodes[parent], left_out=left_out)
+    return nodes
 
 
 def _preorder(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Nodes that are in order level by level, each followed by those below it."""
+    """Yield nodes that are ordered by level in preorder."""
     below: list[list[int]] = [[] for _ in nodes]
     for i, node in enumerate(nodes[1:], start=1):
         below[node.parent].append(i)
-    waiting, places = [0], {-1: -1}
-    while waiting:
-        i = waiting.pop()
-        places[i] = len(places) - 1
-        yield replace(nodes[i], parent=places[nodes[i].parent])
-        waiting += reversed(below[i])
+    stack, positions = [0], {-1: -1}
+    while stack:
+        i = stack.pop()
+        positions[i] = len(positions) - 1
+        yield replace(nodes[i], parent=positions[nodes[i].parent])
+        stack += reversed(below[i])
 
 
 def _grouped(children: Iterable[int]) -> list[Branch]:
-    """The children that there are, in the order of the states that lead to them."""
+    """Return the children, each with the states that lead to it, in the order of the states; -1 is no child."""
     states: dict[int, list[int]] = {}
     for state, child in enumerate(children):
         states.setdefault(child, []).append(state)
-    return [(child, tuple(own)) for child, own in states.items() if child >= 0]
+    return [(child, tuple(codes)) for child, codes in states.items() if child >= 0]
 
 
 def _sizes(below: Sequence[Iterable[int]]) -> list[int]:
-    """How many nodes there are from each node down; children come after their parents."""
+    """Return the number of nodes in the subtree of each node; children come after their parents."""
     sizes = [1] * len(below)
-    for at in range(len(below) - 1, -1, -1):
-        sizes[at] += sum(sizes[child] for child in below[at])
+    for i in range(len(below) - 1, -1, -1):
+        sizes[i] += sum(sizes[child] for child in below[i])
     return sizes
 
 
@@ -268,65 +269,65 @@ class _TreeReader:
     def __init__(self, network: Network, tree: Tree) -> None:
         self.network = network
         self.tree = tree
-        asking = [tree.features[at] >= 0 for at in range(tree.nodes)]
-        self.sizes = _sizes([np.unique(tree.children_of(at)).tolist() if asking[at] else [] for at in range(tree.nodes)])
+        below = [np.unique(tree.children_of(i)).tolist() if tree.features[i] >= 0 else [] for i in range(tree.nodes)]
+        self.sizes = _sizes(below)
 
-    def branches(self, at: int) -> list[Branch]:
-        x = int(self.tree.features[at])
-        return _grouped(self.tree.children_of(at).tolist()) if x >= 0 else []
+    def branches(self, i: int) -> list[Branch]:
+        x = int(self.tree.features[i])
+        return _grouped(self.tree.children_of(i).tolist()) if x >= 0 else []
 
-    def node(self, at: int) -> Node:
-        x = int(self.tree.features[at])
-        answer = class_summary(self.network, int(self.tree.state_of[at])) if x < 0 else None
-        return Node(*_ROOT, x, answer, None, float(self.tree.weights[at]))
+    def node(self, i: int) -> Node:
+        x = int(self.tree.features[i])
+        answer = class_summary(self.network, int(self.tree.state_of[i])) if x < 0 else None
+        return Node(*_ROOT, x, answer, None, float(self.tree.weights[i]))
 
 
-class _CellsReader:
-    """A hierarchy of classifiers; one that only sorts cases and the one that answers in its place are one node."""
+class _HierarchyReader:
+    """A hierarchy of classifiers; one that only sorts cases and the one that predicts in its place are one node."""
 
     def __init__(self, network: Network, cells: Hierarchy) -> None:
         self.network = network
         self.cells = cells
         first = int(np.argmax(np.asarray(network.cpts[max(network.derived)])))
         self.answering = _answering(cells, network.variables[CLASS].card, first)
-        self.sizes = _sizes([[child for child, _ in self.branches(at)] for at in range(len(cells.features))])
+        self.sizes = _sizes([[child for child, _ in self.branches(i)] for i in range(len(cells.features))])
 
-    def branches(self, at: int) -> list[Branch]:
-        x = int(self.cells.features[at])
-        below = self.cells.children[at, : self.network.variables[x].card].tolist()
-        return [own for own in _grouped(below) if own[0] != self.answering.get(at)]
+    def branches(self, i: int) -> list[Branch]:
+        x = int(self.cells.features[i])
+        below = self.cells.children[i, : self.network.variables[x].card].tolist()
+        return [branch for branch in _grouped(below) if branch[0] != self.answering.get(i)]
 
-    def node(self, at: int) -> Node:
-        own, answering = class_summary(self.network, at), self.answering.get(at)
+    def node(self, i: int) -> Node:
+        summary, answering = class_summary(self.network, i), self.answering.get(i)
         if answering is None:
-            return Node(*_ROOT, int(self.cells.features[at]), own, None, None)
-        answer = class_summary(self.network, answering) if answering in self.cells.children[at] else None
-        return Node(*_ROOT, -1, answer, own, None)
+            return Node(*_ROOT, int(self.cells.features[i]), summary, None, None)
+        answer = class_summary(self.network, answering) if answering in self.cells.children[i] else None
+        return Node(*_ROOT, -1, answer, summary, None)
 
 
 def _answering(cells: Hierarchy, classes: int, first: int) -> dict[int, int]:
-    """The classifier that answers in the place of each that only sorts; nothing where the hierarchy is of another making.
+    """Return the classifier that predicts in place of each one that only sorts; empty for hierarchies of other origin.
 
-    `recursive` numbers the nodes of a depth in the order of their parents: first those that sort, then a classifier for every
-    node. What does not come out like this is left as it stands, so that a classifier is a node.
+    `recursive` numbers the nodes of one depth in the order of their parents: first those that sort, then a classifier for every
+    node. A hierarchy with other numbers is kept as it is: every classifier is a node.
 
     Parameters
     ----------
     cells : the hierarchy.
-    classes : how many classes there are.
-    first : the classifier that answers at the root.
+    classes : the number of classes.
+    first : the classifier that predicts at the root.
     """
     below = cells.children.tolist()
-    sorts = [x < 0 and min(own[:classes]) >= 0 for x, own in zip(cells.features.tolist(), below, strict=True)]
-    level, start, found = [0], 0, dict[int, int]()
+    sorts = [x < 0 and min(children[:classes]) >= 0 for x, children in zip(cells.features.tolist(), below, strict=True)]
+    level, start, answering = [0], 0, dict[int, int]()
     while level:
-        routers = [at for at in level if sorts[at]]
+        routers = [i for i in level if sorts[i]]
         answers = range(start + len(routers), start + len(routers) + len(level))
-        entries = [at if sorts[at] else own for at, own in zip(level, answers, strict=True)]
+        entries = [i if sorts[i] else answer for i, answer in zip(level, answers, strict=True)]
         if level != entries or routers != [*range(start, answers.start)] or answers.stop > len(below):
             return {}
-        found |= {at: own for at, own in zip(level, answers, strict=True) if sorts[at]}
-        level = [child for at in level for child in below[at] if child >= 0 and child != found.get(at)]
+        answering |= {i: answer for i, answer in zip(level, answers, strict=True) if sorts[i]}
+        level = [child for i in level for child in below[i] if child >= 0 and child != answering.get(i)]
         start = answers.stop
-    ends = all(max(below[own]) < 0 for own in found.values())
-    return found if ends and start == len(below) and first == found.get(0, 0) else {}
+    ends = all(max(below[answer]) < 0 for answer in answering.values())
+    return answering if ends and start == len(below) and first == answering.get(0, 0) else {}

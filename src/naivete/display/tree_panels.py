@@ -1,4 +1,4 @@
-"""The boxes that stand for nodes in the drawing of a tree or hierarchy: questions, leaves, and classifiers with their tables."""
+"""The boxes of the nodes in drawings of trees and hierarchies: tests, leaves, and classifiers with their tables."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from itertools import accumulate
 
 from naivete.display.class_summaries import ClassSummary, Line, summary_lines
 from naivete.display.layout import HEIGHT, Box
-from naivete.display.markup import COLOURS, Markup, bidi_isolated, element, plain, shorten, text_width
+from naivete.display.markup import COLORS, Markup, bidi_isolated, element, plain, shorten, text_width
 from naivete.display.tree_outline import Node, Outline, heading, node_summaries
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -16,21 +16,21 @@ from naivete.variables import CLASS
 __all__ = ["Panel", "cases_text", "counted", "node_panel", "text"]
 
 _NAME, _SMALL = 13.0, 10.5  # sizes of text
-_ROW = 15.0  # between the lines of a table
-_ROWS, _COLUMNS, _STATES = 12, 5, 6  # of a table that is drawn
-_TOP = 22.0 + 2 * _ROW  # where its numbers begin
-_NAMES, _VALUES, _CLASSES = 110.0, 116.0, 84.0  # how wide the texts of a table may be
+_ROW = 15.0  # distance between the rows of a table
+_ROWS, _COLUMNS, _STATES = 12, 5, 6  # largest numbers in a table
+_TOP = 22.0 + 2 * _ROW  # where the numbers of a table begin
+_NAMES, _VALUES, _CLASSES = 110.0, 116.0, 84.0  # largest widths of the texts of a table
 
 
 @dataclass(frozen=True)
 class Panel:
-    """A box that stands for a node.
+    """The box of a node.
 
     Parameters
     ----------
     width, height : its size.
-    body : what is in it, from its left upper corner.
-    ports : where the branch of a class leaves it, from its left.
+    body : its contents, relative to its upper left corner.
+    ports : where the branch of each class starts, measured from the left.
     """
 
     width: float
@@ -39,47 +39,47 @@ class Panel:
     ports: Mapping[int, float] = field(default_factory=dict)
 
 
-def node_panel(network: Network, found: Outline, i: int) -> Panel:
-    """The box of the node at this position of an outline."""
-    node = found.nodes[i]
-    if found.leaves and node.answer is not None and not node.answer.ranked:
+def node_panel(network: Network, tree: Outline, i: int) -> Panel:
+    """Return the box of the node at position i of an outline."""
+    node = tree.nodes[i]
+    if tree.leaves and node.answer is not None and not node.answer.ranked:
         return _leaf(network, node, node.answer)
     if node.answer is None and node.sorting is None:
-        return _question(network, node)
-    return _classifier(network, found, node)
+        return _test(network, node)
+    return _classifier(network, tree, node)
 
 
-def _question(network: Network, node: Node) -> Panel:
+def _test(network: Network, node: Node) -> Panel:
     below = [cases_text(node.weight), *_cut_off(node)]
     name = shorten(network.name(node.feature), 150, _NAME)
     width = max(70.0, text_width(name, _NAME) + 20, *(text_width(line, _SMALL) + 20 for line in below))
     height = HEIGHT + 13 * (len(below) - 1)
     rect = element("rect", x=0.0, y=0.0, width=width, height=height, rx=7.0, fill_opacity=0.12)
-    told = element("title", f"{bidi_isolated(plain(network.name(node.feature)))}: {below[0]}")
+    tooltip = element("title", f"{bidi_isolated(plain(network.name(node.feature)))}: {below[0]}")
     texts = [text(line, width / 2, 30 + 13 * k, "nv-small") for k, line in enumerate(below)]
-    return Panel(width, height, [element("g", told, rect, text(name, width / 2, 17, "nv-name"), *texts, class_="nv-node")])
+    return Panel(width, height, [element("g", tooltip, rect, text(name, width / 2, 17, "nv-name"), *texts, class_="nv-node")])
 
 
 def _leaf(network: Network, node: Node, answer: ClassSummary) -> Panel:
     labels, best = network.variables[CLASS].labels, answer.best
-    sure = float(answer.rates[best])
-    name, line = shorten(labels[best], 150, _NAME), f"{sure:.2f} of {cases_text(node.weight)}"
+    probability = float(answer.rates[best])
+    name, line = shorten(labels[best], 150, _NAME), f"{probability:.2f} of {cases_text(node.weight)}"
     width = max(70.0, text_width(name, _NAME) + 24, text_width(line, _SMALL) + 24)
-    colour = f"--k:{COLOURS[best]}" if len(labels) <= len(COLOURS) else None
-    rect = element("rect", x=0.0, y=0.0, width=width, height=HEIGHT, rx=19.0, fill_opacity=0.06 + 0.28 * sure)
+    colour = f"--k:{COLORS[best]}" if len(labels) <= len(COLORS) else None
+    rect = element("rect", x=0.0, y=0.0, width=width, height=HEIGHT, rx=19.0, fill_opacity=0.06 + 0.28 * probability)
     ranked = sorted(range(len(labels)), key=lambda c: (-answer.rates[c], c))[:8]
     rates = ", ".join(f"{bidi_isolated(shorten(labels[c], 300, _NAME))} {answer.rates[c]:.4f}" for c in ranked)
-    told = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {cases_text(node.weight)}")
+    tooltip = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {cases_text(node.weight)}")
     texts = text(name, width / 2, 17, "nv-name"), text(line, width / 2, 30, "nv-small")
     mark = "nv-leaf" if node.weight else "nv-leaf nv-empty"
-    return Panel(width, HEIGHT, [element("g", told, rect, *texts, class_=mark, style=colour)])
+    return Panel(width, HEIGHT, [element("g", tooltip, rect, *texts, class_=mark, style=colour)])
 
 
 @dataclass(frozen=True)
 class _Part:
-    """A summary in a box: its heading, the classes that are shown, and where the column of each begins and how wide it is."""
+    """A summary in a box: its title, the classes that are shown, and the left edge and width of the column of each."""
 
-    word: str
+    title: str
     summary: ClassSummary
     classes: Sequence[int]
     edges: Sequence[float]
@@ -94,46 +94,46 @@ class _Part:
         return {c: edge + width / 2 for c, edge, width in zip(self.classes, self.edges, self.widths, strict=True)}
 
 
-def _classifier(network: Network, found: Outline, node: Node) -> Panel:
-    """A box with the summaries of a node, one beside the other, a column for every class that occurs."""
+def _classifier(network: Network, tree: Outline, node: Node) -> Panel:
+    """Return a box with the summaries of a node side by side, with a column for every class that occurs."""
     summaries = node_summaries(node)
     first = summaries[0][1]
     features = _features(first, network)
     rows = [*summary_lines(network, first, features, max_states=_STATES)]
     names, states = _margin(network, rows)
-    drawn: list[_Part] = []
-    for word, own in summaries:
-        drawn.append(_part(network, word, own, rows, drawn[-1].right + 10 if drawn else names + states))
-    top = shorten(heading(network, found, node), 260, _NAME)
+    parts: list[_Part] = []
+    for title, summary in summaries:
+        parts.append(_part(network, title, summary, rows, parts[-1].right + 10 if parts else names + states))
+    top = shorten(heading(network, tree, node), 260, _NAME)
     foot = [*_foot(network, node, first, features), *_cut_off(node)]
-    width = max(drawn[-1].right + 6, text_width(top, _NAME) + 16, *(text_width(line, _SMALL) + 16 for line in ["", *foot]))
+    width = max(parts[-1].right + 6, text_width(top, _NAME) + 16, *(text_width(line, _SMALL) + 16 for line in ["", *foot]))
     bottom = _TOP + _ROW * (len(rows) + 1) + 6
     height = bottom + 13 * len(foot) + 4 * bool(foot)
     rect = element("rect", x=0.0, y=0.0, width=width, height=height, rx=9.0, fill_opacity=0.04)
     body = [element("g", rect, class_="nv-node"), text(top, width / 2, 16, "nv-name"), *_row_names(network, rows, names)]
-    for part in drawn:
+    for part in parts:
         body += _columns(network, part, [*summary_lines(network, part.summary, features, max_states=_STATES)])
     body += [text(line, 8, bottom + 8 + 13 * k, "nv-small nv-start") for k, line in enumerate(foot)]
-    return Panel(width, height, body, drawn[0].ports)
+    return Panel(width, height, body, parts[0].ports)
 
 
 def _margin(network: Network, rows: Sequence[Line]) -> tuple[float, float]:
-    """How wide the names of the features and their states are."""
+    """Return the widths of the columns of feature names and states."""
     names = ["base rate", *(shorten(network.name(row.feature), _NAMES, _SMALL) for row in rows)]
     states = ["", *(shorten(row.label, _VALUES, _SMALL) for row in rows)]
     return max(text_width(name, _SMALL) for name in names) + 16, max(text_width(state, _SMALL) for state in states) + 8
 
 
-def _part(network: Network, word: str, summary: ClassSummary, rows: Sequence[Line], left: float) -> _Part:
+def _part(network: Network, title: str, summary: ClassSummary, rows: Sequence[Line], left: float) -> _Part:
     classes, labels = summary.classes(_COLUMNS), network.variables[CLASS].labels
     least = max([38.0, *(text_width(_number(v), _SMALL) + 6 for row in rows if not row.probable for v in row.values.tolist())])
     widths = [max(least, text_width(shorten(labels[c], _CLASSES, _SMALL), _SMALL) + 8) for c in classes]
-    widths[-1] = max(widths[-1], text_width(word, _SMALL) + 4 - sum(widths[:-1]))
-    return _Part(word, summary, classes, [*accumulate(widths[:-1], initial=left)], widths)
+    widths[-1] = max(widths[-1], text_width(title, _SMALL) + 4 - sum(widths[:-1]))
+    return _Part(title, summary, classes, [*accumulate(widths[:-1], initial=left)], widths)
 
 
 def _row_names(network: Network, rows: Sequence[Line], left: float) -> Iterator[Markup]:
-    """What the lines of a table are about, the name of a feature where it begins."""
+    """Yield the texts before the rows of a table: the states, and the name of each feature in its first row."""
     yield text("base rate", 8, _TOP + 11, "nv-small nv-start")
     for k, row in enumerate(rows, start=1):
         if k == 1 or rows[k - 2].feature != row.feature:
@@ -142,16 +142,16 @@ def _row_names(network: Network, rows: Sequence[Line], left: float) -> Iterator[
 
 
 def _columns(network: Network, part: _Part, rows: Sequence[Line]) -> Iterator[Markup]:
-    """The heading and the numbers of a summary, probabilities shaded."""
-    yield text(part.word, (part.edges[0] + part.right) / 2, 33, "nv-small")
+    """Yield the heading and the numbers of a summary; probabilities are shaded."""
+    yield text(part.title, (part.edges[0] + part.right) / 2, 33, "nv-small")
     for c, edge, width in zip(part.classes, part.edges, part.widths, strict=True):
         yield _named(network.variables[CLASS].labels[c], edge + width / 2, 33 + _ROW, _CLASSES)
         rate = float(part.summary.rates[c])
         yield from _cell(f"{rate:.2f}", Box(edge, _TOP, width, _ROW), 0.04 + 0.4 * rate, "nv-rate")
         for k, row in enumerate(rows, start=1):
             value = float(row.values[c])
-            told, shade = (f"{value:.2f}", 0.04 + 0.4 * value) if row.probable else (_number(value), 0.04)
-            yield from _cell(told, Box(edge, _TOP + _ROW * k, width, _ROW), shade, "nv-cell")
+            number, shade = (f"{value:.2f}", 0.04 + 0.4 * value) if row.probable else (_number(value), 0.04)
+            yield from _cell(number, Box(edge, _TOP + _ROW * k, width, _ROW), shade, "nv-cell")
 
 
 def _cell(number: str, box: Box, shade: float, mark: str) -> Iterator[Markup]:
@@ -164,9 +164,9 @@ def _number(value: float) -> str:
 
 
 def _foot(network: Network, node: Node, summary: ClassSummary, features: Sequence[int]) -> Iterator[str]:
-    """What else is to be said of a classifier, and what is left out."""
+    """Yield the lines below the table of a classifier: how it divides cases, and what is left out."""
     if node.feature >= 0:
-        yield f"sends cases on by {bidi_isolated(shorten(network.name(node.feature), 160, _SMALL))}"
+        yield f"divides cases by {bidi_isolated(shorten(network.name(node.feature), 160, _SMALL))}"
     if any(network.variables[x].card > _STATES for x in features):
         yield f"the first {_STATES} values of a feature"
     if len(features) < len(summary.ranked):
@@ -176,13 +176,13 @@ def _foot(network: Network, node: Node, summary: ClassSummary, features: Sequenc
         yield _more(classes, "class")
 
 
-def _more(count: int, what: str) -> str:
-    number, word = counted(count, what).split(" ")
-    return f"and {number} more {word}"
+def _more(count: int, noun: str) -> str:
+    number, plural = counted(count, noun).split(" ")
+    return f"and {number} more {plural}"
 
 
 def _features(summary: ClassSummary, network: Network, most: int = _ROWS) -> list[int]:
-    """The features that tell most, as many as have room, at least one."""
+    """Return the most informative features, as many as fit into a table, at least one."""
     used = accumulate(2 if x in summary.normals else min(network.variables[x].card, _STATES) for x in summary.ranked)
     return [x for k, (x, rows) in enumerate(zip(summary.ranked, used, strict=True)) if rows <= most or k == 0]
 
@@ -192,7 +192,7 @@ def _cut_off(node: Node) -> list[str]:
 
 
 def cases_text(weight: float | None) -> str:
-    """How many cases, in words.
+    """Return a number of cases as text.
 
     >>> cases_text(48.0), cases_text(2.25), cases_text(1.0)
     ('48 cases', '2.25 cases', '1 case')
@@ -201,22 +201,22 @@ def cases_text(weight: float | None) -> str:
     return f"{shown} case{'s' * (shown != '1')}"
 
 
-def counted(count: int, what: str) -> str:
-    """How many of what.
+def counted(count: int, noun: str) -> str:
+    """Return a number with its noun, in the plural where needed.
 
     >>> counted(2, "class"), counted(1, "node")
     ('2 classes', '1 node')
     """
-    return f"{count:,} {what}{('es' if what.endswith('s') else 's') * (count != 1)}"
+    return f"{count:,} {noun}{('es' if noun.endswith('s') else 's') * (count != 1)}"
 
 
 def _named(name: object, x: float, y: float, room: float, mark: str = "") -> Markup:
-    """A name that is cut where it is too long, whole under the pointer."""
+    """Return a name, shortened where it is too long, with the whole name as tooltip."""
     short = shorten(name, room, _SMALL)
     whole = [] if short == plain(name) else [element("title", shorten(name, 4000, _SMALL, 400))]
     return element("text", short, *whole, x=x, y=y, class_=f"nv-small{mark}")
 
 
-def text(words: str, x: float, y: float, class_: str) -> Markup:
-    """A text at a place."""
-    return element("text", words, x=x, y=y, class_=class_)
+def text(content: str, x: float, y: float, class_: str) -> Markup:
+    """Return a text at a position."""
+    return element("text", content, x=x, y=y, class_=class_)

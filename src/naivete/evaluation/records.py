@@ -181,22 +181,21 @@ class Store(RunFolder):
     restart : whether to begin again, whatever is in the folder.
     """
 
-    def resume(self) -> None:
-        """Check that the folder is of the same experiment, or begin one."""
+    def _resume(self) -> None:
         path = self.folder / _NAME
-        if self.restart:
+        if self._restart:
             for own in (path, *self._files().values()):
                 own.unlink(missing_ok=True)
         if not os.path.lexists(path):
             stray = next(iter(self._files().values()), None)
             if stray is not None:
                 raise CheckpointError(f"{stray}: it is of a run that left no {_NAME}; {ADVICE}")
-            write_packed(path, pieces(self.fingerprint))
+            write_packed(path, pieces(self._fingerprint))
             return
         found = read_packed(path)[0]
         if type(found) is not dict:
             raise CheckpointError(f"{path}: it is packed data, but not of an experiment; {ADVICE}")
-        self.check_fingerprint(found, path)
+        self._check_fingerprint(found, path)
 
     def _files(self) -> dict[Key, Path]:
         found = ((_SPLIT.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))

@@ -35,17 +35,17 @@ class RunFolder:
 
     def __init__(self, folder: str | os.PathLike[str], fingerprint: Mapping[str, object], *, restart: bool = False) -> None:
         self.folder = Path(folder)
-        self.fingerprint: dict[str, Any] = unpacked(packed(dict(fingerprint)))
-        self.restart = restart
+        self._fingerprint: dict[str, Any] = unpacked(packed(dict(fingerprint)))
+        self._restart = restart
         self._lock: FolderLock | None = None
 
     @abstractmethod
-    def resume(self) -> None:
+    def _resume(self) -> None:
         """Load what an earlier run left."""
 
-    def check_fingerprint(self, fingerprint: Mapping[str, Any], path: Path) -> None:
+    def _check_fingerprint(self, fingerprint: Mapping[str, Any], path: Path) -> None:
         """Raise a CheckpointError if the fingerprint of an earlier run differs from that of this one."""
-        differing = difference(fingerprint, self.fingerprint)
+        differing = difference(fingerprint, self._fingerprint)
         if differing:
             raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
 
@@ -54,7 +54,7 @@ class RunFolder:
             raise ParameterError(f"{self.folder}: this checkpoint is in use; make another one")
         self._lock = FolderLock(self.folder)
         try:
-            self.resume()
+            self._resume()
         except BaseException:
             self.__exit__(None, None, None)
             raise

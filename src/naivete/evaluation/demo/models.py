@@ -1,4 +1,4 @@
-"""The demonstration: the spectrum of models compared on data that comes with the library."""
+"""The demonstration: classifiers from the simplest to the most complex, compared on built-in data."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ from naivete.evaluation import LabelledTable, Progress, Result, cross_validate, 
 __all__ = ["DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "result_groups", "run_all", "steps"]
 
 MODELS: Final = ("majority", "nb", "kdb:k=1", "kdb:k=2", "kdb:k=3", "tan", "kdb:k=2,theta=0.03", "kdb:k=auto")
-"""From no features at all, over independent ones, to ever more dependences; the last lets the cases choose."""
+"""The majority class, naive Bayes, and classifiers with more and more dependences; the last chooses k from the cases."""
 FURTHER: Final = ("k2:order=relevance", "hc", "naive-as", "info-as")
-"""Networks in which the class is a variable like others, and those that select their features; on the narrow tables only."""
+"""Networks in which the class can have parents, and feature selection; on tables with few features only."""
 DIVIDING: Final = ("bsej", "recursive:parity=split", "hidden", "c45")
-"""The other answers to features that depend on each other: join, divide, add a hidden variable, ask; on the narrow tables too."""
+"""Joined features, recursive naive Bayes, hidden variables, and a decision tree; on tables with few features only."""
 _NARROW: Final = 20
 
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """Cases, and what to say about them.
+    """A data set.
 
     Parameters
     ----------
-    name : what to call them.
-    about : where they come from.
+    name : its name.
+    about : its origin and contents.
     cases : the cases.
-    encoder : how their columns become states.
+    encoder : the encoder of its columns.
     """
 
     name: str
@@ -44,18 +44,18 @@ class Domain:
 
 
 def domains(*, quick: bool = False) -> list[Domain]:
-    """Corral and LED7, generated here, and sets that scikit-learn brings along; only the small ones where `quick`."""
+    """Return Corral and LED7, which are generated, and data sets of scikit-learn; only the small ones if `quick`."""
     digits = led7(1000 if quick else 2000, random_state=7)
-    own = [
+    generated = [
         Domain(
             "corral",
-            "generated: (A0 and A1) or (B0 and B1), every setting four times",
+            "generated: (A0 and A1) or (B0 and B1), every combination four times",
             label_table(corral(random_state=1), "class"),
         ),
         Domain("led7", "generated: digits on seven segments, each inverted one time in ten", label_table(digits, "digit")),
     ]
     loaded = ["iris", "wine"] if quick else ["iris", "wine", "breast_cancer", "digits"]
-    return [*own, *map(_loaded, loaded)]
+    return [*generated, *map(_loaded, loaded)]
 
 
 _ABOUT: Final = {
@@ -67,7 +67,7 @@ _ABOUT: Final = {
 
 
 def _loaded(name: str) -> Domain:
-    """A set of scikit-learn; all its columns are quantities."""
+    """Return a data set of scikit-learn; all its features are numeric."""
     from sklearn import datasets
 
     bunch = getattr(datasets, f"load_{name}")()
@@ -84,26 +84,26 @@ def _short(name: str) -> str:
 
 
 def models_of(domain: Domain) -> tuple[str, ...]:
-    """The models that are compared on a domain: most of them only where there are at most twenty features."""
+    """Return the models to compare on a data set: all of them if it has at most twenty features, else only `MODELS`."""
     return (*MODELS, *FURTHER, *DIVIDING) if len(domain.cases.features.columns) <= _NARROW else MODELS
 
 
 def result_groups(results: Mapping[str, Sequence[Result]]) -> list[dict[str, list[Result]]]:
-    """The results of the models that ran on all domains, and those of the others, group by group, beside naive Bayes."""
-    found = [{name: [r for r in own if r.model in MODELS] for name, own in results.items()}]
-    narrow = {name: own for name, own in results.items() if len(own) > len(MODELS)}
+    """Return the results in groups: those of `MODELS`, then those of `FURTHER` and `DIVIDING`, each with naive Bayes."""
+    selected = [{name: [r for r in runs if r.model in MODELS] for name, runs in results.items()}]
+    narrow = {name: runs for name, runs in results.items() if len(runs) > len(MODELS)}
     groups = (FURTHER, DIVIDING) if narrow else ()
-    found += [{name: [r for r in own if r.model in ("nb", *group)] for name, own in narrow.items()} for group in groups]
-    return found
+    selected += [{name: [r for r in runs if r.model in ("nb", *group)] for name, runs in narrow.items()} for group in groups]
+    return selected
 
 
 def steps(chosen: Sequence[Domain], folds: int) -> int:
-    """How many times `run_all` tells its progress."""
+    """Return how many times `run_all` reports its progress."""
     return folds * sum(len(models_of(domain)) for domain in chosen)
 
 
 def run_all(chosen: Sequence[Domain], *, folds: int = 10, progress: Progress | None = None) -> dict[str, list[Result]]:
-    """All models cross-validated on all domains, by the name of the domain."""
+    """Return the cross-validation results of all models on all data sets, by the name of the data set."""
     results = {}
     for domain in chosen:
         models: Mapping[str, Any] = {model: classifier_of(parse_spec(model), encoder=domain.encoder) for model in models_of(domain)}

@@ -1,1 +1,1 @@
-"""Where naive Bayes errs and which dependence repairs it."""
+"""Diagnosis of naive Bayes: its errors, and the dependences between features that correct them."""

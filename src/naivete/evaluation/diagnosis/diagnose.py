@@ -1,4 +1,4 @@
-"""Where naive Bayes errs, by how much, and which arc repairs it: a network compared with naive Bayes, case by case."""
+"""Comparison of naive Bayes with a network, case by case: its errors, and the arcs that correct them."""
 
 from __future__ import annotations
 
@@ -40,78 +40,77 @@ def diagnose(
     train: tuple[Any, ...] | None = None,
     sample_weight: Any = None,
 ) -> Diagnosis:
-    """Where naive Bayes errs in some cases, by how much, and which arc repairs it.
+    """Return the errors of naive Bayes on some cases, their sizes, and the arcs that correct them.
 
-    Naive Bayes is compared with a network whose class has no parents, and with itself after each arc of that network alone was
-    added. Whoever answers a case has not learned from it, unless a classifier that has is passed fitted.
+    Naive Bayes is compared with a network whose class has no parents, and with naive Bayes plus each single arc of that network.
+    No case is predicted by a model that was trained on it, unless the classifier is passed fitted.
 
-    - A classifier that is not fitted is fitted to the cases, each of which is then answered without itself: by exact
-      leave-one-out, with the arcs and cut points of all cases; where numbers have densities, or missing="em", by ten folds.
-    - With `train` it is fitted to these cases, and asked about X.
-    - A fitted classifier is asked about X as it is; naive Bayes and its arcs then have the probabilities of its network.
+    - A classifier that is not fitted is fitted to the cases, and each case is predicted without itself: by exact leave-one-out,
+      with the arcs and cut points of all cases; with continuous features or missing="em", by ten-fold cross-validation.
+    - With `train` it is fitted to these cases, and predicts X.
+    - A fitted classifier predicts X as it is; naive Bayes and its arcs then take their probabilities from its network.
 
-    A value that no class can have, as a smoothing without pseudo-counts may find, tells nothing; one that some class can have and
-    another cannot is refused, since then no sum of finite terms gives the odds.
+    A value that has probability zero in all classes, as is possible without smoothing, carries no information; a value that has
+    probability zero in some classes only is an error, since the odds are then not a sum of finite terms.
 
     Parameters
     ----------
     model : a classifier, such as `KDB`, `TAN`, `Full` or `K2`; by default `KDB(k=1)`.
     X : the cases.
-    y : their classes; without them nobody knows which answers are right, and a classifier has to be fitted or `train` given.
-    train : the cases to learn from, their classes, and perhaps their weights.
+    y : their classes; without them there are no counts of errors, and a fitted classifier or `train` is needed.
+    train : the training cases and their classes, (X, y), or also their weights, (X, y, sample_weight).
     sample_weight : the weight of every case of X.
 
     >>> from naivete.data.generated import corral
     >>> table = corral()
-    >>> found = diagnose(None, table.without("class"), table["class"])
-    >>> found
-    Diagnosis(128 cases, 20 turned, right: naive 108, network 128; leave-one-out; arcs and cut points are those of all cases)
+    >>> diagnose(None, table.without("class"), table["class"])
+    Diagnosis(128 cases, 20 changed, correct: naive 108, network 128; leave-one-out; arcs and cut points are those of all cases)
 
     References
     ----------
     Zhang (2004), The optimality of naive Bayes; Barrow (2011), A method for automatically generating network structure in
     Bayesian classifiers, s1.5.
     """
-    asking = KDB(k=1) if model is None else model
-    if not isinstance(asking, NetworkClassifier):
+    classifier = KDB(k=1) if model is None else model
+    if not isinstance(classifier, NetworkClassifier):
         raise ParameterError(f"model={quoted(model)}: pass a classifier of naivete, such as KDB(k=1) or TAN(), or None")
     if train is not None:
-        return _on_others(copy(asking), train, X, y, sample_weight)
-    if hasattr(asking, "network_"):
-        return _on_cases(asking, marginal_networks, X, y, sample_weight, "answers of the model as it was fitted")
+        return _on_others(copy(classifier), train, X, y, sample_weight)
+    if hasattr(classifier, "network_"):
+        return _on_cases(classifier, marginal_networks, X, y, sample_weight, "predictions of the fitted model")
     if y is None:
         raise ParameterError(
-            f"y is missing, and this {type(asking).__name__} is not fitted; pass y to learn from these cases, "
+            f"y is missing, and this {type(classifier).__name__} is not fitted; pass y to learn from these cases, "
             "train=(X, y) to learn from others, or a fitted classifier"
         )
-    return _on_themselves(copy(asking), X, y, sample_weight)
+    return _on_themselves(copy(classifier), X, y, sample_weight)
 
 
 def _on_themselves(model: NetworkClassifier, X: Any, y: Any, sample_weight: Any) -> Diagnosis:
-    """Learn from the cases, and answer each of them without itself."""
+    """Fit the classifier to the cases, and predict each case without itself."""
     batch, _, counts = model.training_counts(X, y, sample_weight)
     network = _checked(model.fit_counts(counts, batch.classes, is_frame(X), len(batch)), batch.classes)
-    arcs, how = network.arcs, {"smoothing": model.smoothing, "prior": model.prior}
+    arcs, options = network.arcs, {"smoothing": model.smoothing, "prior": model.prior}
     if network.densities or model.checked_encoder().missing == "em":
 
         def learn(others: Counts) -> Networks:
-            again = copy(model).fit_counts(others, batch.classes, is_frame(X), len(batch))
-            return estimated_networks(others, _checked(again, batch.classes), arcs=arcs, **how)
+            fitted = copy(model).fit_counts(others, batch.classes, is_frame(X), len(batch))
+            return estimated_networks(others, _checked(fitted, batch.classes), arcs=arcs, **options)
 
-        terms, told = cross_validated_terms(counts, learn), "10 folds, each answered by what the others gave"
+        terms, method = cross_validated_terms(counts, learn), "10-fold cross-validation"
     else:
-        terms = leave_one_out_terms(counts, estimated_networks(counts, network, arcs=arcs, **how), **how)
-        told = "leave-one-out; arcs and cut points are those of all cases"
-    rows = _used(X, y, sample_weight, model)
-    return Diagnosis(network, tuple(arcs), batch.classes, terms, rows, batch.column, batch.weight, told)
+        terms = leave_one_out_terms(counts, estimated_networks(counts, network, arcs=arcs, **options), **options)
+        method = "leave-one-out; arcs and cut points are those of all cases"
+    rows = _used_rows(X, y, sample_weight, model)
+    return Diagnosis(network, tuple(arcs), batch.classes, terms, rows, batch.column, batch.weight, method)
 
 
-def _used(X: Any, y: Any, sample_weight: Any, model: NetworkClassifier) -> NDArray[np.int64]:
-    """The numbers of the rows that were learned from: those with a label and a weight."""
+def _used_rows(X: Any, y: Any, sample_weight: Any, model: NetworkClassifier) -> NDArray[np.int64]:
+    """Return the numbers of the training rows: those with a label and a positive weight."""
     values = label_values(y, len(y))
     numbers = Table((Column("row", np.arange(1, len(values) + 1)),))
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that rows were left out has been told
+        warnings.simplefilter("ignore")  # the rows that are left out were reported before
         kept, _, _ = usable_rows(numbers, values, _weight(X, sample_weight, len(values)), model.checked_encoder().unlabelled)
     return np.asarray(kept["row"].values)
 
@@ -121,17 +120,17 @@ def _weight(X: Any, sample_weight: Any, rows: int) -> NDArray[np.float64] | None
 
 
 def _on_others(model: NetworkClassifier, train: Any, X: Any, y: Any, sample_weight: Any) -> Diagnosis:
-    """Learn from some cases, and answer others."""
+    """Fit the classifier to some cases, and predict others."""
     if not isinstance(train, tuple) or len(train) not in (2, 3):
-        raise ParameterError("train: pass the cases to learn from and their classes, train=(X, y), perhaps with weights as a third")
+        raise ParameterError("train: pass the training cases and their classes, train=(X, y), or train=(X, y, sample_weight)")
     batch, _, counts = model.training_counts(*train, *([None] if len(train) == 2 else []))
     model.fit_counts(counts, batch.classes, is_frame(train[0]), len(batch))
 
     def networks(network: Network) -> Networks:
         return estimated_networks(counts, network, model.smoothing, model.prior, network.arcs)
 
-    told = f"answers to other cases than the {len(batch):,} that were learned from"
-    return _on_cases(model, networks, X, y, sample_weight, told)
+    method = f"predictions of a model trained on {len(batch):,} other cases"
+    return _on_cases(model, networks, X, y, sample_weight, method)
 
 
 def _on_cases(
@@ -140,9 +139,9 @@ def _on_cases(
     X: Any,
     y: Any,
     sample_weight: Any,
-    how: str,
+    method: str,
 ) -> Diagnosis:
-    """Ask a fitted classifier about cases."""
+    """Compare the predictions of a fitted classifier with those of naive Bayes."""
     network = _checked(model, model.classes_)
     parts = list(model.encoded(X))
     codes = [np.concatenate(column) for column in zip(*(part.codes for part in parts), strict=True)]
@@ -150,26 +149,26 @@ def _on_cases(
     rows = np.arange(1, len(codes[0]) + 1)
     weight = _weight(X, sample_weight, len(rows))
     correct = None if y is None else _labels(y, len(rows), model.classes_, network.name(CLASS))
-    return Diagnosis(network, tuple(network.arcs), model.classes_, terms, rows, correct, weight, how)
+    return Diagnosis(network, tuple(network.arcs), model.classes_, terms, rows, correct, weight, method)
 
 
 def _labels(y: Any, rows: int, classes: NDArray[Any], target: Name) -> Column:
-    """The labels as positions among the classes, others after them, -1 where missing."""
-    at = {label: code for code, label in enumerate(classes.tolist())}
+    """Return the labels as positions among the classes, other labels after them, -1 where missing."""
+    positions = {label: code for code, label in enumerate(classes.tolist())}
     codes = np.empty(rows, np.int64)
     for row, label in enumerate(label_values(y, rows).tolist()):
         missing = label is None or type(label).__name__ in ("NAType", "NaTType") or label != label
-        codes[row] = UNKNOWN if missing else at.setdefault(label, len(at))
-    return Column(target, codes, tuple(at), "nominal")
+        codes[row] = UNKNOWN if missing else positions.setdefault(label, len(positions))
+    return Column(target, codes, tuple(positions), "nominal")
 
 
 def _checked(model: NetworkClassifier, classes: NDArray[Any]) -> Network:
-    """The network of a fitted classifier, refused where there is nothing to compare with naive Bayes."""
+    """Return the network of a fitted classifier; an error where it cannot be compared with naive Bayes."""
     network, name = model.network_, type(model).__name__
     if network.derived:
         raise DataError(
-            f"model: {name} answers by {quoted(network.name(min(network.derived)))}, which is derived from the columns, and not "
-            "by their dependence; diagnose a network over the columns themselves, such as KDB(k=1) or TAN()"
+            f"model: {name} predicts by {quoted(network.name(min(network.derived)))}, which is derived from the columns, and not "
+            "by dependences between columns; diagnose a network over the columns themselves, such as KDB(k=1) or TAN()"
         )
     if network.parents[CLASS]:
         parent = network.name(network.parents[CLASS][0])

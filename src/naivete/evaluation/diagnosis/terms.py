@@ -1,7 +1,7 @@
-"""What naive Bayes, a network, and naive Bayes with a single arc of that network say of each case, in bits.
+"""Log odds of naive Bayes, of a network, and of naive Bayes with one arc of that network, for every case, in bits.
 
-All of it as contrasts, the second of two classes against the first, or each of more against the mean of all, as in
-`naivete.learners.derivatives`: what is the same for all classes decides nothing.
+All terms are contrasts as in `naivete.learners.derivatives`: of two classes the second against the first, of more classes each
+against the mean of all, since terms that are equal for all classes do not change the prediction.
 """
 
 from __future__ import annotations
@@ -44,20 +44,20 @@ Gaps = NDArray[np.bool_]
 Arc = tuple[int, int]
 
 CLOSE = 1e-9
-"""Classes whose logarithms differ by less count as equal, so that rounding does not decide."""
+"""Classes whose logarithms differ by less count as equal, so that rounding errors have no effect."""
 PIECE = 1 << 13
 FOLDS = 10
 
 
 class Terms(NamedTuple):
-    """What is said of some cases.
+    """The terms of some cases.
 
     Parameters
     ----------
-    naive : by naive Bayes, the prior included.  # (row, contrast)
-    dependence : what its dependence on other features adds to each feature: log2 ddr, or log2 dd of each class less their mean.
+    naive : the log odds of naive Bayes, including the prior.  # (row, contrast)
+    dependence : what the dependence of each feature on others adds: log2 ddr, or log2 dd of each class minus their mean.
         # (row, feature, contrast)
-    with_arc : which class naive Bayes answers with one arc of the network added.  # (row, arc)
+    with_arc : the class that naive Bayes predicts with one arc of the network added.  # (row, arc)
     """
 
     naive: Numbers
@@ -65,8 +65,8 @@ class Terms(NamedTuple):
     with_arc: NDArray[np.intp]
 
 
-class Said(NamedTuple):
-    """What a feature says alone, and what its dependence on others adds.  # (row, contrast)"""
+class FeatureTerms(NamedTuple):
+    """The log odds of a feature alone, and what its dependence on others adds.  # (row, contrast)"""
 
     naive: Numbers
     dependence: Numbers
@@ -89,7 +89,7 @@ class Networks:
 
 
 def class_logs(contrast: Numbers) -> Numbers:
-    """The logarithms of the classes, up to what all have in common.  # (..., class)
+    """Return the logarithms of the classes, up to a constant that is equal for all.  # (..., class)
 
     >>> class_logs(np.array([[2.0]])).tolist(), class_logs(np.array([[-2.0, 0.0, 2.0]])).tolist()
     ([[-2.0, 0.0]], [[-2.0, 0.0, 2.0]])
@@ -100,7 +100,7 @@ def class_logs(contrast: Numbers) -> Numbers:
 
 
 def predicted_classes(contrast: Numbers) -> NDArray[np.intp]:
-    """The most probable class, the first of those that are equal but for rounding.  # (...)
+    """Return the most probable class, the first of those that are equal up to rounding.  # (...)
 
     >>> predicted_classes(np.array([[0.0], [1e-12], [1.0]])).tolist()
     [0, 0, 1]
@@ -112,12 +112,12 @@ def predicted_classes(contrast: Numbers) -> NDArray[np.intp]:
 def estimated_networks(
     counts: Counts, network: Network, smoothing: object, prior: Sequence[float] | None, arcs: Sequence[Arc]
 ) -> Networks:
-    """The networks to compare, naive Bayes and its arcs estimated from the training cases: all tables in one pass.
+    """Return the networks to compare, with naive Bayes and its arcs estimated from the training cases in one pass.
 
     Parameters
     ----------
     counts : the training cases.
-    network : the network that was learned from them.
+    network : the network learned from them.
     smoothing, prior : as for `estimate`.
     arcs : the arcs to add to naive Bayes, one at a time, such as `network.arcs`.
     """
@@ -125,21 +125,21 @@ def estimated_networks(
     alone = naive(counts, smoothing=smoothing, prior=prior)
     pairs: dict[Arc, Network] = {}
     for structure in _rounds(arcs, counts.features):
-        found = estimate(counts, structure, smoothing, prior=prior)
-        own = [(p, x) for x in counts.features for p in structure[x] if p != CLASS]
-        pairs |= {arc: _with_arc(alone, arc, found.cpts[arc[1]], found) for arc in own}
+        estimated = estimate(counts, structure, smoothing, prior=prior)
+        added = [(p, x) for x in counts.features for p in structure[x] if p != CLASS]
+        pairs |= {arc: _with_arc(alone, arc, estimated.cpts[arc[1]], estimated) for arc in added}
     return Networks(network, alone, {arc: pairs[arc] for arc in arcs})
 
 
 def _rounds(arcs: Sequence[Arc], features: Sequence[int]) -> Iterator[Structure]:
-    """Structures in which every feature has at most one feature parent, and which together have all arcs."""
+    """Yield structures in which every feature has at most one feature parent, and which together contain all arcs."""
     above = {x: [p for p, child in arcs if child == x] for x in features}
     for r in range(max(map(len, above.values()), default=0)):
         yield {CLASS: (), **{x: (*above[x][r : r + 1], CLASS) for x in features}}
 
 
 def marginal_networks(network: Network) -> Networks:
-    """The networks to compare where there is but the network: naive Bayes and its arcs have what it says of their features.
+    """Return the networks to compare without training cases: naive Bayes and its arcs have marginal tables of the network.
 
     Parameters
     ----------
@@ -147,50 +147,50 @@ def marginal_networks(network: Network) -> Networks:
     """
     if network.densities:
         raise DataError(
-            f"network: {quoted(network.name(min(network.densities)))} has a density, and the network alone does not tell "
-            "what naive Bayes would say; pass the training cases too: diagnose(model, X, y, train=(X_train, y_train))"
+            f"network: {quoted(network.name(min(network.densities)))} is continuous, and naive Bayes cannot be derived from "
+            "the network alone; pass the training cases too: diagnose(model, X, y, train=(X_train, y_train))"
         )
-    equal = np.full(network.variables[CLASS].card, 1 / network.variables[CLASS].card)  # so that every class has probabilities
+    equal = np.full(network.variables[CLASS].card, 1 / network.variables[CLASS].card)  # so that no class has probability zero
     alone, predictor = naive_part(network), Predictor(replace(network, cpts={**network.cpts, CLASS: equal}, check=False))
     return Networks(network, alone, {arc: _with_arc(alone, arc, _given_parent(predictor, arc)) for arc in network.arcs})
 
 
 def _given_parent(predictor: Predictor, arc: Arc) -> Numbers:
-    """P(child | parent, class), all other features summed out; the axes in the order of the family."""
+    """Return P(child | parent, class), all other features marginalized; the axes in the order of the family."""
     network = predictor.network
     members = sorted(arc)
     cards = [network.variables[v].card for v in members]
-    places = np.indices(cards).reshape(2, -1)
+    states = np.indices(cards).reshape(2, -1)
     unknown = (narrowest(v.card) for v in network.variables[:-1])
-    codes = [np.full(places.shape[1], np.iinfo(kind).max, kind) for kind in unknown]
-    for v, place in zip(members, places, strict=True):
-        codes[v][:] = place
+    codes = [np.full(states.shape[1], np.iinfo(kind).max, kind) for kind in unknown]
+    for v, column in zip(members, states, strict=True):
+        codes[v][:] = column
     joint = np.exp(predictor.joint(codes, ~np.isin(network.features, members))).reshape(*cards, -1)
     total = joint.sum(axis=members.index(arc[1]), keepdims=True)
     return np.where(total > 0, joint / np.where(total > 0, total, 1.0), 1 / network.variables[arc[1]].card)
 
 
-def _with_arc(alone: Network, arc: Arc, cpt: Cpt, found: Network | None = None) -> Network:
-    """Naive Bayes with an arc, of which the child has this table and perhaps a density, over the two features of the arc."""
+def _with_arc(alone: Network, arc: Arc, cpt: Cpt, estimated: Network | None = None) -> Network:
+    """Return naive Bayes over the two features of an arc, with this arc and this table of the child, or its density."""
     p, x = arc
-    density = {x: found.densities[x]} if found is not None and x in found.densities else {}
+    density = {x: estimated.densities[x]} if estimated is not None and x in estimated.densities else {}
     parents, cpts = {**alone.parents, x: (p, CLASS)}, {**alone.cpts, x: cpt}
     densities = {**alone.densities, **density}
     return _only(Network(alone.variables, parents, cpts, densities=densities, check=False), sorted(arc))
 
 
 def _only(network: Network, features: Sequence[int]) -> Network:
-    """The network of some features, on which no other one has an influence, numbered anew in their order."""
-    at = {CLASS: CLASS, **{v: i for i, v in enumerate(features)}}
-    cpts = {at[v]: network.table(v).renumbered(at) for v in at}
-    parents = {at[v]: tuple(at[p] for p in network.parents[v]) for v in at}
+    """Return the network of some features, none of which depends on others, renumbered in order."""
+    index = {CLASS: CLASS, **{v: i for i, v in enumerate(features)}}
+    cpts = {index[v]: network.table(v).renumbered(index) for v in index}
+    parents = {index[v]: tuple(index[p] for p in network.parents[v]) for v in index}
     variables = (*(network.variables[v] for v in features), network.variables[CLASS])
-    densities = {at[x]: density for x, density in network.densities.items() if x in at}
+    densities = {index[x]: density for x, density in network.densities.items() if x in index}
     return Network(variables, parents, cpts, densities=densities, check=False)
 
 
 def case_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
-    """What the networks say of some cases.
+    """Return the terms of some cases.
 
     Parameters
     ----------
@@ -198,64 +198,66 @@ def case_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
     codes : one column for each feature.
     gaps : which features have missing values.
     """
-    pieces = [_piece_terms(networks, [c[at : at + PIECE] for c in codes], gaps) for at in range(0, max(1, len(codes[0])), PIECE)]
+    pieces = [
+        _piece_terms(networks, [c[start : start + PIECE] for c in codes], gaps) for start in range(0, max(1, len(codes[0])), PIECE)
+    ]
     return _joined(pieces)
 
 
 def _piece_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
-    found = contributions(networks.network, networks.naive, codes, gaps)
+    parts = contributions(networks.network, networks.naive, codes, gaps)
     arcs = [_of_pair(networks, arc, codes, gaps).dependence for arc in networks.pairs]
-    return _terms(networks, found.prior + _telling(found.naive).sum(axis=1), _telling(found.dependence), arcs)
+    return _terms(networks, parts.prior + _informative(parts.naive).sum(axis=1), _informative(parts.dependence), arcs)
 
 
-def _telling(logs: Numbers, otherwise: Numbers | float = 0.0) -> Numbers:
-    """The logarithms of all classes, something else where no class can have the value: it does not tell them apart."""
+def _informative(logs: Numbers, otherwise: Numbers | float = 0.0) -> Numbers:
+    """Return the logarithms of all classes; where the value has probability zero in all, `otherwise`."""
     return np.where(np.isneginf(logs).all(axis=-1, keepdims=True), otherwise, logs)
 
 
-def _of_pair(networks: Networks, arc: Arc, codes: Codes, gaps: Gaps) -> Said:
-    """What naive Bayes with an arc says of the child of the arc."""
+def _of_pair(networks: Networks, arc: Arc, codes: Codes, gaps: Gaps) -> FeatureTerms:
+    """Return the terms of the child of an arc in naive Bayes with this arc."""
     members = sorted(arc)
-    found = contributions(networks.pairs[arc], _only(networks.naive, members), [codes[v] for v in members], gaps[members])
-    at = members.index(arc[1])
-    return Said(_telling(found.naive[:, at]), _telling(found.dependence[:, at]))
+    parts = contributions(networks.pairs[arc], _only(networks.naive, members), [codes[v] for v in members], gaps[members])
+    child = members.index(arc[1])
+    return FeatureTerms(_informative(parts.naive[:, child]), _informative(parts.dependence[:, child]))
 
 
-def _terms(networks: Networks, said: Numbers, dependence: Numbers, arcs: Sequence[Numbers]) -> Terms:
-    """The terms of some rows, once they are known to be numbers."""
+def _terms(networks: Networks, naive_odds: Numbers, dependence: Numbers, arcs: Sequence[Numbers]) -> Terms:
+    """Return the terms of some rows; an error where one is not finite."""
     for x in networks.network.features:
-        own = [dependence[:, x], *(d for (_, child), d in zip(networks.pairs, arcs, strict=True) if child == x)]
-        if not all(np.isfinite(d).all() for d in own):
+        terms = [dependence[:, x], *(d for (_, child), d in zip(networks.pairs, arcs, strict=True) if child == x)]
+        if not all(np.isfinite(d).all() for d in terms):
             raise DataError(
                 f"column {quoted(networks.network.name(x))}: a case has probability zero in some class, with or without the other "
-                "features, so that no sum of terms tells the odds; use a smoothing above 0, Full in place of Lookup"
+                "features, so that the odds are not a sum of finite terms; use a smoothing above 0, or Full in place of Lookup"
             )
-    with_arc = [predicted_classes(said + d) for d in arcs]
-    return Terms(said, dependence, np.stack(with_arc, axis=1) if arcs else np.empty((len(said), 0), np.intp))
+    with_arc = [predicted_classes(naive_odds + d) for d in arcs]
+    return Terms(naive_odds, dependence, np.stack(with_arc, axis=1) if arcs else np.empty((len(naive_odds), 0), np.intp))
 
 
 def _joined(parts: Sequence[Terms]) -> Terms:
-    return Terms(*(np.concatenate(own) for own in zip(*parts, strict=True)))
+    return Terms(*(np.concatenate(arrays) for arrays in zip(*parts, strict=True)))
 
 
 def leave_one_out_terms(counts: Counts, networks: Networks, smoothing: object, prior: Sequence[float] | None) -> Terms:
-    """What the networks would say of each training case had their tables been estimated without it; the arcs stay.
+    """Return the terms of each training case with tables estimated without this case; the arcs are kept.
 
-    A row with missing values has no part in the tables of families that it does not know, so these answer it as they are.
+    A row with missing values is not counted in the tables of families that contain them, so these tables are used unchanged.
 
     Parameters
     ----------
     counts : the training cases, in memory.
-    networks : what was `learned` from them, without densities.
-    smoothing, prior : with which it was estimated.
+    networks : the `estimated_networks` of these cases, without densities.
+    smoothing, prior : as they were estimated.
     """
-    left = _LeftOut(counts, networks, smoothing, prior)
+    terms = _LeaveOneOut(counts, networks, smoothing, prior)
     block = _block(counts)
-    return _joined([left(block.take(np.arange(len(block))[at : at + PIECE])) for at in range(0, len(block), PIECE)])
+    return _joined([terms(block.take(np.arange(len(block))[start : start + PIECE])) for start in range(0, len(block), PIECE)])
 
 
-class _LeftOut:
-    """The families of the networks, and what they say of rows that are taken out of their counts."""
+class _LeaveOneOut:
+    """The families of the networks, and their terms for rows that are removed from the counts."""
 
     def __init__(self, counts: Counts, networks: Networks, smoothing: object, prior: Sequence[float] | None) -> None:
         self.networks, self.gaps = networks, counts.cases.gaps
@@ -266,64 +268,68 @@ class _LeftOut:
         tables = counts.tables([*families.values(), (CLASS,)])
         self.classes = np.asarray(tables[CLASS,]).astype(np.float64)
         self.prior = None if prior is None else checked_prior(prior, len(self.classes))
-        how, cards = smoothing_of(smoothing), counts.cards([*counts.features, CLASS])
-        self.terms = {(x, p): FamilyTerms(tables[own], x, p, self.classes, how, cards) for (x, p), own in families.items()}
+        smooth, cards = smoothing_of(smoothing), counts.cards([*counts.features, CLASS])
+        self.terms = {
+            (x, p): FamilyTerms(tables[members], x, p, self.classes, smooth, cards) for (x, p), members in families.items()
+        }
 
-    def __call__(self, piece: Block) -> Terms:
-        """What is said of the rows of a piece, each without itself."""
-        networks, codes = self.networks, piece.codes[:-1]
-        left = remaining_classes(piece, self.classes)
-        prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
-        logs = {key: own(piece, left) / np.log(2) for key, own in self.terms.items()}
-        terms = {(x, p): contrasts(_telling(_telling(own, logs[x, ()]))) for (x, p), own in logs.items()}
-        found = contributions(networks.network, networks.naive, codes, self.gaps)
-        dependence = np.empty_like(found.dependence)
+    def __call__(self, block: Block) -> Terms:
+        """Return the terms of the rows of a block, each without itself."""
+        networks, codes = self.networks, block.codes[:-1]
+        remaining = remaining_classes(block, self.classes)
+        prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
+        logs = {key: family_terms(block, remaining) / np.log(2) for key, family_terms in self.terms.items()}
+        terms = {(x, p): contrasts(_informative(_informative(values, logs[x, ()]))) for (x, p), values in logs.items()}
+        parts = contributions(networks.network, networks.naive, codes, self.gaps)
+        dependence = np.empty_like(parts.dependence)
         for x, parents in self.parents.items():
-            whole = Said(_telling(found.naive[:, x]), _telling(found.dependence[:, x]))
-            given = terms[x, parents] if CLASS in networks.network.parents[x] else np.zeros(1)
-            dependence[:, x] = _without(whole, given, _known(codes, (x, *parents))) - terms[x, ()]
+            whole = FeatureTerms(_informative(parts.naive[:, x]), _informative(parts.dependence[:, x]))
+            conditional = terms[x, parents] if CLASS in networks.network.parents[x] else np.zeros(1)
+            dependence[:, x] = _without(whole, conditional, _observed(codes, (x, *parents))) - terms[x, ()]
         arcs = [
-            _without(_of_pair(networks, (p, x), codes, self.gaps), terms[x, (p,)], _known(codes, (x, p))) - terms[x, ()]
+            _without(_of_pair(networks, (p, x), codes, self.gaps), terms[x, (p,)], _observed(codes, (x, p))) - terms[x, ()]
             for p, x in networks.pairs
         ]
-        said = contrasts(_log2(prior)) + sum(terms[x, ()] for x in self.parents)
-        return _terms(networks, said, dependence, arcs)
+        naive_odds = contrasts(_log2(prior)) + sum(terms[x, ()] for x in self.parents)
+        return _terms(networks, naive_odds, dependence, arcs)
 
 
-def _known(codes: Codes, members: Sequence[int]) -> NDArray[np.bool_]:
+def _observed(codes: Codes, members: Sequence[int]) -> NDArray[np.bool_]:
     return np.asarray(np.logical_and.reduce([codes[v] != np.iinfo(codes[v].dtype).max for v in members]))
 
 
-def _without(whole: Said, left: Numbers, known: NDArray[np.bool_]) -> Numbers:
-    """What a feature says given others: without the row where that knows its family, else what all rows together say."""
-    return np.where(known[:, None], left, whole.naive + whole.dependence)
+def _without(whole: FeatureTerms, without: Numbers, observed: NDArray[np.bool_]) -> Numbers:
+    """Return the log odds of a feature given others: without the row where its family is observed, else from all rows."""
+    return np.where(observed[:, None], without, whole.naive + whole.dependence)
 
 
 def cross_validated_terms(counts: Counts, learn: Callable[[Counts], Networks], *, folds: int = FOLDS) -> Terms:
-    """What networks say of each case that are learned without it and about a tenth of the others.
+    """Return the terms of each case from networks learned on the other folds.
 
     Parameters
     ----------
     counts : the cases, in memory.
-    learn : the networks of some of them.
-    folds : how many times; every class is divided evenly, in the order of the rows.
+    learn : the function that learns the networks from training cases.
+    folds : the number of folds; every class is divided evenly, in the order of the rows.
     """
     block = _block(counts)
     order = np.argsort(block.codes[-1], kind="stable")
     fold = np.empty(len(block), np.int64)
     fold[order] = np.arange(len(block)) % folds
-    places, parts = [], []
+    positions, parts = [], []
     for f in range(min(folds, len(block))):
         others = MemoryCases(counts.variables, block.take(np.flatnonzero(fold != f)), counts.cases.gaps)
-        places.append(np.flatnonzero(fold == f))
-        parts.append(case_terms(learn(Counts(others, budget=counts.budget)), block.take(places[-1]).codes[:-1], counts.cases.gaps))
-    back = np.argsort(np.concatenate(places))
-    found = _joined(parts)
-    return Terms(found.naive[back], found.dependence[back], found.with_arc[back])
+        positions.append(np.flatnonzero(fold == f))
+        parts.append(
+            case_terms(learn(Counts(others, budget=counts.budget)), block.take(positions[-1]).codes[:-1], counts.cases.gaps)
+        )
+    order_back = np.argsort(np.concatenate(positions))
+    naive_odds, dependence, with_arc = _joined(parts)
+    return Terms(naive_odds[order_back], dependence[order_back], with_arc[order_back])
 
 
 def _block(counts: Counts) -> Block:
-    """The rows of cases in memory, all columns at hand."""
+    """Return all rows of cases in memory as one block."""
     parts = list(counts.map(lambda block: block))
     weight = None if parts[0].weight is None else np.concatenate([part.weight for part in parts if part.weight is not None])
     return Block(tuple(np.concatenate(column) for column in zip(*(part.codes for part in parts), strict=True)), weight)
