@@ -78,48 +78,122 @@ def __dir__() -> list[str]:
 
 
 if TYPE_CHECKING:
-    from naivete.cases import Block, MemoryCases
+    from naivete.cases import Block as Block
+    from naivete.cases import MemoryCases as MemoryCases
     from naivete.classifiers.augmented import *  # noqa: F403
-    from naivete.classifiers.base import NetworkClassifier, NotFittedError
+    from naivete.classifiers.base import NetworkClassifier as NetworkClassifier
+    from naivete.classifiers.base import NotFittedError as NotFittedError
     from naivete.classifiers.baselines import *  # noqa: F403
-    from naivete.classifiers.decisions import LossAware
-    from naivete.classifiers.losses import Loss, zero_one
+    from naivete.classifiers.decisions import LossAware as LossAware
+    from naivete.classifiers.losses import Loss as Loss
+    from naivete.classifiers.losses import zero_one as zero_one
     from naivete.classifiers.naive_variants import *  # noqa: F403
-    from naivete.classifiers.partitions import predict_partitions
-    from naivete.classifiers.saving import load, model_hash, save
+    from naivete.classifiers.partitions import predict_partitions as predict_partitions
+    from naivete.classifiers.saving import load as load
+    from naivete.classifiers.saving import model_hash as model_hash
+    from naivete.classifiers.saving import save as save
     from naivete.classifiers.selective import *  # noqa: F403
-    from naivete.classifiers.selectors import InfoSelector, K2Selector, NaiveSelector
+    from naivete.classifiers.selectors import InfoSelector as InfoSelector
+    from naivete.classifiers.selectors import K2Selector as K2Selector
+    from naivete.classifiers.selectors import NaiveSelector as NaiveSelector
     from naivete.classifiers.trees import *  # noqa: F403
     from naivete.classifiers.unrestricted import *  # noqa: F403
-    from naivete.counts.counts import Counts
-    from naivete.counts.information import conditional_information, dependence, entropy, relevance
-    from naivete.data.files import read, write
-    from naivete.data.frames import table_of
-    from naivete.data.table import Column, Table
-    from naivete.display.rules import tree_text
-    from naivete.encoding.discretization import EqualFrequency, EqualWidth, distinct, mdl
-    from naivete.encoding.encoder import Encoder
-    from naivete.errors import (
-        DataError,
-        DataTypeError,
-        FileError,
-        ImpossibleEvidenceWarning,
-        MixedColumnWarning,
-        ModelFileError,
-        NaiveteError,
-        NaiveteWarning,
-        ParameterError,
-        ResourceError,
-        UnseenValueWarning,
+    from naivete.counts.counts import Counts as Counts
+    from naivete.counts.information import (
+        conditional_information as conditional_information,
     )
-    from naivete.evaluation.diagnosis.diagnose import diagnose
-    from naivete.inference.em import expected_network
-    from naivete.inference.junction import JunctionTree
-    from naivete.inference.predictor import Predictor
-    from naivete.inference.queries import log_probability, marginals, most_probable, posterior
-    from naivete.inference.sampling import sample
-    from naivete.network.estimation import estimate
-    from naivete.network.formats import read_network, write_network
-    from naivete.network.network import Network
-    from naivete.network.smoothing import Backoff, ClarkNiblett, Lidstone, MEstimate
-    from naivete.variables import Variable
+    from naivete.counts.information import (
+        dependence as dependence,
+    )
+    from naivete.counts.information import (
+        entropy as entropy,
+    )
+    from naivete.counts.information import (
+        relevance as relevance,
+    )
+    from naivete.data.files import read as read
+    from naivete.data.files import write as write
+    from naivete.data.frames import table_of as table_of
+    from naivete.data.table import Column as Column
+    from naivete.data.table import Table as Table
+    from naivete.display.rules import tree_text as tree_text
+    from naivete.encoding.discretization import (
+        EqualFrequency as EqualFrequency,
+    )
+    from naivete.encoding.discretization import (
+        EqualWidth as EqualWidth,
+    )
+    from naivete.encoding.discretization import (
+        distinct as distinct,
+    )
+    from naivete.encoding.discretization import (
+        mdl as mdl,
+    )
+    from naivete.encoding.encoder import Encoder as Encoder
+    from naivete.errors import (
+        DataError as DataError,
+    )
+    from naivete.errors import (
+        DataTypeError as DataTypeError,
+    )
+    from naivete.errors import (
+        FileError as FileError,
+    )
+    from naivete.errors import (
+        ImpossibleEvidenceWarning as ImpossibleEvidenceWarning,
+    )
+    from naivete.errors import (
+        MixedColumnWarning as MixedColumnWarning,
+    )
+    from naivete.errors import (
+        ModelFileError as ModelFileError,
+    )
+    from naivete.errors import (
+        NaiveteError as NaiveteError,
+    )
+    from naivete.errors import (
+        NaiveteWarning as NaiveteWarning,
+    )
+    from naivete.errors import (
+        ParameterError as ParameterError,
+    )
+    from naivete.errors import (
+        ResourceError as ResourceError,
+    )
+    from naivete.errors import (
+        UnseenValueWarning as UnseenValueWarning,
+    )
+    from naivete.evaluation.diagnosis.diagnose import diagnose as diagnose
+    from naivete.inference.em import expected_network as expected_network
+    from naivete.inference.junction import JunctionTree as JunctionTree
+    from naivete.inference.predictor import Predictor as Predictor
+    from naivete.inference.queries import (
+        log_probability as log_probability,
+    )
+    from naivete.inference.queries import (
+        marginals as marginals,
+    )
+    from naivete.inference.queries import (
+        most_probable as most_probable,
+    )
+    from naivete.inference.queries import (
+        posterior as posterior,
+    )
+    from naivete.inference.sampling import sample as sample
+    from naivete.network.estimation import estimate as estimate
+    from naivete.network.formats import read_network as read_network
+    from naivete.network.formats import write_network as write_network
+    from naivete.network.network import Network as Network
+    from naivete.network.smoothing import (
+        Backoff as Backoff,
+    )
+    from naivete.network.smoothing import (
+        ClarkNiblett as ClarkNiblett,
+    )
+    from naivete.network.smoothing import (
+        Lidstone as Lidstone,
+    )
+    from naivete.network.smoothing import (
+        MEstimate as MEstimate,
+    )
+    from naivete.variables import Variable as Variable
