@@ -16,7 +16,7 @@ import mpmath
 import numpy as np
 import pytest
 
-from naivete._kernels.door import loaded
+from naivete._kernels.dispatch import loaded
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor

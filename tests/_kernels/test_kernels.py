@@ -1,4 +1,4 @@
-"""Both tiers of the kernels against slow loops and against each other."""
+"""Both tiers of the kernels, compared with slow loops and with each other."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from naivete import _kernels
 from naivete._kernels import (
     Layout,
     Planes,
-    door,
+    dispatch,
     gather,
     gram,
     margins,
@@ -34,8 +34,8 @@ from naivete._kernels import (
 )
 from naivete.errors import ParameterError
 
-COMPILED = door.loaded() is not None
-needs_c = pytest.mark.skipif(not COMPILED, reason="the compiled kernels are not there: no C compiler when this was installed")
+COMPILED = dispatch.loaded() is not None
+needs_c = pytest.mark.skipif(not COMPILED, reason="the compiled kernels are not installed (no C compiler was found)")
 TIERS = [pytest.param("c", marks=needs_c), "numpy"]
 LEVELS = range(3) if COMPILED else ()
 
@@ -46,33 +46,33 @@ def kernels(request):
         yield request.param
 
 
-def quickly(examples=60):
+def hypothesis_settings(examples=60):
     return settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 # --- random tables -----------------------------------------------------------------------------------------------------------
 
 
-def none(column):
+def missing_code(column):
     return int(np.iinfo(column.dtype).max)
 
 
-def column(rng, rows, card, *, gaps):
-    """Random codes of some width and some stride."""
-    wide = [t for t in (np.uint8, np.uint16, np.uint32) if card <= np.iinfo(t).max]
-    dtype = wide[rng.integers(len(wide))]
+def column(rng, rows, card, *, missing):
+    """Return random codes of a random width and a random stride."""
+    dtypes = [t for t in (np.uint8, np.uint16, np.uint32) if card <= np.iinfo(t).max]
+    dtype = dtypes[rng.integers(len(dtypes))]
     codes = rng.integers(0, card, rows).astype(dtype)
-    if gaps:
+    if missing:
         codes[rng.random(rows) < 0.2] = np.iinfo(dtype).max
-    room = np.full((rows, 3), 77, dtype)
-    room[:, 1] = codes
-    return [codes, room[:, 1], np.asfortranarray(room)[:, 1]][rng.integers(3)]
+    framed = np.full((rows, 3), 77, dtype)
+    framed[:, 1] = codes
+    return [codes, framed[:, 1], np.asfortranarray(framed)[:, 1]][rng.integers(3)]
 
 
-def matrix(rng, rows, cards, *, gaps):
-    """Random codes as the columns of a row-major matrix, perhaps without the first and the last of its columns."""
+def matrix(rng, rows, cards, *, missing):
+    """Return random codes as adjacent columns of a row-major matrix, which may have a further column on each side."""
     codes = np.stack([rng.integers(0, card, rows) for card in cards] or [np.zeros(rows)], axis=1).astype(np.uint8)
-    if gaps:
+    if missing:
         codes[rng.random(codes.shape) < 0.1] = 255
     framed = np.full((rows, len(cards) + 2), 99, np.uint8)
     framed[:, 1:-1] = codes
@@ -86,34 +86,34 @@ ROWS = st.sampled_from([0, 1, 2, 7, 63, 64, 65, 200, 1100, 5000])
 
 @st.composite
 def tables(draw, features=FEATURES, rows=ROWS, largest=300):
-    """(codes with the class last, cards, which features have gaps, generator)"""
+    """Draw (codes with the class last, cards, which features have missing values, generator)."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     n, m = draw(features), draw(rows)
     classes = draw(st.sampled_from([1, 2, 3, 4, 5, 30]))
-    gaps = draw(st.booleans())
+    missing = draw(st.booleans())
     if draw(st.booleans()):
         cards = [int(k) for k in rng.integers(1, min(largest, 250) if draw(st.booleans()) else 6, n, endpoint=True)]
-        codes = matrix(rng, m, cards, gaps=gaps)
+        codes = matrix(rng, m, cards, missing=missing)
     else:
         cards = [int(rng.choice([1, 2, 3, 5, 41, largest])) for _ in range(n)]
-        codes = [column(rng, m, card, gaps=gaps) for card in cards]
-    labels = column(rng, m, classes, gaps=gaps and draw(st.booleans()))
-    return [*codes, labels], [*cards, classes], [bool((c == none(c)).any()) for c in codes], rng
+        codes = [column(rng, m, card, missing=missing) for card in cards]
+    labels = column(rng, m, classes, missing=missing and draw(st.booleans()))
+    return [*codes, labels], [*cards, classes], [bool((c == missing_code(c)).any()) for c in codes], rng
 
 
 def some_families(rng, n, cards, *, with_class=False):
-    """Families of up to three members whose tables are not too large."""
-    found = []
+    """Return random families of up to three members whose tables are not too large."""
+    families = []
     for _ in range(rng.integers(0, 6)):
         members = sorted(rng.choice(n, min(n, rng.integers(0, 3)), replace=False).tolist())
         if with_class or rng.random() < 0.7:
             members = [*members, -1]
         if np.prod([cards[v] for v in members]) < 2e5:
-            found.append(tuple(members))
-    return tuple(found)
+            families.append(tuple(members))
+    return tuple(families)
 
 
-# --- slow and obvious --------------------------------------------------------------------------------------------------------
+# --- slow reference implementations ------------------------------------------------------------------------------------------
 
 
 def slow_scatter(codes, layout, weight):
@@ -122,7 +122,7 @@ def slow_scatter(codes, layout, weight):
         table = layout.table(counts, index)
         for r in range(len(codes[0])):
             cell = tuple(int(codes[v][r]) for v in family)
-            if all(x != none(codes[v]) for x, v in zip(cell, family, strict=True)):
+            if all(x != missing_code(codes[v]) for x, v in zip(cell, family, strict=True)):
                 table[cell] += 1 if weight is None else weight[r]
     return counts
 
@@ -131,18 +131,18 @@ def slow_gather(codes, layout, values, classes):
     joint = np.zeros((len(codes[0]), classes))
     for r, index in itertools.product(range(len(joint)), range(len(layout.families))):
         members = layout.families[index][:-1]
-        if all(codes[v][r] != none(codes[v]) for v in members):
+        if all(codes[v][r] != missing_code(codes[v]) for v in members):
             joint[r] += layout.table(values, index)[tuple(int(codes[v][r]) for v in members)]
     return joint
 
 
-def slow_planes(codes, cards, gaps, labels, classes):
-    """For every class and plane the set of rows, numbered within the class."""
+def slow_planes(codes, cards, incomplete, labels, classes):
+    """Return the set of rows, numbered within the class, of every class and plane."""
     by_class = [[r for r in range(len(labels)) if labels[r] == c] for c in range(classes)]
     tests = []
-    for x, card, gap in zip(codes, cards, gaps, strict=True):
+    for x, card, has_missing in zip(codes, cards, incomplete, strict=True):
         tests += [lambda r, x=x, s=s: x[r] == s for s in range(1, card)]
-        tests += [lambda r, x=x: x[r] != none(x)] * gap
+        tests += [lambda r, x=x: x[r] != missing_code(x)] * has_missing
     return [[{i for i, r in enumerate(rows) if test(r)} for test in tests] for rows in by_class]
 
 
@@ -155,7 +155,7 @@ def rows_of(planes: Planes, c, p):
 
 
 @given(tables(rows=st.just(1)))
-@quickly()
+@hypothesis_settings()
 def test_layout_places_tables_one_after_the_other(table):
     _, cards, _, rng = table
     layout = Layout(some_families(rng, len(cards) - 1, cards), tuple(cards))
@@ -172,11 +172,11 @@ def test_layout_places_tables_one_after_the_other(table):
 
 
 @given(tables(), st.sampled_from([None, 3, 2**55]))
-@quickly(100)
-def test_scatter_counts(table, heaviest):
+@hypothesis_settings(100)
+def test_scatter_counts(table, largest):
     codes, cards, _, rng = table
     layout = Layout(some_families(rng, len(cards) - 1, cards), tuple(cards))
-    weight = None if heaviest is None else rng.integers(0, heaviest, len(codes[0])) // (1 if heaviest == 3 else 5000)
+    weight = None if largest is None else rng.integers(0, largest, len(codes[0])) // (1 if largest == 3 else 5000)
     counts = scatter(codes, layout, weight)
     assert counts.dtype == np.int64
     if len(codes[0]) <= 200:
@@ -195,7 +195,7 @@ def test_scatter_sums_large_weights_exactly():
 @pytest.mark.parametrize("card", [3, 90])
 def test_scatter_of_many_rows_in_any_number_of_threads(workers, card, monkeypatch):
     rng = np.random.default_rng(0)
-    codes = [*matrix(rng, 150_000, [card] * 9, gaps=False), rng.integers(0, 2, 150_000).astype(np.uint8)]
+    codes = [*matrix(rng, 150_000, [card] * 9, missing=False), rng.integers(0, 2, 150_000).astype(np.uint8)]
     layout = Layout(tuple((i, j, -1) for i in range(9) for j in range(i + 1, 9, 3)), (card,) * 9 + (2,))
     monkeypatch.setenv("NAIVETE_THREADS", workers)
     counts = scatter(codes, layout)
@@ -208,8 +208,8 @@ def test_scatter_of_many_rows_in_any_number_of_threads(workers, card, monkeypatc
 
 
 @given(tables())
-@quickly(100)
-def test_gather_sums_in_order_to_the_bit(table):
+@hypothesis_settings(100)
+def test_gather_adds_in_order_and_is_bitwise_equal_in_both_tiers(table):
     codes, cards, _, rng = table
     layout = Layout(some_families(rng, len(cards) - 1, cards, with_class=True), tuple(cards))
     values = np.log(rng.random(layout.size))
@@ -224,7 +224,7 @@ def test_gather_sums_in_order_to_the_bit(table):
 @pytest.mark.parametrize("workers", ["1", "2", "5"])
 def test_gather_of_many_rows_in_any_number_of_threads(workers, monkeypatch):
     rng = np.random.default_rng(0)
-    codes = matrix(rng, 50_000, [4] * 20, gaps=True)
+    codes = matrix(rng, 50_000, [4] * 20, missing=True)
     layout = Layout(((-1,), *((i, i + 1, -1) for i in range(19))), (4,) * 20 + (3,))
     values = rng.normal(size=layout.size)
     monkeypatch.setenv("NAIVETE_THREADS", workers)
@@ -234,7 +234,7 @@ def test_gather_of_many_rows_in_any_number_of_threads(workers, monkeypatch):
 
 
 @given(st.integers(0, 2**32), st.sampled_from([1, 2, 9, 70, 10_000]), st.integers(1, 40), st.sampled_from([1.0, 50.0, 900.0]))
-@quickly()
+@hypothesis_settings()
 def test_posterior_of_a_row_does_not_depend_on_the_others(seed, rows, classes, scale):
     rng = np.random.default_rng(seed)
     joint = rng.normal(size=(rows, classes)) * scale
@@ -254,26 +254,26 @@ def test_posterior_of_a_row_does_not_depend_on_the_others(seed, rows, classes, s
 
 
 def packed(table, tier=None):
-    codes, cards, gaps, _ = table
+    codes, cards, incomplete, _ = table
     with use(tier or _kernels.tier()):
-        return pack(codes[:-1], cards[:-1], gaps, codes[-1], cards[-1])
+        return pack(codes[:-1], cards[:-1], incomplete, codes[-1], cards[-1])
 
 
 @given(tables(rows=st.sampled_from([0, 1, 2, 63, 64, 65, 130, 700])))
-@quickly()
+@hypothesis_settings()
 def test_planes_hold_the_rows_of_each_state(table):
-    codes, cards, gaps, _ = table
+    codes, cards, incomplete, _ = table
     planes = packed(table)
-    truth = slow_planes(codes[:-1], cards[:-1], gaps, codes[-1], cards[-1])
+    truth = slow_planes(codes[:-1], cards[:-1], incomplete, codes[-1], cards[-1])
     assert planes.counts.tolist() == [int((codes[-1] == c).sum()) for c in range(cards[-1])]
-    assert planes.first.tolist() == [sum(cards[i] - 1 + gaps[i] for i in range(j)) for j in range(len(cards))]
+    assert planes.first.tolist() == [sum(cards[i] - 1 + incomplete[i] for i in range(j)) for j in range(len(cards))]
     assert [[rows_of(planes, c, p) for p in range(len(planes.words))] for c in range(cards[-1])] == truth
     assert margins(planes).tolist() == [[len(rows) for rows in of] for of in truth]
 
 
 @given(tables(features=st.integers(1, 40), rows=st.sampled_from([0, 1, 64, 1100, 5000]), largest=60))
-@quickly(40)
-def test_tiers_pack_and_count_alike(table):
+@hypothesis_settings(40)
+def test_tiers_give_the_same_planes_and_margins(table):
     planes, other = packed(table), packed(table, "numpy")
     for name in ("words", "bounds", "first", "counts"):
         np.testing.assert_array_equal(getattr(planes, name), getattr(other, name))
@@ -288,7 +288,7 @@ def full_gram(planes):
 
 
 @given(tables(features=st.integers(1, 30), rows=st.sampled_from([0, 1, 64, 1100, 5000]), largest=12), st.data())
-@quickly(60)
+@hypothesis_settings(60)
 def test_gram_counts_shared_rows(table, data):
     planes = packed(table)
     height = len(planes.words)
@@ -304,7 +304,7 @@ def test_gram_counts_shared_rows(table, data):
 @pytest.mark.parametrize(("rows", "features"), [(200_000, 10), (900, 300)])
 def test_planes_of_large_tables_in_any_number_of_threads(workers, rows, features, monkeypatch):
     rng = np.random.default_rng(0)
-    codes = matrix(rng, rows, [4] * features, gaps=False)
+    codes = matrix(rng, rows, [4] * features, missing=False)
     labels = rng.integers(0, 3, rows).astype(np.uint8)
     labels[::17] = 255
     monkeypatch.setenv("NAIVETE_THREADS", workers)
@@ -320,10 +320,10 @@ def test_planes_of_large_tables_in_any_number_of_threads(workers, rows, features
 
 @needs_c
 @pytest.mark.parametrize("level", LEVELS)
-def test_every_instruction_set_counts_alike(level):
-    compiled = door.loaded()
+def test_every_instruction_set_gives_the_same_counts(level):
+    compiled = dispatch.loaded()
     rng = np.random.default_rng(level)
-    codes = [*matrix(rng, 9_000, [5] * 11, gaps=True), rng.integers(0, 2, 9_000).astype(np.uint8)]
+    codes = [*matrix(rng, 9_000, [5] * 11, missing=True), rng.integers(0, 2, 9_000).astype(np.uint8)]
     layout = Layout(tuple((i, i + 1, -1) for i in range(10)), (5,) * 11 + (2,))
     try:
         compiled.naivete_level(level)
@@ -341,10 +341,10 @@ def test_every_instruction_set_counts_alike(level):
 
 
 @given(st.integers(0, 2**32), st.integers(0, 40), st.sampled_from([0, 1, 15, 16, 1500, 70_000]), st.sampled_from([1, 3, 255, 256]))
-@quickly(40)
+@hypothesis_settings(40)
 def test_seen_finds_the_values(seed, n, rows, top):
     rng = np.random.default_rng(seed)
-    columns = matrix(rng, rows, [top] * n, gaps=rng.random() < 0.5)
+    columns = matrix(rng, rows, [top] * n, missing=rng.random() < 0.5)
     if rows and n and rng.random() < 0.5:
         columns[-1][-1] = 200  # a value that appears late
     assert [np.flatnonzero(s).tolist() for s in seen(columns)] == [np.unique(c).tolist() for c in columns]
@@ -360,25 +360,25 @@ def test_use_chooses_the_tier(kernels):
     assert tier() == kernels
 
 
-def told(monkeypatch, **settings):
-    for name, value in settings.items():
+def set_environment(monkeypatch, **variables):
+    for name, value in variables.items():
         monkeypatch.setenv(name, value)
-    monkeypatch.setattr(door, "_chosen", None)
+    monkeypatch.setattr(dispatch, "_chosen", None)
 
 
 def test_environment_chooses_the_tier(monkeypatch):
-    told(monkeypatch, NAIVETE_KERNELS="numpy")
+    set_environment(monkeypatch, NAIVETE_KERNELS="numpy")
     assert tier() == "numpy"
-    told(monkeypatch, NAIVETE_KERNELS="fortran")
+    set_environment(monkeypatch, NAIVETE_KERNELS="fortran")
     with pytest.raises(ParameterError, match="fortran"):
         tier()
-    told(monkeypatch, NAIVETE_KERNELS="c")
-    monkeypatch.setattr(door, "loaded", lambda: None)
+    set_environment(monkeypatch, NAIVETE_KERNELS="c")
+    monkeypatch.setattr(dispatch, "loaded", lambda: None)
     with pytest.raises(ParameterError, match="compiler"):
         tier()
     with pytest.raises(ParameterError, match="compiler"), use("c"):
         pass
-    told(monkeypatch, NAIVETE_KERNELS="")
+    set_environment(monkeypatch, NAIVETE_KERNELS="")
     assert tier() == "numpy"
 
 
@@ -407,7 +407,7 @@ def test_run_parallel_keeps_order_nests_and_passes_errors_on(monkeypatch):
         ]
 
 
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are not forked here")
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the operating system has no fork")
 def test_threads_work_in_a_forked_process():
     code = (
         "import os, sys; from naivete._kernels import run_parallel; run_parallel(abs, range(9)); pid = os.fork();\n"

@@ -1,17 +1,17 @@
-"""The inner loops: counting, bit planes and prediction, each in numpy and, where it was compiled, in C.
+"""The inner loops: counting, bit planes and prediction, each implemented in NumPy and, if it was compiled, in C.
 
-Counting (`scatter`) writes where prediction (`gather`) reads: a `Layout` gives every family its place in one flat array,
-and a row's cell in the table of a family is found by the same mixed-radix address in both. All pairs of features are
-counted at once by bit planes: `pack` makes one bitmap of every state, `gram` counts the ones that two bitmaps share.
-Of a table with few ones, `sparse_planes` keeps only those, for the same `gram`.
+Counting (`scatter`) and prediction (`gather`) use the same `Layout`, which stores the tables of all families in one flat
+array; the cell of a row in the table of a family is computed by the same mixed-radix address in both. All pairs of features
+are counted with bit planes: `pack` builds one bitmap for each state, and `gram` counts the bits that two bitmaps share.
+For sparse tables, `sparse_planes` stores only the bits that are set, for the same `gram`.
 
-Both tiers give the same integers, and `gather` the same floats to the bit. The environment variable NAIVETE_KERNELS
-chooses one (`numpy` or `c`); otherwise C is used where the library was built.
+Both implementations ("tiers") give the same integers, and `gather` gives bitwise identical floats. The environment variable
+NAIVETE_KERNELS selects one (`numpy` or `c`); by default C is used if the library was built.
 """
 
 from naivete._kernels.counting import scatter, seen
 from naivete._kernels.descent import descend
-from naivete._kernels.door import tier, use
+from naivete._kernels.dispatch import tier, use
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.planes import Planes, gram, margins, pack
 from naivete._kernels.prediction import gather, posterior

@@ -1,4 +1,4 @@
-"""Codes: the small integers that stand for the states of a column, the code of a missing value, and names of array types."""
+"""Codes, the small integers that represent the states of a column; the code of a missing value; aliases of array types."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ Bools = NDArray[np.bool_]
 
 
 def narrowest(card: int) -> type[np.uint8] | type[np.uint16] | type[np.uint32]:
-    """The narrowest code type that holds `card` states and the reserved code for missing, its largest value."""
+    """Return the narrowest code type for `card` states; its largest value is reserved for missing values."""
     return np.uint8 if card < 256 else np.uint16 if card < 65536 else np.uint32
 
 
 def missing_code(dtype: DTypeLike) -> int:
-    """The code that marks a missing value in a column of this integer type: the largest value of the type."""
+    """Return the code of a missing value in a column of this integer type: the largest value of the type."""
     return int(np.iinfo(np.dtype(dtype)).max)
 
 
 def missing(column: NDArray[Any]) -> Bools:
-    """Whether each entry of a column of codes, or of numbers, is missing."""
+    """Return whether each entry of a column of codes, or of floating-point numbers, is missing."""
     return np.isnan(column) if column.dtype.kind == "f" else column == missing_code(column.dtype)  # type: ignore[no-any-return]

@@ -1,4 +1,4 @@
-"""Numeric columns, copied side by side for blocks of rows that fit into the cache, and their statistics in one pass."""
+"""Blocks of rows of several numeric columns, small enough for the cache, and column statistics computed from them."""
 
 from __future__ import annotations
 
@@ -15,30 +15,30 @@ __all__ = ["extremes", "map_row_blocks"]
 
 T = TypeVar("T")
 
-STRIP_CELLS = 1 << 17
+BLOCK_CELLS = 1 << 17
 
 
 def map_row_blocks(columns: Sequence[NDArray[Any]], function: Callable[[slice, Numbers], T]) -> list[T]:
-    """The function's value for each strip of rows, in their order: the rows, and their numbers side by side.
+    """Return the values of a function for each block of rows, in the order of the rows.
 
     Parameters
     ----------
-    columns : columns of numbers, at least one, of any stride.
-    function : is given the rows and a matrix that it must not change.  # (row, column)
+    columns : numeric columns, at least one, of any stride.
+    function : called with the slice of rows and the matrix of their values, which it must not modify.  # (row, column)
     """
     rows, matrix = len(columns[0]), _matrix(columns)
-    step = max(1, STRIP_CELLS // len(columns))
+    step = max(1, BLOCK_CELLS // len(columns))
 
-    def of(lo: int) -> T:
-        own = slice(lo, min(lo + step, rows))
-        strip = np.stack([column[own] for column in columns], axis=1) if matrix is None else matrix[own]
-        return function(own, strip.astype(np.float64, copy=False))
+    def value(lo: int) -> T:
+        part = slice(lo, min(lo + step, rows))
+        block = np.stack([column[part] for column in columns], axis=1) if matrix is None else matrix[part]
+        return function(part, block.astype(np.float64, copy=False))
 
-    return run_parallel(of, range(0, max(1, rows), step), rows * len(columns))
+    return run_parallel(value, range(0, max(1, rows), step), rows * len(columns))
 
 
 def _matrix(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64] | None:
-    """The matrix of which these are neighbouring columns, None where they are something else."""
+    """Return the matrix whose adjacent columns are given, without a copy; None if they are not columns of one matrix."""
     first, size = columns[0], 8
     step, start = first.strides[0], first.__array_interface__["data"][0]
     if step < size * len(columns) or any(column.dtype != np.float64 or column.strides[0] != step for column in columns):
@@ -49,10 +49,10 @@ def _matrix(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64] | None:
 
 
 def extremes(columns: Sequence[NDArray[Any]]) -> tuple[Numbers, Numbers]:
-    """The smallest and the largest number of each column, both nan where one is missing; infinite where there are no rows.
+    """Return the minimum and the maximum of each column; both are nan if a value is missing, infinite if there are no rows.
 
     >>> [part.tolist() for part in extremes([np.array([1.0, -2.0]), np.array([3.0, np.nan])])]
     [[-2.0, nan], [1.0, nan]]
     """
-    found = map_row_blocks(columns, lambda _, strip: (strip.min(axis=0, initial=np.inf), strip.max(axis=0, initial=-np.inf)))
-    return np.min([low for low, _ in found], axis=0), np.max([high for _, high in found], axis=0)
+    pairs = map_row_blocks(columns, lambda _, block: (block.min(axis=0, initial=np.inf), block.max(axis=0, initial=-np.inf)))
+    return np.min([low for low, _ in pairs], axis=0), np.max([high for _, high in pairs], axis=0)

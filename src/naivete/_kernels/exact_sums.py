@@ -1,4 +1,4 @@
-"""Exact sums: weights as integers, so that a sum does not depend on the order of rows, on chunks, threads or machines."""
+"""Exact sums of weights by integer arithmetic: the result does not depend on the order of rows, chunks, threads or machines."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ __all__ = ["LIMB", "LimbSums", "add_sums", "limbs", "nonzero_sums", "settled", "
 
 LIMB = 32
 LimbSums = dict[int, NDArray[np.int64]]
-"""Sums of weights as limbs: sum over q of parts[q] * 2**(32 q)."""
+"""Sums of weights, represented by integer limbs: sum over q of parts[q] * 2**(32 q)."""
 
 
 def limbs(weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.int64] | None]:
-    """Weights as exact integers: weight = sum over q of limb[q] * 2**(32 q), each limb below 2**32.
+    """Return the weights as exact integers: weight = sum over q of limb[q] * 2**(32 q), each limb below 2**32.
 
     Sums of limbs are sums of integers, so they do not depend on the order of the rows, on chunks or on threads.
 
@@ -27,23 +27,23 @@ def limbs(weight: NDArray[np.float64] | None) -> dict[int, NDArray[np.int64] | N
     if weight is None:
         return {0: None}
     _, exponent = np.frexp(weight[weight > 0])
-    found: dict[int, NDArray[np.int64] | None] = {}
+    parts: dict[int, NDArray[np.int64] | None] = {}
     top = (int(exponent.max(initial=1)) - 1) // LIMB
     rest = weight.copy()
-    for q in range(top, -35, -1):  # 2**(32 * -34) lies below the smallest float
+    for q in range(top, -35, -1):  # 2**(32 * -34) is below the smallest float
         limb = np.floor(np.ldexp(rest, -LIMB * q))
         if limb.any() or q == top:
-            found[q] = limb.astype(np.int64)
+            parts[q] = limb.astype(np.int64)
             rest -= np.ldexp(limb, LIMB * q)
         if not rest.any():
             break
-    return found
+    return parts
 
 
 def sums_as_numbers(parts: LimbSums) -> NDArray[Any]:
-    """The sums that the limbs stand for: int64 where the weights were whole numbers, else float64.
+    """Return the sums that the limbs represent: int64 if all weights were integers, otherwise float64.
 
-    The carries are settled first, so that equal sums give equal floats however they were added up.
+    Carries are propagated first, so that equal sums give equal floats whatever the order of the additions.
     """
     if set(parts) == {0}:
         return parts[0]
@@ -58,34 +58,34 @@ def sums_as_numbers(parts: LimbSums) -> NDArray[Any]:
 
 
 def add_sums(one: LimbSums, two: LimbSums) -> LimbSums:
-    """The sum of two sums."""
+    """Return the sum of two sums."""
     both = {q: one[q] + two[q] for q in one.keys() & two.keys()}
     return {**one, **two, **both}
 
 
 def sum_all(parts: Iterable[LimbSums]) -> LimbSums:
-    """The sum of many sums, at least one."""
+    """Return the sum of one or more sums."""
     return reduce(add_sums, parts)
 
 
 def settled(parts: LimbSums) -> LimbSums:
-    """The same sums with every limb but the highest between 0 and 2**32, so that equal sums have equal limbs.
+    """Return the same sums with carries propagated: all limbs but the highest are in [0, 2**32), so equal sums have equal limbs.
 
     >>> {q: v.tolist() for q, v in settled({0: np.array([2**32 + 1]), 1: np.array([1])}).items()}
     {0: [1], 1: [2]}
     """
     low, high = min(parts), max(parts)
-    found: LimbSums = {}
+    normalized: LimbSums = {}
     carry = np.zeros(parts[high].shape, np.int64)
     for q in range(low, high):
         value = parts[q] + carry if q in parts else carry
         carry = value >> LIMB
-        found[q] = value - (carry << LIMB)
-    return {**found, high: parts[high] + carry}
+        normalized[q] = value - (carry << LIMB)
+    return {**normalized, high: parts[high] + carry}
 
 
 def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
-    """The difference of two sums, settled; below zero exactly where the highest limb is.
+    """Return the difference of two sums with carries propagated; it is negative exactly where the highest limb is negative.
 
     >>> {q: v.tolist() for q, v in subtract_sums({0: np.array([3])}, {0: np.array([2]), -1: np.array([1])}).items()}
     {-1: [4294967295], 0: [0]}
@@ -94,5 +94,5 @@ def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
 
 
 def nonzero_sums(parts: LimbSums) -> NDArray[np.bool_]:
-    """Where the sums are not zero; the limbs are all at least zero, or settled."""
+    """Return where the sums are not zero; the limbs must be nonnegative, or have their carries propagated."""
     return np.asarray(np.logical_or.reduce([part != 0 for part in parts.values()]))

@@ -1,8 +1,8 @@
 /* The inner loops of naivete: counting families, bit planes, counting pairs, prediction.
 
-   Called through ctypes by _kernels.py, where every function has a numpy twin and where the arguments are made; nothing is
-   checked here. All functions are pure loops over the caller's arrays and may run at once on different parts of the result.
-   With -DPLAIN no instructions beyond C99 and the compiler's builtins are used. */
+   Called through ctypes by the Python modules of this folder, which prepare the arguments and contain an equivalent NumPy
+   implementation of every function; nothing is checked here. All functions are loops over arrays of the caller and may run
+   concurrently on different parts of the result. With -DPLAIN only C99 and compiler builtins are used, no SIMD intrinsics. */
 
 #include <math.h>
 #include <stdint.h>
@@ -22,55 +22,55 @@
 #define INLINE static inline __attribute__((always_inline))
 
 enum {
-    STEP = 1024,  /* rows whose cells are found at once */
-    SMALL = 512,  /* cells of a table that is counted in four copies */
-    CHUNK = 1024, /* rows that are packed at once: 16 words */
-    GROUP = 64,   /* columns that are packed at once */
-    FEW = 40,     /* states that are found by comparing, more by setting bits */
-    WORDS = 512,  /* words of a plane that are counted at once */
-    AHEAD = 8,    /* entries from here to the one whose row is fetched */
-    TOGETHER = 16, /* rows that go down a tree at a time */
+    STEP = 1024,  /* rows whose cells are computed in one batch */
+    SMALL = 512,  /* largest table, in cells, that is counted in four copies */
+    CHUNK = 1024, /* rows that are packed in one batch: 16 words */
+    GROUP = 64,   /* columns that are packed in one batch */
+    FEW = 40,     /* up to so many states, bits are found by comparison; with more states they are set one by one */
+    WORDS = 512,  /* words of a plane that are counted in one batch */
+    AHEAD = 8,    /* prefetch distance, in entries */
+    TOGETHER = 16, /* rows that descend a tree in one batch */
 };
 #define NOWHERE UINT32_MAX
 
 typedef struct {
     const uint8_t *data;
-    int64_t stride; /* bytes from a row to the next */
+    int64_t stride; /* bytes between consecutive rows */
     int64_t item;   /* bytes of a code: 1, 2 or 4 */
 } column;
 
 typedef struct {
-    const int64_t *first;   /* where the members of each family begin, and the end of the last */
+    const int64_t *first;   /* index of the first member of each family, and the end of the last family */
     const int64_t *members; /* columns, never negative */
-    const int64_t *strides; /* cells from a state of the member to the next */
-    const int64_t *offsets; /* where the table of each family begins */
-    const int64_t *sizes;   /* cells of the table of each family */
+    const int64_t *strides; /* cells between consecutive states of the member */
+    const int64_t *offsets; /* first cell of the table of each family */
+    const int64_t *sizes;   /* number of cells of the table of each family */
 } layout;
 
 typedef struct {
     uint64_t *words;       /* (plane, word) */
-    const int64_t *bounds; /* where the words of each class begin, and the end of the last */
-    const int64_t *counts; /* rows of each class */
-    int64_t width;         /* words of a plane */
+    const int64_t *bounds; /* first word of each class, and the end of the last class */
+    const int64_t *counts; /* number of rows of each class */
+    int64_t width;         /* number of words of a plane */
     int64_t classes;
 } bitmaps;
 
 typedef struct {
-    const int64_t *starts;        /* where the planes of each row begin, and the end of the last */
+    const int64_t *starts;        /* index in members of the first plane of each row, and the end of the last row */
     const int32_t *members;       /* the planes of each row, increasing */
-    const int64_t *column_starts; /* where the entries of each plane and class begin, and the end of the last */
+    const int64_t *column_starts; /* index of the first entry of each plane and class, and the end of the last */
     const int32_t *column_rows;   /* the row of each entry */
-    const int64_t *column_places; /* its place in members */
+    const int64_t *column_places; /* the position of each entry in members */
     int64_t classes;
 } incidences;
 
 INLINE int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 INLINE int64_t larger(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* 0: what every processor of the family has, 1: AVX2, 2: AVX-512 with VPOPCNTDQ. */
+/* Instruction set: 0 is the baseline of the architecture, 1 is AVX2, 2 is AVX-512 with VPOPCNTDQ. */
 static int level = -1;
 
-/* Sets the instructions to use to those the processor has, but at most the given level; returns the level. */
+/* Selects the best instruction set that the processor supports, at most the given level; returns the selected level. */
 API int naivete_level(int at_most) {
     int found = 0;
 #ifdef X86
@@ -80,20 +80,20 @@ API int naivete_level(int at_most) {
     return level = found < at_most ? found : at_most;
 }
 
-/* The statement for codes of one, two or four bytes. */
+/* Expands the statement for codes of one, two or four bytes. */
 #define BY_ITEM(item, STATEMENT)               \
     if ((item) == 1) { STATEMENT(uint8_t) }    \
     else if ((item) == 2) { STATEMENT(uint16_t) } \
     else if ((item) == 4) { STATEMENT(uint32_t) }
 
-/* Code r of a contiguous column. */
+/* Returns code r of a contiguous column. */
 INLINE uint32_t code(const void *x, int64_t r, int64_t item) {
     return item == 1 ? ((const uint8_t *)x)[r] : item == 2 ? ((const uint16_t *)x)[r] : ((const uint32_t *)x)[r];
 }
 
 #ifdef X86
-/* A tile of sixteen rows and `wide` (16 or 8) bytes of each, from `at` on, to columns `step` bytes apart. Unpacking one half
-   of the rows with the other turns the bits (row, column) of an element's place by one to the left. */
+/* Transposes a tile of sixteen rows and `wide` (16 or 8) bytes of each, starting at byte `at`, into columns `step` bytes apart.
+   Each round interleaves the two halves of the rows, which rotates the bits of an element's index (row, column) left by one. */
 INLINE void transpose(const uint8_t *const *row, int64_t at, int wide, uint8_t *out, int64_t step) {
     __m128i x[16], y[16];
     for (int i = 0; i < wide; i++) {
@@ -111,7 +111,7 @@ INLINE void transpose(const uint8_t *const *row, int64_t at, int wide, uint8_t *
     for (int i = 0; i < wide; i++) _mm_storeu_si128((__m128i *)(out + i * step), x[i]);
 }
 
-/* Copies as many rows of `run` neighbouring byte columns as come in sixteens; returns how many. */
+/* Copies the rows of `run` adjacent byte columns in groups of sixteen; returns the number of rows copied. */
 static int64_t copy_tiles(const column *c, int64_t run, const uint32_t *order, int64_t from, int64_t len, uint8_t *out,
                           int64_t step) {
     const int64_t wide = run >= 16 ? 16 : 8;
@@ -129,7 +129,7 @@ static int64_t copy_tiles(const column *c, int64_t run, const uint32_t *order, i
 }
 #endif
 
-/* Copies rows order[0..len) of one column, or rows from.. where there is no order. */
+/* Copies the rows order[0..len) of one column, or the rows from..from+len if order is NULL. */
 static void copy_column(const column *c, const uint32_t *order, int64_t from, int64_t len, void *out) {
 #define COPY(type)                                                                                                             \
     for (int64_t r = 0; r < len; r++) ((type *)out)[r] = *(const type *)(c->data + (order ? order[r] : from + r) * c->stride);
@@ -137,14 +137,14 @@ static void copy_column(const column *c, const uint32_t *order, int64_t from, in
 #undef COPY
 }
 
-/* How many of the n columns from c on are neighbours in a row-major matrix of bytes. */
+/* Returns how many of the n columns starting at c are adjacent columns of one row-major matrix of bytes. */
 static int64_t neighbours(const column *c, int64_t n) {
     int64_t k = 1;
     while (c->item == 1 && k < n && c[k].item == 1 && c[k].stride == c->stride && c[k].data == c->data + k) k++;
     return k;
 }
 
-/* Copies rows of n columns, column j to out + j * step; columns with item 0 are left out. */
+/* Copies rows of n columns, column j to out + j * step; columns with item 0 are skipped. */
 static void copy_rows(const column *c, int64_t n, const uint32_t *order, int64_t from, int64_t len, uint8_t *out,
                       int64_t step) {
     for (int64_t j = 0, run; j < n; j += run) {
@@ -160,14 +160,15 @@ static void copy_rows(const column *c, int64_t n, const uint32_t *order, int64_t
 
 typedef struct {
     const column *columns;
-    column *strided;       /* the columns in use that have to be copied; item is 0 for the others */
-    const uint8_t **codes; /* where the codes of the block begin, column by column; NULL where not in use */
-    uint8_t *gaps;         /* whether a column has a missing code in the block */
+    column *strided;       /* the columns in use that must be copied; item is 0 for the others */
+    const uint8_t **codes; /* the first code of the block in each column; NULL if the column is not in use */
+    uint8_t *gaps;         /* whether a column has a missing value in the block */
     uint8_t *buffer;
     int64_t n, step;
 } block;
 
-/* Room for `rows` rows of the columns that the families first..last have, to be freed by `strided`, NULL without memory. */
+/* Allocates a block of `rows` rows for the columns of the families first..last. To release it, free `strided`, which is NULL
+   if there was not enough memory. */
 static block block_make(const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t rows) {
     int64_t item = 0;
     for (int64_t j = 0; j < n; j++)
@@ -186,7 +187,7 @@ static block block_make(const column *columns, int64_t n, const layout *l, int64
     return b;
 }
 
-/* Moves the block to rows from..from+len. */
+/* Fills the block with the rows from..from+len. */
 static void block_fill(block *b, int64_t from, int64_t len) {
     copy_rows(b->strided, b->n, NULL, from, len, b->buffer, b->step);
     for (int64_t j = 0; j < b->n; j++) {
@@ -202,8 +203,8 @@ static void block_fill(block *b, int64_t from, int64_t len) {
     }
 }
 
-/* The cell of rows at..at+len of the block in the table of a family, from its members first..last; NOWHERE where a member
-   is missing. Returns whether there are such rows. */
+/* Computes the cells of the rows at..at+len of the block in the table of a family with the members first..last; NOWHERE if a
+   member is missing. Returns whether a member has missing values in the block. */
 INLINE int address_body(const block *b, const layout *l, int64_t first, int64_t last, int64_t at, int64_t len, uint32_t *cell) {
     int gaps = 0;
     if (first == last) memset(cell, 0, len * sizeof *cell);
@@ -244,7 +245,8 @@ static int address_avx2(const block *b, const layout *l, int64_t first, int64_t 
 typedef int addresses(const block *, const layout *, int64_t, int64_t, int64_t, int64_t, uint32_t *);
 static addresses *best_address(void) { return level ? address_avx2 : address_plain; }
 
-/* Adds up to STEP rows to a table; a small one is counted in four copies, so that equal neighbours need not wait. */
+/* Adds up to STEP rows to a table. A small table is counted in four copies, so that consecutive rows with the same cell do not
+   wait for each other's update. */
 static void count(const uint32_t *cell, int64_t len, int gaps, const int64_t *weight, int64_t size, int64_t *table) {
     if (weight) {
         for (int64_t r = 0; r < len; r++)
@@ -265,7 +267,8 @@ static void count(const uint32_t *cell, int64_t len, int gaps, const int64_t *we
     }
 }
 
-/* Adds rows from..to to the tables of families first..last, `rows` rows at a time. Returns 0 where there is no memory. */
+/* Adds the rows from..to to the tables of the families first..last, `rows` rows at a time. Returns 0 if there is not enough
+   memory, else 1. */
 API int naivete_scatter(const column *columns, int64_t n, const layout *l, int64_t first, int64_t last, int64_t from, int64_t to,
                         int64_t rows, const int64_t *weight, int64_t *tables) {
     uint32_t cell[STEP];
@@ -285,7 +288,7 @@ API int naivete_scatter(const column *columns, int64_t n, const layout *l, int64
     return 1;
 }
 
-/* Adds the values of the rows' cells, one for each class, to the rows of the result. */
+/* Adds the values in the cells of the rows, one for each class, to the rows of the result. */
 INLINE void add_values(const uint32_t *cell, int64_t len, int gaps, const double *values, int64_t classes, double *joint) {
     for (int64_t r = 0; r < len; r++) {
         if (gaps && cell[r] == NOWHERE) continue;
@@ -293,8 +296,8 @@ INLINE void add_values(const uint32_t *cell, int64_t len, int gaps, const double
     }
 }
 
-/* Sums the families, in their order, for rows from..to. The members of the layout leave out the class. Returns 0 where
-   there is no memory. */
+/* Sums the values of the families, in their order, for the rows from..to. The members of the layout do not include the class.
+   Returns 0 if there is not enough memory, else 1. */
 API int naivete_gather(const column *columns, int64_t n, const layout *l, int64_t families, int64_t from, int64_t to,
                        int64_t rows, const double *values, int64_t classes, double *joint) {
     uint32_t cell[STEP];
@@ -319,7 +322,7 @@ API int naivete_gather(const column *columns, int64_t n, const layout *l, int64_
     return 1;
 }
 
-/* Probabilities of the classes from their joint logarithms. */
+/* Computes the probabilities of the classes from joint log-probabilities. */
 API void naivete_posterior(const double *joint, int64_t rows, int64_t classes, double *out) {
     for (int64_t r = 0; r < rows; r++, joint += classes, out += classes) {
         double top = joint[0], total = 0.0;
@@ -329,8 +332,8 @@ API void naivete_posterior(const double *joint, int64_t rows, int64_t classes, d
     }
 }
 
-/* Writes the rows from..to by class, from at[class] on, and moves that on; only counts them where there is no order. Rows
-   without a label are of one more class. */
+/* Writes the rows from..to to `order`, those of a class starting at at[class], and advances at[class]; only advances if order is
+   NULL. Rows without a label are treated as an additional class. */
 API void naivete_class_order(const column *labels, int64_t from, int64_t to, int64_t classes, int64_t *at, uint32_t *order) {
     uint32_t copy[STEP];
     const void *x = copy;
@@ -346,7 +349,7 @@ API void naivete_class_order(const column *labels, int64_t from, int64_t to, int
     }
 }
 
-/* Sixty-four bytes to the bits that tell where they equal a state. */
+/* Returns a word in which bit k is set if byte k of 64 bytes equals the state. */
 INLINE uint64_t equal_bits(const uint8_t *x, uint8_t state) {
     uint64_t bits = 0;
 #ifdef X86
@@ -359,7 +362,7 @@ INLINE uint64_t equal_bits(const uint8_t *x, uint8_t state) {
     return bits;
 }
 
-/* Codes of two or four bytes to one byte, where missing is 255 as well. */
+/* Converts codes of two or four bytes to one byte in place; missing becomes 255. */
 static void narrow(const column *c, void *codes, int64_t len) {
 #define NARROW(type) \
     for (int64_t r = 0; r < len; r++) ((uint8_t *)codes)[r] = (uint8_t)((type *)codes)[r];
@@ -367,7 +370,7 @@ static void narrow(const column *c, void *codes, int64_t len) {
 #undef NARROW
 }
 
-/* Packs `words` words of the planes of one column; the codes beyond `len` do not count. */
+/* Packs `words` words of the planes of one column; bits after the first `len` codes are 0. */
 static void pack_column(const column *c, void *codes, int64_t len, int64_t card, int gaps, uint64_t *plane, int64_t width,
                         int64_t words) {
     if (card <= FEW) {
@@ -390,7 +393,8 @@ static void pack_column(const column *c, void *codes, int64_t len, int64_t card,
     }
 }
 
-/* Packs the words from..to of all planes of n columns; the rows are order's, class by class. */
+/* Packs the words from..to of all planes of n columns; `order` lists the rows, grouped by class. Returns 0 if there is not
+   enough memory, else 1. */
 API int naivete_pack(const column *columns, int64_t n, const int64_t *cards, const uint8_t *gaps, const int64_t *first,
                      const uint32_t *order, const bitmaps *b, int64_t from, int64_t to) {
     uint8_t *codes = malloc((int64_t)GROUP * CHUNK * sizeof(uint32_t));
@@ -413,7 +417,7 @@ API int naivete_pack(const column *columns, int64_t n, const int64_t *cards, con
     return 1;
 }
 
-/* The ones that each of four planes a shares with each of four planes b in `len` words, a multiple of eight. */
+/* Counts the set bits that each of four planes a shares with each of four planes b in `len` words, a multiple of eight. */
 static void tile_plain(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
     memset(sums, 0, 16 * sizeof *sums);
     for (int64_t w = 0; w < len; w++)
@@ -421,7 +425,8 @@ static void tile_plain(const uint64_t *const *a, const uint64_t *const *b, int64
 }
 
 #ifdef X86
-/* The same with the ones of half a byte looked up in a table; two planes of a at a time leave registers for the rest. */
+/* The same with AVX2: the bits of each half byte are counted by a table lookup. Two planes of a are processed at a time, so that
+   all accumulators fit into registers. */
 TARGET("avx2")
 static void tile_avx2(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
     const __m256i ones = _mm256_broadcastsi128_si256(_mm_setr_epi8(0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4));
@@ -444,7 +449,7 @@ static void tile_avx2(const uint64_t *const *a, const uint64_t *const *b, int64_
     }
 }
 
-/* The same with the instruction that counts the ones of eight words. */
+/* The same with the AVX-512 instruction that counts the set bits of eight words. */
 TARGET("avx512f,avx512vpopcntdq")
 static void tile_avx512(const uint64_t *const *a, const uint64_t *const *b, int64_t len, int64_t *sums) {
     __m512i s[16];
@@ -468,8 +473,8 @@ static void tile_avx512(const uint64_t *const *a, const uint64_t *const *b, int6
 typedef void tiles(const uint64_t *const *, const uint64_t *const *, int64_t, int64_t *);
 static tiles *best_tile(void) { return level > 1 ? tile_avx512 : level ? tile_avx2 : tile_plain; }
 
-/* Counts the ones that the planes row..row_end and column..column_end share in the words from..to, class by class, and adds
-   them to the result (class, row, column); tiles below the diagonal are left out. */
+/* Counts the set bits that the planes row..row_end share with the planes column..column_end in the words from..to, and adds them
+   to the result (class, row, column); tiles below the diagonal are skipped. */
 API void naivete_gram(const bitmaps *b, int64_t row, int64_t row_end, int64_t column, int64_t column_end, int64_t from,
                       int64_t to, int32_t *result, int64_t class_step, int64_t row_step) {
     tiles *const tile = best_tile();
@@ -491,7 +496,8 @@ API void naivete_gram(const bitmaps *b, int64_t row, int64_t row_end, int64_t co
     }
 }
 
-/* The ones of the planes first..last in each class, to result (class, plane) of `planes` planes: the diagonal of the above. */
+/* Counts the set bits of the planes first..last in each class; the result is (class, plane) with `planes` planes, the diagonal of
+   the result of naivete_gram. */
 API void naivete_margins(const bitmaps *b, int64_t first, int64_t last, int64_t planes, int64_t *result) {
     const uint64_t *x[4];
     int64_t sums[16];
@@ -503,8 +509,8 @@ API void naivete_margins(const bitmaps *b, int64_t first, int64_t last, int64_t 
         }
 }
 
-/* Writes the entries of the rows from..to, by plane and class, from at[plane][class] on, and moves that on; only counts them
-   where there is no room. Rows without a label are left out. */
+/* Writes the entries of the rows from..to, those of a plane and class starting at at[plane][class], and advances that position;
+   only advances if rows is NULL. Rows without a label are skipped. */
 API void naivete_sparse_columns(const int64_t *starts, const int32_t *members, const column *labels, int64_t from, int64_t to,
                                 int64_t classes, int64_t *at, int32_t *rows, int64_t *places) {
     uint32_t copy[STEP];
@@ -524,7 +530,7 @@ API void naivete_sparse_columns(const int64_t *starts, const int32_t *members, c
     }
 }
 
-/* The first of the increasing members lo..hi that is not below the plane. */
+/* Returns the index of the first of the increasing members lo..hi that is at least the plane, hi if there is none. */
 INLINE int64_t not_below(const int32_t *members, int64_t lo, int64_t hi, int64_t plane) {
     if (lo < hi && members[hi - 1] < plane) return hi;
     while (lo < hi) {
@@ -535,8 +541,8 @@ INLINE int64_t not_below(const int32_t *members, int64_t lo, int64_t hi, int64_t
     return lo;
 }
 
-/* Adds to the result (class, row, column), for the planes row..row_end, the rows of each class that they share with the
-   planes column..column_end; pairs whose second plane comes before the first are left out. */
+/* Adds the number of rows of each class that the planes row..row_end share with the planes column..column_end to the result
+   (class, row, column); pairs whose second plane precedes the first are skipped. */
 API void naivete_sparse_gram(const incidences *s, int64_t row, int64_t row_end, int64_t column, int64_t column_end,
                              int32_t *result, int64_t class_step, int64_t row_step) {
     for (int64_t i = row; i < row_end; i++, result += row_step)
@@ -553,7 +559,7 @@ API void naivete_sparse_gram(const incidences *s, int64_t row, int64_t row_end, 
         }
 }
 
-/* Marks the values that occur; most often all lie below the first one that was not seen yet, 255 aside. */
+/* Marks the values that occur. Usually all of them, except 255, are below the first value not seen yet, and nothing is written. */
 static void see(const uint8_t *x, int64_t len, uint8_t *seen) {
     uint8_t known = 0, top = 0, last = seen[255];
     while (known < 255 && seen[known]) known++;
@@ -566,7 +572,8 @@ static void see(const uint8_t *x, int64_t len, uint8_t *seen) {
     for (int64_t r = 0; r < len; r++) seen[x[r]] = 1;
 }
 
-/* Marks in seen (column, 256) which values the rows from..to of n byte columns have. */
+/* Marks in seen (column, 256) the values that occur in the rows from..to of n byte columns. Returns 0 if there is not enough
+   memory, else 1. */
 API int naivete_seen(const column *columns, int64_t n, int64_t from, int64_t to, uint8_t *seen) {
     uint8_t *codes = malloc(GROUP * CHUNK);
     if (!codes) return 0;
@@ -582,9 +589,9 @@ API int naivete_seen(const column *columns, int64_t n, int64_t from, int64_t to,
     return 1;
 }
 
-/* Moves the rows from..to down a tree from the nodes they are at, until a leaf or a missing code stops them. A node is three
-   numbers: the column it asks for (negative at a leaf), the last code of its first branch (negative where every code has a
-   branch of its own), and its first child. Some rows go down together, so that none waits for the memory of another. */
+/* Moves the rows from..to down a tree from their current nodes until they reach a leaf or a node whose column is missing. A node
+   is three numbers: the column of its test (negative at a leaf), the last code of its first branch (negative if every code has
+   its own branch), and its first child. Several rows descend in one batch, which hides the latency of memory. */
 API void naivete_descend(const column *columns, const int64_t *nodes, int64_t from, int64_t to, int64_t *at) {
     for (; from < to; from += TOGETHER) {
         int64_t going[TOGETHER], left = smaller(TOGETHER, to - from);

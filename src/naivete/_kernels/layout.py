@@ -1,4 +1,4 @@
-"""Where the tables of some families lie in one flat array: counting writes there, prediction reads there."""
+"""The layout of the tables of several families in one flat array, used by counting and by prediction."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.door import Codes, Struct
+from naivete._kernels.dispatch import Codes, Struct
 from naivete.variables import Family
 
 __all__ = ["Codes", "Layout"]
@@ -18,12 +18,12 @@ __all__ = ["Codes", "Layout"]
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the tables of some families lie in one flat array.
+    """The positions of the tables of several families in one flat array.
 
     Parameters
     ----------
     families : the members of each table in the order of its axes.
-    cards : how many states each variable has, the class last.
+    cards : the number of states of each variable, the class last.
 
     >>> layout = Layout(((0, -1), (0, 1, -1)), cards=(3, 2, 2))
     >>> layout.size, layout.offsets.tolist(), layout.strides((0, 1, -1)), layout.shape(1)
@@ -35,21 +35,21 @@ class Layout:
 
     @cached_property
     def sizes(self) -> tuple[int, ...]:
-        """How many cells each table has."""
+        """The number of cells of each table."""
         return tuple(prod(self.cards[v] for v in family) for family in self.families)
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
-        """Where each table begins."""
+        """The position of the first cell of each table."""
         return np.cumsum([0, *self.sizes[:-1]], dtype=np.int64)[: len(self.families)]
 
     @cached_property
     def size(self) -> int:
-        """How many cells all tables have together."""
+        """The number of cells of all tables."""
         return sum(self.sizes)
 
     def strides(self, family: Family) -> tuple[int, ...]:
-        """How many cells further the next state of each member lies."""
+        """Return the distance in cells between consecutive states of each member."""
         steps, step = [], 1
         for v in reversed(family):
             steps.append(step)
@@ -57,7 +57,7 @@ class Layout:
         return tuple(reversed(steps))
 
     def struct(self, last: int | None) -> Struct:
-        """The layout as kernels.c wants it; `last` is -1 to leave out the class, the last member of each family."""
+        """Return the layout as a C struct; `last` is -1 to leave out the class, the last member of each family, else None."""
         if last not in self._structs:
             members = [family[:last] for family in self.families]
             flat = [v % len(self.cards) for family in members for v in family]
@@ -76,10 +76,10 @@ class Layout:
         return Layout, (self.families, self.cards)
 
     def shape(self, index: int) -> tuple[int, ...]:
-        """The shape of the table of one family."""
+        """Return the shape of the table of one family."""
         return tuple(self.cards[v] for v in self.families[index])
 
     def table(self, flat: NDArray[Any], index: int) -> NDArray[Any]:
-        """The table of one family, a view of the flat array."""
+        """Return the table of one family, a view of the flat array."""
         start = int(self.offsets[index])
         return flat[start : start + self.sizes[index]].reshape(self.shape(index))

@@ -1,4 +1,4 @@
-"""Bit planes: one bitmap of every state but the first, and the ones that two bitmaps share in each class."""
+"""Bit planes: one bitmap for every state but the first, and the number of set bits that two bitmaps share in each class."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.door import Struct, address, columns_struct, compiled, remembered
+from naivete._kernels.dispatch import Struct, address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.sparse import SparsePlanes, sparse_gram, sparse_margins
-from naivete._kernels.threads import SERIAL, added_up, ranges, run_parallel
+from naivete._kernels.threads import SERIAL, ranges, run_parallel, sum_private
 
 __all__ = ["Planes", "gram", "margins", "pack"]
 
 WORD = 64
 
-PADDING = 8  # the words of a class are a multiple of this, so that a vector never reaches into the next class
+PADDING = 8  # the number of words of a class is a multiple of this, so that a SIMD vector never crosses a class boundary
 
-AT_ONCE = 1 << 19  # words of one numpy operation: enough for threads not to wait for each other, few enough for the cache
+BATCH_WORDS = 1 << 19  # words in one NumPy operation: large enough to amortize the call, small enough for the cache
 
 
 @dataclass(frozen=True)
 class Planes:
-    """One bitmap for each state of each feature but the first, over rows that are grouped by class.
+    """One bitmap for each state of each feature except its first state, over rows that are grouped by class.
 
     Parameters
     ----------
-    words : the bitmaps, row r of a class is bit r % 64 of word r // 64 of the class.  # (plane, word)
-    bounds : where the words of each class begin, and the end of the last.  # (class + 1,)
-    first : where the planes of each feature begin, and the end of the last; the last plane of a feature that has
-        missing values tells where it is present.  # (feature + 1,)
-    counts : how many rows each class has.  # (class,)
+    words : the bitmaps; row r of a class is bit r % 64 of word r // 64 of the class.  # (plane, word)
+    bounds : the first word of each class, and the end of the last class.  # (class + 1,)
+    first : the first plane of each feature, and the end of the last feature; if a feature has missing values, its last
+        plane marks the rows where it is observed.  # (feature + 1,)
+    counts : the number of rows of each class.  # (class,)
     """
 
     words: NDArray[np.uint64]
@@ -46,15 +46,15 @@ class Planes:
 
 
 def pack(codes: Codes, cards: Sequence[int], missing: Sequence[bool], labels: NDArray[Any], classes: int) -> Planes:
-    """The bit planes of some feature columns; rows without a label are left out.
+    """Return the bit planes of feature columns; rows without a label are left out.
 
     Parameters
     ----------
     codes : the columns.
-    cards : how many states each has.
-    missing : whether a column gets a plane that tells where it is present.
+    cards : the number of states of each column.
+    missing : whether a column has missing values and needs a plane that marks the rows where it is observed.
     labels : the class column.
-    classes : how many classes there are.
+    classes : the number of classes.
 
     >>> planes = pack([np.array([0, 1, 2, 1], np.uint8)], [3], [False], np.array([1, 0, 1, 1], np.uint8), 2)
     >>> planes.words[:, planes.bounds[:2]].tolist(), planes.counts.tolist()
@@ -64,17 +64,17 @@ def pack(codes: Codes, cards: Sequence[int], missing: Sequence[bool], labels: ND
     library = compiled()
     if library is None or len(labels) >= 1 << 32:
         order, counts = _class_order_numpy(labels, classes)
-        planes = _room(first, counts)
+        planes = _empty_planes(first, counts)
         _pack_numpy(codes, cards, missing, order, planes)
     else:
         rows, counts = _class_order_c(library, labels, classes)
-        planes = _room(first, counts)
+        planes = _empty_planes(first, counts)
         _pack_c(library, codes, cards, missing, rows, planes)
     return planes
 
 
-def _room(first: NDArray[np.int64], counts: NDArray[np.int64]) -> Planes:
-    """Planes without their contents, aligned with the lines of the cache."""
+def _empty_planes(first: NDArray[np.int64], counts: NDArray[np.int64]) -> Planes:
+    """Return uninitialized planes, aligned with cache lines."""
     bounds = np.zeros(len(counts) + 1, np.int64)
     np.cumsum(-(-counts // (WORD * PADDING)) * PADDING, out=bounds[1:])
     planes, width = int(first[-1]), int(bounds[-1])
@@ -84,19 +84,22 @@ def _room(first: NDArray[np.int64], counts: NDArray[np.int64]) -> Planes:
 
 
 def _class_order_c(library: ctypes.CDLL, labels: NDArray[Any], classes: int) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-    """The rows by class, those without a label last: counted part by part, then each part written where it belongs."""
-    column, _held = columns_struct([labels])
+    """Return the rows sorted by class, those without a label last, and the number of rows of each class.
+
+    A first pass counts the classes in each part of the rows, a second one writes each part to its position.
+    """
+    column, _kept_alive = columns_struct([labels])
     parts = ranges(len(labels), len(labels), 1, 4096)
-    at = np.zeros((len(parts), classes + 1), np.int64)
+    position = np.zeros((len(parts), classes + 1), np.int64)
     order = np.empty(len(labels), np.uint32)
 
-    def go(i: int, to: int | None) -> None:
-        library.naivete_class_order(address(column), *parts[i], classes, address(at[i]), to)
+    def fill(i: int, output: int | None) -> None:
+        library.naivete_class_order(address(column), *parts[i], classes, address(position[i]), output)
 
-    run_parallel(lambda i: go(i, None), range(len(parts)), len(labels))
-    counts = at.sum(axis=0)
-    at[:] = np.cumsum(at.T).reshape(classes + 1, -1).T - at  # by class, then by part
-    run_parallel(lambda i: go(i, address(order)), range(len(parts)), len(labels))
+    run_parallel(lambda i: fill(i, None), range(len(parts)), len(labels))
+    counts = position.sum(axis=0)
+    position[:] = np.cumsum(position.T).reshape(classes + 1, -1).T - position  # by class, then by part
+    run_parallel(lambda i: fill(i, address(order)), range(len(parts)), len(labels))
     return order, counts[:classes]
 
 
@@ -107,20 +110,20 @@ def _bitmaps(planes: Planes) -> Struct:
 def _pack_c(
     library: ctypes.CDLL, codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.uint32], planes: Planes
 ) -> None:
-    columns, _held = columns_struct(codes)
+    columns, _kept_alive = columns_struct(codes)
     bitmaps = _bitmaps(planes)
-    sizes, gaps = np.array(cards, np.int64), np.array(missing, np.uint8)
-    before = (address(columns), len(codes), address(sizes), address(gaps), address(planes.first), address(order))
+    sizes, has_missing = np.array(cards, np.int64), np.array(missing, np.uint8)
+    arguments = (address(columns), len(codes), address(sizes), address(has_missing), address(planes.first), address(order))
     work = len(order) * len(codes)
 
     def fill(part: tuple[int, int]) -> None:
-        remembered(library.naivete_pack(*before, bitmaps.address, *part))
+        require_memory(library.naivete_pack(*arguments, bitmaps.address, *part))
 
     run_parallel(fill, ranges(planes.words.shape[1], work, 8, 16), work)
 
 
 def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-    """The rows by class, those of one class in their order, and how many there are of each."""
+    """Return the rows sorted by class, in a stable order, and the number of rows of each class."""
     counts = np.bincount(labels[labels != np.iinfo(labels.dtype).max], minlength=classes)
     if classes > 8:
         return np.argsort(labels, kind="stable")[: counts.sum()], counts
@@ -129,46 +132,46 @@ def _class_order_numpy(labels: NDArray[Any], classes: int) -> tuple[NDArray[np.i
 
 def _pack_numpy(codes: Codes, cards: Sequence[int], missing: Sequence[bool], order: NDArray[np.intp], planes: Planes) -> None:
     out = planes.words.view(np.uint8)
-    kinds = {c.dtype for c in codes}
-    together = [_Together(np.flatnonzero([c.dtype == kind for c in codes]), codes, cards, missing) for kind in kinds]
+    dtypes = {c.dtype for c in codes}
+    groups = [_ColumnGroup(np.flatnonzero([c.dtype == dtype for c in codes]), codes, cards, missing) for dtype in dtypes]
     step = max(512, min(1 << 14, (1 << 20) // max(1, len(codes)) // 512 * 512))
     starts, tasks = np.cumsum(planes.counts) - planes.counts, []
-    for start, count, at in zip(starts.tolist(), planes.counts.tolist(), planes.bounds.tolist(), strict=False):
-        tasks += [(start + lo, min(step, count - lo), at * 8 + lo // 8) for lo in range(0, count, step)]
+    for start, count, word in zip(starts.tolist(), planes.counts.tolist(), planes.bounds.tolist(), strict=False):
+        tasks += [(start + lo, min(step, count - lo), word * 8 + lo // 8) for lo in range(0, count, step)]
 
     def fill(task: tuple[int, int, int]) -> None:
         start, count, lo = task
         hi = lo + -(-count // 512) * WORD
-        for some in together:
-            chunk = some.rows(order[start : start + count], (hi - lo) * 8)
-            for members, state in some.states:
+        for group in groups:
+            chunk = group.rows(order[start : start + count], (hi - lo) * 8)
+            for members, state in group.states:
                 rows = chunk if len(members) == len(chunk) else chunk[members]
-                out[planes.first[some.columns[members]] + (state - 1), lo:hi] = np.packbits(rows == state, 1, "little")
-            if len(some.gaps):
-                there = chunk[some.gaps] != some.none
-                out[planes.first[some.columns[some.gaps] + 1] - 1, lo:hi] = np.packbits(there, 1, "little")
+                out[planes.first[group.columns[members]] + (state - 1), lo:hi] = np.packbits(rows == state, 1, "little")
+            if len(group.incomplete):
+                observed = chunk[group.incomplete] != group.missing_code
+                out[planes.first[group.columns[group.incomplete] + 1] - 1, lo:hi] = np.packbits(observed, 1, "little")
 
     run_parallel(fill, tasks, work=len(order) * len(out))
 
 
-class _Together:
-    """Columns of one type, which numpy packs together.
+class _ColumnGroup:
+    """Columns of one data type, which NumPy packs together.
 
-    `states` holds every state but the first with the positions of the columns that have it, `gaps` the positions of those
-    that need a plane for being present.
+    `states` holds every state but the first with the positions of the columns that have it, `incomplete` the positions of
+    the columns with missing values, which need a plane that marks the observed rows.
     """
 
     def __init__(self, columns: NDArray[np.intp], codes: Codes, cards: Sequence[int], missing: Sequence[bool]) -> None:
         self.columns, self.codes = columns, [codes[j] for j in columns]
         sizes = np.array(cards)[columns]
         self.states = [(np.flatnonzero(sizes > state), state) for state in range(1, int(sizes.max()))]
-        self.gaps = np.flatnonzero(np.array(missing)[columns])
-        self.none = np.iinfo(self.codes[0].dtype).max
+        self.incomplete = np.flatnonzero(np.array(missing)[columns])
+        self.missing_code = np.iinfo(self.codes[0].dtype).max
         self.matrix = _matrix(self.codes)
 
     def rows(self, rows: NDArray[np.intp], width: int) -> NDArray[Any]:
-        """The codes of the rows, then missing ones up to the width.  # (column, row)"""
-        chunk = np.full((len(self.codes), width), self.none, self.codes[0].dtype)
+        """Return the codes of the rows, padded with the code for missing to the width.  # (column, row)"""
+        chunk = np.full((len(self.codes), width), self.missing_code, self.codes[0].dtype)
         if self.matrix is not None:
             chunk[:, : len(rows)] = self.matrix.take(rows, 0).T if self.matrix.flags.c_contiguous else self.matrix[rows].T
             return chunk
@@ -178,7 +181,7 @@ class _Together:
 
 
 def _matrix(columns: Codes) -> NDArray[Any] | None:
-    """The row-major matrix whose neighbouring columns these are, None where there is none.  # (row, column)"""
+    """Return the row-major matrix whose adjacent columns are given, None if there is none.  # (row, column)"""
     start, step, item = address(columns[0]), columns[0].strides[0], columns[0].itemsize
     if len(columns[0]) == 0 or step < len(columns) * item:
         return None
@@ -189,7 +192,7 @@ def _matrix(columns: Codes) -> NDArray[Any] | None:
 
 
 def margins(planes: Planes | SparsePlanes) -> NDArray[np.int64]:
-    """How many rows of each class each plane holds.  # (class, plane)"""
+    """Return the number of set bits of each plane in each class.  # (class, plane)"""
     if isinstance(planes, SparsePlanes):
         return sparse_margins(planes)
     library = compiled()
@@ -217,9 +220,9 @@ def _margins_numpy(planes: Planes) -> NDArray[np.int64]:
 
 
 def gram(planes: Planes | SparsePlanes, rows: slice, columns: slice) -> NDArray[np.int32]:
-    """How many rows of each class two planes share: one of `rows`, the other of `columns`.
+    """Return the number of rows of each class that two planes share, for each plane of `rows` and each plane of `columns`.
 
-    A pair of which the second plane comes before the first may be left 0.  # (class, rows, columns)
+    Pairs whose second plane precedes the first may be left 0.  # (class, rows, columns)
     """
     if isinstance(planes, SparsePlanes):
         return sparse_gram(planes, rows, columns)
@@ -236,25 +239,25 @@ def _gram_c(library: ctypes.CDLL, planes: Planes, rows: range, columns: range) -
 
     def fill(counts: NDArray[np.int32], row: tuple[int, int], words: tuple[int, int]) -> None:
         lo, hi = (rows.start + r for r in row)
-        to = address(counts[:, row[0] :])
-        library.naivete_gram(bitmaps.address, lo, hi, columns.start, columns.stop, *words, to, cells, shape[2])
+        output = address(counts[:, row[0] :])
+        library.naivete_gram(bitmaps.address, lo, hi, columns.start, columns.stop, *words, output, cells, shape[2])
 
-    if work < SERIAL or cells * shape[0] > width * 64:  # many pairs of short planes: a strip of rows at a time
+    if work < SERIAL or cells * shape[0] > width * 64:  # many pairs of short planes: each thread takes some rows of the result
         counts = np.zeros(shape, np.int32)
         run_parallel(lambda row: fill(counts, row, (0, width)), ranges(shape[1], work, 16, 4), work)
         return counts
     parts = ranges(width, work, 1, PADDING)
     private = np.zeros((len(parts), *shape), np.int32)
     run_parallel(lambda i: fill(private[i], (0, shape[1]), parts[i]), range(len(parts)), work)
-    return added_up(private)
+    return sum_private(private)
 
 
 def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32]:
     counts = np.zeros((len(planes.counts), len(rows), len(columns)), np.int32)
     spans = _spans(planes.bounds.tolist())
     longest = max((span[-1][2] - span[0][1] for span in spans), default=1)
-    wide = max(1, min(len(columns), AT_ONCE // longest))
-    high = max(1, min(len(rows), AT_ONCE // (wide * longest)))
+    wide = max(1, min(len(columns), BATCH_WORDS // longest))
+    high = max(1, min(len(rows), BATCH_WORDS // (wide * longest)))
 
     def fill(strip: tuple[int, int]) -> None:
         top, bottom = strip
@@ -279,7 +282,7 @@ def _gram_numpy(planes: Planes, rows: range, columns: range) -> NDArray[np.int32
 
 
 def _spans(bounds: list[int]) -> list[list[tuple[int, int, int]]]:
-    """Words of several classes, up to 512 together: the class, where they begin and where they end.
+    """Return groups of at most 512 consecutive words; each group lists its classes with their first word and their end.
 
     >>> _spans([0, 8, 8, 1000])
     [[(0, 0, 8)], [(2, 8, 520)], [(2, 520, 1000)]]
@@ -295,7 +298,7 @@ def _spans(bounds: list[int]) -> list[list[tuple[int, int, int]]]:
 
 
 def _sums(ones: NDArray[np.uint8]) -> NDArray[Any]:
-    """Sums over the last axis of at most 512 numbers up to 64; of a few a product is quicker than a sum."""
+    """Return sums over the last axis of at most 512 numbers up to 64; for short axes a matrix product is faster than a sum."""
     if ones.shape[-1] >= 256:
         total: NDArray[Any] = np.add.reduce(ones, axis=-1, dtype=np.uint16)
     else:

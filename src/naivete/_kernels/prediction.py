@@ -1,4 +1,4 @@
-"""Prediction: the sum of a row's cells over the families, and the posterior of the classes."""
+"""Prediction: the sum over the families of the table value of each row, and the posterior probabilities of the classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.counting import RowBlock
-from naivete._kernels.door import address, columns_struct, compiled, remembered, without_numbers
+from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory, without_continuous
 from naivete._kernels.layout import Codes, Layout
 from naivete._kernels.threads import ranges, run_parallel
 from naivete.variables import CLASS
@@ -17,22 +17,22 @@ __all__ = ["gather", "posterior"]
 
 
 def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
-    """For each row and class the sum over the families, in their order, of the value in the row's cell.
+    """Return, for each row and class, the sum over the families of the value in the row's cell, added in the order of families.
 
-    A family of which a member is missing adds nothing to the row. Rows come from the first column, so there has to be one.
+    A family with a missing member in a row adds nothing to that row.
 
     Parameters
     ----------
-    codes : the feature columns, without the class.
+    codes : the feature columns, at least one, without the class.
     layout : families that end with the class.
     values : the tables of the families.
-    classes : how many classes there are.
+    classes : the number of classes.
 
     >>> layout = Layout(((-1,), (0, -1)), cards=(2, 2))
     >>> gather([np.array([0, 1, 255], np.uint8)], layout, np.array([1.0, 2.0, 10.0, 20.0, 30.0, 40.0]), 2).tolist()
     [[11.0, 22.0], [31.0, 42.0], [1.0, 2.0]]
     """
-    library, codes = compiled(), without_numbers(codes, layout.families)
+    library, codes = compiled(), without_continuous(codes, layout.families)
     if library is None or max(layout.sizes, default=0) >= 1 << 32:
         return _gather_numpy(codes, layout, values, classes)
     return _gather_c(library, codes, layout, np.ascontiguousarray(values, np.float64), classes)
@@ -41,14 +41,14 @@ def gather(codes: Codes, layout: Layout, values: NDArray[np.float64], classes: i
 def _gather_c(library: ctypes.CDLL, codes: Codes, layout: Layout, values: NDArray[np.float64], classes: int) -> NDArray[np.float64]:
     rows, families, n = len(codes[0]), len(layout.families), len(codes)
     joint = np.empty((rows, classes))
-    columns, _held = columns_struct(codes)
+    columns, _kept_alive = columns_struct(codes)
     struct = layout.struct(-1)
     block = min(max(128, (1 << 15) // max(n, classes) // 16 * 16), 1024)
 
     def fill(part: tuple[int, int]) -> None:
         lo, hi = part
-        at = (address(columns), n, struct.address, families, lo, hi, min(block, hi - lo))
-        remembered(library.naivete_gather(*at, address(values), classes, address(joint)))
+        arguments = (address(columns), n, struct.address, families, lo, hi, min(block, hi - lo))
+        require_memory(library.naivete_gather(*arguments, address(values), classes, address(joint)))
 
     work = rows * families * 4
     run_parallel(fill, ranges(rows, work, 8, 4096), work)
@@ -80,7 +80,7 @@ def _gather_numpy(codes: Codes, layout: Layout, values: NDArray[np.float64], cla
 
 
 def posterior(joint: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The probabilities of the classes in each row from their joint logarithms; each row has one that is finite.
+    """Return the probabilities of the classes in each row from joint log-probabilities, at least one finite in each row.
 
     >>> posterior(np.log([[1.0, 3.0]])).round(6).tolist()
     [[0.25, 0.75]]
@@ -106,10 +106,10 @@ def _posterior_numpy(joint: NDArray[np.float64]) -> NDArray[np.float64]:
     result = np.empty(joint.shape)
 
     def fill(lo: int) -> None:
-        with np.errstate(under="ignore"):  # what is too small to be a number is zero, whatever the caller has set
+        with np.errstate(under="ignore"):  # underflow to zero is correct, whatever error state the caller has set
             part = np.exp(joint[lo : lo + 4096] - joint[lo : lo + 4096].max(axis=1, keepdims=True))
             total = part[:, 0].copy()
-            for c in range(1, part.shape[1]):  # in this order whatever the number of rows
+            for c in range(1, part.shape[1]):  # the order of additions must not depend on the number of rows
                 total += part[:, c]
             np.divide(part, total[:, None], out=result[lo : lo + 4096])
 

@@ -1,4 +1,4 @@
-"""Planes of a table that is mostly first states: only the cells that hold are stored, and counted one by one."""
+"""Bit planes of a table in which most cells have the first state: only the bits that are set are stored and counted."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.door import Struct, address, columns_struct, compiled
+from naivete._kernels.dispatch import Struct, address, columns_struct, compiled
 from naivete._kernels.threads import SERIAL, run_parallel, threads
 
 __all__ = ["SparsePlanes", "sparse_gram", "sparse_margins", "sparse_planes"]
 
-AT_ONCE = 1 << 18  # pairs of one numpy operation: enough to be worth the call, few enough for the cache
+BATCH_PAIRS = 1 << 18  # pairs in one NumPy operation: large enough to amortize the call, small enough for the cache
 
 
 @dataclass(frozen=True)
 class SparsePlanes:
-    """Which planes hold in each row, and which rows each plane holds; the planes are those of `pack`.
+    """The planes that are set in each row, and the rows in which each plane is set; the planes are those of `pack`.
 
     Parameters
     ----------
-    starts : where the planes of each row begin, and the end of the last.  # (row + 1,)
-    members : the planes that hold in each row, increasing.  # (entry,)
-    column_starts : where the rows of each plane and class begin, plane by plane, and the end of the last.
+    starts : the first entry of each row in `members`, and the end of the last row.  # (row + 1,)
+    members : the planes that are set in each row, increasing.  # (entry,)
+    column_starts : the first entry of each plane and class in `column_rows`, plane by plane, and the end of the last.
         # (plane * class + 1,)
-    column_rows : the rows with a label that each plane holds, by class.  # (labelled entry,)
-    column_places : where the plane stands in `members` for each of them.  # (labelled entry,)
-    counts : how many rows each class has.  # (class,)
-    planes : how many planes there are.
+    column_rows : the labelled rows in which each plane is set, by class.  # (labelled entry,)
+    column_places : the position of each of these entries in `members`.  # (labelled entry,)
+    counts : the number of rows of each class.  # (class,)
+    planes : the number of planes.
     """
 
     starts: NDArray[np.int64]
@@ -45,15 +45,15 @@ class SparsePlanes:
 
 
 def sparse_planes(starts: NDArray[Any], members: NDArray[Any], labels: NDArray[Any], classes: int, planes: int) -> SparsePlanes:
-    """The planes that hold in each row, with their transpose; rows without a label are left out of that.
+    """Return the planes that are set in each row, and their transpose, which leaves out the rows without a label.
 
     Parameters
     ----------
-    starts : where the planes of each row begin, and the end of the last.  # (row + 1,)
-    members : the planes that hold in each row, increasing.
-    labels : the class column, the largest code of its type where there is no label.
-    classes : how many classes there are.
-    planes : how many planes there are.
+    starts : the first entry of each row in `members`, and the end of the last row.  # (row + 1,)
+    members : the planes that are set in each row, increasing.
+    labels : the class column; the largest code of its type means that there is no label.
+    classes : the number of classes.
+    planes : the number of planes.
 
     >>> both = sparse_planes(np.array([0, 2, 2, 3]), np.array([0, 1, 1]), np.array([1, 0, 0], np.uint8), 2, 2)
     >>> both.column_starts.tolist(), both.column_rows.tolist(), both.counts.tolist()
@@ -80,13 +80,13 @@ def _columns_c(
     classes: int,
     planes: int,
 ) -> _Columns:
-    column, _held = columns_struct([labels])
-    before = (address(starts), address(members), address(column), 0, len(labels), classes)
+    column, _kept_alive = columns_struct([labels])
+    arguments = (address(starts), address(members), address(column), 0, len(labels), classes)
     bounds = np.zeros(planes * classes + 1, np.int64)
-    library.naivete_sparse_columns(*before, address(bounds[1:]), None, None)
+    library.naivete_sparse_columns(*arguments, address(bounds[1:]), None, None)
     np.cumsum(bounds, out=bounds)
-    rows, places, at = np.empty(bounds[-1], np.int32), np.empty(bounds[-1], np.int64), bounds[:-1].copy()
-    library.naivete_sparse_columns(*before, address(at), address(rows), address(places))
+    rows, places, position = np.empty(bounds[-1], np.int32), np.empty(bounds[-1], np.int64), bounds[:-1].copy()
+    library.naivete_sparse_columns(*arguments, address(position), address(rows), address(places))
     return bounds, rows, places
 
 
@@ -105,7 +105,7 @@ def _columns_numpy(
 
 
 def _stable_order(key: NDArray[np.int64], below: int) -> NDArray[np.intp]:
-    """The order that sorts the keys, equal ones as they stand; numpy sorts numbers of two bytes in linear time."""
+    """Return the order that sorts the keys, stable for equal keys; NumPy sorts 16-bit integers in linear time."""
     order = np.argsort(key.astype(np.uint16), kind="stable")
     for shift in range(16, below.bit_length(), 16):
         order = order[np.argsort((key[order] >> shift).astype(np.uint16), kind="stable")]
@@ -113,14 +113,14 @@ def _stable_order(key: NDArray[np.int64], below: int) -> NDArray[np.intp]:
 
 
 def sparse_margins(planes: SparsePlanes) -> NDArray[np.int64]:
-    """How many rows of each class each plane holds.  # (class, plane)"""
+    """Return the number of rows of each class in which each plane is set.  # (class, plane)"""
     return np.ascontiguousarray(np.diff(planes.column_starts).reshape(planes.planes, len(planes.counts)).T)
 
 
 def sparse_gram(planes: SparsePlanes, rows: slice, columns: slice) -> NDArray[np.int32]:
-    """How many rows of each class two planes share: one of `rows`, the other of `columns`.
+    """Return the number of rows of each class that two planes share, for each plane of `rows` and each plane of `columns`.
 
-    A pair of which the second plane comes before the first is left 0.  # (class, rows, columns)
+    Pairs whose second plane precedes the first are left 0.  # (class, rows, columns)
     """
     library = compiled()
     down, across = range(*rows.indices(planes.planes)), range(*columns.indices(planes.planes))
@@ -138,14 +138,14 @@ def _gram_c(library: ctypes.CDLL, planes: SparsePlanes, rows: range, columns: ra
     incidences = Struct(*arrays, classes)
 
     def fill(part: tuple[int, int]) -> None:
-        to = address(counts[:, part[0] - rows.start :])
-        library.naivete_sparse_gram(incidences.address, *part, columns.start, columns.stop, to, height * width, width)
+        output = address(counts[:, part[0] - rows.start :])
+        library.naivete_sparse_gram(incidences.address, *part, columns.start, columns.stop, output, height * width, width)
 
     run_parallel(fill, *_parts(planes, rows))
 
 
 def _parts(planes: SparsePlanes, rows: range) -> tuple[list[tuple[int, int]], int]:
-    """Ranges of planes of about equal work, and all of it: a row of a plane takes about half of the row's planes."""
+    """Return ranges of planes of about equal work, and the total work: an entry costs about half the planes of its row."""
     classes = len(planes.counts)
     entries = planes.column_starts[rows.start * classes : rows.stop * classes + 1 : classes]
     done = (entries - entries[0]) * (len(planes.members) // (2 * len(planes.starts)) + 1)
@@ -157,8 +157,8 @@ def _parts(planes: SparsePlanes, rows: range) -> tuple[list[tuple[int, int]], in
 
 
 def _gram_numpy(planes: SparsePlanes, rows: range, columns: range, counts: NDArray[np.int32]) -> None:
-    step = max(1, AT_ONCE // (len(planes.counts) * len(columns)))
-    for top in range(rows.start, min(rows.stop, columns.stop), step):  # in one thread: bincount keeps the others waiting
+    step = max(1, BATCH_PAIRS // (len(planes.counts) * len(columns)))
+    for top in range(rows.start, min(rows.stop, columns.stop), step):  # in one thread: bincount holds the interpreter lock
         down, across = range(top, min(top + step, rows.stop)), range(max(top, columns.start), columns.stop)
         strip = counts[:, top - rows.start : down.stop - rows.start, across.start - columns.start :]
         for cells in _cells(planes, down, across):
@@ -166,18 +166,18 @@ def _gram_numpy(planes: SparsePlanes, rows: range, columns: range, counts: NDArr
 
 
 def _cells(planes: SparsePlanes, down: range, across: range) -> Iterator[NDArray[np.int64]]:
-    """Yield the cells (class, down, across) of all pairs of planes that contain a row, about `AT_ONCE` at a time."""
+    """Yield the cells (class, down, across) of all pairs of planes that share a row, about `BATCH_PAIRS` at a time."""
     classes = len(planes.counts)
     bounds = planes.column_starts[down.start * classes : down.stop * classes + 1]
     places = planes.column_places[bounds[0] : bounds[-1]]
     lengths = planes.starts[planes.column_rows[bounds[0] : bounds[-1]] + 1] - places
     corners = (np.arange(classes) * len(down) + np.arange(len(down))[:, None]) * len(across) - across.start  # (down, class)
     corner = np.repeat(corners.ravel(), np.diff(bounds))
-    cuts = np.searchsorted(np.cumsum(lengths), np.arange(AT_ONCE, lengths.sum(), AT_ONCE))
+    cuts = np.searchsorted(np.cumsum(lengths), np.arange(BATCH_PAIRS, lengths.sum(), BATCH_PAIRS))
     for lo, hi in pairwise([0, *cuts.tolist(), len(lengths)]):
-        own = lengths[lo:hi]
-        ends = np.cumsum(own)
-        member = planes.members[np.repeat(places[lo:hi] - ends + own, own) + np.arange(own.sum())]
-        cells = np.repeat(corner[lo:hi], own) + member
+        length = lengths[lo:hi]
+        ends = np.cumsum(length)
+        member = planes.members[np.repeat(places[lo:hi] - ends + length, length) + np.arange(length.sum())]
+        cells = np.repeat(corner[lo:hi], length) + member
         whole = across.start <= down.start and across.stop == planes.planes
         yield cells if whole else cells[(member >= across.start) & (member < across.stop)]

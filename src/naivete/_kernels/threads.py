@@ -1,4 +1,4 @@
-"""The shared threads: as many as the usual conventions say, and never a different result for it."""
+"""The shared thread pool; results never depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ from numpy.typing import NDArray
 
 from naivete.errors import ParameterError
 
-__all__ = ["SERIAL", "added_up", "cores", "ranges", "run_parallel", "threads"]
+__all__ = ["SERIAL", "cores", "ranges", "run_parallel", "sum_private", "threads"]
 
 Task = TypeVar("Task")
 
 Result = TypeVar("Result")
 
-SERIAL = 1 << 18  # a job of fewer elementary steps is done before a thread would have woken up
+SERIAL = 1 << 18  # work of fewer elementary steps is done by the calling thread: starting others would take longer
 
 
 def threads() -> int:
-    """How many threads to use: NAIVETE_THREADS, else OMP_NUM_THREADS, else the processors this process may run on."""
+    """Return the number of threads to use: NAIVETE_THREADS, else OMP_NUM_THREADS, else the processors available to the process."""
     for name in ("NAIVETE_THREADS", "OMP_NUM_THREADS"):
         text = os.environ.get(name, "").split(",")[0].strip()
         if text.isdecimal() and int(text) > 0:
             return int(text)
         if text and name == "NAIVETE_THREADS":
-            raise ParameterError(f"NAIVETE_THREADS is {text!r}; it has to be a positive whole number")
+            raise ParameterError(f"the environment variable NAIVETE_THREADS is {text!r}; set it to a positive integer")
     return cores()
 
 
 def cores() -> int:
-    """The processors this process may run on."""
+    """Return the number of processors on which this process may run."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -55,35 +55,40 @@ if hasattr(os, "register_at_fork"):
 
 
 def run_parallel(function: Callable[[Task], Result], tasks: Sequence[Task], work: float = np.inf) -> list[Result]:
-    """The results of all tasks in order, made by the shared threads unless the work is too small to be worth it.
+    """Return the results of all tasks in order, computed by the shared threads unless the work is too small.
 
-    The calling thread takes its part; inside one of the shared threads everything is done on the spot.
+    The calling thread also processes tasks. A call from inside one of the shared threads runs all tasks in that thread.
+
+    Parameters
+    ----------
+    function : called once with each task.
+    tasks : the arguments of the calls.
+    work : about how many elementary steps all tasks take together; by default enough to use all threads.
 
     >>> run_parallel(abs, [1, -2, 3])
     [1, 2, 3]
     """
-    alone = len(tasks) < 2 or work < SERIAL or getattr(_worker, "here", False)
-    workers = 1 if alone else min(threads(), len(tasks))
+    serial = len(tasks) < 2 or work < SERIAL or getattr(_worker, "here", False)
+    workers = 1 if serial else min(threads(), len(tasks))
     if workers < 2:
         return [function(task) for task in tasks]
     results: list[Any] = [None] * len(tasks)
-    waiting = iter(range(len(tasks)))  # next() of it is atomic
-
+    remaining = iter(range(len(tasks)))  # shared by the threads: next() is atomic
     failed = threading.Event()
 
-    def help_out() -> None:
-        for at in waiting:
+    def run_remaining() -> None:
+        for i in remaining:
             if failed.is_set():
                 return
             try:
-                results[at] = function(tasks[at])
+                results[i] = function(tasks[i])
             except BaseException:
                 failed.set()
                 raise
 
-    helpers = [_pool(threads()).submit(help_out) for _ in range(workers - 1)]
+    helpers = [_pool(threads()).submit(run_remaining) for _ in range(workers - 1)]
     try:
-        help_out()
+        run_remaining()
     finally:
         for helper in helpers:
             helper.exception()
@@ -93,13 +98,16 @@ def run_parallel(function: Callable[[Task], Result], tasks: Sequence[Task], work
 
 
 def ranges(count: int, work: float, each: int = 1, multiple: int = 1) -> list[tuple[int, int]]:
-    """The numbers below count in `each` ranges for every thread, or in one for little work; they begin at multiples."""
+    """Return `range(count)` divided into `each` ranges for every thread, or one range if there is little work.
+
+    Every range starts at a multiple of `multiple`.
+    """
     parts = each * threads() if work >= SERIAL else 1
     step = max(multiple, -(-count // parts // multiple) * multiple)
     return [(lo, min(lo + step, count)) for lo in range(0, count, step)]
 
 
-def added_up(private: NDArray[Any]) -> NDArray[Any]:
-    """Return the sum of the counts of all threads."""
+def sum_private(private: NDArray[Any]) -> NDArray[Any]:
+    """Return the sum of the counts that the threads have made separately.  # (part, ...)"""
     total: NDArray[Any] = private[0] if len(private) == 1 else private.sum(axis=0, dtype=private.dtype)
     return total

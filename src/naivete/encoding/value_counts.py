@@ -42,7 +42,7 @@ def ordered(states: Iterable[State]) -> tuple[State, ...]:
     )
 
 
-@record("tally")
+@record("column-counts")
 @dataclass(frozen=True, eq=False)
 class ColumnCounts:
     """The weight of each class at each value of one column.
@@ -288,7 +288,7 @@ def _sortable(values: NDArray[Any]) -> NDArray[np.uint64]:
     return np.where(bits & top, ~bits, bits | top)
 
 
-@record("tallies")
+@record("value-counts")
 @dataclass(frozen=True, eq=False)
 class ValueCounts:
     """The value counts of all columns of some rows.

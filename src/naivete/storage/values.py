@@ -10,7 +10,7 @@ that begins with a single "$" is any other value:
     {"$tuple": [...]}                       a tuple
     {"$dict": [key, value, key, value]}     a dict of other keys, or in another order
     {"$array": ["int64", [2, 3]]}           an array: its type and shape; its numbers are the next ones of the member int64.npy
-    {"$record": "tally", "rows": 3}         an instance of the class that was registered with `record("tally")`: its fields
+    {"$record": "column-counts", "rows": 3} the fields of an instance of the class registered with `record("column-counts")`
 
 Nothing is executed or imported when an archive is read, and no class is looked up but those registered with `record`.
 """

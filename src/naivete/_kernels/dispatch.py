@@ -16,15 +16,15 @@ from numpy.typing import NDArray
 from naivete.errors import ParameterError
 
 __all__ = [
-    *("Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "remembered", "tier", "use"),
-    "without_numbers",
+    *("Codes", "Struct", "Tier", "address", "columns_struct", "compiled", "loaded", "require_memory", "tier", "use"),
+    "without_continuous",
 ]
 
 Tier = Literal["c", "numpy"]
 Codes = Sequence[NDArray[Any]]
 """One array for each variable, the class last: uint8, uint16 or uint32 of any stride; the largest code means missing.
 
-A variable with a density has float64 numbers instead, nan where missing."""
+A continuous variable has a float64 array instead, nan where missing."""
 
 _chosen: Tier | None = None
 
@@ -33,24 +33,27 @@ def tier() -> Tier:
     """Return which kernels are in use: "c" or "numpy"."""
     if _chosen is not None:
         return _chosen
-    wanted = os.environ.get("NAIVETE_KERNELS", "")
-    if wanted not in ("", "c", "numpy"):
-        raise ParameterError(f"NAIVETE_KERNELS is {wanted!r}; it can be c or numpy")
-    if wanted == "numpy":
+    setting = os.environ.get("NAIVETE_KERNELS", "")
+    if setting not in ("", "c", "numpy"):
+        raise ParameterError(f"the environment variable NAIVETE_KERNELS is {setting!r}; set it to c or numpy, or unset it")
+    if setting == "numpy":
         return "numpy"
     if loaded() is not None:
         return "c"
-    if wanted == "c":
-        raise ParameterError("NAIVETE_KERNELS asks for c, but the compiled library is not there; install with a C compiler")
+    if setting == "c":
+        raise ParameterError(
+            "the environment variable NAIVETE_KERNELS is 'c', but the compiled kernels are not installed; "
+            "reinstall naivete with a C compiler, or unset the variable"
+        )
     return "numpy"
 
 
 @contextmanager
 def use(tier: Tier) -> Iterator[None]:
-    """Choose the kernels for the body of a with statement, in all threads."""
+    """Select the kernels for the body of a with statement, in all threads."""
     global _chosen
     if tier == "c" and loaded() is None:
-        raise ParameterError("the compiled library is not there; install with a C compiler")
+        raise ParameterError("the compiled kernels are not installed; reinstall naivete with a C compiler")
     before, _chosen = _chosen, tier
     try:
         yield
@@ -78,13 +81,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
 
 @cache
 def loaded() -> ctypes.CDLL | None:
+    """Return the compiled library, None if it is not installed or cannot be loaded."""
     path = Path(__file__).with_name("libkernels.dll" if os.name == "nt" else "libkernels.so")
     try:
         library = ctypes.CDLL(str(path)) if path.exists() else None
         for name, (result, arguments) in _SIGNATURES.items() if library else ():
             function = getattr(library, f"naivete_{name}")
             function.restype, function.argtypes = result, arguments
-    except (OSError, AttributeError):  # built for another machine, or another version of this file
+    except (OSError, AttributeError):  # built for another platform, or from another version of kernels.c
         return None
     if library:
         library.naivete_level(99)
@@ -92,15 +96,17 @@ def loaded() -> ctypes.CDLL | None:
 
 
 def compiled() -> ctypes.CDLL | None:
+    """Return the compiled library if it is in use, None if the NumPy kernels are."""
     return loaded() if tier() == "c" else None
 
 
 def address(array: NDArray[Any]) -> int:
+    """Return the memory address of the first element."""
     return int(array.__array_interface__["data"][0])
 
 
 class Struct:
-    """A C struct of pointers and numbers, made of arrays and integers that are kept alive with it."""
+    """A C struct of pointers and integers; it keeps the arrays that the pointers refer to alive."""
 
     def __init__(self, *members: NDArray[Any] | int) -> None:
         self.members = members
@@ -109,24 +115,27 @@ class Struct:
 
 
 def columns_struct(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
-    """Data, stride and item size of each column, as in struct column; and the arrays, to be kept alive."""
-    held = [c if c.flags.aligned else c.copy() for c in codes]
-    return np.array([(address(c), c.strides[0], c.itemsize) for c in held], np.int64).reshape(-1, 3), held
+    """Return data, stride and item size of each column, as in the C struct `column`, and the arrays, to be kept alive."""
+    arrays = [c if c.flags.aligned else c.copy() for c in codes]
+    return np.array([(address(c), c.strides[0], c.itemsize) for c in arrays], np.int64).reshape(-1, 3), arrays
 
 
-def without_numbers(codes: Codes, families: Iterable[Sequence[int]]) -> Codes:
-    """The columns with 0 in place of every number that has a density, and the code for missing in place of every nan."""
-    numeric = [x for x, column in enumerate(codes) if column.dtype.kind == "f"] if isinstance(codes, (list, tuple)) else []
-    if not numeric:
+def without_continuous(codes: Codes, families: Iterable[Sequence[int]]) -> Codes:
+    """Return the columns with the values of continuous features replaced by code 0, or by the code for missing where nan.
+
+    A continuous feature that is in none of the families becomes a column of zeros.
+    """
+    continuous = [x for x, column in enumerate(codes) if column.dtype.kind == "f"] if isinstance(codes, (list, tuple)) else []
+    if not continuous:
         return codes
-    used = {v for family in families for v in family}
-    found = list(codes)
-    for x in numeric:
-        there = x in used
-        found[x] = np.isnan(codes[x]).view(np.uint8) * np.uint8(255) if there else np.zeros(len(codes[x]), np.uint8)
-    return found
+    members = {v for family in families for v in family}
+    columns = list(codes)
+    for x in continuous:
+        columns[x] = np.isnan(codes[x]).view(np.uint8) * np.uint8(255) if x in members else np.zeros(len(codes[x]), np.uint8)
+    return columns
 
 
-def remembered(done: int) -> None:
-    if not done:
-        raise MemoryError("no memory for a block of rows")
+def require_memory(status: int) -> None:
+    """Raise MemoryError if a C function returned 0, that is, could not allocate memory."""
+    if not status:
+        raise MemoryError("not enough memory for a block of rows")
