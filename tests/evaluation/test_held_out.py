@@ -19,11 +19,11 @@ from naivete.data.table import Column, Table
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, NaiveteWarning
-from naivete.evaluation import held_out_answers as module
 from naivete.evaluation import held_out_counts as held_out
-from naivete.evaluation.held_out_answers import answers
-from naivete.evaluation.held_out_counts import HeldOut
-from naivete.evaluation.partitioned_counts import Parts, up_to
+from naivete.evaluation import held_out_predictions as module
+from naivete.evaluation.held_out_counts import HeldOutCounts
+from naivete.evaluation.held_out_predictions import held_out_predictions
+from naivete.evaluation.partitioned_counts import PartitionedCounts, up_to
 from naivete.evaluation.protocols import KFold, LearningCurve, Protocol, Splits
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
@@ -53,7 +53,7 @@ def models(encoder: Encoder, **settings: Any) -> dict[str, NetworkClassifier]:
 
 
 @st.composite
-def tables(draw: st.DrawFn, *, rows: tuple[int, int] = (4, 40), weights: bool = True) -> LabelledTable:
+def tables(draw: st.DrawFn, *, rows: tuple[int, int] = (4, 25), weights: bool = True) -> LabelledTable:
     """Numbers, text, truth values and gaps; states and classes that occur once or twice; whole weights."""
     count = draw(st.integers(*rows))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -87,7 +87,7 @@ def check_equal_to_refitting(cases: LabelledTable, protocol: Protocol, own: dict
     """Every model and every answer is that of a model fitted to the training rows alone, bit for bit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        for answer in answers(own, cases, list(protocol.splits(cases))):
+        for answer in held_out_predictions(own, cases, list(protocol.splits(cases))):
             train, test = cases.take(answer.split.train), cases.take(answer.split.test)
             model = own[answer.model].fit(train.features, train.labels, sample_weight=train.weight)
             assert not shares_counts(model) or model_hash(answer.fitted) == model_hash(model), answer.model
@@ -100,20 +100,20 @@ def check_equal_to_refitting(cases: LabelledTable, protocol: Protocol, own: dict
     return 1
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=30)
 @given(tables(), st.sampled_from(ENCODERS), st.integers(2, 5), st.sampled_from([1.0, 0.1, "m-estimate", "backoff"]))
 def test_subtracting_a_fold_equals_refitting_bit_for_bit(cases: LabelledTable, encoder: Encoder, folds: int, how: Any) -> None:
     check_equal_to_refitting(cases, KFold(min(folds, len(cases))), models(encoder, smoothing=how))
 
 
-@settings(deadline=None, max_examples=25)
-@given(tables(rows=(12, 40)), st.sampled_from(ENCODERS))
+@settings(deadline=None, max_examples=12)
+@given(tables(rows=(12, 30)), st.sampled_from(ENCODERS))
 def test_the_steps_of_a_learning_curve_equal_refitting_bit_for_bit(cases: LabelledTable, encoder: Encoder) -> None:
     check_equal_to_refitting(cases, LearningCurve((2, 5, 8), count=2, test=4), models(encoder))
 
 
-@settings(deadline=None, max_examples=15)
-@given(tables(rows=(6, 40)), st.sampled_from(ENCODERS))
+@settings(deadline=None, max_examples=8)
+@given(tables(rows=(6, 25)), st.sampled_from(ENCODERS))
 def test_models_that_share_the_counts_of_a_split_equal_refitting(cases: LabelledTable, encoder: Encoder) -> None:
     check_equal_to_refitting(cases, Splits(2), models(encoder))
 
@@ -128,24 +128,24 @@ def large(rows: int = 400, states: int = 3, features: int = 6, seed: int = 0) ->
     return LabelledTable(Table(tuple(columns)), "c", np.array(["no", "yes"]), (hidden + (rng.random(rows) < 0.2)) % 2)
 
 
-def folds_of(cases: LabelledTable, count: int = 5) -> Parts | None:
-    return Parts.of(cases, next(iter(KFold(count).splits(cases))).parts, count)  # type: ignore[arg-type]
+def folds_of(cases: LabelledTable, count: int = 5) -> PartitionedCounts | None:
+    return PartitionedCounts.of(cases, next(iter(KFold(count).splits(cases))).parts, count)  # type: ignore[arg-type]
 
 
 def test_an_ordinary_table_is_counted_once_for_all_folds(monkeypatch: pytest.MonkeyPatch) -> None:
     cases = large()
     monkeypatch.setattr(held_out._TrainingRows, "block", property(lambda _: pytest.fail("training rows were encoded")))
     own = {name: model for name, model in models(Encoder()).items() if name != "auto" and "lookup" not in name}
-    assert len(list(answers(own, cases, list(KFold(5).splits(cases))))) == 30
+    assert len(list(held_out_predictions(own, cases, list(KFold(5).splits(cases))))) == 30
 
 
-@pytest.mark.parametrize("states", [5, 12, 30])
+@pytest.mark.parametrize("states", [12, 30])
 def test_tables_that_are_too_large_to_keep_are_counted_fold_by_fold(states: int) -> None:
     cases = large(states=states)
     parts = folds_of(cases)
     assert parts is not None
     assert (parts.pairs is None) == (states > 12)
-    own = {"tan": TAN(), "kdb": KDB(k=2), "k3": KDB(k=3)}
+    own = {"tan": TAN(), "k3": KDB(k=3)}
     assert check_equal_to_refitting(cases, KFold(5), own)  # type: ignore[arg-type]
 
 
@@ -157,7 +157,7 @@ def test_numbers_that_are_cut_differently_in_every_fold() -> None:
     parts = folds_of(mixed)
     assert parts is not None
     assert len({own.cuts for own in parts.variables[-1]}) > 1
-    assert any(held.moved for held in (HeldOut(parts, at) for at in range(5)))
+    assert any(held.recoded for held in (HeldOutCounts(parts, at) for at in range(5)))
     assert check_equal_to_refitting(mixed, KFold(5), models(Encoder()))
 
 
@@ -210,17 +210,17 @@ def test_numbers_in_cells_are_counted_honestly(monkeypatch: pytest.MonkeyPatch) 
 def test_tallies_that_would_take_too_much_memory_are_not_made() -> None:
     cases = large(40)
     part = np.arange(40) % 4
-    assert Parts.of(cases, part, 4, budget=8 * 18 * 2 * 4 * 4) is not None
-    assert Parts.of(cases, part, 4, budget=8 * 18 * 2 * 4 * 4 - 1) is None
+    assert PartitionedCounts.of(cases, part, 4, budget=8 * 18 * 2 * 4 * 4) is not None
+    assert PartitionedCounts.of(cases, part, 4, budget=8 * 18 * 2 * 4 * 4 - 1) is None
 
 
 def test_steps_of_a_curve_are_sums() -> None:
     cases = large(60)
     part = np.repeat([0, 1, -1], 20)
-    parts = Parts.of(cases, part, 2, up_to)
+    parts = PartitionedCounts.of(cases, part, 2, up_to)
     assert parts is not None
     assert parts.rows == [20, 40]
-    assert HeldOut(parts, 1).total == 40
+    assert HeldOutCounts(parts, 1).total == 40
 
 
 def test_an_unseen_value_is_refused_where_the_encoder_says_so() -> None:
@@ -228,9 +228,9 @@ def test_an_unseen_value_is_refused_where_the_encoder_says_so() -> None:
         Table((Column("x", np.arange(12) % 6, tuple("abcdef")),)), "c", np.array([0, 1]), (np.arange(12) > 5).astype(np.int64)
     )
     splits = list(KFold(2, 20).splits(cases))
-    assert any(answer.unseen for answer in answers({"nb": NaiveBayes()}, cases, splits))
+    assert any(answer.unseen for answer in held_out_predictions({"nb": NaiveBayes()}, cases, splits))
     with pytest.raises(DataError, match="did not occur in training"):
-        list(answers({"nb": NaiveBayes(encoder=Encoder(unseen="error"))}, cases, splits))
+        list(held_out_predictions({"nb": NaiveBayes(encoder=Encoder(unseen="error"))}, cases, splits))
 
 
 def test_models_with_other_encoders_and_budgets_do_not_share() -> None:
@@ -261,7 +261,7 @@ def test_estimates_for_all_folds_at_once_equal_those_of_each(how: Any) -> None:
 
 def test_tables_that_a_classifier_makes_itself_are_respected() -> None:
     cases = large(90)
-    for answer in answers({"nb": NaiveBayes(), "doubtful": Doubtful()}, cases, list(KFold(3).splits(cases))):
+    for answer in held_out_predictions({"nb": NaiveBayes(), "doubtful": Doubtful()}, cases, list(KFold(3).splits(cases))):
         train, test = cases.take(answer.split.train), cases.take(answer.split.test)
         honest = type(answer.fitted)().fit(train.features, train.labels).predict_proba(test.features)
         assert answer.posterior.tobytes() == honest.tobytes()
@@ -270,7 +270,7 @@ def test_tables_that_a_classifier_makes_itself_are_respected() -> None:
 def test_nothing_is_left_of_the_sharing_in_the_models() -> None:
     cases = large(60)
     own = {"nb": NaiveBayes(smoothing=2.0), "tan": TAN()}
-    for answer in answers(own, cases, list(KFold(3).splits(cases))):
+    for answer in held_out_predictions(own, cases, list(KFold(3).splits(cases))):
         assert answer.fitted.smoothing == own[answer.model].smoothing
         assert type(answer.fitted.smoothing) is float
     assert not any(hasattr(model, "network_") for model in own.values())
@@ -297,8 +297,8 @@ class Blunt(KDB):
         return (said + 1 / said.shape[1]) / 2
 
 
-@settings(deadline=None, max_examples=20)
-@given(tables(rows=(8, 40)), st.sampled_from([KFold(3, 2), LearningCurve((2, 5), count=2, test=3), Splits(2)]))
+@settings(deadline=None, max_examples=10)
+@given(tables(rows=(8, 25)), st.sampled_from([KFold(3, 2), LearningCurve((2, 5), count=2, test=3), Splits(2)]))
 def test_any_other_classifier_is_fitted_to_every_training_set(cases: LabelledTable, protocol: Protocol) -> None:
     own: dict[str, Any] = {"nb": NaiveBayes(), "picky": Picky(), "tan": TAN(), "blunt": Blunt(k=1)}
     check_equal_to_refitting(cases, protocol, own)
@@ -309,7 +309,9 @@ def test_a_learner_that_is_not_known_finds_another_structure_in_every_training_s
     columns = tuple(Column(f"x{j}", rng.integers(0, 2, 40), ("a", "b")) for j in range(6))
     cases = LabelledTable(Table(columns), "c", np.array([0, 1]), rng.integers(0, 2, 40))
     own = {"nb": NaiveBayes(), "picky": Picky()}
-    found = [answer.fitted for answer in answers(own, cases, list(KFold(4, 2).splits(cases))) if answer.model == "picky"]
+    found = [
+        answer.fitted for answer in held_out_predictions(own, cases, list(KFold(4, 2).splits(cases))) if answer.model == "picky"
+    ]
     assert len({model.best_ for model in found}) > 1
     assert len({id(model) for model in found}) == 8
     assert not any(hasattr(model, "network_") for model in own.values())

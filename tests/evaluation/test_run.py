@@ -138,7 +138,7 @@ def test_test_rows_without_weight_are_left_out() -> None:
 
 def test_nothing_is_fitted_again_when_all_is_done(digits: LabelledTable, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = run(models(), digits, KFold(3), folder=tmp_path)
-    monkeypatch.setattr(run_module, "answers", lambda *_: pytest.fail("a finished split was repeated"))
+    monkeypatch.setattr(run_module, "held_out_predictions", lambda *_: pytest.fail("a finished split was repeated"))
     assert run(models(), digits, KFold(3), folder=tmp_path) == first
 
 

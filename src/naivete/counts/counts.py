@@ -102,6 +102,10 @@ class Counts:
         table = None if self.uncounted([members]) else self._kept[members]
         return table.counts if isinstance(table, DenseTable) else None
 
+    def conditional_table(self, members: Family, v: int, smoothing: object) -> Numbers | None:  # noqa: ARG002
+        """Return P(v | the other members) if it has been estimated before with this smoothing, else None: always, here."""
+        return None
+
     @property
     def variables(self) -> Variables:
         """The variables, the class last."""

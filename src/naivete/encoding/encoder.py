@@ -148,7 +148,7 @@ class Encoder:
                 NaiveteWarning,
             )
         missing, other = self.missing == "state" and column.gaps, self.unseen == "smooth"
-        states = self._states(column)
+        states = self.states(column)
         if states is None and self.numbers in DENSITIES:
             return Variable(column.name, origin=_origin(column), kernel=self.numbers == "kernel")
         if states is None:
@@ -164,7 +164,7 @@ class Encoder:
             return Variable(column.name, origin=_origin(column))
         return Variable(column.name, cuts=cuts, missing=missing)
 
-    def _states(self, column: ColumnCounts) -> tuple[State, ...] | None:
+    def states(self, column: ColumnCounts) -> tuple[State, ...] | None:
         """Return the states of a nominal column, None for a numeric one."""
         if column.empty and column.kind != "numeric":
             return ()  # without values, the type of the column is unknown

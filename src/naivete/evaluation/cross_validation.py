@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete.data.labelled_table import LabelledTable
 from naivete.evaluation.data_sets import Given, cases_of
-from naivete.evaluation.held_out_answers import Answer, answers
+from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
 from naivete.evaluation.measures import LEAST
 from naivete.evaluation.protocols import KFold, stratified_folds
 
@@ -91,10 +91,10 @@ def cross_validate(
     """
     own = cases_of(cases, "cases")
     tallies = {name: _Tally(name, len(own.classes)) for name in models}
-    for answer in answers(models, own, list(KFold(folds, repeat, random_state).splits(own))):
-        tallies[answer.model].add(answer, own)
+    for prediction in held_out_predictions(models, own, list(KFold(folds, repeat, random_state).splits(own))):
+        tallies[prediction.model].add(prediction, own)
         if progress is not None:
-            progress(answer.model)
+            progress(prediction.model)
     return [tally.result(own.classes) for tally in tallies.values()]
 
 
@@ -108,13 +108,13 @@ class _Tally:
         self.fit_seconds = self.predict_seconds = 0.0
         self.unseen = 0
 
-    def add(self, answer: Answer, cases: LabelledTable) -> None:
+    def add(self, prediction: Prediction, cases: LabelledTable) -> None:
         """Measure what was said of the test rows."""
-        self.fit_seconds += answer.fit_seconds
-        self.predict_seconds += answer.predict_seconds
-        self.unseen += answer.unseen
-        test = answer.split.test
-        self._score(answer.posterior, cases.labels[test], None if cases.weight is None else cases.weight[test])
+        self.fit_seconds += prediction.fit_seconds
+        self.predict_seconds += prediction.predict_seconds
+        self.unseen += prediction.unseen
+        test = prediction.split.test
+        self._score(prediction.posterior, cases.labels[test], None if cases.weight is None else cases.weight[test])
 
     def _score(self, posterior: NDArray[np.float64], correct: NDArray[np.int64], weight: NDArray[np.float64] | None) -> None:
         if weight is not None and not weight.any():

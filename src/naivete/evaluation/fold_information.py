@@ -1,4 +1,4 @@
-"""The informations of all training sets at once, as `naivete.counts.information` has them of each."""
+"""Mutual informations in all training sets at once, identical to those of `naivete.counts.information` for each."""
 
 from __future__ import annotations
 
@@ -16,66 +16,66 @@ __all__ = ["dependences", "relevances"]
 
 
 def relevances(tables: Sequence[NDArray[Any]], totals: NDArray[np.int64]) -> Numbers:
-    """I(X; C) of every feature in every training set.  # (training set, feature)
+    """Return I(X; C) of each feature in each training set.  # (training set, feature)
 
     Parameters
     ----------
-    tables : the tables of the features with the class.  # (training set, state, class)
-    totals : the weight of each training set.
+    tables : the counts of each feature with the class.  # (training set, state, class)
+    totals : the total weight of each training set.
     """
-    found = np.zeros((len(totals), len(tables)))
+    result = np.zeros((len(totals), len(tables)))
     for features, stacked in _by_shape(tables):
-        for sets, logs in _equally_large(totals):
-            found[np.ix_(sets, features)] = conditional_informations(logs, stacked[sets][..., None])
-    return rounded_bits(found)
+        for sets, logs in _by_total(totals):
+            result[np.ix_(sets, features)] = conditional_informations(logs, stacked[sets][..., None])
+    return rounded_bits(result)
 
 
 def dependences(
     pairs: Sequence[tuple[Pairs, NDArray[Any]]], tables: Sequence[NDArray[Any]], classes: NDArray[Any], totals: NDArray[np.int64]
 ) -> Numbers:
-    """I(X; Y | C) of every pair of features in every training set, symmetric matrices.  # (training set, feature, feature)
+    """Return I(X; Y | C) of each pair of features in each training set, as symmetric matrices.  # (training set, feature, feature)
 
     Parameters
     ----------
-    pairs : the pairs, with their tables.  # (training set, first, second, state, state, class)
-    tables : the tables of the features with the class.  # (training set, state, class)
+    pairs : the pairs with their counts.  # (training set, first, second, state, state, class)
+    tables : the counts of each feature with the class.  # (training set, state, class)
     classes : the weight of each class.  # (training set, class)
-    totals : the weight of each training set.
+    totals : the total weight of each training set.
     """
-    found = np.zeros((len(totals), len(tables), len(tables)))
-    for sets, logs in _equally_large(totals):
-        alone, together = _alone(tables, sets, logs), logs.of(classes[sets]).sum(axis=1)
-        for own, every in pairs:
-            part = every[sets].reshape(-1, *every.shape[2:])
-            if own.complete:
-                cells = logs.sums(part).reshape(len(sets), *every.shape[1:3])
-                cells -= alone[:, own.first, None] + (alone[:, None, own.second] - together[:, None, None])
+    result = np.zeros((len(totals), len(tables), len(tables)))
+    for sets, logs in _by_total(totals):
+        with_class, class_alone = _feature_terms(tables, sets, logs), logs.of(classes[sets]).sum(axis=1)
+        for group, all_sets in pairs:
+            part = all_sets[sets].reshape(-1, *all_sets.shape[2:])
+            if group.complete:
+                cells = logs.sums(part).reshape(len(sets), *all_sets.shape[1:3])
+                cells -= with_class[:, group.first, None] + (with_class[:, None, group.second] - class_alone[:, None, None])
                 values = cells / SCALE
             else:
-                values = conditional_informations(logs, part).reshape(len(sets), *every.shape[1:3])
-            upper = own.first[0] != own.second[0] or own.second > own.first[:, None]
-            found[np.ix_(sets, own.first, own.second)] = rounded_bits(values * upper)
-    return found + found.swapaxes(1, 2)
+                values = conditional_informations(logs, part).reshape(len(sets), *all_sets.shape[1:3])
+            upper = group.first[0] != group.second[0] or group.second > group.first[:, None]
+            result[np.ix_(sets, group.first, group.second)] = rounded_bits(values * upper)
+    return result + result.swapaxes(1, 2)
 
 
-def _alone(tables: Sequence[NDArray[Any]], sets: NDArray[np.int64], logs: EntropyTerms) -> NDArray[np.int64]:
-    """The terms of every feature with the class in these training sets.  # (training set, feature)"""
-    found = np.zeros((len(sets), len(tables)), np.int64)
+def _feature_terms(tables: Sequence[NDArray[Any]], sets: NDArray[np.int64], logs: EntropyTerms) -> NDArray[np.int64]:
+    """Return the sums of n log n of each feature with the class in some training sets.  # (training set, feature)"""
+    terms = np.zeros((len(sets), len(tables)), np.int64)
     for features, stacked in _by_shape(tables):
-        found[:, features] = logs.of(stacked[sets]).sum(axis=(2, 3))
-    return found
+        terms[:, features] = logs.of(stacked[sets]).sum(axis=(2, 3))
+    return terms
 
 
 def _by_shape(tables: Sequence[NDArray[Any]]) -> Iterator[tuple[NDArray[np.int64], NDArray[Any]]]:
-    """The tables of one shape together.  # (training set, feature, state, class)"""
-    alike: dict[int, list[int]] = {}
+    """Yield the tables of each shape, stacked, with their features.  # (training set, feature, state, class)"""
+    same_shape: dict[int, list[int]] = {}
     for x, table in enumerate(tables):
-        alike.setdefault(table.shape[1], []).append(x)
-    for features in alike.values():
+        same_shape.setdefault(table.shape[1], []).append(x)
+    for features in same_shape.values():
         yield np.array(features), np.stack([tables[x] for x in features], axis=1)
 
 
-def _equally_large(totals: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], EntropyTerms]]:
-    """The training sets of one weight, and the logarithms for them."""
+def _by_total(totals: NDArray[np.int64]) -> Iterator[tuple[NDArray[np.int64], EntropyTerms]]:
+    """Yield the training sets of each total weight, and the entropy terms for it."""
     for total in np.unique(totals):
         yield np.flatnonzero(totals == total), EntropyTerms(total)

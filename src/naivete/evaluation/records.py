@@ -181,21 +181,22 @@ class Store(RunFolder):
     restart : whether to begin again, whatever is in the folder.
     """
 
-    def _resume(self) -> None:
+    def resume(self) -> None:
+        """Check that the folder is of the same experiment, or begin one."""
         path = self.folder / _NAME
-        if self._restart:
+        if self.restart:
             for own in (path, *self._files().values()):
                 own.unlink(missing_ok=True)
         if not os.path.lexists(path):
             stray = next(iter(self._files().values()), None)
             if stray is not None:
                 raise CheckpointError(f"{stray}: it is of a run that left no {_NAME}; {ADVICE}")
-            write_packed(path, pieces(self._fingerprint))
+            write_packed(path, pieces(self.fingerprint))
             return
         found = read_packed(path)[0]
         if type(found) is not dict:
             raise CheckpointError(f"{path}: it is packed data, but not of an experiment; {ADVICE}")
-        self._check_fingerprint(found, path)
+        self.check_fingerprint(found, path)
 
     def _files(self) -> dict[Key, Path]:
         found = ((_SPLIT.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))

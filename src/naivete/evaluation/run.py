@@ -19,7 +19,7 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.data.labelled_table import LabelledTable
 from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
 from naivete.evaluation.data_sets import Data, cases_by_name, lacking
-from naivete.evaluation.held_out_answers import Answer, answers
+from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
 from naivete.evaluation.measures import confusion, measures
 from naivete.evaluation.protocols import Protocol, Split, protocol_of
 from naivete.evaluation.records import Key, Record, Results, Store, data_hash, write_split
@@ -152,10 +152,10 @@ class _Work:
     def __call__(self, task: _Task) -> Iterator[tuple[Key, list[Record]]]:
         """The records of the task, split by split, each kept as soon as it is there."""
         records: list[Record] = []
-        for answer in answers(self.models, task.cases, task.splits):
-            records.append(_record(answer, task, self.loss))
+        for prediction in held_out_predictions(self.models, task.cases, task.splits):
+            records.append(_record(prediction, task, self.loss))
             if len(records) == len(self.models):
-                key = task.place, answer.split.repeat, answer.split.fold
+                key = task.place, prediction.split.repeat, prediction.split.fold
                 if self.folder is not None:
                     write_split(self.folder, key, records)
                 yield key, records
@@ -166,25 +166,25 @@ class _Work:
         return list(self(task))
 
 
-def _record(answer: Answer, task: _Task, loss: Any) -> Record:
-    split, cases = answer.split, task.cases
+def _record(prediction: Prediction, task: _Task, loss: Any) -> Record:
+    split, cases = prediction.split, task.cases
     truth, weight = cases.labels[split.test], None if cases.weight is None else cases.weight[split.test]
     counts = weight is None or bool(weight.any())
-    found = measures(truth, answer.posterior, cases.classes, loss=loss, weight=weight) if counts else {}
-    table = confusion(truth, answer.posterior.argmax(axis=1), len(cases.classes), weight=weight) if counts else None
+    found = measures(truth, prediction.posterior, cases.classes, loss=loss, weight=weight) if counts else {}
+    table = confusion(truth, prediction.posterior.argmax(axis=1), len(cases.classes), weight=weight) if counts else None
     cells = np.zeros((len(cases.classes),) * 2) if table is None else table
     return Record(
         task.name,
-        answer.model,
+        prediction.model,
         split.repeat,
         split.fold,
         len(split.train),
         len(split.test),
         found,
         tuple(map(tuple, cells.tolist())),
-        answer.unseen,
-        answer.fit_seconds,
-        answer.predict_seconds,
+        prediction.unseen,
+        prediction.fit_seconds,
+        prediction.predict_seconds,
     )
 
 

@@ -103,6 +103,9 @@ class _Estimator:
         """Return P(v | parents) from the counts of the family; sparse where these are."""
         if isinstance(table, SparseTable):
             return self._sparse(table, v, parents)
+        known = self.counts.conditional_table(table.members, v, self.smoothing)
+        if known is not None:
+            return known
         n, axis = table.counts, table.members.index(v)
         prior = self.frequencies if table.members[-1] == CLASS != v else np.ones(1)
         if isinstance(self.smoothing, Backoff):

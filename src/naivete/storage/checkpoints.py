@@ -165,10 +165,10 @@ class Checkpoint(RunFolder):
     def _due(self) -> bool:
         return time.monotonic() - self._last >= self._every
 
-    def _resume(self) -> None:
+    def resume(self) -> None:
         """Load what an earlier run left."""
         self._steps, self._last = 0, time.monotonic()
-        if self._restart:
+        if self.restart:
             with _named_errors("cannot be removed", "remove it yourself, or use another folder"):
                 self._remove()
             return
@@ -176,7 +176,7 @@ class Checkpoint(RunFolder):
         if not os.path.lexists(path):
             return
         fingerprint, self._digests, self._partial = _checked(read_packed(path)[0], path)
-        self._check_fingerprint(fingerprint, path)
+        self.check_fingerprint(fingerprint, path)
 
     def _finished_value(self, number: int) -> Any:
         path = self._path(number)
@@ -196,7 +196,7 @@ class Checkpoint(RunFolder):
 
     def _write(self, partial: tuple[object, object] | None) -> None:
         self._flush()
-        content = {"fingerprint": self._fingerprint, "finished": self._digests, "partial": partial}
+        content = {"fingerprint": self.fingerprint, "finished": self._digests, "partial": partial}
         write_packed(self.folder / _NAME, pieces(content))
         self._last = time.monotonic()
 

@@ -35,17 +35,17 @@ class RunFolder:
 
     def __init__(self, folder: str | os.PathLike[str], fingerprint: Mapping[str, object], *, restart: bool = False) -> None:
         self.folder = Path(folder)
-        self._fingerprint: dict[str, Any] = unpacked(packed(dict(fingerprint)))
-        self._restart = restart
+        self.fingerprint: dict[str, Any] = unpacked(packed(dict(fingerprint)))
+        self.restart = restart
         self._lock: FolderLock | None = None
 
     @abstractmethod
-    def _resume(self) -> None:
+    def resume(self) -> None:
         """Load what an earlier run left."""
 
-    def _check_fingerprint(self, fingerprint: Mapping[str, Any], path: Path) -> None:
+    def check_fingerprint(self, fingerprint: Mapping[str, Any], path: Path) -> None:
         """Raise a CheckpointError if the fingerprint of an earlier run differs from that of this one."""
-        differing = difference(fingerprint, self._fingerprint)
+        differing = difference(fingerprint, self.fingerprint)
         if differing:
             raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
 
@@ -54,7 +54,7 @@ class RunFolder:
             raise ParameterError(f"{self.folder}: this checkpoint is in use; make another one")
         self._lock = FolderLock(self.folder)
         try:
-            self._resume()
+            self.resume()
         except BaseException:
             self.__exit__(None, None, None)
             raise

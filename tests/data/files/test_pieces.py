@@ -192,7 +192,7 @@ def test_batches_are_cut_only_where_they_are_too_long() -> None:
 
 
 def test_what_is_no_stream() -> None:
-    with pytest.raises(DataTypeError, match="data: 'int' offers no Arrow stream"):
+    with pytest.raises(DataTypeError, match="data: 'int' has no Arrow stream"):
         arrow_tables(3, rows=1)
 
     def failing() -> Any:
@@ -322,7 +322,7 @@ def test_files_that_do_not_match(tmp_path: Path, case: str) -> None:
 def test_extra_columns_are_left_out_with_one_warning(tmp_path: Path) -> None:
     """D14."""
     paths = write_parts(tmp_path, "a,b\n1,2\n", "c,b,a\n9,4,3\n", "b,a,c,d\n6,5,9,9\n")
-    with pytest.warns(NaiveteWarning, match=r"2 columns, such as 'c' in .*p2\.csv, left out") as warned:
+    with pytest.warns(NaiveteWarning, match=r"2 columns, such as 'c' in .*p2\.csv, are left out") as warned:
         files = pieces(paths)
     assert len(warned) == 1
     assert values(streamed(files, 9)) == {"a": [1, 3, 5], "b": [2, 4, 6]}

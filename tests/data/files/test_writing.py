@@ -138,7 +138,7 @@ def test_compressed_bytes_are_reproducible(tmp_path: Path) -> None:
 
 def test_missing_text(tmp_path: Path) -> None:
     table = Table((nominal("x", ["", None], declared=False), Column("y", np.arange(2))))
-    with pytest.raises(DataError, match="the value '' is also what stands for missing"):
+    with pytest.raises(DataError, match="the value '' is the text for missing values"):
         write_csv(table, tmp_path / "f.csv")
     write_csv(table, tmp_path / "f.csv", missing="?")
     assert contents(read_csv(tmp_path / "f.csv", missing=("?",))) == contents(table)
@@ -151,8 +151,8 @@ BAD = {
     "truth": (Table((Column("x", np.array([True])),)), DataTypeError, "the value False is not a text"),
     "integer-state": (Table((Column("x", np.array([0]), (1,)),)), DataTypeError, "column 'x': the value 1 is not a text"),
     "name": (Table((Column(0, np.array([0])),)), DataTypeError, "the name 0 is not a text"),
-    "zero-byte": (Table((Column("x", np.array([0]), ("a\0",)),)), DataError, "characters that no text file can hold"),
-    "surrogate": (Table((Column("\ud800", np.array([0])),)), DataError, "characters that no text file can hold"),
+    "zero-byte": (Table((Column("x", np.array([0]), ("a\0",)),)), DataError, "characters that a text file cannot contain"),
+    "surrogate": (Table((Column("\ud800", np.array([0])),)), DataError, "characters that a text file cannot contain"),
     "no-columns": (Table(()), DataError, "needs at least one column"),
 }
 

@@ -27,7 +27,15 @@ _WIDEST: Final = 2**53
 
 @contextmanager
 def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fetch or write the file again") -> Iterator[None]:
-    """Raise errors of pyarrow as errors of this library."""
+    """Raise errors of pyarrow as errors of this library.
+
+    Parameters
+    ----------
+    place : the file or the column, for the message.
+    pa : pyarrow.
+    what : the kind of data.
+    advice : what the user can do.
+    """
     try:
         yield
     except NaiveteError:
@@ -46,7 +54,7 @@ def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fet
 
 
 def check_type(field: Any, place: str, pa: ModuleType) -> None:
-    """Refuse the columns whose values are neither numbers, booleans nor texts."""
+    """Refuse a column whose values are neither numbers nor booleans nor texts."""
     kind = field.type
     if isinstance(kind, pa.BaseExtensionType) or b"ARROW:extension:name" in (field.metadata or {}):
         raise DataTypeError(f"{place}: the extension type {quoted(str(kind))} is not supported; store the plain values")
@@ -60,7 +68,7 @@ def check_type(field: Any, place: str, pa: ModuleType) -> None:
 
 
 def is_text(kind: Any, pa: ModuleType) -> bool:
-    """Whether the values of this type are texts."""
+    """Return whether the values of this type are texts."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind) or _is_view(kind, pa)
 
 
@@ -69,9 +77,9 @@ def _is_view(kind: Any, pa: ModuleType) -> bool:
 
 
 def merged_states(lists: Sequence[Sequence[State]]) -> tuple[State, ...]:
-    """The states of a column that was declared several times: as declared where all agree, else all of them in order.
+    """Return the states of a column with several declarations: as declared if all are equal, else all states, sorted.
 
-    Booleans come before numbers and these before texts, each increasing.
+    Booleans come before numbers, and numbers before texts, each in increasing order.
 
     >>> merged_states([("b", "a"), ("b", "a")]), merged_states([("b", "a"), ("c",)])
     (('b', 'a'), ('a', 'b', 'c'))
@@ -89,16 +97,16 @@ def _rank(state: State) -> tuple[int, State]:
 
 @dataclass
 class Converter:
-    """Turns the data of one column, or one chunk of it after the other, into columns of a table.
+    """Converts the Arrow arrays of one column, chunk by chunk or all at once, to columns of a table.
 
     Parameters
     ----------
-    field : the column as its schema describes it: name, type and notes.
-    place : what messages say about where the column is.
+    field : the column in the schema: name, type and metadata.
+    place : the file and the column, for messages.
     pa : pyarrow.
-    limits : how much is too much.
-    wide : whether whole numbers of fewer bits become 64 bits.
-    declared : whether a dictionary declares its values; not so where texts were asked for as a dictionary.
+    limits : sizes above which the data is refused.
+    wide : whether integers of fewer bits are converted to 64 bits.
+    declared : whether a dictionary declares the states; False if texts were read as a dictionary.
     """
 
     field: Any
@@ -110,13 +118,13 @@ class Converter:
 
     def __post_init__(self) -> None:
         kind, types = self.field.type, self.pa.types
-        self._known: tuple[Any, list[Any]] | None = None  # the last dictionary and its values
+        self._dictionary: tuple[Any, list[Any]] | None = None  # the last dictionary and its values
         self._kind = _kind(self.field)
-        self._told = (self.field.metadata or {}).get(STATES)
-        self._plain = self._told is None and (types.is_integer(kind) or types.is_float64(kind))
+        self._declared_states = (self.field.metadata or {}).get(STATES)
+        self._plain = self._declared_states is None and (types.is_integer(kind) or types.is_float64(kind))
 
     def column(self, arrays: Sequence[Any]) -> Column:
-        """The column of these arrays, end to end; they are checked first."""
+        """Return the column of these arrays, concatenated; they are checked first."""
         if self._plain and len(arrays) == 1 and not arrays[0].null_count:
             return Column(self.field.name, self._widened(arrays[0].to_numpy()), kind=self._kind)
         with damage(self.place, self.pa):
@@ -125,31 +133,31 @@ class Converter:
             return self._column(arrays)
 
     def _column(self, arrays: Sequence[Any]) -> Column:
-        pa, name, kind, told = self.pa, self.field.name, self._kind, self._told
+        pa, name, kind, states = self.pa, self.field.name, self._kind, self._declared_states
         if pa.types.is_dictionary(self.field.type):
             return self._coded(arrays if self.declared else list(map(_shrunk, arrays)), "nominal", self.declared)
         if is_text(self.field.type, pa):
             return self._coded([_encoded(array, pa) for array in arrays], "nominal", False)
-        if told:
-            return self._coded([array.dictionary_encode() for array in arrays], "nominal", True, _levels(told))
+        if states:
+            return self._coded([array.dictionary_encode() for array in arrays], "nominal", True, _parsed_states(states))
         if pa.types.is_null(self.field.type):
             return Column(name, np.full(sum(map(len, arrays)), math.nan), kind=kind)
-        gaps = any(array.null_count for array in arrays)
-        if gaps and not pa.types.is_floating(self.field.type) and not self._fits(arrays):
+        missing = any(array.null_count for array in arrays)
+        if missing and not pa.types.is_floating(self.field.type) and not self._fits(arrays):
             return self._coded([array.dictionary_encode() for array in arrays], kind, False)
-        return Column(name, self._numbers(arrays, gaps), kind=kind)
+        return Column(name, self._numbers(arrays, missing), kind=kind)
 
     def _fits(self, arrays: Sequence[Any]) -> bool:
-        """Whether integers with missing values survive as floating point numbers."""
+        """Return whether integers with missing values are exact as floating point numbers."""
         if not self.pa.types.is_integer(self.field.type):
             return False
         ends = self.pa.compute.min_max(self.pa.chunked_array(arrays)).as_py()
         return ends["max"] is None or (ends["max"] <= _WIDEST and ends["min"] >= -_WIDEST)
 
-    def _numbers(self, arrays: Sequence[Any], gaps: bool) -> NDArray[Any]:
+    def _numbers(self, arrays: Sequence[Any], missing: bool) -> NDArray[Any]:
         """Return the numbers or booleans, nan if null; without a copy if possible."""
         pa = self.pa
-        if gaps or pa.types.is_floating(self.field.type):
+        if missing or pa.types.is_floating(self.field.type):
             arrays = [array.cast(pa.float64(), safe=False) for array in arrays]
         parts = [array.to_numpy(zero_copy_only=False) for array in arrays]
         values = parts[0] if len(parts) == 1 else np.concatenate(parts or [np.zeros(0, self.field.type.to_pandas_dtype())])
@@ -159,67 +167,72 @@ class Converter:
         narrow = self.wide and values.dtype.kind in "iu" and values.dtype != np.uint64
         return values.astype(np.int64) if narrow else values
 
-    def _coded(self, arrays: Sequence[Any], kind: Kind | None, declared: bool, told: Sequence[State] = ()) -> Column:
-        """Codes by value, so that equal values in several dictionaries are one state; a null or NaN is missing, not a state."""
-        lists = [self._values(array) for array in arrays]
-        states = tuple(told) or (
-            merged_states([_there(levels) for levels in lists])
+    def _coded(self, arrays: Sequence[Any], kind: Kind | None, declared: bool, states: Sequence[State] = ()) -> Column:
+        """Return the column with codes by value, so that equal values in several dictionaries are one state.
+
+        Nulls and NaN are missing values, not states.
+        """
+        dictionaries = [self._values(array) for array in arrays]
+        all_states = tuple(states) or (
+            merged_states([_distinct(values) for values in dictionaries])
             if declared
-            else tuple(dict.fromkeys(state for levels in lists for state in _there(levels)))
+            else tuple(dict.fromkeys(value for values in dictionaries for value in _distinct(values)))
         )
-        if len(states) > self.limits.states:
-            raise over(self.place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
-        position = {state: code for code, state in enumerate(states)}
-        if told and not all(state in position for levels in lists for state in _there(levels)):
+        self._check_count(len(all_states))
+        code_of = {state: code for code, state in enumerate(all_states)}
+        if states and not all(value in code_of for values in dictionaries for value in _distinct(values)):
             raise ValueError("a value that is not among the declared ones")
-        parts = [self._codes(array, levels, position) for array, levels in zip(arrays, lists, strict=True)]
+        parts = [self._codes(array, values, code_of) for array, values in zip(arrays, dictionaries, strict=True)]
         codes = parts[0] if len(parts) == 1 else np.concatenate(parts or [np.zeros(0, np.int32)])
-        return Column(self.field.name, codes, states, kind, declared)
+        return Column(self.field.name, codes, all_states, kind, declared)
+
+    def _check_count(self, states: int) -> None:
+        if states > self.limits.states:
+            raise over(self.place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
 
     def _values(self, array: Any) -> list[Any]:
-        """The values of a dictionary; those of the last one are kept, since one dictionary serves many chunks."""
-        if self._known is None or not self._known[0].equals(array.dictionary):
-            if len(array.dictionary) > self.limits.states:
-                raise over(self.place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
-            self._known = array.dictionary, array.dictionary.to_pylist()
-        return self._known[1]
+        """Return the values of a dictionary; the last ones are kept, since many chunks have the same dictionary."""
+        if self._dictionary is None or not self._dictionary[0].equals(array.dictionary):
+            self._check_count(len(array.dictionary))
+            self._dictionary = array.dictionary, array.dictionary.to_pylist()
+        return self._dictionary[1]
 
-    def _codes(self, array: Any, levels: list[Any], position: dict[State, int]) -> NDArray[Any]:
-        codes = [-1 if level is None or level != level else position[level] for level in levels]
+    def _codes(self, array: Any, values: list[Any], code_of: dict[State, int]) -> NDArray[Any]:
+        codes = [-1 if value is None or value != value else code_of[value] for value in values]
         indices = array.indices
         if codes == list(range(len(codes))):
             if indices.null_count:
                 indices = indices.cast("int32").fill_null(-1)
-            found = indices.to_numpy(zero_copy_only=False)
-            return found if found.dtype.kind == "i" else found.astype(np.int32)  # type: ignore[no-any-return]
-        table = np.array([*codes, -1], dtype=np.int32)  # the last one is for null
-        return table[indices.cast("int64").fill_null(len(codes)).to_numpy(zero_copy_only=False)]  # type: ignore[no-any-return]
+            unchanged = indices.to_numpy(zero_copy_only=False)
+            return unchanged if unchanged.dtype.kind == "i" else unchanged.astype(np.int32)  # type: ignore[no-any-return]
+        recoded = np.array([*codes, -1], dtype=np.int32)  # the last one is for null
+        return recoded[indices.cast("int64").fill_null(len(codes)).to_numpy(zero_copy_only=False)]  # type: ignore[no-any-return]
 
 
 def _kind(field: Any) -> Kind | None:
-    told = (field.metadata or {}).get(KIND)
-    return "nominal" if told == b"nominal" else "numeric" if told == b"numeric" else None
+    kind = (field.metadata or {}).get(KIND)
+    return "nominal" if kind == b"nominal" else "numeric" if kind == b"numeric" else None
 
 
-def _levels(told: bytes) -> list[State]:
-    """The declared states that are not texts, as `write_parquet` notes them."""
-    levels = json.loads(told)
-    if not isinstance(levels, list) or {type(level) for level in levels} not in ({int}, {float}, {bool}):
+def _parsed_states(metadata: bytes) -> list[State]:
+    """Return the declared states that are not texts, from the metadata that `write_parquet` writes."""
+    states = json.loads(metadata)
+    if not isinstance(states, list) or {type(state) for state in states} not in ({int}, {float}, {bool}):
         raise ValueError("the declared values are not a list of numbers")
-    if len(set(levels)) < len(levels) or not all(map(math.isfinite, levels)):
-        raise ValueError("the declared values repeat or are not finite")
-    return levels
+    if len(set(states)) < len(states) or not all(map(math.isfinite, states)):
+        raise ValueError("the declared values are repeated or not finite")
+    return states
 
 
 def _encoded(array: Any, pa: ModuleType) -> Any:
     return (array.cast(pa.large_string()) if _is_view(array.type, pa) else array).dictionary_encode()
 
 
-def _there(levels: list[Any]) -> list[State]:
-    """The values of a dictionary without repetition, nulls and NaN."""
-    return list(dict.fromkeys(level for level in levels if level is not None and level == level))
+def _distinct(values: list[Any]) -> list[State]:
+    """Return the distinct values of a dictionary without null and NaN."""
+    return list(dict.fromkeys(value for value in values if value is not None and value == value))
 
 
 def _shrunk(array: Any) -> Any:
-    """The array with a dictionary no longer than itself."""
+    """Return the array with a dictionary that is not longer than the array."""
     return array.dictionary_decode().dictionary_encode() if len(array.dictionary) > len(array) else array

@@ -1,4 +1,4 @@
-"""Dates written after a Java pattern such as `yyyy-MM-dd HH:mm:ss`, as milliseconds since 1970 in universal time."""
+"""Parsers of dates in a Java pattern such as `yyyy-MM-dd HH:mm:ss`; dates are milliseconds since 1970 in UTC."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Final
 __all__ = ["ISO", "date_reader"]
 
 ISO: Final = "yyyy-MM-dd'T'HH:mm:ss"
-"""The pattern of a date attribute that gives none."""
+"""The pattern of a date attribute without a pattern."""
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -33,49 +33,49 @@ _MONTH_NAME: Final = r"(?P<N>[A-Za-z]{3,20})"
 
 
 def date_reader(pattern: str) -> Callable[[str], float]:
-    """The function from a date written after the pattern to milliseconds; it raises ValueError with the reason.
+    """Return a function that converts a date in this pattern to milliseconds, and raises ValueError with the reason.
 
-    Of the letters of Java's SimpleDateFormat it knows y M d H h m s S a E Z X, and text in single quotes.
+    The supported letters of Java's SimpleDateFormat are y M d H h m s S a E Z X; other text is in single quotes.
 
     >>> date_reader("yyyy-MM-dd")("1970-01-02")
     86400000.0
     """
-    regex = re.compile("".join(_pieces(pattern)))
+    regex = re.compile("".join(_regex_parts(pattern)))
     short_year = "yyy" not in pattern and "yy" in pattern
 
     def milliseconds(text: str) -> float:
-        found = regex.fullmatch(text.strip())
-        if found is None:
+        match = regex.fullmatch(text.strip())
+        if match is None:
             raise ValueError(f"is not a date of the form {pattern[:60]!r}")
         try:
-            return (_moment(found.groupdict(), short_year) - _EPOCH) / timedelta(milliseconds=1)
+            return (_moment(match.groupdict(), short_year) - _EPOCH) / timedelta(milliseconds=1)
         except (ValueError, OverflowError) as error:
             raise ValueError(f"is not a date: {error}") from None
 
     return milliseconds
 
 
-def _pieces(pattern: str) -> list[str]:
-    """The parts of a regular expression, one for each run of letters and each literal; every repetition is bounded."""
-    pieces: list[str] = []
-    seen: set[str] = set()
-    for at, part in enumerate(pattern.split("'")):
-        if at % 2:  # in quotes; two quotes are one
-            pieces.append(re.escape(part or "'"))
+def _regex_parts(pattern: str) -> list[str]:
+    """Return the parts of a regular expression, one for each run of letters and each literal; every repetition is bounded."""
+    parts: list[str] = []
+    letters: set[str] = set()
+    for number, part in enumerate(pattern.split("'")):
+        if number % 2:  # in quotes; two quotes are one
+            parts.append(re.escape(part or "'"))
             continue
         for letter, run in groupby(part):
-            pieces.append(_piece(letter, len(list(run)), seen))
-    if not seen:
+            parts.append(_regex_part(letter, len(list(run)), letters))
+    if not letters:
         raise ValueError("has no field for a date")
-    return pieces
+    return parts
 
 
-def _piece(letter: str, length: int, seen: set[str]) -> str:
+def _regex_part(letter: str, length: int, letters: set[str]) -> str:
     if not (letter.isascii() and letter.isalpha()):
         return re.escape(letter * length)
-    if letter not in _FIELDS or letter in seen or (letter == "X" and "Z" in seen) or (letter == "Z" and "X" in seen):
-        raise ValueError(f"has the letter {letter!r}, {'twice' if letter in seen else 'which is not supported'}")
-    seen.add(letter)
+    if letter not in _FIELDS or letter in letters or (letter == "X" and "Z" in letters) or (letter == "Z" and "X" in letters):
+        raise ValueError(f"has the letter {letter!r}, {'twice' if letter in letters else 'which is not supported'}")
+    letters.add(letter)
     return _MONTH_NAME if letter == "M" and length > 2 else _FIELDS[letter]
 
 

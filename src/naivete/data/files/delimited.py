@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, open_file, over, text_blocks
 from naivete.data.files.options import checked_kinds, kinds_given
-from naivete.data.files.text_columns import Guess, KindError, bare
+from naivete.data.files.text_columns import DelimitedColumn, KindError, bare
 from naivete.data.table import Kind, Table
 from naivete.errors import DataError, ParameterError, quoted
 from naivete.variables import check_unique
@@ -64,15 +64,16 @@ def read_csv(
     name = display_name(path)
     with open_file(path) as file:
         mark = checked_delimiter(delimiter) or ("\t" if is_tabbed(path) else None)
-        names, records = _begun(file, name, encoding, mark, limits)
-        told = checked_kinds(kinds_given(kinds), names, name)
-        chunk = _Chunk(name, [Guess(column, name, checked_missing(missing), told.get(column), limits) for column in names])
-        for numbers, rows in records:
-            chunk.add(rows, numbers)
-            if chunk.count * len(names) > limits.cells:
+        names, records = _header_and_rows(file, name, encoding, mark, limits)
+        declared = checked_kinds(kinds_given(kinds), names, name)
+        tokens = checked_missing(missing)
+        buffer = _RowBuffer(name, [DelimitedColumn(column, name, tokens, declared.get(column), limits) for column in names])
+        for lines, rows in records:
+            buffer.add(rows, lines)
+            if buffer.count * len(names) > limits.cells:
                 raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
-    table = chunk.table()
-    chunk.warn_if_mixed(table)
+    table = buffer.table()
+    buffer.warn_if_mixed(table)
     return table
 
 
@@ -80,13 +81,13 @@ def read_csv(
 class Delimited:
     """A reader of delimited files that returns some rows at a time.
 
-    The kind of a column is needed before its last row: a column is numeric or nominal as given by `kinds`, else by `guessed`,
-    from the first rows of the first file; a text in a column guessed to be numeric is a `KindError`.
+    The kind of a column has to be known before its last row is read: it is taken from `kinds`, else from `guessed`. A text in a
+    column that was guessed to be numeric raises a `KindError`.
 
     Parameters
     ----------
     encoding, delimiter, missing, kinds, limits : as in `read_csv`.
-    guessed : the kinds of the other columns.
+    guessed : the kinds of the other columns, guessed from the first rows of the first file.
     """
 
     encoding: str = "utf-8"
@@ -97,97 +98,101 @@ class Delimited:
     guessed: Mapping[str, Kind] = field(default_factory=dict)
 
     def names(self, file: BinaryIO, name: str) -> tuple[str, ...]:
-        """The names of the columns."""
-        return tuple(_begun(file, name, self.encoding, self.delimiter, self.limits)[0])
+        """Return the names of the columns."""
+        return tuple(_header_and_rows(file, name, self.encoding, self.delimiter, self.limits)[0])
 
     def guess(self, file: BinaryIO, name: str) -> Delimited | None:
         """Return the reader with kinds guessed from the first rows of this file; None if it has no rows."""
-        names, records = _begun(file, name, self.encoding, self.delimiter, self.limits)
-        columns = [Guess(column, name, self.missing, self.kinds.get(column), self.limits) for column in names]
-        chunk = _Chunk(name, columns)
-        numbers, rows = next((found for found in records if found[1]), ([], []))
+        names, records = _header_and_rows(file, name, self.encoding, self.delimiter, self.limits)
+        columns = [DelimitedColumn(column, name, self.missing, self.kinds.get(column), self.limits) for column in names]
+        lines, rows = next((some for some in records if some[1]), ([], []))
         if not rows:
             return None
-        chunk.add(rows, numbers)
-        chunk.warn_if_mixed(chunk.table())
-        return replace(self, guessed={guess.name: "numeric" if guess.numeric else "nominal" for guess in columns})
+        buffer = _RowBuffer(name, columns)
+        buffer.add(rows, lines)
+        buffer.warn_if_mixed(buffer.table())
+        return replace(self, guessed={column.name: "numeric" if column.numeric else "nominal" for column in columns})
 
     def widened(self, columns: Collection[str]) -> Delimited:
         """Return the reader with these columns nominal."""
         return replace(self, guessed={**self.guessed, **dict.fromkeys(columns, "nominal")})
 
     def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
-        """The rows after the first `skip`, with these columns, in tables of `rows` rows and perhaps a shorter one at the end."""
-        names, records = _begun(file, name, self.encoding, self.delimiter, self.limits)
-        place = {column: at for at, column in enumerate(only)}
-        done = skip
-        chunk = self._chunk(name, names, place, done)
-        for numbers, found in _after(records, skip):
-            for at, some in _steps(len(found), rows, chunk.count):
-                chunk.add(found[at : at + some], numbers[at : at + some])
-                if chunk.count == rows:
-                    yield self._checked(chunk)
-                    done += rows
-                    chunk = self._chunk(name, names, place, done)
-        if chunk.count:
-            yield self._checked(chunk)
+        """Iterate over the rows after the first `skip`, with these columns, in tables of `rows` rows; the last may be shorter."""
+        names, records = _header_and_rows(file, name, self.encoding, self.delimiter, self.limits)
+        positions = {column: position for position, column in enumerate(only)}
+        rows_before = skip
+        buffer = self._buffer(name, names, positions, rows_before)
+        for lines, raw_rows in _after(records, skip):
+            for start, count in _steps(len(raw_rows), rows, buffer.count):
+                buffer.add(raw_rows[start : start + count], lines[start : start + count])
+                if buffer.count == rows:
+                    yield self._checked(buffer)
+                    rows_before += rows
+                    buffer = self._buffer(name, names, positions, rows_before)
+        if buffer.count:
+            yield self._checked(buffer)
 
-    def _chunk(self, name: str, names: Sequence[str], place: Mapping[str, int], first: int) -> _Chunk:
+    def _buffer(self, name: str, names: Sequence[str], positions: Mapping[str, int], rows_before: int) -> _RowBuffer:
         kinds = {**{column: None if kind == "numeric" else kind for column, kind in self.guessed.items()}, **self.kinds}
-        columns = [Guess(c, name, self.missing, kinds.get(c), self.limits) if c in place else None for c in names]
-        return _Chunk(name, columns, place, first)
+        columns = [DelimitedColumn(c, name, self.missing, kinds.get(c), self.limits) if c in positions else None for c in names]
+        return _RowBuffer(name, columns, positions, rows_before)
 
-    def _checked(self, chunk: _Chunk) -> Table:
-        """The table, if every column that was guessed to be numeric is so far."""
-        table = chunk.table()
-        wrong = [guess for guess in chunk.guesses if not guess.numeric and guess.kind is None]
+    def _checked(self, buffer: _RowBuffer) -> Table:
+        """Return the table; refuse texts in columns that were guessed to be numeric."""
+        table = buffer.table()
+        wrong = [column for column in buffer.selected if not column.numeric and column.kind is None]
         if wrong:
             place, column, value = wrong[0].first_text(table)
-            told = f"value {quoted(value)} is not a finite number, but the first rows made the column numeric"
+            problem = f"value {quoted(value)} is not a finite number, but the column is numeric according to the first rows"
             raise KindError(
-                f"{place}: column {quoted(column)}: {told}; declare the column nominal, or numeric if the value is an error, "
+                f"{place}: column {quoted(column)}: {problem}; declare the column nominal, or numeric if the value is an error, "
                 f"with `kinds=`",
-                frozenset(guess.name for guess in wrong),
+                frozenset(column.name for column in wrong),
             )
         return table
 
 
-def _begun(file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits) -> tuple[list[str], Iterator[Records]]:
-    """The names in the header, and the rows after it."""
+def _header_and_rows(
+    file: BinaryIO, name: str, encoding: str, delimiter: str | None, limits: Limits
+) -> tuple[list[str], Iterator[Records]]:
+    """Return the names in the header, and an iterator over the rows after it."""
     records = _Reader(name, delimiter, limits).records(text_blocks(file, name, encoding, limits))
-    numbers, rows = next(records, ([], []))
+    lines, rows = next(records, ([], []))
     if not rows:
         raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
     names = list(map(bare, rows[0]))
     if len(names) > limits.columns:
-        raise over(f"{name}:{numbers[0]}", "columns", limits.columns, f"more than {limits.columns} columns")
-    check_unique(names, f"{name}:{numbers[0]}")
-    return names, chain([(numbers[1:], rows[1:])], records)
+        raise over(f"{name}:{lines[0]}", "columns", limits.columns, f"more than {limits.columns} columns")
+    check_unique(names, f"{name}:{lines[0]}")
+    return names, chain([(lines[1:], rows[1:])], records)
 
 
 def _after(records: Iterator[Records], skip: int) -> Iterator[Records]:
-    """The rows after the first `skip`."""
-    for numbers, rows in records:
+    """Iterate over the rows after the first `skip`."""
+    for lines, rows in records:
         if skip < len(rows):
-            yield numbers[skip:], rows[skip:]
+            yield lines[skip:], rows[skip:]
         skip = max(0, skip - len(rows))
 
 
-def _steps(count: int, rows: int, had: int) -> Iterator[tuple[int, int]]:
-    """Where to cut `count` rows, and how many to take, if tables have `rows` rows and the first one has some already.
+def _steps(count: int, rows: int, buffered: int) -> Iterator[tuple[int, int]]:
+    """Divide `count` rows into tables of `rows` rows, the first of which already has `buffered` rows.
+
+    Yields the position of the first row of each part and the number of its rows.
 
     >>> list(_steps(7, 3, 1))
     [(0, 2), (2, 3), (5, 2)]
     """
-    at = 0
-    while at < count:
-        some = min(rows - had, count - at)
-        yield at, some
-        at, had = at + some, 0
+    start = 0
+    while start < count:
+        size = min(rows - buffered, count - start)
+        yield start, size
+        start, buffered = start + size, 0
 
 
 def is_tabbed(path: PathLike) -> bool:
-    """Whether the name of the file says that tabs separate its cells.
+    """Return whether the file is tab-separated according to the ending of its name.
 
     >>> is_tabbed("a.tsv.gz")
     True
@@ -209,52 +214,59 @@ def checked_missing(missing: Collection[str]) -> Collection[str]:
     return missing
 
 
-class _Chunk:
-    """Some rows of a file while they are read.
+class _RowBuffer:
+    """Rows of a file that become one table.
 
     Parameters
     ----------
-    name : the file.
-    columns : a column for each cell of a row, None where it is not asked for.
-    place : where the columns stand in the table; as in the file by default.
-    first : how many rows of the file come before these.
+    name : the name of the file in messages.
+    columns : a column for each cell of a row, None for columns that are not selected.
+    positions : the positions of the selected columns in the table; by default as in the file.
+    rows_before : the number of rows of the file before these.
     """
 
-    def __init__(self, name: str, columns: Sequence[Guess | None], place: Mapping[str, int] | None = None, first: int = 0) -> None:
-        self.name, self.columns, self.first = name, columns, first
-        asked = [column for column in columns if column is not None]
-        self.guesses = asked if place is None else sorted(asked, key=lambda column: place[column.name])
+    def __init__(
+        self,
+        name: str,
+        columns: Sequence[DelimitedColumn | None],
+        positions: Mapping[str, int] | None = None,
+        rows_before: int = 0,
+    ) -> None:
+        self.name, self.columns, self.rows_before = name, columns, rows_before
+        selected = [column for column in columns if column is not None]
+        self.selected = selected if positions is None else sorted(selected, key=lambda column: positions[column.name])
         self.lines: list[NDArray[np.int64]] = []
         self.count = 0
 
-    def add(self, rows: list[list[str]], numbers: Sequence[int]) -> None:
+    def add(self, rows: list[list[str]], lines: Sequence[int]) -> None:
         """Append rows of raw cells with the lines on which they begin."""
-        for at in range(0, len(rows), step := max(1, _CELLS_AT_ONCE // len(self.columns))):
-            self._add(rows[at : at + step], numbers[at : at + step])
-        self.lines.append(np.array(numbers, dtype=np.int64))
+        for start in range(0, len(rows), step := max(1, _CELLS_AT_ONCE // len(self.columns))):
+            self._add(rows[start : start + step], lines[start : start + step])
+        self.lines.append(np.array(lines, dtype=np.int64))
         self.count += len(rows)
 
-    def _add(self, rows: list[list[str]], numbers: Sequence[int]) -> None:
+    def _add(self, rows: list[list[str]], lines: Sequence[int]) -> None:
         width = len(self.columns)
         if set(map(len, rows)) != {width}:
-            found, line = next((len(row), line) for row, line in zip(rows, numbers, strict=True) if len(row) != width)
+            cells, line = next((len(row), line) for row, line in zip(rows, lines, strict=True) if len(row) != width)
             raise DataError(
-                f"{self.name}:{line}: the row has {found} cells, expected {width}; "
+                f"{self.name}:{line}: the row has {cells} cells, expected {width}; "
                 "put a cell that holds the delimiter in double quotes, or pass `delimiter=`"
             )
         for column, raws in zip(self.columns, zip(*rows, strict=True), strict=True):
             if column is not None:
-                column.add(raws, numbers)
+                column.add(raws, lines)
 
     def table(self) -> Table:
-        """The finished table."""
+        """Return the table of all rows."""
         lines = np.concatenate(self.lines) if self.lines else np.zeros(0, np.int64)
-        return Table(tuple(guess.column() for guess in self.guesses), None, self.name, lines, self.count, self.first)
+        columns = tuple(column.column() for column in self.selected)
+        return Table(columns, None, self.name, lines, self.count, self.rows_before)
 
     def warn_if_mixed(self, table: Table) -> None:
         """Warn of columns that are nearly numeric."""
-        for guess, column in zip(self.guesses, table.columns, strict=True):
-            guess.warn_if_mixed(column, table.place)
+        for selected, column in zip(self.selected, table.columns, strict=True):
+            selected.warn_if_mixed(column, table.place)
 
 
 class _Reader:
@@ -263,23 +275,23 @@ class _Reader:
     def __init__(self, name: str, delimiter: str | None, limits: Limits) -> None:
         self.name, self.delimiter, self.limits = name, delimiter, limits
         self.cells: list[str] = []
-        self.open: list[str] = []  # the pieces of a cell whose quote is not closed yet
-        self.length = 0  # of the record, while a quote is open
-        self.started = self.opened = self.blank = 0  # lines: of the last record, of its open quote, of an empty line after it
+        self.open: list[str] = []  # the parts of a cell whose quote is not closed yet
+        self.length = 0  # characters of the record, while a quote is open
+        self.started = self.opened = self.blank = 0  # line numbers: of the last record, its open quote, an empty line after it
 
     def records(self, stream: Iterator[TextBlock]) -> Iterator[Records]:
-        """The rows, some at a time."""
+        """Iterate over the rows, some at a time."""
         for block in stream:
             if self.delimiter is None and block.text.strip("\r\n"):
                 self.delimiter = _sniffed(block.text)
-            numbers, rows = self._scanned(block) if self.open or '"' in block.text else self._split(block)
+            lines, rows = self._scanned(block) if self.open or '"' in block.text else self._split(block)
             if rows:
-                yield numbers, rows
+                yield lines, rows
         if self.open:
             raise DataError(f"{self.name}:{self.opened}: the quote opened here is never closed; {_QUOTES}")
 
     def _split(self, block: TextBlock) -> Records:
-        """The records of a block without quotes."""
+        """Return the records of a block without quotes."""
         texts = [line.rstrip("\r\n") for line in block.lines]
         numbers: Sequence[int] = range(block.first, block.first + len(texts))
         if self.blank or "" in texts:
@@ -290,7 +302,7 @@ class _Reader:
         return numbers, [text.split(self.delimiter) for text in texts]
 
     def _filled(self, number: int, text: str) -> bool:
-        """Whether this line holds something; refuse one that does after an empty line, unless that stood before the header."""
+        """Return whether this line is not empty; refuse a row after an empty line, unless that is before the header."""
         if not text:
             self.blank = self.blank or number
             return False
@@ -300,7 +312,7 @@ class _Reader:
         return True
 
     def _scanned(self, block: TextBlock) -> Records:
-        """The records that end in a block with quotes, or in which a quote is open."""
+        """Return the records that end in a block with quotes, or in which a quote is open."""
         if '"' not in block.text:
             self.open.append(block.text)
             self._check_length(block.text)
@@ -312,7 +324,7 @@ class _Reader:
                 self.cells, self.length = [], 0
                 if not self._filled(number, line.rstrip("\r\n")):
                     continue
-            self._cut(line, number)
+            self._add_line(line, number)
             if self.open:
                 self._check_length(line)
             else:
@@ -326,7 +338,7 @@ class _Reader:
             problem = f"the quote opened here is not closed within {self.limits.line} characters; {_QUOTES}"
             raise over(f"{self.name}:{self.opened}", "line", self.limits.line, problem)
 
-    def _cut(self, line: str, number: int) -> None:
+    def _add_line(self, line: str, number: int) -> None:
         """Add the cells of a line. A cell in quotes is complete when the number of its quotes is even."""
         if self.open and '"' not in line:
             self.open.append(line)
@@ -338,26 +350,26 @@ class _Reader:
                 self.cells = texts
                 return
         first, *rest = body.split(self.delimiter)
-        self._piece(first, "", number)
-        for piece in rest:
-            self._piece(piece, self.delimiter or "", number)
+        self._add_part(first, "", number)
+        for part in rest:
+            self._add_part(part, self.delimiter or "", number)
         if self.open:
             self.open.append(line[len(body) :])
 
-    def _piece(self, piece: str, before: str, number: int) -> None:
-        odd = piece.count('"') % 2 == 1
+    def _add_part(self, part: str, before: str, number: int) -> None:
+        odd = part.count('"') % 2 == 1
         if self.open:
-            self.open.append(before + piece)
+            self.open.append(before + part)
             if odd:
                 self._close("".join(self.open))
                 self.open = []
-        elif not piece.startswith('"'):
-            self.cells.append(piece)
+        elif not part.startswith('"'):
+            self.cells.append(part)
         elif odd:
-            self.open, self.opened = [piece], number
+            self.open, self.opened = [part], number
         else:
             self.opened = number
-            self._close(piece)
+            self._close(part)
 
     def _close(self, raw: str) -> None:
         if raw[-1] != '"' or '"' in raw[1:-1].replace('""', ""):
@@ -369,7 +381,7 @@ _QUOTES: Final = "close it before the delimiter, and double the quotes inside qu
 
 
 def _sniffed(text: str) -> str:
-    """The delimiter that is most frequent in the first line, outside quotes."""
+    """Return the delimiter that is most frequent in the first line, outside quotes."""
     header = text.lstrip("\r\n").split("\n", 1)[0].split("\r", 1)[0]
     outside = "".join(header.split('"')[::2])
     return max(_DELIMITERS, key=outside.count)

@@ -1,4 +1,4 @@
-"""Parquet, by way of pyarrow, which is loaded only when Parquet files or Arrow data are read or written."""
+"""Reader and writer of Parquet files; pyarrow is imported only when it is needed."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _MAGIC: Final = b"PAR1"
 
 
 def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa: B008
-    """The table of a Parquet file.
+    """Read the table of a Parquet file.
 
-    Dictionary columns become nominal ones that declare the whole dictionary; texts become nominal columns that declare
-    nothing; numbers and booleans keep their types; nulls are missing. Columns of other types are refused. Where the row
-    groups of a file have different dictionaries, the states are the values of all of them in increasing order.
+    Dictionary columns become nominal columns whose declared states are the whole dictionary. Text columns become nominal columns
+    without declared states. Numbers and booleans keep their types; nulls are missing values. Columns of other types are refused. If
+    the row groups of a file have different dictionaries, the states are the values of all of them in increasing order.
 
     Parameters
     ----------
     path : the file.
-    limits : how much is too much.
+    limits : sizes above which the file is refused.
     """
     pa, parquet = loaded()
     name = display_name(path)
@@ -49,20 +49,22 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
             raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
         for field in schema:
             check_type(field, f"{name}: column {quoted(field.name)}", pa)
-        columns = tuple(_column(source, at, f"{name}: column {quoted(field.name)}", pa, limits) for at, field in enumerate(schema))
+        columns = tuple(
+            _column(source, number, f"{name}: column {quoted(field.name)}", pa, limits) for number, field in enumerate(schema)
+        )
     return Table(columns, None, name, None, rows)
 
 
-def _column(source: Any, at: int, place: str, pa: ModuleType, limits: Limits) -> Column:
+def _column(source: Any, number: int, place: str, pa: ModuleType, limits: Limits) -> Column:
     with damage(place, pa):
-        data = source.reader.read_column(at)
+        data = source.reader.read_column(number)
         if len(data) != source.metadata.num_rows:
             raise ValueError(f"{len(data)} rows, expected {source.metadata.num_rows}")
-        return Converter(source.schema_arrow.field(at), place, pa, limits, wide=True).column(data.chunks)
+        return Converter(source.schema_arrow.field(number), place, pa, limits, wide=True).column(data.chunks)
 
 
 def loaded() -> tuple[ModuleType, ModuleType]:
-    """The modules pyarrow and pyarrow.parquet."""
+    """Return the modules pyarrow and pyarrow.parquet."""
     try:
         import pyarrow
         import pyarrow.compute
@@ -73,24 +75,24 @@ def loaded() -> tuple[ModuleType, ModuleType]:
 
 
 def parquet_file(file: BinaryIO, name: str, parquet: ModuleType, texts: Iterable[str] = ()) -> Any:
-    """The Parquet file, nothing of it read but its footer; the columns `texts` will come as dictionaries."""
+    """Open a Parquet file and read its footer; the columns `texts` will be read as dictionaries."""
     size = file.seek(0, 2)
     file.seek(0)
     if size == 0:
         raise DataError(f"{name}: no header: the file is empty; fetch or write it again")
     if file.read(4) != _MAGIC:
-        raise DataError(f"{name}: this is not a Parquet file; give its format, or fetch it again")
+        raise DataError(f"{name}: this is not a Parquet file; pass its `format=`, or fetch it again")
     file.seek(0)
     return parquet.ParquetFile(file, read_dictionary=list(texts), page_checksum_verification=True, pre_buffer=False)
 
 
 def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write the table as Parquet; `read_parquet` gives the same columns back. Weights cannot be written.
+    """Write the table as Parquet; `read_parquet` returns the same columns. Weights cannot be written.
 
     Parameters
     ----------
-    table : the table; its names have to be texts, and the values of a nominal column of one type.
-    path : the file; it appears whole or not at all.
+    table : the table; its names have to be texts, and all values of a nominal column have to be of one type.
+    path : the file; it is written completely or not at all.
     overwrite : whether an existing file may be replaced.
     """
     write_row_groups([table], path, overwrite=overwrite)
@@ -101,18 +103,18 @@ def write_row_groups(tables: Iterable[Table], path: PathLike, *, overwrite: bool
 
     Parameters
     ----------
-    tables : at least one table; the first one decides the types of the columns.
-    path : the file; it appears whole or not at all.
+    tables : at least one table; the first one determines the types of the columns.
+    path : the file; it is written completely or not at all.
     overwrite : whether an existing file may be replaced.
     """
     pa, parquet = loaded()
     name = display_name(path)
-    groups = (_group(table, name, pa) for table in tables)
-    atomic_write(Path(path), _written(groups, name, pa, parquet), overwrite=overwrite)
+    groups = (_arrow_table(table, name, pa) for table in tables)
+    atomic_write(Path(path), _file_bytes(groups, name, pa, parquet), overwrite=overwrite)
 
 
-class _Drain(io.RawIOBase):
-    """Takes the bytes of a writer and gives them away piece by piece."""
+class _ByteQueue(io.RawIOBase):
+    """A file object that keeps the written bytes until they are taken."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -120,43 +122,43 @@ class _Drain(io.RawIOBase):
         self.position = 0
 
     def writable(self) -> bool:
-        """Yes, which pyarrow asks first."""
+        """Return True; pyarrow checks it before it writes."""
         return True
 
     def write(self, data: Any) -> int:
-        """Take some bytes."""
+        """Append the bytes and return their number."""
         self.parts.append(bytes(data))
         self.position += len(self.parts[-1])
         return len(self.parts[-1])
 
     def tell(self) -> int:
-        """How many bytes were taken so far."""
+        """Return the number of bytes written so far."""
         return self.position
 
     def taken(self) -> bytes:
-        """The bytes since the last call."""
+        """Return the bytes written since the last call."""
         parts, self.parts = self.parts, []
         return b"".join(parts)
 
 
-def _written(groups: Iterator[Any], name: str, pa: ModuleType, parquet: ModuleType) -> Iterator[bytes]:
-    """The bytes of the file, a row group at a time."""
+def _file_bytes(groups: Iterator[Any], name: str, pa: ModuleType, parquet: ModuleType) -> Iterator[bytes]:
+    """Iterate over the bytes of the file, one row group at a time."""
     first = next(groups, None)
     if first is None:
         raise DataError(f"{name}: there is no table to write, so the columns are not known; write at least one")
-    drain = _Drain()
-    with parquet.ParquetWriter(drain, first.schema, dictionary_pagesize_limit=1 << 30) as writer:
+    queue = _ByteQueue()
+    with parquet.ParquetWriter(queue, first.schema, dictionary_pagesize_limit=1 << 30) as writer:
         writer.write_table(first, row_group_size=max(len(first), 1))
-        yield drain.taken()
+        yield queue.taken()
         for group in groups:
-            fitted = _fitted(group, first.schema, name, pa)
-            writer.write_table(fitted, row_group_size=max(len(group), 1))
-            yield drain.taken()
-    yield drain.taken()
+            typed = _with_schema(group, first.schema, name, pa)
+            writer.write_table(typed, row_group_size=max(len(group), 1))
+            yield queue.taken()
+    yield queue.taken()
 
 
-def _group(table: Table, name: str, pa: ModuleType) -> Any:
-    """The table as pyarrow writes it."""
+def _arrow_table(table: Table, name: str, pa: ModuleType) -> Any:
+    """Return the table as a pyarrow table."""
     if table.weight is not None:
         raise DataError(f"{name}: a Parquet file cannot hold the weights of the rows; write ARFF")
     if not table.columns:
@@ -171,8 +173,8 @@ def _group(table: Table, name: str, pa: ModuleType) -> Any:
     return pa.Table.from_arrays(arrays, schema=pa.schema(fields))
 
 
-def _fitted(group: Any, schema: Any, name: str, pa: ModuleType) -> Any:
-    """A later table with the types of the first one."""
+def _with_schema(group: Any, schema: Any, name: str, pa: ModuleType) -> Any:
+    """Return a later table with the types of the first one."""
     if group.schema.names != schema.names:
         raise DataError(f"{name}: a later table has the columns {quoted(group.schema.names)}, the first {quoted(schema.names)}")
     arrays = []
@@ -181,18 +183,18 @@ def _fitted(group: Any, schema: Any, name: str, pa: ModuleType) -> Any:
         try:
             arrays.append(data if data.type == field.type else data.cast(field.type))
         except (pa.ArrowException, NotImplementedError) as error:
-            told = f"{data.type} in a later table, {field.type} in the first one"
-            raise DataTypeError(f"{place}: the values are {told}; give all tables the same type") from error
-        _check_told(data, field, place)
+            types = f"{data.type} in a later table, {field.type} in the first one"
+            raise DataTypeError(f"{place}: the values are {types}; give all tables the same type") from error
+        _check_declared(data, field, place)
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def _check_told(data: Any, field: Any, place: str) -> None:
-    """Refuse values beyond the declaration, which is written with the first table."""
-    told = (field.metadata or {}).get(STATES)
-    if told is None:
+def _check_declared(data: Any, field: Any, place: str) -> None:
+    """Refuse values that are not among the declared states, which are written with the first table."""
+    states = (field.metadata or {}).get(STATES)
+    if states is None:
         return
-    values = set(data.drop_null().unique().to_pylist()) - set(json.loads(told))
+    values = set(data.drop_null().unique().to_pylist()) - set(json.loads(states))
     if values:
         raise DataError(f"{place}: value {quoted(min(values))} is not among those that the first table declares; declare it there")
 
@@ -201,8 +203,8 @@ def _array(column: Column, place: str, pa: ModuleType) -> Any:
     try:
         if column.states is None:
             values = column.values
-            gone = np.isnan(values) if values.dtype.kind == "f" else None
-            return pa.array(values, mask=gone)
+            missing = np.isnan(values) if values.dtype.kind == "f" else None
+            return pa.array(values, mask=missing)
         levels = pa.array(column.states, type=None if column.states else pa.string())
         codes = pa.array(column.values.astype(np.int32), mask=column.values < 0)
         data = pa.DictionaryArray.from_arrays(codes, levels)
@@ -214,7 +216,7 @@ def _array(column: Column, place: str, pa: ModuleType) -> Any:
 def _field(column: Column, array: Any, place: str, pa: ModuleType) -> Any:
     metadata: dict[bytes, str] = {KIND: column.kind} if column.kind else {}
     if column.declared and pa.types.is_dictionary(array.type) and not pa.types.is_string(array.type.value_type):
-        metadata[STATES] = json.dumps(column.states)  # the format keeps dictionaries of texts only
+        metadata[STATES] = json.dumps(column.states)  # Parquet stores dictionaries of texts only
     field = pa.field(column.name, array.type, metadata=metadata)
     check_type(field, place, pa)
     return field

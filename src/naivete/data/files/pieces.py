@@ -10,12 +10,13 @@ from pathlib import Path
 from naivete.data.files.arff import Arff
 from naivete.data.files.delimited import Delimited, checked_delimiter, checked_missing, is_tabbed
 from naivete.data.files.formats import Format, checked_format, format_of
+from naivete.data.files.matching import FileHeader, matched_columns
 from naivete.data.files.opening import Limits, PathLike, display_name, open_file
 from naivete.data.files.options import checked_count, checked_kinds, checked_only, declared, kinds_given
 from naivete.data.files.paths import Constant, DataFile, constants_of, found_files
 from naivete.data.files.row_groups import RowGroups, footer
 from naivete.data.table import Column, Kind, Table
-from naivete.errors import DataError, NaiveteWarning, close_matches, quoted, warn
+from naivete.errors import DataError
 
 __all__ = ["Files", "Piece", "pieces"]
 
@@ -46,32 +47,33 @@ class Piece:
     kinds: Mapping[str, Kind] = field(default_factory=dict)
 
     def tables(self, *, rows: int, only: Collection[str] | None = None, skip: int = 0) -> Iterator[Table]:
-        """The rows in tables of at most `rows` rows; none where there are no rows.
+        """Iterate over the rows in tables of at most `rows` rows; there is no table if there are no rows.
 
         Parameters
         ----------
-        rows : the most rows of a table.
-        only : the columns to take, by default all; others are not converted, and of a Parquet file not even read.
-        skip : how many rows to leave out at the beginning.
+        rows : the largest number of rows of a table.
+        only : the columns to read, by default all; the others are not converted, and in a Parquet file not even read.
+        skip : the number of rows to leave out at the beginning.
         """
         checked_count("rows", rows, 1)
         checked_count("skip", skip, 0)
         return self._tables(checked_only(only, self.names, self.name), rows, skip)
 
     def widened(self, columns: Collection[str]) -> Piece:
-        """The same rows with these columns nominal; itself where the file says what is numeric."""
+        """Return the piece with these columns nominal; unchanged if the format of the file declares its types."""
         if not isinstance(self.reading, Delimited):
             return self
         return replace(self, reading=self.reading.widened(columns))
 
     def _tables(self, wanted: tuple[str, ...], rows: int, skip: int) -> Iterator[Table]:
-        told = [constant for constant in self.file.constants if constant.name in wanted]
-        own = [column for column in wanted if all(column != constant.name for constant in told)]
+        constants = [constant for constant in self.file.constants if constant.name in wanted]
+        from_folders = {constant.name for constant in constants}
+        in_file = [column for column in wanted if column not in from_folders]
         with self.file.opened() as file:
-            for read in self.reading.tables(file, self.file.title, own, rows, skip):
-                table = declared(read, self.kinds)
-                columns: tuple[Column, ...] = (*table.columns, *(constant.column(len(table)) for constant in told))
-                yield replace(table, columns=columns) if told else table
+            for rows_of_file in self.reading.tables(file, self.file.title, in_file, rows, skip):
+                table = declared(rows_of_file, self.kinds)
+                columns: tuple[Column, ...] = (*table.columns, *(constant.column(len(table)) for constant in constants))
+                yield replace(table, columns=columns) if constants else table
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Files:
     Parameters
     ----------
     pieces : all rows, in order.
-    names : the columns of the first file, then those that the names of folders tell.
+    names : the columns of the first file, then those given by folder names.
     files : the files.
     """
 
@@ -91,22 +93,22 @@ class Files:
 
     @property
     def rows(self) -> int | None:
-        """How many rows there are, None where that is not known before they are read."""
+        """The number of rows, None if it is not known before they are read."""
         counts = [piece.rows for piece in self.pieces]
         known = [count for count in counts if count is not None]
         return sum(known) if len(known) == len(counts) else None
 
     @property
     def size(self) -> int:
-        """The bytes of the files."""
+        """The number of bytes of all files."""
         return sum(file.size for file in self.files)
 
     def fingerprint(self) -> list[list[str | int]]:
-        """Name, size and time of the last change, in nanoseconds, of each file."""
+        """Return the name, the size and the time of the last change, in nanoseconds, of each file."""
         return [[file.title, file.size, file.mtime] for file in self.files]
 
     def widened(self, columns: Collection[str]) -> Files:
-        """The same files with these columns nominal, which a `KindError` found to be text."""
+        """Return the same files with these columns nominal: those that a `KindError` reported as text."""
         checked_only(columns, self.names, self.files[0].title, "columns")
         return replace(self, pieces=tuple(piece.widened(columns) for piece in self.pieces))
 
@@ -124,15 +126,15 @@ def pieces(
 ) -> Files:
     """Divide files into pieces; only the headers are read, and the first rows of delimited text.
 
-    All files are of one format. Their columns are matched by name with those of the first file; what others have beyond
-    these is left out with a warning. Whether a column of delimited text is numeric is guessed from the first rows of the
-    first file that has any: see `KindError` for what happens when that was wrong.
+    All files have one format. Their columns are matched by name with those of the first file; other columns are left out with a
+    warning. Whether a column of delimited text is numeric is guessed from the first rows of the first file that has any rows; a
+    `KindError` reports later rows that contradict this.
 
     Parameters
     ----------
-    paths : files, patterns such as `data/*.csv`, and folders, of which all data files below are meant, but for names that begin
-        with a dot or an underscore. Folders named `key=value` below it give a column `key`.
-    format, encoding, missing, kinds, delimiter, widen : as in `read`; with a format, all files below a folder are meant.
+    paths : files, patterns such as `data/*.csv`, and folders. A folder stands for all data files in it and its subfolders, except
+        those whose names begin with a dot or an underscore. Subfolders named `key=value` give a column `key`.
+    format, encoding, missing, kinds, delimiter, widen : as in `read`; with a format, a folder stands for all its files.
     limits : sizes above which a file is refused; the limit of cells does not apply.
 
     >>> import pathlib, tempfile
@@ -145,48 +147,44 @@ def pieces(
     [[[31, 4], ['DE', 'FR'], [2020, 2020]], [[5], ['DE'], [2020]]]
     [[[31, 4], ['DE', 'FR'], [2021, 2021]], [[5], ['DE'], [2021]]]
     """
-    chosen = checked_format(format)
-    found = found_files(paths, chosen)
-    told_kinds = kinds_given(kinds)
-    keys = {key: kind for key, kind in told_kinds.items() if key in found[0][1]}
-    constants = constants_of(found, checked_kinds(keys, tuple(keys), display_name(found[0][0])))
-    formats = [chosen or format_of(path) for path, _ in found]
-    shape = _one_shape([path for path, _ in found], formats)
-    own = {column: kind for column, kind in told_kinds.items() if column not in keys}
-    seen = []
-    for (path, _), told, is_format in zip(found, constants, formats, strict=True):
-        if shape == "parquet":
-            seen.append(_parquet(path, told, limits))
-        elif shape == "arff":
-            seen.append(_arff(path, told, Arff(encoding, widen, limits)))
+    requested = checked_format(format)
+    found = found_files(paths, requested)
+    declared_kinds = kinds_given(kinds)
+    folder_kinds = {key: kind for key, kind in declared_kinds.items() if key in found[0][1]}
+    file_kinds = {column: kind for column, kind in declared_kinds.items() if column not in folder_kinds}
+    constants = constants_of(found, checked_kinds(folder_kinds, tuple(folder_kinds), display_name(found[0][0])))
+    formats = [requested or format_of(path) for path, _ in found]
+    reader_format = _reader_format([path for path, _ in found], formats)
+    divided = []
+    for (path, _), constant, file_format in zip(found, constants, formats, strict=True):
+        if reader_format == "parquet":
+            divided.append(_parquet(path, constant, limits))
+        elif reader_format == "arff":
+            divided.append(_arff(path, constant, Arff(encoding, widen, limits)))
         else:
-            mark = checked_delimiter(delimiter) or ("\t" if is_format == "tsv" or is_tabbed(path) else None)
-            seen.append(_delimited(path, told, Delimited(encoding, mark, tuple(checked_missing(missing)), own, limits)))
-    names = _matched(seen)
-    checked_kinds(own, names, seen[0].file.title)
-    if shape == "csv":
-        seen = _guessed(seen)
-    beyond = {} if shape == "csv" else own
-    parts = [replace(piece, names=names, kinds=beyond) for one in seen for piece in one.pieces]
-    return Files(tuple(parts), names, tuple(one.file for one in seen))
+            mark = checked_delimiter(delimiter) or ("\t" if file_format == "tsv" or is_tabbed(path) else None)
+            reading = Delimited(encoding, mark, tuple(checked_missing(missing)), file_kinds, limits)
+            divided.append(_delimited(path, constant, reading))
+    headers = [header for header, _ in divided]
+    parts = [piece for _, pieces_of_file in divided for piece in pieces_of_file]
+    names = matched_columns(headers)
+    checked_kinds(file_kinds, names, headers[0].file.title)
+    if reader_format == "csv":
+        parts = _with_guessed_kinds(parts)
+    kinds_of_pieces = {} if reader_format == "csv" else file_kinds
+    completed = tuple(replace(piece, names=names, kinds=kinds_of_pieces) for piece in parts)
+    return Files(completed, names, tuple(header.file for header in headers))
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What the header of a file tells: the columns and what their values are, if it says that, and the pieces."""
-
-    file: DataFile
-    families: Mapping[str, str | None]
-    pieces: tuple[Piece, ...]
-
-
-def _one_shape(paths: Sequence[Path], formats: Sequence[Format]) -> Format:
-    shapes: list[Format] = ["csv" if format == "tsv" else format for format in formats]
-    for path, shape in zip(paths, shapes, strict=True):
-        if shape != shapes[0]:
-            told = f"the format is {shape}, that of {display_name(paths[0])} is {shapes[0]}"
-            raise DataError(f"{display_name(path)}: {told}; give files of one format, or pass `format=`")
-    return shapes[0]
+def _reader_format(paths: Sequence[Path], formats: Sequence[Format]) -> Format:
+    """Return the format of all files, "csv" for every delimited text; refuse files of several formats."""
+    reader_formats: list[Format] = ["csv" if format == "tsv" else format for format in formats]
+    first = reader_formats[0]
+    for path, format in zip(paths, reader_formats, strict=True):
+        if format != first:
+            problem = f"the format is {format}, that of {display_name(paths[0])} is {first}"
+            raise DataError(f"{display_name(path)}: {problem}; give files of one format, or pass `format=`")
+    return first
 
 
 def _data_file(path: Path, descriptor: int, constants: tuple[Constant, ...]) -> DataFile:
@@ -194,79 +192,45 @@ def _data_file(path: Path, descriptor: int, constants: tuple[Constant, ...]) -> 
     return DataFile(str(path.absolute()), display_name(path), now.st_size, now.st_mtime_ns, constants)
 
 
-def _parquet(path: Path, constants: tuple[Constant, ...], limits: Limits) -> _Seen:
+def _parquet(path: Path, constants: tuple[Constant, ...], limits: Limits) -> tuple[FileHeader, list[Piece]]:
     with open_file(path) as stream:
         file = _data_file(path, stream.fileno(), constants)
-        told = footer(stream, file.title, file.size, limits)
-    several = len(told.groups) > 1
+        contents = footer(stream, file.title, file.size, limits)
+    several = len(contents.groups) > 1
     parts = []
-    for groups, size in zip(told.groups, told.sizes, strict=True):
+    for groups, size in zip(contents.groups, contents.sizes, strict=True):
         name = f"{file.title}, row groups {groups.start + 1} to {groups.stop}" if several else file.title
         parts.append(Piece(name, groups.rows, size, file, (), groups))
-    return _Seen(file, told.families, tuple(parts))
+    return FileHeader(file, contents.types), parts
 
 
-def _arff(path: Path, constants: tuple[Constant, ...], reading: Arff) -> _Seen:
+def _arff(path: Path, constants: tuple[Constant, ...], reading: Arff) -> tuple[FileHeader, list[Piece]]:
     with open_file(path) as stream:
         file = _data_file(path, stream.fileno(), constants)
-        families = reading.kinds(stream, file.title)
-    return _Seen(file, families, (Piece(file.title, None, file.size, file, (), reading),))
+        types = reading.kinds(stream, file.title)
+    return FileHeader(file, types), [Piece(file.title, None, file.size, file, (), reading)]
 
 
-def _delimited(path: Path, constants: tuple[Constant, ...], reading: Delimited) -> _Seen:
+def _delimited(path: Path, constants: tuple[Constant, ...], reading: Delimited) -> tuple[FileHeader, list[Piece]]:
     with open_file(path) as stream:
         file = _data_file(path, stream.fileno(), constants)
-        families = dict.fromkeys(reading.names(stream, file.title))
-    return _Seen(file, families, (Piece(file.title, None, file.size, file, (), reading),))
+        types = dict.fromkeys(reading.names(stream, file.title))
+    return FileHeader(file, types), [Piece(file.title, None, file.size, file, (), reading)]
 
 
-def _matched(seen: Sequence[_Seen]) -> tuple[str, ...]:
-    """The columns of all files, by the first one; refuse a file that lacks one or has other values in it."""
-    first = seen[0]
-    told = [constant.name for constant in first.file.constants]
-    extra: dict[str, str] = {}
-    for one in seen:
-        for name in told:
-            if name in one.families:
-                problem = f"column {quoted(name)} is in the file and in the name of its folder"
-                raise DataError(f"{one.file.title}: {problem}; rename one of them")
-        for name, family in first.families.items():
-            _check_column(one, name, family, first.file.title)
-        extra.update({name: one.file.title for name in one.families if name not in first.families and name not in extra})
-    if extra:
-        name, file = next(iter(extra.items()))
-        listed = (
-            f"{len(extra)} columns, such as {quoted(name)} in {file}," if len(extra) > 1 else f"column {quoted(name)} in {file}"
-        )
-        warn(f"{listed} left out, because {first.file.title} has no such; name the file with all columns first", NaiveteWarning)
-    return (*first.families, *told)
+def _with_guessed_kinds(parts: Sequence[Piece]) -> list[Piece]:
+    """Return the pieces with the kinds guessed from the first rows of the first file that has rows."""
+    guesses = (_guessed_kinds(piece) for piece in parts)
+    kinds = next((guess for guess in guesses if guess is not None), {})
+    return [replace(piece, reading=replace(_reader(piece), guessed=kinds)) for piece in parts]
 
 
-def _check_column(one: _Seen, name: str, family: str | None, first: str) -> None:
-    if name not in one.families:
-        close = close_matches(name, one.families)
-        hint = f"; did you mean {' or '.join(map(quoted, close))}?" if close else "; add it, or leave out the file"
-        raise DataError(f"{one.file.title}: there is no column {quoted(name)}, which {first} has{hint}")
-    other = one.families[name]
-    if other != family and "any" not in (other, family):
-        told = f"the values are {other}, those of {first} are {family}"
-        raise DataError(f"{one.file.title}: column {quoted(name)}: {told}; give the column one type in all files")
+def _guessed_kinds(piece: Piece) -> Mapping[str, Kind] | None:
+    with piece.file.opened() as stream:
+        reader = _reader(piece).guess(stream, piece.file.title)
+    return None if reader is None else reader.guessed
 
 
-def _guessed(seen: Sequence[_Seen]) -> list[_Seen]:
-    """The files with the kinds that the first rows suggest."""
-    guessed = next((found for one in seen if (found := _guess(one)) is not None), {})
-    return [replace(one, pieces=tuple(_with(piece, guessed) for piece in one.pieces)) for one in seen]
-
-
-def _guess(one: _Seen) -> Mapping[str, Kind] | None:
-    reading = one.pieces[0].reading
-    assert isinstance(reading, Delimited)
-    with one.file.opened() as stream:
-        found = reading.guess(stream, one.file.title)
-    return None if found is None else found.guessed
-
-
-def _with(piece: Piece, guessed: Mapping[str, Kind]) -> Piece:
+def _reader(piece: Piece) -> Delimited:
     assert isinstance(piece.reading, Delimited)
-    return replace(piece, reading=replace(piece.reading, guessed=guessed))
+    return piece.reading

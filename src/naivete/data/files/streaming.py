@@ -1,4 +1,4 @@
-"""Writing tables one after the other into one file, so that answers need not fit into memory."""
+"""Writer of several tables into one file, so that predictions need not fit into memory."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ def write_stream(
 ) -> int:
     """Write tables of the same columns one below the other into one file and return the number of rows.
 
-    The file appears whole or not at all, also when the iterable fails. The nominal columns of the tables may have different
-    states. In a Parquet file each table is a row group.
+    The file is written completely or not at all, also when the iterable raises an error. The nominal columns of the tables may
+    have different states. In a Parquet file each table is a row group.
 
     Parameters
     ----------
     tables : at least one table; it may have no rows.
-    path : the file; .gz at its end compresses delimited text.
-    format : "csv", "tsv" or "parquet", if the name does not say it; the header of an ARFF file cannot be written before the rows.
+    path : the file; delimited text is gzipped if the name ends in .gz.
+    format : "csv", "tsv" or "parquet"; by default by the ending of the name. ARFF is refused: its header needs all rows.
     overwrite : whether an existing file may be replaced.
-    options : what `write_csv` or `write_parquet` takes.
+    options : further parameters of `write_csv` or `write_parquet`.
 
     >>> import pathlib, tempfile, numpy as np
     >>> from naivete.data.table import Column
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = pathlib.Path(folder, "answers.csv")
+    ...     file = pathlib.Path(folder, "predictions.csv")
     ...     write_stream((Table((Column("n", np.arange(start, start + 2)),)) for start in (0, 2)), file)
     ...     file.read_text()
     4
@@ -42,7 +42,9 @@ def write_stream(
     """
     chosen = chosen_format(path, format)
     if chosen == "arff":
-        raise ParameterError(f"{display_name(path)}: the header of an ARFF file declares what is in all rows; write CSV or Parquet")
+        raise ParameterError(
+            f"{display_name(path)}: the header of an ARFF file declares the values of all rows; write CSV or Parquet"
+        )
     if chosen == "tsv":
         options.setdefault("delimiter", "\t")
     count = 0
@@ -59,7 +61,7 @@ def write_stream(
 
 
 def chosen_format(path: PathLike, format: str | None) -> Format:
-    """The format to write: what was asked for, else what the name ends in."""
+    """Return the format to write: the requested one, else by the ending of the file name."""
     chosen = checked_format(format) or named_format(path)
     if chosen is None:
         endings = ", ".join(EXTENSIONS)

@@ -14,7 +14,7 @@ from naivete.data.files.opening import Limits, over
 from naivete.data.table import Column, Kind, Table
 from naivete.errors import DataError, MixedColumnWarning, quoted, warn
 
-__all__ = ["Guess", "KindError", "bare"]
+__all__ = ["DelimitedColumn", "KindError", "bare"]
 
 _BETWEEN: Final = "\0"
 _NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
@@ -52,7 +52,7 @@ def bare(raw: str) -> str:
     return raw[1:-1].replace('""', '"') if raw.startswith('"') else raw
 
 
-class Guess:
+class DelimitedColumn:
     """A column that is numeric until a value is not a number.
 
     As long as all values are numbers, it keeps the numbers and their concatenated texts. With the first text that is not a number
@@ -93,7 +93,7 @@ class Guess:
         whole = _BETWEEN + _BETWEEN.join(raws)
         values = _numbers(raws, whole) if self.quick else None  # no missing value looks like a number
         if values is None:
-            values = self._numbers_with_gaps(raws)
+            values = self._numbers_with_missing(raws)
             if values is None:
                 return False
         if self.integers:
@@ -103,28 +103,26 @@ class Guess:
             self.texts.append(whole)
         return True
 
-    def _numbers_with_gaps(self, raws: Sequence[str]) -> NDArray[np.float64] | None:
+    def _numbers_with_missing(self, raws: Sequence[str]) -> NDArray[np.float64] | None:
         """Return the numbers, nan if missing; None if a text is neither."""
         texts = [bare(raw) for raw in raws]
-        there = [text not in self.missing for text in texts]
-        told = [text for text in texts if text not in self.missing]
-        numbers = _numbers(told, _BETWEEN + _BETWEEN.join(told))
+        observed = [text for text in texts if text not in self.missing]
+        numbers = _numbers(observed, _BETWEEN + _BETWEEN.join(observed))
         if numbers is None:
             return None
         values = np.full(len(texts), math.nan)
-        values[there] = numbers
+        values[[text not in self.missing for text in texts]] = numbers
         return values
 
     def _no_number(self, raws: Sequence[str], lines: Sequence[int]) -> DataError:
         texts = list(map(bare, raws))
-        at, text = next(
-            (at, text) for at, text in enumerate(texts) if text not in self.missing and _numbers([text], _BETWEEN + text) is None
+        row, text = next(
+            (row, text) for row, text in enumerate(texts) if text not in self.missing and _numbers([text], _BETWEEN + text) is None
         )
-        place = f"{self.file}:{lines[at]}: column {quoted(self.name)}"
-        told = f"{place}: value {quoted(text)} is not a finite number"
-        if self._told_missing([text]):
-            return DataError(f"{told}; correct it, or pass {self._told_missing([text])} if it stands for a missing value")
-        return DataError(f"{told}; correct it, or declare the column nominal: `kinds={{{quoted(self.name)}: 'nominal'}}`")
+        problem = f"{self.file}:{lines[row]}: column {quoted(self.name)}: value {quoted(text)} is not a finite number"
+        if missing := self._missing_parameter([text]):
+            return DataError(f"{problem}; correct it, or pass {missing} if it stands for a missing value")
+        return DataError(f"{problem}; correct it, or declare the column nominal: `kinds={{{quoted(self.name)}: 'nominal'}}`")
 
     def _turn_to_text(self) -> None:
         self.numeric = False
@@ -186,29 +184,29 @@ class Guess:
             return
         codes = [self.index[text] for text in strange]
         first = int(np.isin(column.values, codes).argmax())
-        told = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
-        text = f"{place(first)}: column {quoted(self.name)}: {told}, so the column is taken as text; {self._advice(strange)}"
+        problem = f"{counts.sum() - counts[codes].sum():,} of {counts.sum():,} values are numbers but {_listed(strange)} not"
+        text = f"{place(first)}: column {quoted(self.name)}: {problem}, so the column is taken as text; {self._advice(strange)}"
         warn(MixedColumnWarning(text, self.name))
 
     def _strange(self, counts: NDArray[np.int64]) -> list[str]:
         """Return the texts among many numbers; an empty list if they are not few, or if they are codes."""
         total = int(counts.sum())
-        strange, left = [], math.floor(total * (1 - _MIXED_SHARE) + 1e-9)
+        strange, allowed = [], math.floor(total * (1 - _MIXED_SHARE) + 1e-9)
         for text in _no_numbers(list(self.index)) if total >= _MIXED_VALUES else ():
             strange.append(text)
-            left -= int(counts[self.index[text]])
-            if left < 0 or _CODE.fullmatch(text):
+            allowed -= int(counts[self.index[text]])
+            if allowed < 0 or _CODE.fullmatch(text):
                 return []
         return strange
 
     def _advice(self, strange: Sequence[str]) -> str:
         kinds = f"`kinds={{{quoted(self.name)}: 'numeric'}}`"
-        missing = self._told_missing(strange)
+        missing = self._missing_parameter(strange)
         if missing:
             return f"pass {missing} or {kinds}"
         return f"correct {'it' if len(strange) == 1 else 'them'}, or pass {kinds} to have such values refused"
 
-    def _told_missing(self, strange: Sequence[str]) -> str | None:
+    def _missing_parameter(self, strange: Sequence[str]) -> str | None:
         """Return the parameter that declares these texts as missing values; None if they have digits or are more than three."""
         if len(strange) > 3 or any(char.isdigit() for text in strange for char in text):
             return None
@@ -256,5 +254,5 @@ def _numbers(texts: Sequence[str], whole: str) -> NDArray[np.float64] | None:
 
 def _beyond(texts: Sequence[str], values: NDArray[np.float64]) -> bool:
     """Return whether some integer is too large to be represented exactly."""
-    long = [texts[at] for at in np.flatnonzero(abs(values) >= _WIDEST).tolist()]
+    long = [texts[position] for position in np.flatnonzero(abs(values) >= _WIDEST).tolist()]
     return any(_INTEGER.fullmatch(text) and abs(int(text)) > _WIDEST for text in long)

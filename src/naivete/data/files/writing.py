@@ -29,36 +29,36 @@ _WIDEST: Final = 2**53
 def write_arff(
     table: Table, path: PathLike, *, relation: str | None = None, as_text: bool = False, overwrite: bool = False
 ) -> None:
-    """Write the table as ARFF, gzipped if the file is named .gz; `read_arff` gives the same columns and weights back.
+    """Write the table as ARFF, gzipped if the file name ends in .gz; `read_arff` returns the same columns and weights.
 
-    Declared states become a list in braces, other nominal columns become string attributes, numbers become numeric ones.
+    Columns with declared states become nominal attributes, other nominal columns string attributes, numbers numeric attributes.
 
     Parameters
     ----------
     table : the table; its names and nominal values have to be texts.
-    path : the file; it appears whole or not at all.
-    relation : the name of the relation, by default that of the file.
-    as_text : whether names and nominal values that are not texts are written as if they were (they come back as texts).
+    path : the file; it is written completely or not at all.
+    relation : the name of the relation, by default the name of the file.
+    as_text : whether names and nominal values that are not texts are converted to texts.
     overwrite : whether an existing file may be replaced.
     """
     file = display_name(path)
     names = _names(table, file, as_text)
-    states = [_words(column, file, as_text, arff_quoted) for column in table.columns]
-    kinds = [_type(column, known) for column, known in zip(table.columns, states, strict=True)]
-    head = [f"@relation {arff_quoted(_text(relation or _stem(path), f'{file}: the relation'))}", ""]
-    head += [f"@attribute {arff_quoted(name)} {kind}" for name, kind in zip(names, kinds, strict=True)]
-    tail = _weights(table, file)
+    states = [_written_states(column, file, as_text, arff_quoted) for column in table.columns]
+    types = [_type(column, texts) for column, texts in zip(table.columns, states, strict=True)]
+    header = [f"@relation {arff_quoted(_text(relation or _stem(path), f'{file}: the relation'))}", ""]
+    header += [f"@attribute {arff_quoted(name)} {type_}" for name, type_ in zip(names, types, strict=True)]
+    weights = _weights(table, file)
 
-    def pieces() -> Iterator[str]:
-        yield "\n".join([*head, "", "@data", ""])
+    def blocks() -> Iterator[str]:
+        yield "\n".join([*header, "", "@data", ""])
         for start in range(0, len(table), _ROWS):
-            columns = [_cells(c, known, start, "?") for c, known in zip(table.columns, states, strict=True)]
-            ends = tail[start : start + _ROWS] or [""] * len(columns[0])
+            columns = [_cells(c, texts, start, "?") for c, texts in zip(table.columns, states, strict=True)]
+            ends = weights[start : start + _ROWS] or [""] * len(columns[0])
             yield "".join(f"{','.join(row)}{end}\n" for row, end in zip(zip(*columns, strict=True), ends, strict=True))
 
     if not table.columns:
         raise DataError(f"{file}: an ARFF file needs at least one column; add one")
-    atomic_write(Path(path), _encoded(pieces(), file), overwrite=overwrite)
+    atomic_write(Path(path), _encoded(blocks(), file), overwrite=overwrite)
 
 
 def write_csv(
@@ -71,20 +71,20 @@ def write_csv(
     as_text: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write the table as delimited text with a header, gzipped if the file is named .gz.
+    """Write the table as delimited text with a header, gzipped if the file name ends in .gz.
 
-    A delimited file does not say which columns are nominal: `read_csv` gives the same values back, and for nominal texts that
-    look like numbers it has to be told with `kinds=`. Weights cannot be written.
+    A delimited file does not declare which columns are nominal: `read_csv` returns the same values, except that nominal texts that
+    look like numbers need `kinds=`. Weights cannot be written.
 
     Parameters
     ----------
     table : the table; its names and nominal values have to be texts.
-    path : the file; it appears whole or not at all.
-    delimiter : what separates the cells, by default a tab in files named .tsv or .tab and a comma in others.
-    missing : the text to write where a value is missing; no value may be that text.
-    spreadsheet_safe : whether texts that a spreadsheet would take for a formula (= + - @ and tab at the front) get an
-        apostrophe in front of them, which does not come off when the file is read again.
-    as_text : whether names and nominal values that are not texts are written as if they were.
+    path : the file; it is written completely or not at all.
+    delimiter : the character between the cells; by default a tab in files named .tsv or .tab, a comma in others.
+    missing : the text that stands for a missing value; no value may be equal to it.
+    spreadsheet_safe : whether to put an apostrophe before texts that a spreadsheet would read as a formula (those that begin with
+        = + - @ or a tab); it is not removed when the file is read again.
+    as_text : whether names and nominal values that are not texts are converted to texts.
     overwrite : whether an existing file may be replaced.
     """
     write_csv_rows(
@@ -108,7 +108,7 @@ def write_csv_rows(
     as_text: bool = False,
     overwrite: bool = False,
 ) -> None:
-    """Write tables of the same columns one below the other; at any time only one of them is in memory.
+    """Write tables of the same columns one below the other; only one of them at a time is in memory.
 
     Parameters
     ----------
@@ -129,12 +129,12 @@ def write_csv_rows(
 def csv_rows(
     tables: Iterable[Table], name: str, *, delimiter: str = ",", missing: str = "", spreadsheet_safe: bool = False, as_text: bool
 ) -> Iterator[str]:
-    """Return the header and the rows of tables of the same columns as delimited text, some rows at a time.
+    """Iterate over the header and the rows of tables of the same columns as delimited text, some rows at a time.
 
     Parameters
     ----------
     tables, delimiter, missing, spreadsheet_safe, as_text : as in `write_csv_rows`.
-    name : what error messages call the output.
+    name : the name of the output in error messages.
     """
     safe = _safe if spreadsheet_safe else _same
     return _DelimitedRows(name, delimiter, _text(missing, f"{name}: missing"), safe, as_text).written(tables)
@@ -148,19 +148,19 @@ class _DelimitedRows:
         self.names: list[str] | None = None
 
     def written(self, tables: Iterable[Table]) -> Iterator[str]:
-        """The header and the rows."""
+        """Iterate over the header and the rows."""
         for table in tables:
-            yield from self._begun(table)
-            states = [_words(column, self.file, self.as_text, self._value) for column in table.columns]
-            gone = self._cell(self.missing)
+            yield from self._header(table)
+            states = [_written_states(column, self.file, self.as_text, self._value) for column in table.columns]
+            missing = self._cell(self.missing)
             for start in range(0, len(table), _ROWS):
-                columns = [_cells(c, known, start, gone) for c, known in zip(table.columns, states, strict=True)]
+                columns = [_cells(c, texts, start, missing) for c, texts in zip(table.columns, states, strict=True)]
                 yield "".join(f"{self.mark.join(row)}\n" for row in zip(*columns, strict=True))
         if self.names is None:
             raise DataError(f"{self.file}: there is no table to write, so the columns are not known; write at least one")
 
-    def _begun(self, table: Table) -> Iterator[str]:
-        """The header, before the rows of the first table; refuse a table that cannot follow."""
+    def _header(self, table: Table) -> Iterator[str]:
+        """Yield the header before the first table; refuse a table with weights, without columns or with other columns."""
         if table.weight is not None:
             raise DataError(f"{self.file}: a delimited file cannot hold the weights of the rows; write ARFF")
         if not table.columns:
@@ -180,7 +180,7 @@ class _DelimitedRows:
 
     def _value(self, text: str) -> str:
         if text == self.missing:
-            raise DataError(f"{self.file}: the value {quoted(text)} is also what stands for missing; pass another missing=")
+            raise DataError(f"{self.file}: the value {quoted(text)} is the text for missing values; pass another `missing=`")
         return self._cell(text)
 
 
@@ -202,8 +202,8 @@ def _names(table: Table, file: str, as_text: bool) -> list[str]:
     return names
 
 
-def _words(column: Column, file: str, as_text: bool, written: Callable[[str], str]) -> list[str] | None:
-    """The states of a column as they are written; None for a column of numbers."""
+def _written_states(column: Column, file: str, as_text: bool, written: Callable[[str], str]) -> list[str] | None:
+    """Return the states of a column as they are written; None for a numeric column."""
     place = f"{file}: column {quoted(column.name)}"
     if column.states is not None:
         return [written(_plain(state, f"{place}: the value {quoted(state)}", as_text)) for state in column.states]
@@ -215,13 +215,13 @@ def _words(column: Column, file: str, as_text: bool, written: Callable[[str], st
 
 def _plain(value: Name | State, place: str, as_text: bool) -> str:
     if not isinstance(value, str) and not as_text:
-        raise DataTypeError(f"{place} is not a text and would come back as one; write Parquet, or pass as_text=True")
+        raise DataTypeError(f"{place} is not a text but would be read as one; write Parquet, or pass `as_text=True`")
     return _text(str(value), place)
 
 
 def _text(text: str, place: str) -> str:
     if "\0" in text or not _is_unicode(text):
-        raise DataError(f"{place} has characters that no text file can hold; change it")
+        raise DataError(f"{place} has characters that a text file cannot contain; change it")
     return text
 
 
@@ -240,7 +240,7 @@ def _check_numbers(column: Column, place: str) -> None:
     if np.isinf(values).any():
         raise DataError(f"{place}, row {int(np.isinf(values).argmax()) + 1}: an infinite value; make it missing or finite")
     if values.dtype.kind in "iu" and len(values) and (int(values.max()) > _WIDEST or int(values.min()) < -_WIDEST):
-        raise DataError(f"{place} has integers beyond 2 to the power of 53, which would not come back exactly; make them texts")
+        raise DataError(f"{place} has integers beyond 2 to the power of 53, which would not be read exactly; make them texts")
 
 
 def _type(column: Column, states: list[str] | None) -> str:
@@ -253,8 +253,8 @@ def _cells(column: Column, states: list[str] | None, start: int, missing: str) -
     values: list[Any] = column.values[start : start + _ROWS].tolist()
     if states is None:
         return [missing if value != value else _shortest(value) for value in values]
-    known = [*states, missing]  # a missing value has the code -1
-    return [known[value] for value in values]
+    texts = [*states, missing]  # a missing value has the code -1
+    return [texts[value] for value in values]
 
 
 def _shortest(value: float) -> str:
@@ -271,14 +271,14 @@ def _weights(table: Table, file: str) -> list[str]:
     return [f", {{{_shortest(weight)}}}" for weight in weights]
 
 
-def _encoded(pieces: Iterator[str], file: str) -> Iterator[bytes]:
+def _encoded(blocks: Iterator[str], file: str) -> Iterator[bytes]:
     if not file.lower().endswith(".gz"):
-        yield from (piece.encode() for piece in pieces)
+        yield from (block.encode() for block in blocks)
         return
     buffer = io.BytesIO()
     with gzip.GzipFile(filename="", fileobj=buffer, mode="wb", mtime=0) as stream:
-        for piece in pieces:
-            stream.write(piece.encode())
+        for block in blocks:
+            stream.write(block.encode())
             yield buffer.getvalue()
             buffer.seek(0)
             buffer.truncate()

@@ -43,7 +43,7 @@ def added_errors(cases: Numbers, wrong: Numbers, confidence: float) -> Numbers:
     """
     none = cases * (1 - confidence ** (1 / cases))
     many = _normal_errors(cases, np.maximum(wrong, 1.0), confidence)
-    return np.where(wrong < 1, none + wrong * (many - none), many)
+    return np.where(wrong < 1, none + np.minimum(wrong, 1.0) * (many - none), many)
 
 
 def _normal_errors(cases: Numbers, wrong: Numbers, confidence: float) -> Numbers:
@@ -51,7 +51,8 @@ def _normal_errors(cases: Numbers, wrong: Numbers, confidence: float) -> Numbers
 
     z = float(ndtri(1 - confidence))
     rate = np.minimum((wrong + 0.5) / cases, 1.0)
-    deviation = np.sqrt(rate / cases - rate**2 / cases + z**2 / (4 * cases**2))
+    squared = np.minimum(cases, 1e150) ** 2  # the square of larger weights would overflow
+    deviation = np.sqrt(rate / cases - rate**2 / cases + z**2 / (4 * squared))
     limit = (rate + z**2 / (2 * cases) + z * deviation) / (1 + z**2 / cases)
     return np.where(wrong + 0.5 >= cases, np.maximum(cases - wrong, 0.0), limit * cases - wrong)
 
