@@ -44,18 +44,18 @@ def test_every_container_gives_the_same_values(drawn: tuple[dict[str, list[Any]]
         pa.table(columns),
     ]
     for container in containers:
-        found = list(content(table_of(container)).values())
-        assert found == expected
-        same = [[type(v) is bool for v in column] for column in found]
+        converted = list(content(table_of(container)).values())
+        assert converted == expected
+        same = [[type(v) is bool for v in column] for column in converted]
         assert same == [[type(v) is bool for v in column] for column in expected]
 
 
 def test_names_come_from_frames_and_are_made_up_for_arrays() -> None:
     assert table_of(pd.DataFrame({"a": [1], 0: [2], None: [3]})).names == ("a", 0, None)
     assert table_of([[1, 2]]).names == ("x0", "x1")
-    own = Table(())
-    assert table_of(own) is own
-    assert [is_frame(x) for x in (own, pd.DataFrame(), [[1]], np.ones((1, 1)), "text", None)] == [
+    table = Table(())
+    assert table_of(table) is table
+    assert [is_frame(x) for x in (table, pd.DataFrame(), [[1]], np.ones((1, 1)), "text", None)] == [
         True,
         True,
         False,

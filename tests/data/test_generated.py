@@ -18,9 +18,9 @@ def rows(table: Table) -> list[tuple[object, ...]]:
 
 
 def test_corral_is_its_definition() -> None:
-    found = Counter(rows(corral()))
-    assert sum(found.values()) == 128
-    for (a0, a1, b0, b1, _, correlated, c), times in found.items():
+    counts = Counter(rows(corral()))
+    assert sum(counts.values()) == 128
+    for (a0, a1, b0, b1, _, correlated, c), times in counts.items():
         assert (c == "1") == (a0 == a1 == "1" or b0 == b1 == "1")
         assert times == (3 if correlated == c else 1)
 
@@ -41,8 +41,8 @@ def test_segments_of_the_digits_without_noise() -> None:
     for *segments, digit in rows(led7(500, noise=0)):
         lit.setdefault(digit, set()).add(tuple(segments))
     assert len(lit) == 10
-    assert all(len(own) == 1 for own in lit.values())
-    assert {d: sum(s == "1" for s in next(iter(own))) for d, own in lit.items()} == dict(
+    assert all(len(patterns) == 1 for patterns in lit.values())
+    assert {d: sum(s == "1" for s in next(iter(patterns))) for d, patterns in lit.items()} == dict(
         zip("0123456789", (6, 2, 5, 5, 4, 5, 6, 3, 7, 6), strict=True)
     )
 

@@ -25,21 +25,21 @@ def table(target: Column, *more: Column) -> Table:
     ],
 )
 def test_labels_are_the_values_that_occur(target: Column, classes: list[object], labels: list[int]) -> None:
-    found = label_table(table(target), "c")
-    assert found.classes.tolist() == classes
-    assert found.labels.tolist() == labels
-    assert found.y.tolist() == list(target)
-    assert found.features.names == ("x",)
-    assert found.take(np.array([1])).y.tolist() == [list(target)[1]]
+    cases = label_table(table(target), "c")
+    assert cases.classes.tolist() == classes
+    assert cases.labels.tolist() == labels
+    assert cases.y.tolist() == list(target)
+    assert cases.features.names == ("x",)
+    assert cases.take(np.array([1])).y.tolist() == [list(target)[1]]
 
 
 @pytest.mark.parametrize("target", [Column("c", np.array([0, -1, 0, -1]), ("a",)), Column("c", np.array([1, np.nan, 1, np.nan]))])
 def test_rows_without_a_label(target: Column) -> None:
     with pytest.raises(DataError, match=r"t.csv, row 2: column 'c': no label, as in 2 rows of 4; .*unlabelled='drop'"):
         label_table(table(target), "c")
-    found = label_table(table(target), "c", drop_unlabelled=True)
-    assert found.dropped == 2
-    assert found.features["x"].values.tolist() == [0, 2]
+    cases = label_table(table(target), "c", drop_unlabelled=True)
+    assert cases.dropped == 2
+    assert cases.features["x"].values.tolist() == [0, 2]
 
 
 def test_quantities_are_not_classes() -> None:
@@ -63,11 +63,11 @@ def test_unknown_columns_are_listed() -> None:
 
 
 def test_weights_from_a_column() -> None:
-    found = label_table(table(Column("c", np.array([0, 1, 0, 1])), Column("w", np.array([1, 2, 0, 4]))), "c", weight="w")
-    assert found.weight is not None
-    assert found.weight.tolist() == [1, 2, 0, 4]
-    assert found.features.names == ("x",)
-    assert found.take(np.array([3])).weight.tolist() == [4]  # type: ignore[union-attr]
+    cases = label_table(table(Column("c", np.array([0, 1, 0, 1])), Column("w", np.array([1, 2, 0, 4]))), "c", weight="w")
+    assert cases.weight is not None
+    assert cases.weight.tolist() == [1, 2, 0, 4]
+    assert cases.features.names == ("x",)
+    assert cases.take(np.array([3])).weight.tolist() == [4]  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -264,10 +264,10 @@ def test_scikit_learn_treats_tables_as_frames(work: str, tmp_path: Path) -> None
 
 def test_frames_made_of_a_table_are_the_table(tmp_path: Path) -> None:
     table, _ = patients(tmp_path / "patients.csv")
-    own = NaiveBayes().fit(table.without("diagnosis"), table["diagnosis"]).predict_proba(table)
+    expected = NaiveBayes().fit(table.without("diagnosis"), table["diagnosis"]).predict_proba(table)
     for frame in (pd.DataFrame(table.to_dict()), pl.DataFrame(table.to_dict())):
         features = frame[["age", "sex", "ward", "weight"]]
-        np.testing.assert_array_equal(NaiveBayes().fit(features, frame["diagnosis"]).predict_proba(frame), own)
+        np.testing.assert_array_equal(NaiveBayes().fit(features, frame["diagnosis"]).predict_proba(frame), expected)
 
 
 def test_the_type_of_a_column_is_known_to_scikit_learn() -> None:

@@ -187,11 +187,11 @@ def _numeric_states(values: NDArray[Any], variable: Variable) -> tuple[NDArray[A
         return _exact_states(values, missing, dict(usable))
     known = np.array([s for s, _ in usable], values.dtype if values.dtype.kind == "b" else None)
     code_of = np.array([code for _, code in usable])
-    at = np.minimum(np.searchsorted(known, values), len(known) - 1)
-    wrong = known[at] != values
+    position = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    wrong = known[position] != values
     if missing is not None:
         wrong &= ~missing
-    return code_of[at], missing, wrong
+    return code_of[position], missing, wrong
 
 
 def _exact_states(

@@ -33,7 +33,7 @@ def test_as_the_manifest_says(row: dict[str, str]) -> None:
     table = read_arff(FOLDER / row["file"])
     *features, label = table.columns
     assert label.states is not None
-    found = {
+    measured = {
         "rows": len(table),
         "features": len(features),
         "classes": len(np.unique(label.values[label.values >= 0])),
@@ -42,7 +42,7 @@ def test_as_the_manifest_says(row: dict[str, str]) -> None:
         "numeric_features": sum(c.kind == "numeric" for c in features),
         "max_nominal_values": max((len(c.states) for c in features if c.states is not None), default=0),
     }
-    assert found == {key: int(row[key] or 0) for key in found}
+    assert measured == {key: int(row[key] or 0) for key in measured}
 
 
 @needs_data

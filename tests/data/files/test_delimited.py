@@ -100,7 +100,7 @@ NUMBERS = [str(i / 4) for i in range(19)]
 
 
 @pytest.mark.parametrize(
-    ("strange", "told"),
+    ("strange", "message"),
     [
         (["NA"], "f.csv:21: column 'x': 19 of 20 values are numbers but 'NA' is not, so the column is taken as text; "
          "pass `missing=('', 'NA')` or `kinds={'x': 'numeric'}`"),
@@ -113,13 +113,13 @@ NUMBERS = [str(i / 4) for i in range(19)]
         (["NA", "", "NA"], "f.csv:21: column 'x': 19 of 21 values are numbers but 'NA' is not"),
     ],
 )  # fmt: skip
-def test_a_column_that_is_nearly_numeric_is_told(tmp_path: Path, strange: list[str], told: str) -> None:
+def test_a_column_that_is_nearly_numeric_is_reported(tmp_path: Path, strange: list[str], message: str) -> None:
     """D11: it stays text all the same."""
     with pytest.warns(NaiveteWarning) as warned:
         column = column_of(tmp_path, [*NUMBERS, *strange])
     assert column.kind == "nominal"
     assert [Path(warning.filename).name for warning in warned] == ["test_delimited.py"]
-    assert told in str(warned[0].message)
+    assert message in str(warned[0].message)
     assert isinstance(warned[0].message, MixedColumnWarning)
     assert warned[0].message.column == "x"
 

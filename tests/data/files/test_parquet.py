@@ -149,10 +149,12 @@ def test_extension_types_are_not_loaded(tmp_path: Path) -> None:
     assert calls == []
 
 
-@pytest.mark.parametrize("told", ["[1", "{}", "[]", '["a"]', "[1, 1]", "[NaN]", "[2]", "[" * 100_000], ids=lambda told: told[:5])
-def test_hostile_notes(tmp_path: Path, told: str) -> None:
-    """The note on declared numbers is checked like everything else."""
-    field = pa.field("n", pa.int64(), metadata={"naivete.states": told})
+@pytest.mark.parametrize(
+    "states", ["[1", "{}", "[]", '["a"]', "[1, 1]", "[NaN]", "[2]", "[" * 100_000], ids=lambda states: states[:5]
+)
+def test_hostile_metadata(tmp_path: Path, states: str) -> None:
+    """The metadata with the declared states of a numeric column are checked."""
+    field = pa.field("n", pa.int64(), metadata={"naivete.states": states})
     path = tmp_path / "f.parquet"
     parquet.write_table(pa.Table.from_arrays([pa.array([1, 2])], schema=pa.schema([field])), path)
     with pytest.raises(DataError, match="column 'n'"):
@@ -174,8 +176,8 @@ def test_damaged_page_names_the_column(tmp_path: Path) -> None:
         tmp_path, {"i": list(range(100)), "s": [f"text{i}" for i in range(100)]}, compression="none", write_page_checksum=True
     )
     data = path.read_bytes()
-    at = data.index(b"text57")
-    path.write_bytes(data[:at] + b"X" + data[at + 1 :])
+    position = data.index(b"text57")
+    path.write_bytes(data[:position] + b"X" + data[position + 1 :])
     with pytest.raises(DataError, match=r"f\.parquet: column 's': the Parquet data is damaged"):
         read(path)
 

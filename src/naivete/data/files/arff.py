@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from naivete.data.files.arff_columns import OMITTED, ArffColumn, DateColumn, NominalColumn, NumericColumn, StringColumn, java_number
 from naivete.data.files.arff_tokens import BLANKS, Malformed, tokens, unquoted
 from naivete.data.files.dates import ISO, date_reader
-from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, open_file, over, text_blocks
+from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, limit_error, open_file, text_blocks
 from naivete.data.table import Kind, Table
 from naivete.errors import DataError, quoted
 from naivete.variables import check_unique
@@ -53,7 +54,7 @@ def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, l
     """
     name = display_name(path)
     with open_file(path) as file:
-        columns, stream = Arff(encoding, widen, limits).begun(file, name)
+        columns, stream = Arff(encoding, widen, limits).header_and_rows(file, name)
         rows = _Rows(name, columns, limits)
         for block in stream:
             rows.add(block.first, block.lines)
@@ -73,7 +74,7 @@ class Arff:
     widen: bool = False
     limits: Limits = Limits()  # noqa: RUF009
 
-    def begun(self, file: BinaryIO, name: str) -> tuple[list[ArffColumn], Iterator[TextBlock]]:
+    def header_and_rows(self, file: BinaryIO, name: str) -> tuple[list[ArffColumn], Iterator[TextBlock]]:
         """Return the columns that the header declares, and the text after it."""
         stream = text_blocks(file, name, self.encoding, self.limits)
         header = _Header(name, self.widen, self.limits)
@@ -82,18 +83,21 @@ class Arff:
 
     def kinds(self, file: BinaryIO, name: str) -> dict[str, Kind]:
         """Return the kinds of the columns by name."""
-        return {column.name: "nominal" if isinstance(column, NominalColumn) else "numeric" for column in self.begun(file, name)[0]}
+        return {
+            column.name: "nominal" if isinstance(column, NominalColumn) else "numeric"
+            for column in self.header_and_rows(file, name)[0]
+        }
 
     def tables(self, file: BinaryIO, name: str, only: Sequence[str], rows: int, skip: int) -> Iterator[Table]:
         """Iterate over the rows after the first `skip`, with these columns, in tables of `rows` rows; the last may be shorter."""
-        columns, stream = self.begun(file, name)
+        columns, stream = self.header_and_rows(file, name)
         chunk = _Rows(name, [column.fresh() for column in columns], self.limits, skip)
         for number, lines in _after(stream, skip):
-            at = 0
-            while at < len(lines):
+            start = 0
+            while start < len(lines):
                 step = rows - chunk.count
-                chunk.add(number + at, lines[at : at + step])
-                at += step
+                chunk.add(number + start, lines[start : start + step])
+                start += step
                 if chunk.count == rows:
                     yield chunk.table()[list(only)]
                     chunk = _Rows(name, [column.fresh() for column in columns], self.limits, chunk.first + rows)
@@ -104,11 +108,11 @@ class Arff:
 def _after(stream: Iterator[TextBlock], skip: int) -> Iterator[tuple[int, list[str]]]:
     """Iterate over the lines after the first `skip` rows, with the number of the first line."""
     for block in stream:
-        at = 0
-        while skip and at < len(block.lines):
-            skip -= block.lines[at].strip(BLANKS)[:1] not in ("", "%")
-            at += 1
-        yield block.first + at, block.lines[at:]
+        start = 0
+        while skip and start < len(block.lines):
+            skip -= block.lines[start].strip(BLANKS)[:1] not in ("", "%")
+            start += 1
+        yield block.first + start, block.lines[start:]
 
 
 class _Header:
@@ -125,12 +129,12 @@ class _Header:
     def read(self, stream: Iterator[TextBlock]) -> list[ArffColumn]:
         """Return the columns that the header declares; the text after it in its last block is kept in `rest`."""
         for block in stream:
-            for at, line in enumerate(block.lines):
-                self.line = block.first + at
+            for position, line in enumerate(block.lines):
+                self.line = block.first + position
                 words = [word for word in _words(line, f"{self.name}:{self.line}") if word != ","]
                 if words and self._take(words):
                     after = line[line.lower().index("@data") + len("@data") :]
-                    self.rest = TextBlock(self.line, "".join([after, *block.lines[at + 1 :]]))
+                    self.rest = TextBlock(self.line, "".join([after, *block.lines[position + 1 :]]))
                     return self.columns
         raise DataError(f"{self.name}: no header: {self._absent()}; an ARFF file has @relation, @attribute and @data lines")
 
@@ -170,7 +174,9 @@ class _Header:
         if len(words) < 3 or words[1] in "{}":
             raise self._error("@attribute needs a name and a type; a name with blanks stands in quotes")
         if len(self.columns) >= self.limits.columns:
-            raise over(f"{self.name}:{self.line}", "columns", self.limits.columns, f"more than {self.limits.columns} columns")
+            raise limit_error(
+                f"{self.name}:{self.line}", "columns", self.limits.columns, f"more than {self.limits.columns} columns"
+            )
         name = unquoted(words[1])
         self.names.append(name)
         self.columns.append(self._column(name, words[2:]))
@@ -195,11 +201,12 @@ class _Header:
         if words[-1] != "}" or "}" in inner or "{" in inner:
             raise self._error(f"column {quoted(name)}: the list of values is not one pair of braces, closed at the end of the line")
         if len(inner) > self.limits.states:
-            raise over(f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values")
+            raise limit_error(
+                f"{self.name}:{self.line}", "states", self.limits.states, f"more than {self.limits.states} declared values"
+            )
         states = list(map(unquoted, inner))
-        first = {state: at for at, state in reversed(list(enumerate(states)))}
-        if len(first) < len(states):
-            twice = next(state for at, state in enumerate(states) if first[state] < at)
+        if len(set(states)) < len(states):
+            twice = next(state for state, count in Counter(states).items() if count > 1)
             raise self._error(f"column {quoted(name)}: value {quoted(twice)} is declared twice; remove one")
         return states
 
@@ -230,10 +237,10 @@ class _Rows:
     def add(self, number: int, lines: list[str]) -> None:
         """Append the rows of some lines: split at the commas, or token by token if that is not enough."""
         step = max(1, _CELLS_AT_ONCE // self.width)
-        for at in range(0, len(lines), step):
-            some = lines[at : at + step]
-            if not self._add_split(number + at, some):
-                self._add_words(number + at, some)
+        for start in range(0, len(lines), step):
+            some = lines[start : start + step]
+            if not self._add_split(number + start, some):
+                self._add_words(number + start, some)
 
     def _add_split(self, first: int, lines: list[str]) -> bool:
         """Append the rows if every cell between commas is one word, in which case the tokens would be the same."""
@@ -274,7 +281,7 @@ class _Rows:
         self.count += rows
         self.lines.append(np.array(numbers, dtype=np.int64))
         if self.count * self.width > self.limits.cells:
-            raise over(f"{self.name}:{numbers[-1]}", "cells", self.limits.cells, f"more than {self.limits.cells} cells")
+            raise limit_error(f"{self.name}:{numbers[-1]}", "cells", self.limits.cells, f"more than {self.limits.cells} cells")
 
     def _row(self, words: list[str], place: str) -> tuple[list[str], float | None]:
         words, weight = _without_weight(words, place)

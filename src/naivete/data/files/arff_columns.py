@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.files.arff_tokens import BLANKS, single, unquoted
-from naivete.data.files.opening import Limits, over
+from naivete.data.files.opening import Limits, limit_error
 from naivete.data.table import Column
 from naivete.errors import DataError, close_matches, quoted
 
@@ -88,7 +88,7 @@ class NominalColumn:
         if not self.widen:
             raise DataError(f"{self._place(line)}: value {quoted(value)} is not declared{self._declared(value)}; {_UNDECLARED}")
         if len(self.index) >= self.limits.states:
-            raise over(self._place(line), "states", self.limits.states, f"more than {self.limits.states} distinct values")
+            raise limit_error(self._place(line), "states", self.limits.states, f"more than {self.limits.states} distinct values")
         self.index[value] = len(self.index)
         return self.index[value]
 
@@ -135,8 +135,8 @@ class NumericColumn:
 
     def convert(self, raws: Sequence[str]) -> list[Any] | None:
         """Return the numbers if all are decimal numbers or a plain question mark."""
-        found = plain_numbers(raws, "?")
-        return _unparsed(raws, ("?",)) if found is None else found
+        numbers = plain_numbers(raws, "?")
+        return _unparsed(raws, ("?",)) if numbers is None else numbers
 
     def add(self, raws: Sequence[str], values: list[Any], lines: Sequence[int]) -> None:
         """Append the numbers; refuse other words."""
@@ -195,19 +195,19 @@ def plain_numbers(raws: Sequence[str], missing: str) -> list[float] | None:
     """
     absent = 0
     try:
-        found = list(map(float, raws))
+        numbers = list(map(float, raws))
     except ValueError:
         absent = raws.count(missing)
         if not absent:
             return None
         try:
-            found = [math.nan if raw == missing else float(raw) for raw in raws]
+            numbers = [math.nan if raw == missing else float(raw) for raw in raws]
         except ValueError:
             return None
-    values = np.array(found)
+    values = np.array(numbers)
     whole = "".join(raws)
     plain = whole.isascii() and "_" not in whole and np.isfinite(values).sum() == len(raws) - absent
-    return found if plain else None
+    return numbers if plain else None
 
 
 def java_number(text: str) -> float:

@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.files.opening import Limits, over
+from naivete.data.files.opening import Limits, limit_error
 from naivete.data.table import Column, Kind
 from naivete.errors import DataError, DataTypeError, NaiveteError, quoted
 from naivete.variables import State
@@ -188,7 +188,7 @@ class Converter:
 
     def _check_count(self, states: int) -> None:
         if states > self.limits.states:
-            raise over(self.place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
+            raise limit_error(self.place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
 
     def _values(self, array: Any) -> list[Any]:
         """Return the values of a dictionary; the last ones are kept, since many chunks have the same dictionary."""

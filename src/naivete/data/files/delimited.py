@@ -11,7 +11,7 @@ from typing import BinaryIO, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, open_file, over, text_blocks
+from naivete.data.files.opening import Limits, PathLike, TextBlock, display_name, limit_error, open_file, text_blocks
 from naivete.data.files.options import checked_kinds, kinds_given
 from naivete.data.files.text_columns import DelimitedColumn, KindError, bare
 from naivete.data.table import Kind, Table
@@ -71,7 +71,7 @@ def read_csv(
         for lines, rows in records:
             buffer.add(rows, lines)
             if buffer.count * len(names) > limits.cells:
-                raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
+                raise limit_error(name, "cells", limits.cells, f"more than {limits.cells} cells")
     table = buffer.table()
     buffer.warn_if_mixed(table)
     return table
@@ -163,7 +163,7 @@ def _header_and_rows(
         raise DataError(f"{name}: no header: the file is empty; its first line has to name the columns")
     names = list(map(bare, rows[0]))
     if len(names) > limits.columns:
-        raise over(f"{name}:{lines[0]}", "columns", limits.columns, f"more than {limits.columns} columns")
+        raise limit_error(f"{name}:{lines[0]}", "columns", limits.columns, f"more than {limits.columns} columns")
     check_unique(names, f"{name}:{lines[0]}")
     return names, chain([(lines[1:], rows[1:])], records)
 
@@ -336,7 +336,7 @@ class _Reader:
         self.length += len(line)
         if self.length > self.limits.line:
             problem = f"the quote opened here is not closed within {self.limits.line} characters; {_QUOTES}"
-            raise over(f"{self.name}:{self.opened}", "line", self.limits.line, problem)
+            raise limit_error(f"{self.name}:{self.opened}", "line", self.limits.line, problem)
 
     def _add_line(self, line: str, number: int) -> None:
         """Add the cells of a line. A cell in quotes is complete when the number of its quotes is even."""

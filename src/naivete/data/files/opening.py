@@ -18,7 +18,7 @@ from typing import BinaryIO, Final
 from naivete.errors import DataError, FileError, NaiveteError, ParameterError, quoted
 from naivete.storage.atomic import file_error
 
-__all__ = ["Limits", "PathLike", "TextBlock", "display_name", "open_file", "over", "text_blocks"]
+__all__ = ["Limits", "PathLike", "TextBlock", "display_name", "limit_error", "open_file", "text_blocks"]
 
 PathLike = str | os.PathLike[str]
 
@@ -56,10 +56,10 @@ class Limits:
                 raise ParameterError(f"Limits: {field.name} has to be a positive integer, got {quoted(value)}")
 
 
-def over(place: str, limit: str, value: int, problem: str) -> DataError:
+def limit_error(place: str, limit: str, value: int, problem: str) -> DataError:
     """Return the error for a file that exceeds a limit.
 
-    >>> over("a.csv:1", "columns", 10, "more than 10 columns")
+    >>> limit_error("a.csv:1", "columns", 10, "more than 10 columns")
     DataError('a.csv:1: more than 10 columns; if that is intended, raise the limit: Limits(columns=...), now 10')
     """
     return DataError(f"{place}: {problem}; if that is intended, raise the limit: Limits({limit}=...), now {value}")
@@ -164,7 +164,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _long_line(name: str, line: int, limits: Limits) -> DataError:
-    return over(f"{name}:{line}", "line", limits.line, f"a line of more than {limits.line} characters")
+    return limit_error(f"{name}:{line}", "line", limits.line, f"a line of more than {limits.line} characters")
 
 
 def _zero_byte(name: str, first: int, before: str) -> DataError:
@@ -225,7 +225,9 @@ def _inflated(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:
         while chunk := stream.read(_CHUNK):
             total += len(chunk)
             if total > limits.decompressed:
-                raise over(name, "decompressed", limits.decompressed, f"decompresses to more than {limits.decompressed} bytes")
+                raise limit_error(
+                    name, "decompressed", limits.decompressed, f"decompresses to more than {limits.decompressed} bytes"
+                )
             yield chunk
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{name}: the compressed data is damaged or cut after {total} bytes: {error}; fetch it again") from error

@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, Final
 import numpy as np
 
 from naivete.data.files.arrow import KIND, STATES, Converter, check_type, damage
-from naivete.data.files.opening import Limits, PathLike, display_name, open_file, over
+from naivete.data.files.opening import Limits, PathLike, display_name, limit_error, open_file
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, FileError, quoted
 from naivete.storage.atomic import atomic_write
@@ -44,9 +44,9 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
             names = list(schema.names)
         check_unique(names, name)
         if len(names) > limits.columns:
-            raise over(name, "columns", limits.columns, f"more than {limits.columns} columns")
+            raise limit_error(name, "columns", limits.columns, f"more than {limits.columns} columns")
         if rows * len(names) > limits.cells:
-            raise over(name, "cells", limits.cells, f"more than {limits.cells} cells")
+            raise limit_error(name, "cells", limits.cells, f"more than {limits.cells} cells")
         for field in schema:
             check_type(field, f"{name}: column {quoted(field.name)}", pa)
         columns = tuple(

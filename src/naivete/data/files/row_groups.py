@@ -10,7 +10,7 @@ from types import ModuleType
 from typing import Any, BinaryIO, Final
 
 from naivete.data.files.arrow import Converter, check_type, damage, is_text
-from naivete.data.files.opening import Limits, over
+from naivete.data.files.opening import Limits, limit_error
 from naivete.data.files.options import checked_count, checked_only
 from naivete.data.files.parquet import loaded, parquet_file
 from naivete.data.table import Table
@@ -100,7 +100,7 @@ def footer(file: BinaryIO, name: str, size: int, limits: Limits) -> Footer:
             raise ValueError(f"the row groups have {sum(rows)} rows, the file has {metadata.num_rows}")
     check_unique(schema.names, name)
     if len(schema.names) > limits.columns:
-        raise over(name, "columns", limits.columns, f"more than {limits.columns} columns")
+        raise limit_error(name, "columns", limits.columns, f"more than {limits.columns} columns")
     texts = tuple(field.name for field in schema if is_text(field.type, pa))
     runs = list(_runs(rows)) or [(0, 0)]
     before, bytes_before = [0, *accumulate(rows)], [0, *accumulate(weights)]

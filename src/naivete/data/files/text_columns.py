@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.data.files.opening import Limits, over
+from naivete.data.files.opening import Limits, limit_error
 from naivete.data.table import Column, Kind, Table
 from naivete.errors import DataError, MixedColumnWarning, quoted, warn
 
@@ -146,7 +146,7 @@ class DelimitedColumn:
         if text not in self.index:
             if len(self.index) >= self.limits.states:
                 place = f"{self.file}: column {quoted(self.name)}"
-                raise over(place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
+                raise limit_error(place, "states", self.limits.states, f"more than {self.limits.states} distinct values")
             self.index[text] = len(self.index)
         return self.index[text]
 
