@@ -24,7 +24,7 @@ from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import NaiveteWarning, ParameterError, ResourceError
-from naivete.inference import predictor as inference
+from naivete.inference import elimination
 from naivete.inference.em import expected_network
 from naivete.inference.em_steps import Convergence
 from naivete.network.conditional_tables import SparseCpt
@@ -111,7 +111,7 @@ def test_nothing_missing_is_plain_counting(own: MemoryCases, how: Any, data: st.
 
 @given(own=some_cases(gaps=True), how=smoothings, seed=st.integers(0, 999), data=st.data())
 @quick
-@pytest.mark.filterwarnings("ignore:expectation-maximisation has not settled")
+@pytest.mark.filterwarnings("ignore:EM has not converged")
 def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
     own: MemoryCases, how: Any, seed: int, data: st.DataObject
 ) -> None:
@@ -131,7 +131,7 @@ def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
 
 @given(own=some_cases(gaps=True, weights="whole"), how=smoothings, data=st.data())
 @quick
-@pytest.mark.filterwarnings("ignore:expectation-maximisation has not settled")
+@pytest.mark.filterwarnings("ignore:EM has not converged")
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.DataObject) -> None:
     structure = data.draw(structures(len(own.variables) - 1))
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
@@ -142,7 +142,7 @@ def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.Dat
 
 @given(own=small, how=smoothings, data=st.data())
 @quick
-@pytest.mark.filterwarnings("ignore:expectation-maximisation has not settled")
+@pytest.mark.filterwarnings("ignore:EM has not converged")
 def test_sparse_tables_say_what_dense_ones_say(own: MemoryCases, how: Any, data: st.DataObject, cases: Any) -> None:
     structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
     dense, told = expected_network(Counts(own), structure, how, tolerance=0.0, max_iterations=8)
@@ -162,7 +162,7 @@ def test_the_rows_of_a_part_may_come_some_at_a_time(own: MemoryCases, data: st.D
     structure = data.draw(structures(len(own.variables) - 1))
     one, told = expected_network(Counts(own), structure)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(inference, "FACTOR_CELLS", 81)
+        patch.setattr(elimination, "FACTOR_CELLS", 81)
         two, also = expected_network(Counts(own), structure)
     assert np.allclose(told.objectives, also.objectives, rtol=1e-12)
     assert all(np.allclose(one.cpts[v], two.cpts[v], rtol=1e-9) for v in structure)
@@ -267,21 +267,21 @@ def test_what_takes_too_much_memory_is_refused_by_name(monkeypatch: pytest.Monke
     own = cases_of([3, 3, 3, 3, 2], [*columns, rng.integers(0, 2, 200)])
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (0, 1, 2, CLASS)}
     star = {CLASS: (), 0: (CLASS,), **dict.fromkeys((1, 2, 3), (0, CLASS))}
-    with pytest.raises(ResourceError, match=r"different rows with missing values .* that miss 'x"):
+    with pytest.raises(ResourceError, match=r"distinct rows with missing values .* without 'x"):
         expected_network(Counts(own, budget=700), star)
     with pytest.raises(ResourceError, match=r"'x0' \(3 states\), 'x1' \(3 states\)"):
         expected_network(Counts(own, budget=3000), structure)
-    monkeypatch.setattr(inference, "FACTOR_CELLS", 8)
-    with pytest.raises(ResourceError, match=r"completing missing values of 'x0', 'x1'"):
+    monkeypatch.setattr(elimination, "FACTOR_CELLS", 8)
+    with pytest.raises(ResourceError, match=r"completing the missing values of 'x0', 'x1'"):
         expected_network(Counts(own), structure)
 
 
-def test_what_did_not_settle_is_said() -> None:
+def test_a_warning_if_em_does_not_converge() -> None:
     own = cases_of([2, 2, 1], [[0, 1, 0, 0, 1], [0, 1, -1, -1, -1], [0] * 5])
-    with pytest.warns(NaiveteWarning, match="not settled after 1 iterations"):
+    with pytest.warns(NaiveteWarning, match="not converged after 1 iterations"):
         _, told = expected_network(Counts(own), {CLASS: (), 1: (), 0: (1,)}, 0.1, max_iterations=1)
     assert repr(told).startswith("<not converged after 1 iterations: objective -")
-    assert repr(Convergence(0, (), (), True, 1e-8)) == "<nothing to complete>"
+    assert repr(Convergence(0, (), (), True, 1e-8)) == "<no missing values to complete>"
 
 
 @pytest.mark.parametrize(

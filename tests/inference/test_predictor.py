@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from naivete import _kernels
-from naivete.errors import ResourceError
-from naivete.inference import predictor as inference
+from naivete.errors import NaiveteWarning, ResourceError
+from naivete.inference import elimination
 from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
@@ -103,7 +103,7 @@ def test_large_cards_and_batches_keep_the_bits_of_a_row(seed: int, monkeypatch: 
     for i in range(0, 300, 7):
         alone = tuple(c[i : i + 1] for c in codes)
         assert identical(predictor.posterior(alone, gaps_of(alone))[0], whole[i : i + 1])
-    monkeypatch.setattr(inference, "FACTOR_CELLS", 17 * 40 * 23 * classes)
+    monkeypatch.setattr(elimination, "FACTOR_CELLS", 17 * 40 * 23 * classes)
     assert identical(predictor.posterior(codes, gaps_of(codes))[0], whole)
 
 
@@ -187,9 +187,9 @@ def test_a_clique_beyond_reason_is_refused_by_name(monkeypatch: pytest.MonkeyPat
     own = (*tuple(Variable(n, tuple(range(4))) for n in "abc"), Variable("class", (0, 1)))
     parents = {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (0, 1, CLASS)}
     network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
-    monkeypatch.setattr(inference, "FACTOR_CELLS", 8)
+    monkeypatch.setattr(elimination, "FACTOR_CELLS", 8)
     codes = tuple(np.array([c], np.uint8) for c in (255, 255, 1))
-    with pytest.raises(ResourceError, match=r"missing values of 'a', 'b' together needs a table of 32 cells"):
+    with pytest.raises(ResourceError, match=r"the missing values of 'a', 'b' together needs a table of 32 cells"):
         Predictor(network).posterior(codes, np.array([True, True, False]))
 
 
@@ -227,3 +227,15 @@ def test_impossible_rows_get_the_prior_of_a_class_with_parents() -> None:
     found, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
     assert impossible.tolist() == [0]
     assert np.allclose(found, [[0.9, 0.1]])
+
+
+def test_a_prior_beyond_the_budget_is_replaced_by_a_uniform_one_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", ("x", "y")))
+    tables = {0: np.array([0.5, 0.5]), 1: np.array([[1.0, 0.0], [0.5, 0.5]]), CLASS: np.array([[0.8, 0.2], [1.0, 0.0]])}
+    network = Network(own, {0: (), 1: (0,), CLASS: (0,)}, tables)
+    monkeypatch.setattr(elimination, "FACTOR_CELLS", 2)
+    codes = (np.array([0], np.uint8), np.array([1], np.uint8), np.array([0], np.uint8))
+    with pytest.warns(NaiveteWarning, match=r"prior .* of 'c' .* uniform .* marginalizing .* 'a'"):
+        found, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
+    assert impossible.tolist() == [0]
+    assert found.tolist() == [[0.5, 0.5]]

@@ -1,4 +1,4 @@
-"""Messages up and down the tree of cliques that summing out makes: the share of every cell of every factor."""
+"""Messages in the clique tree of a variable elimination: the posterior probability of every cell of every factor."""
 
 from __future__ import annotations
 
@@ -7,18 +7,18 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from naivete._kernels.codes import Numbers
-from naivete.inference.predictor import Factor, expanded, summed_out
+from naivete.inference.elimination import Factor, expanded, marginalized
 
 __all__ = ["propagated"]
 
 
 def propagated(factors: Mapping[int, Factor], plan: Sequence[tuple[int, frozenset[int]]]) -> tuple[Numbers, dict[int, Numbers]]:
-    """The logarithm of the sum of the product of factors over all their variables, and the share of each cell of each in it.
+    """Return the log of the product of factors summed over all variables, and the share of each cell of each factor in it.
 
     Parameters
     ----------
-    factors : of some rows, with a last axis of length one, by any key.
-    plan : the order in which the variables are summed out, and the clique of each step.
+    factors : the factors of some rows by any integer key, with a last axis of length one.
+    plan : the order in which the variables are marginalized, and the clique of each step.
 
     >>> one, two = Factor((0,), np.log([[[0.5], [0.25]]])), Factor((0, 1), np.log([[[[0.5], [0.5]], [[0.75], [0.25]]]]))
     >>> total, shares = propagated({7: one, 8: two}, [(0, frozenset({0, 1})), (1, frozenset({1}))])
@@ -26,26 +26,26 @@ def propagated(factors: Mapping[int, Factor], plan: Sequence[tuple[int, frozense
     ([0.75], [0.666666666667, 0.333333333333])
     """
     waiting = dict(factors)
-    home: dict[int, int] = {}
+    step_of: dict[int, int] = {}
     up: dict[int, tuple[Factor, Factor]] = {}
-    below = min(factors) - 1
+    message_key = min(factors) - 1
     for step, (h, clique) in enumerate(plan):
-        used, scope = [key for key, own in waiting.items() if h in own.variables], tuple(sorted(clique))
-        home |= dict.fromkeys(used, step)
+        used, scope = [key for key, factor in waiting.items() if h in factor.variables], tuple(sorted(clique))
+        step_of |= dict.fromkeys(used, step)
         potential = Factor(scope, np.asarray(sum(expanded(waiting.pop(key), scope) for key in used)))
-        up[step] = potential, summed_out([potential], h)
-        waiting[below - step] = up[step][1]  # a message is a factor like others, with a key of its own
-    total = np.asarray(sum(own.logs[:, 0] for own in waiting.values()))
+        up[step] = potential, marginalized([potential], h)
+        waiting[message_key - step] = up[step][1]  # a message is used like any other factor, with an unused key
+    total = np.asarray(sum(factor.logs[:, 0] for factor in waiting.values()))
     down: dict[int, Numbers] = {}
     for step, (potential, message) in reversed(up.items()):
-        above = home.get(below - step)
+        above = step_of.get(message_key - step)
         outer = np.ones((len(total), 1)) if above is None else _margin(up[above][0], down[above], message.variables)
         down[step] = _share(potential, message, outer)
-    return total, {key: _margin(up[home[key]][0], down[home[key]], own.variables) for key, own in factors.items()}
+    return total, {key: _margin(up[step_of[key]][0], down[step_of[key]], factor.variables) for key, factor in factors.items()}
 
 
 def _share(potential: Factor, message: Factor, outer: Numbers) -> Numbers:
-    """The share of each cell of a clique, from that of each cell of its message.  # (row, ..., 1)"""
+    """Return the share of each cell of a clique from the shares of the cells of its message.  # (row, ..., 1)"""
     possible = np.where(np.isneginf(message.logs), 0.0, message.logs)
     with np.errstate(divide="ignore", under="ignore"):
         part = Factor(message.variables, np.log(outer) - possible)
@@ -53,5 +53,5 @@ def _share(potential: Factor, message: Factor, outer: Numbers) -> Numbers:
 
 
 def _margin(clique: Factor, shares: Numbers, variables: tuple[int, ...]) -> Numbers:
-    """The shares of the cells of some variables of a clique.  # (row, ..., 1)"""
-    return shares.sum(axis=tuple(1 + at for at, v in enumerate(clique.variables) if v not in variables))  # type: ignore[no-any-return]
+    """Return the shares of a clique marginalized to some of its variables.  # (row, ..., 1)"""
+    return shares.sum(axis=tuple(1 + axis for axis, v in enumerate(clique.variables) if v not in variables))  # type: ignore[no-any-return]

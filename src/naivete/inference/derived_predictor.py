@@ -1,4 +1,4 @@
-"""Answers of networks with derived columns: the columns are computed first, and what they leave open is averaged."""
+"""Posterior probabilities of networks with derived columns, which are computed first."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Numbers, narrowest
-from naivete.inference.predictor import FACTOR_CELLS, Codes, Predictor, most_probable_class, rows_without_evidence
+from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code, narrowest
+from naivete.inference.elimination import FACTOR_CELLS, Codes
+from naivete.inference.predictor import Predictor, most_probable_class, rows_without_evidence
 from naivete.network.derived_columns import Hierarchy, Tree
 from naivete.network.network import Network
 
 __all__ = ["DerivedPredictor", "predictor_of"]
 
-Gaps = NDArray[np.bool_]
-
 
 def predictor_of(network: Network) -> Predictor | DerivedPredictor:
-    """What answers about the class of rows of codes, which hold the columns of the table and nothing derived."""
+    """Return the predictor of a network; its rows of codes hold the columns of the table without the derived columns."""
     return DerivedPredictor(network) if network.derived else Predictor(network)
 
 
 class DerivedPredictor:
-    """Answers about the class of rows from a network with derived columns.
+    """Posterior probabilities of the classes of a network with derived columns.
 
-    Hidden columns are summed out. In a tree a row that lacks a value asked for is divided among leaves, and its answer is the
-    average of theirs. In a hierarchy of classifiers a row goes down by the class it is given, and is answered where it ends.
+    Hidden columns are marginalized. In a tree, a row in which a tested value is missing is divided among several leaves, and its
+    posterior is the weighted average of theirs. In a hierarchy of classifiers, a row is routed by its predicted class, and the
+    last classifier that it reaches gives the posterior.
 
     Parameters
     ----------
@@ -41,36 +41,48 @@ class DerivedPredictor:
         self._inputs = len(network.inputs)
 
     @cached_property
-    def _telling(self) -> list[int]:
+    def _informative(self) -> list[int]:
         return [x for x in self.network.inputs if self.network.variables[x].card > 1 or x in self.network.densities]
 
-    def posterior(self, codes: Codes, gaps: Gaps) -> tuple[Numbers, NDArray[np.int64]]:
-        """P(class | row), and the rows that have probability zero in every class.
+    def posterior(self, codes: Codes, gaps: Bools) -> tuple[Numbers, Integers]:
+        """Return P(class | row), and the rows that have probability zero in every class.
 
-        A row without a single known value gets the prior.  # (row, class)
+        A row without an observed value gets the prior.  # (row, class)
+
+        Parameters
+        ----------
+        codes : one column of codes for each column of the table.
+        gaps : which columns have missing values.
         """
         parts = self._parts(codes)
         if len(parts) > 1:
-            found = [self.posterior([column[part] for column in codes], gaps) for part in parts]
-            impossible = np.concatenate([part[own] for part, (_, own) in zip(parts, found, strict=True)])
-            return _in_place(parts, [own for own, _ in found]), np.sort(impossible)
-        own, gaps, rows, shares = self._whole(codes, gaps)
-        result, impossible = self._inner.posterior(own, gaps)
+            results = [self.posterior([column[part] for column in codes], gaps) for part in parts]
+            impossible = np.concatenate([part[rows] for part, (_, rows) in zip(parts, results, strict=True)])
+            return _reordered(parts, [posterior for posterior, _ in results]), np.sort(impossible)
+        columns, gaps, rows, shares = self._with_derived(codes, gaps)
+        result, impossible = self._inner.posterior(columns, gaps)
         if shares is not None:
-            answers = result
-            result = np.zeros((len(codes[0]), answers.shape[1]))
-            np.add.at(result, rows, answers * shares[:, None])
+            posteriors = result
+            result = np.zeros((len(codes[0]), posteriors.shape[1]))
+            np.add.at(result, rows, posteriors * shares[:, None])
             impossible = np.unique(rows[impossible])
-        result[rows_without_evidence(codes, gaps, self._telling, len(result))] = self._inner.prior
+        without_evidence = rows_without_evidence(codes, gaps, self._informative, len(result))
+        if len(without_evidence):
+            result[without_evidence] = self._inner.prior
         return result, impossible
 
-    def joint(self, codes: Codes, gaps: Gaps) -> Numbers:
-        """log P(row, class), hidden columns summed out; of a computed column the row is sure.  # (row, class)"""
+    def joint(self, codes: Codes, gaps: Bools) -> Numbers:
+        """Return log P(row, class), hidden columns marginalized; a computed column has probability one.  # (row, class)
+
+        Parameters
+        ----------
+        codes, gaps : as in `posterior`.
+        """
         parts = self._parts(codes)
         if len(parts) > 1:
-            return _in_place(parts, [self.joint([column[part] for column in codes], gaps) for part in parts])
-        own, gaps, rows, shares = self._whole(codes, gaps)
-        logs = self._inner.joint(own, gaps)
+            return _reordered(parts, [self.joint([column[part] for column in codes], gaps) for part in parts])
+        columns, gaps, rows, shares = self._with_derived(codes, gaps)
+        logs = self._inner.joint(columns, gaps)
         if shares is None:
             return logs
         result = np.full((len(codes[0]), logs.shape[1]), -np.inf)
@@ -78,52 +90,52 @@ class DerivedPredictor:
         return result
 
     def _parts(self, codes: Codes) -> list[NDArray[np.intp]]:
-        """The rows that a tree does not divide; then those it may, in parts that stay small even if all leaves have a share."""
+        """Return the rows that a tree does not divide, then the others in parts that stay small even if they reach all leaves."""
         rows = np.arange(len(codes[0]))
-        trees = [own for own in self.network.derived.values() if isinstance(own, Tree)]
-        asked = [x for x in np.unique(trees[0].features).tolist() if x >= 0] if trees else []
-        lacking = np.logical_or.reduce([np.zeros(len(rows), bool), *(codes[x] == np.iinfo(codes[x].dtype).max for x in asked)])
-        if not lacking.any():
+        trees = [column for column in self.network.derived.values() if isinstance(column, Tree)]
+        tested = [x for x in np.unique(trees[0].features).tolist() if x >= 0] if trees else []
+        incomplete = np.logical_or.reduce([np.zeros(len(rows), bool), *(missing(codes[x]) for x in tested)])
+        if not incomplete.any():
             return [rows]
         most = max(1, FACTOR_CELLS // (len(trees[0].leaves) * self._inner.classes))
-        some = np.flatnonzero(lacking)
-        parts = [np.flatnonzero(~lacking), *(some[at : at + most] for at in range(0, len(some), most))]
+        divided = np.flatnonzero(incomplete)
+        parts = [np.flatnonzero(~incomplete), *(divided[start : start + most] for start in range(0, len(divided), most))]
         return [part for part in parts if len(part)]
 
-    def _whole(self, codes: Codes, gaps: Gaps) -> tuple[Codes, Gaps, NDArray[np.intp], Numbers | None]:
-        """The rows with their derived columns; where some are divided, which row each part belongs to and its share."""
-        own, gaps = list(codes[: self._inputs]), gaps[: self._inputs]
-        rows = np.arange(len(own[0]))
+    def _with_derived(self, codes: Codes, gaps: Bools) -> tuple[Codes, Bools, NDArray[np.intp], Numbers | None]:
+        """Return the columns with the derived ones; if a tree divides rows, also the row of each part and its share."""
+        columns, gaps = list(codes[: self._inputs]), gaps[: self._inputs]
+        rows = np.arange(len(columns[0]))
         for v, derived in sorted(self.network.derived.items()):
             if isinstance(derived, Tree):
-                column = derived.column(own)
-                if (column == np.iinfo(column.dtype).max).any():
-                    rows, states, shares = derived.divided(own)
-                    return [*(c[rows] for c in own), states.astype(column.dtype)], np.append(gaps, False), rows, shares
+                column = derived.column(columns)
+                if missing(column).any():
+                    rows, states, shares = derived.divided(columns)
+                    return [*(c[rows] for c in columns), states.astype(column.dtype)], np.append(gaps, False), rows, shares
             elif isinstance(derived, Hierarchy):
-                column = self._cells(own, gaps, derived)
+                column = self._cells(columns, gaps, derived)
             else:
                 dtype = narrowest(self.network.variables[v].card)
-                column = np.full(len(rows), np.iinfo(dtype).max, dtype)
-            own, gaps = [*own, column], np.append(gaps, not isinstance(derived, (Tree, Hierarchy)))
-        return own, gaps, rows, None
+                column = np.full(len(rows), missing_code(dtype), dtype)
+            columns, gaps = [*columns, column], np.append(gaps, not isinstance(derived, (Tree, Hierarchy)))
+        return columns, gaps, rows, None
 
-    def _cells(self, codes: Codes, gaps: Gaps, cells: Hierarchy) -> NDArray[Any]:
-        """The classifier at which each row ends."""
-        node = np.zeros(len(codes[0]), narrowest(len(cells.children)))
-        going = np.arange(len(node))
-        while len(going):
-            own = [c[going] for c in codes]
-            answers, _ = self._inner.posterior([*own, node[going]], np.append(gaps, False))
-            child = cells.below(node[going].astype(np.int64), own, most_probable_class(answers))
-            going = going[child >= 0]
-            node[going] = child[child >= 0]
+    def _cells(self, codes: Codes, gaps: Bools, hierarchy: Hierarchy) -> NDArray[Any]:
+        """Return the last classifier of a hierarchy that each row reaches."""
+        node = np.zeros(len(codes[0]), narrowest(len(hierarchy.children)))
+        moving = np.arange(len(node))
+        while len(moving):
+            columns = [c[moving] for c in codes]
+            posterior, _ = self._inner.posterior([*columns, node[moving]], np.append(gaps, False))
+            child = hierarchy.below(node[moving].astype(np.int64), columns, most_probable_class(posterior))
+            moving = moving[child >= 0]
+            node[moving] = child[child >= 0]
         return node
 
 
-def _in_place(parts: Sequence[NDArray[np.intp]], found: Sequence[Numbers]) -> Numbers:
-    """What was found for some rows each, all together in the order of the rows."""
-    whole = np.empty((sum(map(len, parts)), found[0].shape[1]))
-    for part, own in zip(parts, found, strict=True):
-        whole[part] = own
+def _reordered(parts: Sequence[NDArray[np.intp]], results: Sequence[Numbers]) -> Numbers:
+    """Return the results of parts of the rows as one array in the order of the rows."""
+    whole = np.empty((sum(map(len, parts)), results[0].shape[1]))
+    for part, result in zip(parts, results, strict=True):
+        whole[part] = result
     return whole

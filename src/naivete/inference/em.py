@@ -1,4 +1,4 @@
-"""The tables of a structure from rows with missing values: expectation-maximisation by exact inference."""
+"""Estimation of the tables of a structure from rows with missing values, by EM (expectation-maximization) with exact inference."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from naivete.counts.configurations import ConfigurationCounts, configuration_cou
 from naivete.counts.counts import Counts
 from naivete.counts.tables import CountTable, DenseTable, SparseTable
 from naivete.errors import NaiveteWarning, ResourceError, quoted, warn
-from naivete.inference import predictor as inference
+from naivete.inference import elimination
 from naivete.inference.clique_messages import propagated
 from naivete.inference.em_steps import MAX_ITERATIONS, TOLERANCE, Convergence, EMStep, check_iterations, iterate_em
-from naivete.inference.predictor import Component, Factor, Predictor
+from naivete.inference.elimination import Component, Elimination, Factor, log
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
@@ -42,37 +42,37 @@ def expected_network(
     tolerance: float = TOLERANCE,
     max_iterations: int = MAX_ITERATIONS,
 ) -> tuple[Network, Convergence]:
-    """The network of a structure, its tables estimated from all that rows with missing values tell, and how that went.
+    """Return the network of a structure, with tables estimated by EM from rows with missing values, and the convergence.
 
-    Expectation: a row that lacks members of a family counts in every cell that agrees with what is known of it, by the
-    probability of the cell given the known values and the class. Maximisation: the smoothing makes tables of these counts. A
-    missing variable without known descendants tells nothing about its own family and is left out, which has the same fixed
-    point; so naive Bayes is what it is without its missing values, and needs no iteration.
+    Expectation: a row in which members of a family are missing counts in every cell that agrees with its observed values, with
+    the probability of the cell given these values and the class as its weight. Maximization: the smoothing turns these expected
+    counts into tables. A missing variable without observed descendants carries no information about its own family and is left
+    out, which has the same fixed point; naive Bayes therefore needs no iteration.
 
     With a pseudo-count alpha the log likelihood plus alpha times the sum of the logarithms of all probabilities never decreases
-    (with alpha 0 the log likelihood itself): a local maximum is found. The other smoothings draw on the counts themselves, so
-    that what they add moves with the expected counts; the iteration then seeks tables that agree with the counts they expect, and
-    nothing is promised on the way. It begins with the tables of the known cells, smoothed by a pseudo-count of 1 where the
-    smoothing asked for might call a row impossible.
+    (with alpha 0 the log likelihood itself), so a local maximum is found. The other smoothings depend on the counts themselves;
+    the iteration then searches for tables that agree with their own expected counts, and the objective may decrease on the way.
+    The first tables are those of the observed cells, smoothed by a pseudo-count of 1 unless the smoothing has a positive
+    pseudo-count of its own, so that no row is impossible.
 
-    One pass gathers the different rows with missing values, as far as they matter; the iterations do not go back to the cases.
+    One pass over the cases collects the distinct rows with relevant missing values; the iterations use only these.
 
     Parameters
     ----------
-    counts : the training cases; all classes are known.
+    counts : the training cases; the class is always observed.
     structure, smoothing, prior : as for `estimate`.
-    tolerance : it ends when the objective changes by less than this share of it.
-    max_iterations : it ends with a warning after so many iterations.
+    tolerance : the iteration ends when the relative change of the objective is smaller.
+    max_iterations : the iteration ends with a warning after this many iterations.
 
-    In half of the rows b is missing and only a, its child, is known:
+    In half of the rows b is missing and only its child a is observed:
 
     >>> from naivete.cases import MemoryCases
     >>> from naivete.variables import Variable
     >>> a, b = np.array([0, 1, 0, 0], np.uint8), np.array([0, 1, 255, 255], np.uint8)
     >>> two = Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", (0,))
     >>> cases = MemoryCases(two, Block((a, b, np.zeros(4, np.uint8))), np.array([False, True]))
-    >>> network, told = expected_network(Counts(cases), {CLASS: (), 1: (), 0: (1,)}, 0.0)
-    >>> network.cpts[1].round(3).tolist(), told.converged
+    >>> network, convergence = expected_network(Counts(cases), {CLASS: (), 1: (), 0: (1,)}, 0.0)
+    >>> network.cpts[1].round(3).tolist(), convergence.converged
     ([0.75, 0.25], True)
 
     References
@@ -82,35 +82,36 @@ def expected_network(
     graphs, sections 6.2 and 8.1.
     """
     check_iterations(tolerance, max_iterations)
-    how = smoothing_of(smoothing)
-    start = estimate(counts, structure, how, prior=prior)
+    smoother = smoothing_of(smoothing)
+    start = estimate(counts, structure, smoother, prior=prior)
     parts = _parts(counts, start)
     if not parts:
         return start, Convergence(0, (), (), True, tolerance)
-    if not (isinstance(how, Lidstone) and how.alpha > 0):
+    if not (isinstance(smoother, Lidstone) and smoother.alpha > 0):
         start = estimate(counts, structure, 1.0, prior=prior)
 
-    def maximised(tables: Mapping[Family, CountTable]) -> Network:
-        return estimate(ExpectedCounts(counts, tables), structure, how, prior=prior)
+    def maximized(tables: Mapping[Family, CountTable]) -> Network:
+        return estimate(ExpectedCounts(counts, tables), structure, smoother, prior=prior)
 
-    expectation = _Expectation(counts, start, parts, how)
-    network, _, told = iterate_em(start, expectation, maximised, tolerance=tolerance, max_iterations=max_iterations)
-    if not told.converged:
+    expectation = _Expectation(counts, start, parts, smoother)
+    network, _, convergence = iterate_em(start, expectation, maximized, tolerance=tolerance, max_iterations=max_iterations)
+    if not convergence.converged:
+        before, after = convergence.log_likelihoods[-2:]
         warn(
-            f"expectation-maximisation has not settled after {told.iterations} iterations (the log likelihood went from "
-            f"{told.log_likelihoods[-2]:.8g} to {told.log_likelihoods[-1]:.8g} in the last); its tables are used as they are",
+            f"EM has not converged after {convergence.iterations} iterations (the last one changed the log likelihood from "
+            f"{before:.8g} to {after:.8g}); the tables of the last iteration are used",
             NaiveteWarning,
         )
-    return network, told
+    return network, convergence
 
 
 class ExpectedCounts(Counts):
-    """Counts in which the tables of some families are others, such as expected ones; those take no pass.
+    """Counts in which the tables of some families are replaced, for example by expected counts, without a pass over the cases.
 
     Parameters
     ----------
     counts : the counts of all other families.
-    tables : the tables that replace theirs.
+    tables : the replaced tables.
     """
 
     def __init__(self, counts: Counts, tables: Mapping[Family, CountTable]) -> None:
@@ -120,7 +121,7 @@ class ExpectedCounts(Counts):
         self._kept = dict(tables)
 
     def tables(self, families: Iterable[Family]) -> dict[Family, CountTable]:
-        """The table of each family."""
+        """Return the table of each family."""
         wanted = list(families)
         others = self._whole.tables([f for f in wanted if f not in self._kept])
         return {f: self._kept[f] if f in self._kept else others[f] for f in wanted}
@@ -128,15 +129,15 @@ class ExpectedCounts(Counts):
 
 @dataclass(frozen=True, eq=False)
 class _Part:
-    """The different rows that miss the same variables, as far as those hang together, with their weights.
+    """The distinct rows in which the same connected variables are missing, with their weights.
 
     Parameters
     ----------
     hidden : the missing variables.
-    touched : the variables whose families they are members of.
-    plan : the order in which the hidden variables are summed out, and the clique of each step.
-    codes : of each known member of those families.
-    weight : of each row.
+    touched : the variables whose families contain them.
+    plan : the order in which the hidden variables are marginalized, and the clique of each step.
+    codes : the codes of each observed member of those families.
+    weight : the weight of each row.
     """
 
     hidden: tuple[int, ...]
@@ -146,55 +147,57 @@ class _Part:
     weight: Numbers
 
     def completions(self, members: Family, cards: Mapping[int, int]) -> Codes:
-        """The codes of some members in every row with every configuration of those of them that are hidden."""
+        """Return the codes of some variables for each row and each configuration of the hidden ones among them."""
         free = [m for m in members if m in self.hidden]
         grid = np.indices([cards[m] for m in free]).reshape(len(free), -1)
-        every, rows = grid.shape[1] if free else 1, len(self.weight)
-        return {m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(self.codes[m], every) for m in members}
+        configurations, rows = grid.shape[1] if free else 1, len(self.weight)
+        return {
+            m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(self.codes[m], configurations) for m in members
+        }
 
 
 @dataclass(frozen=True, eq=False)
 class _Incomplete:
-    """The rows of a block that miss variables which matter: what differs among them, and how often it occurs."""
+    """Counts the distinct rows of a block with relevant missing values, by component."""
 
-    predictor: Predictor
+    elimination: Elimination
     gaps: NDArray[np.bool_]
     limit: int
 
     def __call__(self, block: Block) -> dict[Component, ConfigurationCounts]:
-        return reduce(self.merged, (self._found(part) for part in block.parts()), {})
+        return reduce(self.merged, (self._rows(part) for part in block.parts()), {})
 
-    def _found(self, block: Block) -> dict[Component, ConfigurationCounts]:
-        found = {}
-        for component, rows in self.predictor.places(block.codes, self.gaps).items():
-            known = _known(self.predictor.network, component)
-            own = block.take(rows) if len(rows) < len(block) else block
-            columns = (np.zeros(len(own), np.uint8), *(own.codes[m] for m in known))  # the first is there if nothing else is
-            cards = [1, *(self.predictor.network.variables[m].card for m in known)]
-            found[component] = configuration_counts(Block(columns, own.weight), tuple(range(len(columns))), cards)
-        return self._fitting(found)
+    def _rows(self, block: Block) -> dict[Component, ConfigurationCounts]:
+        network, counts_of = self.elimination.network, {}
+        for component, rows in self.elimination.rows_by_component(block.codes, self.gaps).items():
+            observed = _observed(network, component)
+            part = block.take(rows) if len(rows) < len(block) else block
+            columns = (np.zeros(len(part), np.uint8), *(part.codes[m] for m in observed))  # never without a column
+            cards = [1, *(network.variables[m].card for m in observed)]
+            counts_of[component] = configuration_counts(Block(columns, part.weight), tuple(range(len(columns))), cards)
+        return self._within_limit(counts_of)
 
     def merged(
         self, one: dict[Component, ConfigurationCounts], two: dict[Component, ConfigurationCounts]
     ) -> dict[Component, ConfigurationCounts]:
-        """What occurs in two blocks."""
+        """Return the counts of two blocks together."""
         both = {component: merge_configurations(one[component], two[component]) for component in one.keys() & two.keys()}
-        return self._fitting({**one, **two, **both})
+        return self._within_limit({**one, **two, **both})
 
-    def _fitting(self, found: dict[Component, ConfigurationCounts]) -> dict[Component, ConfigurationCounts]:
-        sizes = {c: own.nbytes + sum(part.nbytes for part in parts.values()) for c, (own, parts) in found.items()}
+    def _within_limit(self, counts_of: dict[Component, ConfigurationCounts]) -> dict[Component, ConfigurationCounts]:
+        sizes = {c: keys.nbytes + sum(part.nbytes for part in parts.values()) for c, (keys, parts) in counts_of.items()}
         if sum(sizes.values()) > self.limit:
             worst = max(sizes, key=lambda c: sizes[c])
             raise ResourceError(
-                f"the different rows with missing values take {sum(sizes.values()):,} bytes, {sizes[worst]:,} of them those "
-                f"that miss {_names(self.predictor.network, worst[0])}, more than the {self.limit:,} of the budget; raise "
-                "`budget`, allow fewer parents, or count known cells only (missing='omit')"
+                f"the distinct rows with missing values take {sum(sizes.values()):,} bytes, {sizes[worst]:,} of them the rows "
+                f"without {_names(self.elimination.network, worst[0])}, more than the {self.limit:,} of the budget; raise "
+                "`budget`, allow fewer parents, or count observed cells only (missing='omit')"
             )
-        return found
+        return counts_of
 
 
-def _known(network: Network, component: Component) -> Family:
-    """The members of the families of a component that are not hidden."""
+def _observed(network: Network, component: Component) -> Family:
+    """Return the members of the families of a component that are not hidden."""
     hidden, touched = component
     return family(*({m for v in touched for m in network.family(v)} - set(hidden)))
 
@@ -205,29 +208,28 @@ def _names(network: Network, variables: Iterable[int]) -> str:
 
 
 def _parts(counts: Counts, network: Network) -> list[_Part]:
-    """The rows with missing values that matter for these tables, in one pass; none where no parent is ever missing."""
-    if not any(counts.cases.gaps[p] for own in network.parents.values() for p in own if p != CLASS):
+    """Return the distinct rows with relevant missing values, from one pass; none where no parent is ever missing."""
+    if not any(counts.cases.gaps[p] for parents in network.parents.values() for p in parents if p != CLASS):
         return []
-    predictor = Predictor(network)
-    gather = _Incomplete(predictor, counts.cases.gaps, counts.budget)
-    found = counts.fold(gather, gather.merged)
-    return [_part(predictor, component, *found[component]) for component in sorted(found)]
+    gather = _Incomplete(Elimination(network), counts.cases.gaps, counts.budget)
+    counts_of = counts.fold(gather, gather.merged)
+    return [_part(gather.elimination, component, *counts_of[component]) for component in sorted(counts_of)]
 
 
-def _part(predictor: Predictor, component: Component, configurations: NDArray[np.int32], parts: dict[int, Any]) -> _Part:
-    hidden, touched = component
-    known = _known(predictor.network, component)
-    cards = 1, *(predictor.network.variables[m].card for m in known)
-    codes, weight = SparseTable((CLASS - 1, *known), cards, configurations, sums_as_numbers(parts)).cells()
-    plan = predictor.plan(set(hidden), list(touched))
-    widest = max((clique for _, clique in plan), key=lambda clique: _cells(predictor.network, clique))
-    if _cells(predictor.network, widest) > inference.FACTOR_CELLS:
+def _part(eliminated: Elimination, component: Component, configurations: NDArray[np.int32], parts: dict[int, Any]) -> _Part:
+    network, (hidden, touched) = eliminated.network, component
+    observed = _observed(network, component)
+    cards = 1, *(network.variables[m].card for m in observed)
+    codes, weight = SparseTable((CLASS - 1, *observed), cards, configurations, sums_as_numbers(parts)).cells()
+    plan = eliminated.plan(set(hidden), touched)
+    widest = max((clique for _, clique in plan), key=lambda clique: _cells(network, clique))
+    if _cells(network, widest) > elimination.FACTOR_CELLS:
         raise ResourceError(
-            f"completing missing values of {_names(predictor.network, widest)} together needs a table of "
-            f"{_cells(predictor.network, widest):,} cells for each row; fill in some of them, learn a network with fewer arcs "
-            "between features, or count known cells only (missing='omit')"
+            f"completing the missing values of {_names(network, widest)} together needs a table of "
+            f"{_cells(network, widest):,} cells for each row; fill in some of them, learn a network with fewer arcs "
+            "between features, or count observed cells only (missing='omit')"
         )
-    return _Part(hidden, touched, plan, {m: codes[m] for m in known}, weight.astype(np.float64))
+    return _Part(hidden, touched, plan, {m: codes[m] for m in observed}, weight.astype(np.float64))
 
 
 def _cells(network: Network, variables: Iterable[int]) -> int:
@@ -252,26 +254,26 @@ class _Dense:
 
 
 class _Sparse:
-    """The cells of a family in those configurations of its parents that occur, or may in rows with missing values."""
+    """The cells of a family for the configurations of its parents that occur, or may occur in rows with missing values."""
 
     def __init__(
         self, table: SparseTable, v: int, parents: Sequence[int], members: Family, cards: Mapping[int, int], more: list[Codes]
     ) -> None:
-        own, n, self.parents = table.by_parents(v, parents)
-        every = np.concatenate([own, *(self._configurations(codes) for codes in more)])
-        rows, row_of = grouped_rows(list(every.T), [cards[p] for p in self.parents])
-        self.v, self.members, self.cards, self.configurations = v, members, cards, every[rows]
+        counted, n, self.parents = table.by_parents(v, parents)
+        configurations = np.concatenate([counted, *(self._configurations(codes) for codes in more)])
+        rows, row_of = grouped_rows(list(configurations.T), [cards[p] for p in self.parents])
+        self.v, self.members, self.cards, self.configurations = v, members, cards, configurations[rows]
         self.shape = len(rows), *n.shape[1:]
-        whole = np.zeros(self.shape)
-        whole[row_of[: len(own)]] = n
-        self.counts = whole.ravel()
-        self._numbers = SparseCpt(self.configurations, np.arange(float(len(rows)))[:, None, None], np.zeros((1, 1)), self.parents)
+        counts = np.zeros(self.shape)
+        counts[row_of[: len(counted)]] = n
+        self.counts = counts.ravel()
+        self._row_numbers = SparseCpt(self.configurations, np.arange(float(len(rows)))[:, None, None], np.zeros((1, 1)), self.parents)
 
     def _configurations(self, codes: Codes) -> NDArray[np.int32]:
         return np.stack([codes[p] for p in self.parents], axis=1).astype(np.int32)
 
     def positions(self, codes: Codes) -> NDArray[np.int64]:
-        row = self._numbers.at(self._configurations(codes))[:, 0, 0].astype(np.int64)
+        row = self._row_numbers.at(self._configurations(codes))[:, 0, 0].astype(np.int64)
         last = codes[CLASS] if self.shape[2] > 1 else np.zeros_like(row)
         return np.ravel_multi_index([row, codes[self.v].astype(np.int64), last.astype(np.int64)], self.shape)
 
@@ -291,34 +293,34 @@ class _Sparse:
 
 
 class _Expectation:
-    """From the tables of a network to the counts they let expect.
+    """The expectation step: from the tables of a network to the expected counts.
 
     Parameters
     ----------
-    counts : the counts of known cells.
+    counts : the counts of observed cells.
     network : any network of the structure.
     parts : the rows with missing values.
-    how : the smoothing, of which the objective knows the prior.
+    smoothing : the smoothing; its pseudo-count, if it has one, is part of the objective.
     """
 
-    def __init__(self, counts: Counts, network: Network, parts: Sequence[_Part], how: Smoothing) -> None:
+    def __init__(self, counts: Counts, network: Network, parts: Sequence[_Part], smoothing: Smoothing) -> None:
         self.parts = parts
-        self.alpha = how.alpha if isinstance(how, Lidstone) else 0.0
+        self.alpha = smoothing.alpha if isinstance(smoothing, Lidstone) else 0.0
         self.cards = {v: network.variables[v].card for v in network.parents}
         families = {v: network.family(v) for v in network.parents if network.family(v) != (CLASS,)}
         counts.check_budget(self._sizes(families))
-        tables, self.places = counts.tables(families.values()), dict[int, _Dense | _Sparse]()
+        tables, self.cells = counts.tables(families.values()), dict[int, _Dense | _Sparse]()
         for v, members in families.items():
             table, more = tables[members], [p.completions(members, self.cards) for p in parts if v in p.touched]
             if isinstance(table, SparseTable):
-                self.places[v] = _Sparse(table, v, network.parents[v], members, self.cards, more)
+                self.cells[v] = _Sparse(table, v, network.parents[v], members, self.cards, more)
             else:
-                self.places[v] = _Dense(table, v, members)
+                self.cells[v] = _Dense(table, v, members)
         self.touched = sorted({v for part in parts for v in part.touched})
         self.positions = [self._positions(part) for part in parts]
 
     def _sizes(self, families: Mapping[int, Family]) -> dict[Family, int]:
-        """How many cells the rows take part in, by family."""
+        """Return the number of cells that the rows contribute to, by family."""
         sizes = dict.fromkeys(families.values(), 0)
         for part in self.parts:
             for v in part.touched:
@@ -326,32 +328,32 @@ class _Expectation:
         return sizes
 
     def _positions(self, part: _Part) -> dict[int, NDArray[np.int64]]:
-        """For each family the cells that each row takes part in.  # (row, configuration of its hidden members)"""
+        """Return the cells of each family that each row contributes to.  # (row, configuration of its hidden members)"""
         rows = len(part.weight)
-        own = {v: part.completions(self.places[v].members, self.cards) for v in part.touched}
-        return {v: self.places[v].positions(codes).reshape(rows, -1) for v, codes in own.items()}
+        completions = {v: part.completions(self.cells[v].members, self.cards) for v in part.touched}
+        return {v: self.cells[v].positions(codes).reshape(rows, -1) for v, codes in completions.items()}
 
     def __call__(self, network: Network) -> EMStep[dict[Family, CountTable]]:
-        logs = {v: _log(place.probabilities(network)) for v, place in self.places.items()}
-        expected = {v: self.places[v].counts.copy() for v in self.touched}
-        likelihoods = [_weighed(self.places[v].counts, own) for v, own in logs.items()]
+        logs = {v: log(cells.probabilities(network)) for v, cells in self.cells.items()}
+        expected = {v: self.cells[v].counts.copy() for v in self.touched}
+        likelihoods = [_log_likelihood(self.cells[v].counts, logs_of_v) for v, logs_of_v in logs.items()]
         for part, positions in zip(self.parts, self.positions, strict=True):
             likelihoods += self._add(part, positions, logs, expected)
         likelihood = math.fsum(likelihoods)
-        penalty = self.alpha * math.fsum(float(own.sum()) for own in logs.values()) if self.alpha else 0.0
-        tables = {self.places[v].members: self.places[v].table(n) for v, n in expected.items()}
+        penalty = self.alpha * math.fsum(float(logs_of_v.sum()) for logs_of_v in logs.values()) if self.alpha else 0.0
+        tables = {self.cells[v].members: self.cells[v].table(n) for v, n in expected.items()}
         return EMStep(likelihood, likelihood + penalty, tables)
 
     def _add(
         self, part: _Part, positions: Mapping[int, NDArray[np.int64]], logs: Mapping[int, Numbers], expected: dict[int, Numbers]
     ) -> Iterator[float]:
-        """Add what the rows of a part let expect, some at a time; their log likelihoods."""
+        """Add the expected counts of the rows of a part, some rows at a time, and yield their log likelihoods."""
         cells = sum(math.prod(self.cards[h] for h in clique) for _, clique in part.plan)
         count = len(part.weight)
-        for rows in np.array_split(np.arange(count), max(1, count * cells // inference.FACTOR_CELLS)):
+        for rows in np.array_split(np.arange(count), max(1, count * cells // elimination.FACTOR_CELLS)):
             factors = {}
             for v in part.touched:
-                free = tuple(m for m in self.places[v].members if m in part.hidden)
+                free = tuple(m for m in self.cells[v].members if m in part.hidden)
                 shape = (len(rows), *(self.cards[m] for m in free), 1)
                 factors[v] = Factor(free, logs[v][positions[v][rows]].reshape(shape))
             totals, shares = propagated(factors, part.plan)
@@ -361,12 +363,7 @@ class _Expectation:
             yield float((weight * totals).sum())
 
 
-def _weighed(counts: Numbers, logs: Numbers) -> float:
-    """The sum of counts times logarithms; what was not counted does not matter."""
+def _log_likelihood(counts: Numbers, logs: Numbers) -> float:
+    """Return the sum of counts times logarithms, without the cells of count zero."""
     counted = counts > 0
     return float((counts[counted] * logs[counted]).sum())
-
-
-def _log(p: Numbers) -> Numbers:
-    with np.errstate(divide="ignore"):
-        return np.log(p)

@@ -1,4 +1,4 @@
-"""Climbing by expectation and maximisation in turn, whatever is expected and maximised."""
+"""The iteration of EM (expectation-maximization), for any expectation and maximization step."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_ITERATIONS = 500
 
 @dataclass(frozen=True, repr=False)
 class Convergence:
-    """How expectation-maximisation went.
+    """The result of an EM iteration.
 
     Parameters
     ----------
-    iterations : how often the tables were made anew.
-    log_likelihoods : the log likelihood of the known values, in nats, before the first iteration and after each.
-    objectives : what is climbed: the log likelihood, and with a pseudo-count alpha the log prior alpha * sum of log P too.
+    iterations : how many times the tables were estimated again.
+    log_likelihoods : the log likelihood of the observed values, in nats, before the first iteration and after each.
+    objectives : the log likelihood plus, with a pseudo-count alpha, the log prior alpha * sum of log P.
     converged : whether the last step changed the objective by no more than the tolerance.
     tolerance : the relative change that is small enough.
 
@@ -42,20 +42,20 @@ class Convergence:
     tolerance: float
 
     def then(self, more: Convergence) -> Convergence:
-        """This climb and one that went on from where it ended, as one."""
+        """Return this iteration and a later one that started from its result, as one."""
         likelihoods, objectives = self.log_likelihoods + more.log_likelihoods[1:], self.objectives + more.objectives[1:]
         return Convergence(self.iterations + more.iterations, likelihoods, objectives, more.converged, more.tolerance)
 
     def __repr__(self) -> str:
         if not self.log_likelihoods:
-            return "<nothing to complete>"
-        how = "converged" if self.converged else "not converged"
-        iterate_em = f"objective {self.objectives[0]:.6g} to {self.objectives[-1]:.6g}"
-        return f"<{how} after {self.iterations} iterations: {iterate_em}, log likelihood {self.log_likelihoods[-1]:.6g}>"
+            return "<no missing values to complete>"
+        state = "converged" if self.converged else "not converged"
+        objective = f"objective {self.objectives[0]:.6g} to {self.objectives[-1]:.6g}"
+        return f"<{state} after {self.iterations} iterations: {objective}, log likelihood {self.log_likelihoods[-1]:.6g}>"
 
 
 class EMStep(NamedTuple, Generic[E]):
-    """What some tables say of the cases: how likely they are, what is climbed, and the counts to expect."""
+    """The result of an expectation step: log likelihood of the cases, objective, and expected counts."""
 
     log_likelihood: float
     objective: float
@@ -63,33 +63,33 @@ class EMStep(NamedTuple, Generic[E]):
 
 
 def iterate_em(
-    tables: T, expectation: Callable[[T], EMStep[E]], maximised: Callable[[E], T], *, tolerance: float, max_iterations: int
+    tables: T, expectation: Callable[[T], EMStep[E]], maximized: Callable[[E], T], *, tolerance: float, max_iterations: int
 ) -> tuple[T, E, Convergence]:
-    """The tables that expectation and maximisation in turn lead to, what they expect, and how it went.
+    """Alternate expectation and maximization; return the last tables, their expected counts, and the convergence.
 
     Parameters
     ----------
-    tables : where to begin.
-    expectation : from tables to a step.
-    maximised : from expected counts to the tables that fit them best.
-    tolerance : it ends when the objective changes by less than this share of it.
-    max_iterations : it ends after so many steps in any case.
+    tables : the initial tables.
+    expectation : tables -> expectation step.
+    maximized : expected counts -> the tables that maximize the objective.
+    tolerance : the iteration ends when the relative change of the objective is smaller.
+    max_iterations : the iteration ends after this many steps in any case.
     """
     step = expectation(tables)
-    likelihoods, objectives, settled = [step.log_likelihood], [step.objective], False
-    while not settled and len(objectives) <= max_iterations:
-        tables = maximised(step.expected)
+    likelihoods, objectives, converged = [step.log_likelihood], [step.objective], False
+    while not converged and len(objectives) <= max_iterations:
+        tables = maximized(step.expected)
         step = expectation(tables)
-        settled = abs(step.objective - objectives[-1]) <= tolerance * max(1.0, abs(step.objective))
+        converged = abs(step.objective - objectives[-1]) <= tolerance * max(1.0, abs(step.objective))
         likelihoods.append(step.log_likelihood)
         objectives.append(step.objective)
-    told = Convergence(len(objectives) - 1, tuple(likelihoods), tuple(objectives), settled, tolerance)
-    return tables, step.expected, told
+    convergence = Convergence(len(objectives) - 1, tuple(likelihoods), tuple(objectives), converged, tolerance)
+    return tables, step.expected, convergence
 
 
 def check_iterations(tolerance: object, max_iterations: object) -> None:
-    """Refuse a tolerance or a number of iterations that is none."""
+    """Raise an error unless the tolerance is in [0, 1) and the number of iterations is a positive whole number."""
     if not isinstance(tolerance, (int, float, np.integer, np.floating)) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
-        raise ParameterError(f"tolerance={quoted(tolerance)}: a relative change of the objective, at least 0 and below 1")
+        raise ParameterError(f"tolerance={quoted(tolerance)}: a relative change of the objective, at least 0 and below 1, is needed")
     if not isinstance(max_iterations, (int, np.integer)) or isinstance(max_iterations, bool) or max_iterations < 1:
-        raise ParameterError(f"max_iterations={quoted(max_iterations)}: a whole number, at least 1")
+        raise ParameterError(f"max_iterations={quoted(max_iterations)}: a whole number, at least 1, is needed")

@@ -1,7 +1,7 @@
-"""Exact leave-one-out: what a network would say of each training case had it not seen that case.
+"""Exact leave-one-out posteriors: each training case is predicted by a network estimated from all other cases.
 
-A case is taken out of the counts on the fly, in its own class and its own cells only, so that all of them cost one pass. A case
-of weight two is two cases, of which one is left out; a case of weight one half is left out whole.
+The counts of a case are subtracted while it is predicted, in its own class and cells only, so that all cases take one pass. A case
+of weight two counts as two cases, of which one is left out; a case of weight one half is left out as a whole.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import Numbers
+from naivete._kernels.codes import Numbers, missing
 from naivete._kernels.exact_sums import LIMB, limbs
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.counts.tables import CountTable, DenseTable, SparseTable
-from naivete.inference.predictor import Predictor, fallback, rows_without_evidence
+from naivete.inference.elimination import Elimination, log
+from naivete.inference.predictor import fallback, rows_without_evidence
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
 from naivete.network.graphs import topological
@@ -50,11 +51,11 @@ STEP = 30
 def leave_one_out(
     counts: Counts, structure: Structure, smoothing: object = 1.0, *, prior: Sequence[float] | None = None
 ) -> Numbers:
-    """P(class | row) of every training row, estimated from all other rows; the structure stays as given.  # (row, class)"""
+    """Return P(class | row) of every training row, estimated from all other rows; the structure is fixed.  # (row, class)"""
     nested = {x: parents for x, parents in structure.items() if x != CLASS}
     full = np.array([[len(_features(nested[x])) for x in counts.features]])
-    left = _Left(counts, nested, full, smoothing_of(smoothing), prior)
-    parts = counts.map(lambda block: np.concatenate(left.over_pieces(block, lambda piece: left.posteriors(piece)[0])))
+    terms = _Candidates(counts, nested, full, smoothing_of(smoothing), prior)
+    parts = counts.map(lambda block: np.concatenate(terms.over_pieces(block, lambda piece: terms.posteriors(piece)[0])))
     return np.concatenate(list(parts))
 
 
@@ -66,35 +67,35 @@ def leave_one_out_losses(
     *,
     prior: Sequence[float] | None = None,
 ) -> list[Fraction]:
-    """The sum over the cases of (1 - P(true class | row))^2, each estimated without the case, for many structures in one pass.
+    """Return the sum over the cases of (1 - P(true class | row))^2, each estimated without the case, for several structures.
 
     Parameters
     ----------
     counts : the training cases.
-    parents : for each feature the feature parents it may have, best first.
-    candidates : for each structure, how many of those parents each feature takes.  # (structure, feature)
+    parents : the possible feature parents of each feature, best first.
+    candidates : how many of those parents each feature has in each structure.  # (structure, feature)
     smoothing, prior : as for `estimate`.
     """
-    left = _Left(counts, parents, candidates, smoothing_of(smoothing), prior)
-    return counts.fold(partial(_losses, left=left), _losses_added)
+    terms = _Candidates(counts, parents, candidates, smoothing_of(smoothing), prior)
+    return counts.fold(partial(_losses, terms=terms), _losses_added)
 
 
 def _losses_added(one: list[Fraction], two: list[Fraction]) -> list[Fraction]:
     return [a + b for a, b in zip(one, two, strict=True)]
 
 
-def _losses(block: Block, left: _Left) -> list[Fraction]:
+def _losses(block: Block, terms: _Candidates) -> list[Fraction]:
     def of_piece(piece: Block) -> list[Fraction]:
-        answers = left.posteriors(piece)  # (structure, row, class)
-        wrong = 1 - answers[:, np.arange(len(piece)), piece.codes[-1].astype(np.int64)]
+        posteriors = terms.posteriors(piece)  # (structure, row, class)
+        wrong = 1 - posteriors[:, np.arange(len(piece)), piece.codes[-1].astype(np.int64)]
         return _weighted(np.rint(wrong * wrong * 2.0**STEP).astype(np.int64), piece.weight)
 
-    nothing = [Fraction(0)] * len(left.candidates)
-    return [sum(own, Fraction(0)) for own in zip(nothing, *left.over_pieces(block, of_piece), strict=True)]
+    zeros = [Fraction(0)] * len(terms.candidates)
+    return [sum(losses, Fraction(0)) for losses in zip(zeros, *terms.over_pieces(block, of_piece), strict=True)]
 
 
 def _weighted(steps: NDArray[np.int64], weight: NDArray[np.float64] | None) -> list[Fraction]:
-    """Exact weighted sums of whole numbers, so that they do not depend on the order of the rows."""
+    """Return exact weighted sums of whole numbers, which do not depend on the order of the rows."""
     if weight is None:
         return [Fraction(s) / 2**STEP for s in steps.sum(axis=1).tolist()]
     totals = [Fraction(0)] * len(steps)
@@ -110,20 +111,20 @@ def _features(parents: Sequence[int]) -> tuple[int, ...]:
     return tuple(p for p in parents if p != CLASS)
 
 
-class _Left:
-    """The counts of all families that some candidate uses, and the leave-one-out terms of rows from them."""
+class _Candidates:
+    """The counts of all families that some candidate structure uses, and the leave-one-out posteriors computed from them."""
 
     def __init__(
         self,
         counts: Counts,
         parents: Mapping[int, Sequence[int]],
         candidates: NDArray[np.int64],
-        how: Smoothing,
+        smoothing: Smoothing,
         prior: Sequence[float] | None,
     ) -> None:
         self.parents = {x: _features(parents[x]) for x in counts.features}
         self.candidates = candidates
-        self.how = how
+        self.smoothing = smoothing
         self.used = [sorted(set(candidates[:, x].tolist())) for x in counts.features]
         wanted = {(x, q): family(x, *self.parents[x][:q], CLASS) for x in counts.features for q in self.used[x]}
         tables = counts.tables([*wanted.values(), (CLASS,)])
@@ -132,137 +133,138 @@ class _Left:
         self.prior = None if prior is None else checked_prior(prior, len(classes))
         cards = counts.cards([*counts.features, CLASS])
         self.terms = {
-            (x, q): FamilyTerms(tables[members], x, self.parents[x][:q], self.classes, how, cards)
+            (x, q): FamilyTerms(tables[members], x, self.parents[x][:q], self.classes, smoothing, cards)
             for (x, q), members in wanted.items()
         }
         self.gaps = counts.cases.gaps
-        self.telling = [x for x in counts.features if counts.variables[x].card > 1]
+        self.informative = [x for x in counts.features if counts.variables[x].card > 1]
         self.order = self._order(tables, wanted)
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
-        self.predictors = self._predictors(counts, prior) if self.gaps.any() else []
+        self.eliminations = self._eliminations(counts, prior) if self.gaps.any() else []
 
     def _order(self, tables: Mapping[Family, CountTable], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
-        """The features in the order in which prediction adds them, so that the first structure gets the very same sums."""
+        """Return the features in the order in which prediction adds them, so that the first structure gets the same sums."""
         first = self.candidates[0].tolist()
         structure = {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(first)}}
         sparse = {x for x, q in enumerate(first) if isinstance(tables[wanted[x, q]], SparseTable)}
         return [*(x for x in topological(structure) if x != CLASS and x not in sparse), *sorted(sparse)]
 
-    def _predictors(self, counts: Counts, prior: Sequence[float] | None) -> list[Predictor]:
-        """For rows with missing values: the candidates' networks, whose tables such a row has no part in where it counts."""
+    def _eliminations(self, counts: Counts, prior: Sequence[float] | None) -> list[Elimination]:
+        """Return the eliminations of the candidate networks, for rows with missing values; such rows are in none of their tables."""
         structures = (
             {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(candidate)}}
             for candidate in self.candidates.tolist()
         )
-        return [Predictor(estimate(counts, structure, self.how, prior=prior)) for structure in structures]
+        return [Elimination(estimate(counts, structure, self.smoothing, prior=prior)) for structure in structures]
 
     def over_pieces(self, block: Block, function: Callable[[Block], T]) -> list[T]:
-        """The function's values for pieces of the block that are small enough for all terms of their rows."""
+        """Return the values of a function for pieces of the block; a piece is so small that all terms of its rows fit in memory."""
         terms = sum(map(len, self.used)) + len(self.candidates)
-        row_by_row = 0 if all(own.tabulated for own in self.terms.values()) else self.widest
+        row_by_row = 0 if all(family_terms.tabulated for family_terms in self.terms.values()) else self.widest
         step = max(1, BLOCK_CELLS // (terms * len(self.classes) + row_by_row))
         pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step)]
         return _kernels.run_parallel(function, pieces, work=len(block) * terms * 8)
 
     def posteriors(self, piece: Block) -> Numbers:
-        """P(class | row) without the row, for every candidate.  # (candidate, row, class)"""
-        left = remaining_classes(piece, self.classes)
-        prior = left.frequencies if self.prior is None else np.broadcast_to(self.prior, left.frequencies.shape)
-        terms = {key: own(piece, left) for key, own in self.terms.items()}
-        return self._answers(piece, prior, terms)
+        """Return P(class | row), estimated without the row, for every candidate.  # (candidate, row, class)"""
+        remaining = remaining_classes(piece, self.classes)
+        prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
+        terms = {key: family_terms(piece, remaining) for key, family_terms in self.terms.items()}
+        return self._posteriors(piece, prior, terms)
 
-    def _answers(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
-        """The posteriors of the candidates, each reached from the one before by exchanging what differs."""
-        answers = np.empty((len(self.candidates), *prior.shape))
+    def _posteriors(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
+        """Return the posteriors of the candidates, each computed from the previous one by replacing the terms that differ."""
+        posteriors = np.empty((len(self.candidates), *prior.shape))
         split = {key: split_infinite(logs) for key, logs in terms.items()}
-        joint, zeros = split_infinite(_log(prior))
+        joint, zeros = split_infinite(log(prior))
         memory: dict[Any, Numbers] = {}
-        before = np.full(self.candidates.shape[1], -1)
+        previous = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
-            changed = np.flatnonzero(candidate != before).tolist()
+            changed = np.flatnonzero(candidate != previous).tolist()
             for x in changed if i else self.order:
                 logs, impossible = split[x, int(candidate[x])]
-                old, gone = split[x, int(before[x])] if before[x] >= 0 else (0.0, 0)
-                joint, zeros = joint + (logs - old), zeros + impossible - gone
-            before = candidate
+                old, old_impossible = split[x, int(previous[x])] if previous[x] >= 0 else (0.0, 0)
+                joint, zeros = joint + (logs - old), zeros + impossible - old_impossible
+            previous = candidate
             whole = np.where(zeros > 0, -np.inf, joint)
-            if self.predictors:
-                self.predictors[i].add_marginalised(whole, piece.codes[:-1], self.gaps, memory)
-            nowhere = np.flatnonzero(np.isneginf(whole.max(axis=1)))
-            whole[nowhere] = fallback(zeros[nowhere], prior[nowhere]) if len(nowhere) else 0.0
-            answers[i] = _kernels.posterior(whole)
-        untold = rows_without_evidence(piece.codes[:-1], self.gaps, self.telling, len(piece))
-        answers[:, untold] = prior[untold]
-        return answers
+            if self.eliminations:
+                self.eliminations[i].add(whole, piece.codes[:-1], self.gaps, memory)
+            impossible_rows = np.flatnonzero(np.isneginf(whole.max(axis=1)))
+            if len(impossible_rows):
+                whole[impossible_rows] = fallback(zeros[impossible_rows], prior[impossible_rows])
+            posteriors[i] = _kernels.posterior(whole)
+        without_evidence = rows_without_evidence(piece.codes[:-1], self.gaps, self.informative, len(piece))
+        posteriors[:, without_evidence] = prior[without_evidence]
+        return posteriors
 
 
 class RemainingClasses(NamedTuple):
-    """What is left of the classes without each row of a piece."""
+    """The weights of the classes without each row of a piece."""
 
     labels: NDArray[np.int64]  # (row)
-    own: Numbers  # what is left out, in the row's own class  (row, class)
+    own: Numbers  # the weight left out, in the class of the row  (row, class)
     frequencies: Numbers  # (row, class)
     totals: Numbers  # (row)
-    whole: bool  # whether one whole case is left out of every row
+    whole: bool  # whether a whole case is left out for every row
 
 
 def remaining_classes(piece: Block, classes: Numbers) -> RemainingClasses:
-    """What is left of the weights of the classes without each row of a piece."""
+    """Return the weights of the classes without each row of a piece."""
     labels = piece.codes[-1].astype(np.int64)
     whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
     own = np.zeros((len(piece), len(classes)))
     own[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
-    left = np.maximum(classes - own, 0.0)  # (row, class)
-    return RemainingClasses(labels, own, normalised(left, 1), left.sum(axis=1), whole)
+    remaining = np.maximum(classes - own, 0.0)  # (row, class)
+    return RemainingClasses(labels, own, normalised(remaining, 1), remaining.sum(axis=1), whole)
 
 
 class FamilyTerms:
-    """log P(x | parents, class) of one family for rows, each estimated without the row; 0 where the row does not know all of it.
+    """log P(x | parents, class) of one family for each row, estimated without the row; 0 where a member is missing.
 
     Parameters
     ----------
     table : the counts of the family with the class.
     x, parents : the feature, and its feature parents, the most informative first.
     classes : the weight of every class.
-    how : the smoothing.
-    cards : how many states each variable has, the class last.
+    smoothing : the smoothing.
+    cards : the number of states of each variable, the class last.
     """
 
     def __init__(
-        self, table: CountTable, x: int, parents: Sequence[int], classes: Numbers, how: Smoothing, cards: tuple[int, ...]
+        self, table: CountTable, x: int, parents: Sequence[int], classes: Numbers, smoothing: Smoothing, cards: tuple[int, ...]
     ) -> None:
-        self.table, self.members, self.how = table, (x, *parents), how
+        self.table, self.members, self.smoothing = table, (x, *parents), smoothing
         self.tabulated = None
-        if isinstance(table, DenseTable) and not isinstance(how, Backoff):
-            self.tabulated = _tabulated(table.counts, x, family(x, *parents, CLASS), classes, how, cards)
+        if isinstance(table, DenseTable) and not isinstance(smoothing, Backoff):
+            self.tabulated = _tabulated(table.counts, x, family(x, *parents, CLASS), classes, smoothing, cards)
 
-    def __call__(self, piece: Block, left: RemainingClasses) -> Numbers:
-        """The terms of the rows of a piece.  # (row, class)"""
-        if left.whole and self.tabulated is not None:
-            return _looked_up(piece, self.tabulated, left.labels)
-        return self._row_by_row(piece, left)
+    def __call__(self, piece: Block, remaining: RemainingClasses) -> Numbers:
+        """Return the terms of the rows of a piece.  # (row, class)"""
+        if remaining.whole and self.tabulated is not None:
+            return _looked_up(piece, self.tabulated, remaining.labels)
+        return self._row_by_row(piece, remaining)
 
     @cached_property
     def _look(self) -> Lookup:
         return _lookup(self.table, self.members[0], self.members[1:])
 
-    def _row_by_row(self, piece: Block, left: RemainingClasses) -> Numbers:
-        known = np.logical_and.reduce([piece.codes[m] != np.iinfo(piece.codes[m].dtype).max for m in self.members])
-        codes = [np.where(known, piece.codes[m], 0).astype(np.int64) for m in self.members]
+    def _row_by_row(self, piece: Block, remaining: RemainingClasses) -> Numbers:
+        complete = ~np.logical_or.reduce([missing(piece.codes[m]) for m in self.members])
+        codes = [np.where(complete, piece.codes[m], 0).astype(np.int64) for m in self.members]
         n, marginal, shorter = self._look(codes[0], codes[1:])
-        rows, own = np.arange(len(piece)), left.own
+        rows, own = np.arange(len(piece)), remaining.own
         n[rows, codes[0]] = np.maximum(n[rows, codes[0]] - own, 0.0)
-        if isinstance(self.how, Backoff):
-            p = _backed_off(n, shorter, codes[0], own, self.how.m)
+        if isinstance(self.smoothing, Backoff):
+            p = _backed_off(n, shorter, codes[0], own, self.smoothing.m)
         else:
             marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - own.sum(axis=1), 0.0)
-            context = Context(normalised(marginal, 1)[:, :, None], left.frequencies[:, None, :], left.totals[:, None, None])
-            p = self.how(n, 1, context)
-        return np.where(known[:, None], _log(p[rows, codes[0]]), 0.0)
+            frequencies, totals = remaining.frequencies[:, None, :], remaining.totals[:, None, None]
+            p = self.smoothing(n, 1, Context(normalised(marginal, 1)[:, :, None], frequencies, totals))
+        return np.where(complete[:, None], log(p[rows, codes[0]]), 0.0)
 
 
 def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own: Numbers, m: float) -> Numbers:
-    """Back-off with the row taken out of every context, from the class up to all parents."""
+    """Return back-off estimates with the row left out of every context, from the class alone to all parents."""
     rows = np.arange(len(n))
     for context in shorter:
         context[rows, code] = np.maximum(context[rows, code] - own, 0.0)
@@ -274,7 +276,7 @@ def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own
 
 
 Tabulated = tuple[Family, _kernels.Layout, Numbers, Numbers]
-"""Features, and log P(x | parents, class) without a case of their cell: in the classes it is not of, and in its own."""
+"""Features, layout, and log P(x | parents, class) without one case of the cell: in the other classes, and in its own class."""
 
 
 def _tabulated(
@@ -282,22 +284,22 @@ def _tabulated(
     x: int,
     members: Family,
     classes: Numbers,
-    how: Lidstone | MEstimate | ClarkNiblett,
+    smoothing: Lidstone | MEstimate | ClarkNiblett,
     cards: tuple[int, ...],
 ) -> Tabulated:
-    """What leaving out one whole case makes of every cell: it depends on nothing but the cell, so it is worked out once."""
+    """Return the terms of every cell with one whole case left out; they depend on the cell only, so they are computed once."""
     n, axis = table.astype(np.float64), members.index(x)
     total = classes.sum() - 1
     elsewhere, own = (_shares(c, np.full_like(c, total), 0) for c in (classes, np.maximum(classes - 1, 0.0)))
-    exact = table.dtype.kind == "i" and isinstance(how, Lidstone) and float(how.alpha * 2**16).is_integer()
-    if exact and isinstance(how, Lidstone):  # sums without rounding may be taken apart
-        sums = (n + how.alpha).sum(axis=axis, keepdims=True)
-        less = np.maximum(n - 1, 0.0) + how.alpha
-        parts = how(n, axis, Context(n, classes, total)), _shares(less, sums - (n >= 1), axis)
+    exact = table.dtype.kind == "i" and isinstance(smoothing, Lidstone) and float(smoothing.alpha * 2**16).is_integer()
+    if exact and isinstance(smoothing, Lidstone):  # the sums have no rounding errors, so a case can be subtracted
+        sums = (n + smoothing.alpha).sum(axis=axis, keepdims=True)
+        reduced = np.maximum(n - 1, 0.0) + smoothing.alpha
+        parts = smoothing(n, axis, Context(n, classes, total)), _shares(reduced, sums - (n >= 1), axis)
     else:
-        parts = _state_by_state(n, axis, how, elsewhere, own, total)
+        parts = _state_by_state(n, axis, smoothing, elsewhere, own, total)
     layout = _kernels.Layout(((*range(len(members) - 1), CLASS),), tuple(cards[m] for m in members))
-    return members[:-1], layout, _log(parts[0]).ravel(), _log(parts[1]).ravel()
+    return members[:-1], layout, log(parts[0]).ravel(), log(parts[1]).ravel()
 
 
 def _shares(n: Numbers, total: Numbers, axis: int) -> Numbers:
@@ -305,24 +307,25 @@ def _shares(n: Numbers, total: Numbers, axis: int) -> Numbers:
 
 
 def _state_by_state(
-    n: Numbers, axis: int, how: Lidstone | MEstimate | ClarkNiblett, elsewhere: Numbers, own: Numbers, total: float
+    n: Numbers, axis: int, smoothing: Lidstone | MEstimate | ClarkNiblett, elsewhere: Numbers, own: Numbers, total: float
 ) -> tuple[Numbers, Numbers]:
-    """The two tables of `_tabulated`, one state of x after the other."""
+    """Return the two tables of `_tabulated`, computed state by state of x."""
     others = tuple(a for a in range(n.ndim) if a != axis)
     marginal = n.sum(axis=others, keepdims=True)
     result = np.empty_like(n), np.empty_like(n)
     for state in range(n.shape[axis]):
-        at: Any = (*(slice(None),) * axis, state)
-        left, less = marginal.copy(), n.copy()
-        left[at] = np.maximum(left[at] - 1, 0.0)
-        less[at] = np.maximum(less[at] - 1, 0.0)
-        result[0][at] = how(n, axis, Context(normalised(left, axis), elsewhere, total))[at]
-        result[1][at] = how(less, axis, Context(normalised(left, axis), own, total))[at]
+        index: Any = (*(slice(None),) * axis, state)
+        reduced_marginal, reduced = marginal.copy(), n.copy()
+        reduced_marginal[index] = np.maximum(reduced_marginal[index] - 1, 0.0)
+        reduced[index] = np.maximum(reduced[index] - 1, 0.0)
+        frequencies = normalised(reduced_marginal, axis)
+        result[0][index] = smoothing(n, axis, Context(frequencies, elsewhere, total))[index]
+        result[1][index] = smoothing(reduced, axis, Context(frequencies, own, total))[index]
     return result
 
 
 def _looked_up(piece: Block, tabulated: Tabulated, labels: NDArray[np.int64]) -> Numbers:
-    """The terms of one family for rows that are left out whole.  # (row, class)"""
+    """Return the terms of one family for rows that are left out as a whole.  # (row, class)"""
     members, layout, elsewhere, own = tabulated
     rows = np.arange(len(piece))
     classes, codes = layout.cards[CLASS], [piece.codes[m] for m in members]
@@ -344,9 +347,9 @@ def _lookup(table: CountTable, x: int, parents: Sequence[int]) -> Lookup:
 
     def look(_: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]) -> tuple[Numbers, Numbers, list[Numbers]]:
         rows = len(_)
-        own = n[tuple(codes)] if codes else np.repeat(n[None], rows, axis=0)
+        counts = n[tuple(codes)] if codes else np.repeat(n[None], rows, axis=0)
         shorter = [s[tuple(codes[:q])] if q else np.repeat(s[None], rows, axis=0) for q, s in enumerate(sums)]
-        return own, np.repeat(marginal[None], rows, axis=0), shorter
+        return counts, np.repeat(marginal[None], rows, axis=0), shorter
 
     return look
 
@@ -359,23 +362,18 @@ def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int]) -> Lookup
 
     def look(_: NDArray[np.int64], codes: Sequence[NDArray[np.int64]]) -> tuple[Numbers, Numbers, list[Numbers]]:
         rows = len(_)
-        found = []
+        counts = []
         for (_keys, n, _members), finder in zip(contexts, finders, strict=True):
             if finder is None:
-                found.append(np.repeat(n.sum(axis=0)[None], rows, axis=0))
+                counts.append(np.repeat(n.sum(axis=0)[None], rows, axis=0))
             else:
-                found.append(finder.at(np.stack([codes[list(parents).index(p)] for p in finder.parents], axis=1)))
-        return found[-1], np.repeat(marginal[None], rows, axis=0), found[:-1]
+                counts.append(finder.at(np.stack([codes[list(parents).index(p)] for p in finder.parents], axis=1)))
+        return counts[-1], np.repeat(marginal[None], rows, axis=0), counts[:-1]
 
     return look
 
 
 def split_infinite(logs: Numbers) -> tuple[Numbers, NDArray[np.int64]]:
-    """The finite logarithms, 0 in place of -inf, and where those were, so that they can be taken off again."""
+    """Return the logarithms with 0 in place of -inf, and 1 where they were -inf, so that both can be subtracted again."""
     impossible = np.isneginf(logs)
     return np.where(impossible, 0.0, logs), impossible.astype(np.int64)
-
-
-def _log(p: NDArray[Any]) -> Numbers:
-    with np.errstate(divide="ignore"):
-        return np.log(np.ascontiguousarray(p))  # type: ignore[no-any-return]

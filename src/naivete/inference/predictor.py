@@ -1,48 +1,32 @@
-"""Network + codes -> joint and posterior probabilities of the classes, exact for any pattern of missing values."""
+"""Joint and posterior probabilities of the classes for rows of codes, exact for any pattern of missing values."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import Numbers, missing
-from naivete.errors import DataError, ResourceError, quoted
+from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code
+from naivete.errors import DataError, NaiveteWarning, ResourceError, quoted, warn
+from naivete.inference import elimination
+from naivete.inference.elimination import Codes, Elimination, log, missing_patterns
 from naivete.network.densities import Normal
 from naivete.network.network import Network
 from naivete.network.normal_densities import Joint, joint_of
-from naivete.variables import CLASS, Family
+from naivete.variables import CLASS
 
 __all__ = ["Predictor", "argmax_class", "fallback", "most_probable_class", "rows_without_evidence"]
 
-Codes = Sequence[NDArray[Any]]
-
-FACTOR_CELLS = 1 << 22
-
-
-Component = tuple[tuple[int, ...], tuple[int, ...]]
-"""Missing variables that hang together, and the variables whose families they touch."""
-
-
-@dataclass(frozen=True, eq=False)
-class Factor:
-    """The logarithm of a factor for some rows: one axis for each unobserved variable, the class last. # (row, ..., class)"""
-
-    variables: tuple[int, ...]
-    logs: Numbers
-
 
 class Predictor:
-    """Answers about the class of rows of codes, from a network.
+    """Posterior probabilities of the classes of a network without derived columns.
 
-    Rows without missing values: one pass of the kernel over the families. Missing values are summed out exactly, all rows of
-    one pattern together; what has no observed descendant sums to one and is never touched.
+    Rows without missing values take one pass of the kernel over the families. Missing values are marginalized exactly, for
+    all rows of one pattern together; variables without observed descendants sum to one and cost nothing.
 
     Parameters
     ----------
@@ -52,350 +36,212 @@ class Predictor:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.classes = network.variables[CLASS].card
+        self.elimination = Elimination(network)
 
     @cached_property
-    def _own(self) -> list[int]:
-        """The variables whose families contain the class: with all features known, no other family tells anything about it."""
+    def _with_class(self) -> list[int]:
+        """The variables whose families contain the class; if all features are observed, the others carry no information."""
         return [v for v in self.network.order if self.network.family(v)[-1] == CLASS]
 
     @cached_property
-    def _apart(self) -> list[int]:
-        """The variables whose families do not contain the class, but for columns computed from the row, which are no event."""
+    def _without_class(self) -> list[int]:
+        """The variables whose families do not contain the class, except columns computed from the row, which are certain."""
         return [v for v in self.network.order if self.network.family(v)[-1] != CLASS and v not in self.network.derived]
 
     @cached_property
-    def _forbidding(self) -> list[int]:
-        """Those of them that make rows impossible, which has to be said although it tells nothing about the class."""
-        return [v for v in self._apart if self.network.table(v).has_zeros]
+    def _with_zeros(self) -> list[int]:
+        """The variables of `_without_class` whose tables contain zeros: they can make a row impossible in every class."""
+        return [v for v in self._without_class if self.network.table(v).has_zeros]
 
     @cached_property
     def _dense(self) -> tuple[_kernels.Layout, Numbers]:
         """The logarithms of the dense tables that contain the class, the class innermost, in one flat array."""
-        dense = [v for v in self._own if v not in self.network.sparse]
-        flat = [_log(np.asarray(self.network.cpts[v])).ravel() for v in dense]
+        dense = [v for v in self._with_class if v not in self.network.sparse]
+        flat = [log(np.asarray(self.network.cpts[v])).ravel() for v in dense]
         cards = tuple(v.card for v in self.network.variables)
         return _kernels.Layout(tuple(map(self.network.family, dense)), cards), np.concatenate([*flat, np.empty(0)])
 
     @cached_property
     def _sparse(self) -> list[int]:
-        return [v for v in self._own if v in self.network.sparse]
+        return [v for v in self._with_class if v in self.network.sparse]
 
     @cached_property
-    def _telling(self) -> list[int]:
+    def _informative(self) -> list[int]:
         return [x for x in self.network.features if self.network.variables[x].card > 1 or x in self.network.densities]
 
-    def joint(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
-        """log P(row, class), -inf where impossible; `gaps` says which features have missing values.  # (row, class)"""
+    def joint(self, codes: Codes, gaps: Bools) -> Numbers:
+        """Return log P(row, class), -inf where it is impossible.  # (row, class)
+
+        Parameters
+        ----------
+        codes : one column of codes for each feature.
+        gaps : which features have missing values.
+        """
         self._check(codes)
-        joint = self._weighed(codes, gaps)
-        for v in self._apart:
+        joint = self._joint_of_class(codes, gaps)
+        for v in self._without_class:
             self._add_family(joint, codes, v)
         return joint
 
     def _check(self, codes: Codes) -> None:
-        """Refuse rows that lack columns of the network, before anything compiled looks for them."""
+        """Refuse rows that lack columns of the network, before compiled code reads them."""
         if len(codes) < len(self.network.features):
             raise DataError(
-                f"{len(codes)} columns of codes where the network has {len(self.network.features)} features; where some are "
-                "derived, naivete.inference.derived_predictor.predictor adds them"
+                f"{len(codes)} columns of codes where the network has {len(self.network.features)} features; if some of them are "
+                "derived columns, use naivete.inference.derived_predictor.predictor_of, which computes them"
             )
 
-    def _weighed(self, codes: Codes, gaps: NDArray[np.bool_]) -> Numbers:
-        """log P(row, class) up to what is the same for all classes.  # (row, class)"""
+    def _joint_of_class(self, codes: Codes, gaps: Bools) -> Numbers:
+        """Return log P(row, class) up to a term that is the same for all classes.  # (row, class)"""
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for v in self._sparse:
             self._add_family(joint, codes, v)
         self._add_densities(joint, codes, gaps)
-        self.add_marginalised(joint, codes, gaps)
+        self.elimination.add(joint, codes, gaps)
         return joint
 
-    def _add_densities(self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_]) -> None:
-        """Add the logarithms of the densities; where numbers depend on missing ones, what is left when these are summed out."""
-        numbers = list(self.network.densities)
+    def _add_densities(self, joint: Numbers, codes: Codes, gaps: Bools) -> None:
+        """Add the log-densities of the continuous features, with missing continuous parents marginalized."""
+        continuous = list(self.network.densities)
         linked = any(density.slopes is not None for density in self.network.densities.values())
-        if not (linked and gaps[numbers].any()):
+        if not (linked and gaps[continuous].any()):
             for x, density in self.network.densities.items():
                 self._add_density(joint, codes, x, density, slice(None))
             return
-        for absent, rows in _patterns(codes, numbers):
+        for absent, rows in missing_patterns(codes, continuous):
             if absent:
-                known = [i for i, x in enumerate(self._joint.features) if x not in absent]
-                values = np.stack([codes[self._joint.features[i]][rows] for i in known], axis=1) if known else None
-                joint[rows] += 0.0 if values is None else self._joint.logs(values, known)
+                observed = [i for i, x in enumerate(self._normal.features) if x not in absent]
+                if observed:
+                    values = np.stack([codes[self._normal.features[i]][rows] for i in observed], axis=1)
+                    joint[rows] += self._normal.logs(values, observed)
             else:
                 for x, density in self.network.densities.items():
                     self._add_density(joint, codes, x, density, rows)
 
     @cached_property
-    def _joint(self) -> Joint:
+    def _normal(self) -> Joint:
+        """The joint normal density of the continuous features."""
         return joint_of(self.network)
 
     def _add_density(self, joint: Numbers, codes: Codes, x: int, density: Normal, rows: Any) -> None:
-        """Add the logarithms of the density of a number in those of some rows that know it and all its parents."""
-        above = [p for p in self.network.family(x) if p not in (x, CLASS)]
-        some = np.arange(len(joint))[rows]
-        some = some[~np.logical_or.reduce([missing(codes[m][some]) for m in (x, *above)])]
-        at = tuple(codes[p][some].astype(np.int64) for p in above if p not in self.network.densities)
-        given = CLASS in self.network.parents[x]
-        values = codes[x][some][:, None] if given else codes[x][some]
-        linked = [codes[p][some] for p in above if p in self.network.densities]
-        numbers = np.stack(linked, axis=1) if linked else None  # (row, number)
-        logs = density.logs(values, at, numbers[:, None] if given and numbers is not None else numbers)
-        joint[some] += logs if given else logs[:, None]
+        """Add the log-density of a continuous feature to those of some rows in which it and all its parents are observed."""
+        parents = [p for p in self.network.family(x) if p not in (x, CLASS)]
+        observed = np.arange(len(joint))[rows]
+        observed = observed[~np.logical_or.reduce([missing(codes[m][observed]) for m in (x, *parents)])]
+        context = tuple(codes[p][observed].astype(np.int64) for p in parents if p not in self.network.densities)
+        by_class = CLASS in self.network.parents[x]
+        values = codes[x][observed][:, None] if by_class else codes[x][observed]
+        linked = [codes[p][observed] for p in parents if p in self.network.densities]
+        regressors = np.stack(linked, axis=1) if linked else None  # (row, continuous parent)
+        logs = density.logs(values, context, regressors[:, None] if by_class and regressors is not None else regressors)
+        joint[observed] += logs if by_class else logs[:, None]
 
-    def add_marginalised(
-        self, joint: Numbers, codes: Codes, gaps: NDArray[np.bool_], memory: dict[Any, Numbers] | None = None
-    ) -> None:
-        """Add what the families with missing members contribute, row by row, the missing members summed out.
+    def posterior(self, codes: Codes, gaps: Bools) -> tuple[Numbers, Integers]:
+        """Return P(class | row), and the rows that have probability zero in every class.
 
-        A missing feature that is nobody's parent sums to one, so that only rows which miss a parent have anything to add.
-        `memory` keeps contributions for other networks that have the same tables of the same families, and the same rows.
-        """
-        memory = {} if memory is None else memory
-        places = self.places(codes, gaps)
-        for component in sorted(places):  # in this order, so that a row alone gets the same sum as in a batch
-            own = places[component]
-            key = component[0], tuple((v, self.network.parents[v]) for v in component[1]), own.tobytes()
-            if key not in memory:
-                memory[key] = self._contribution(codes, component, own)
-            joint[own] += memory[key]
+        An impossible row gets the prior of the classes with the fewest impossible factors. A row without an observed value
+        gets the prior itself; a feature with a single state carries no information.
 
-    def places(self, codes: Codes, gaps: NDArray[np.bool_]) -> dict[Component, NDArray[np.int64]]:
-        """The rows that miss variables which matter and hang together, for each set of such variables."""
-        inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
-        if not inner:
-            return {}
-        rows = np.flatnonzero(np.logical_or.reduce([missing(codes[x]) for x in inner]))
-        places: dict[Component, list[NDArray[np.int64]]] = {}
-        for pattern, own in _patterns([c[rows] for c in codes], np.flatnonzero(gaps).tolist()):
-            for component in self._components(pattern):
-                places.setdefault(component, []).append(rows[own])
-        return {component: np.concatenate(own) for component, own in places.items()}
-
-    def posterior(self, codes: Codes, gaps: NDArray[np.bool_]) -> tuple[Numbers, NDArray[np.int64]]:
-        """P(class | row), and the rows that have probability zero in every class.
-
-        Those are answered by the prior of the classes with the fewest impossible factors. A row without a single known value
-        gets the prior itself; a feature of a single state tells nothing.
+        Parameters
+        ----------
+        codes : one column of codes for each feature.
+        gaps : which features have missing values.
         """
         self._check(codes)
-        joint = self._weighed(codes, gaps)
-        for v in self._forbidding:
+        joint = self._joint_of_class(codes, gaps)
+        for v in self._with_zeros:
             self._add_family(joint, codes, v)
-        certain = len(joint) and joint.min() == -np.inf
-        impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if certain else np.empty(0, np.int64)
+        any_zero = len(joint) and joint.min() == -np.inf
+        impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if any_zero else np.empty(0, np.int64)
         if len(impossible):
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
         if not self.network.parents[CLASS]:
-            result[rows_without_evidence(codes, gaps, self._telling, len(result))] = np.asarray(self.network.cpts[CLASS])
+            result[rows_without_evidence(codes, gaps, self._informative, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
     def _add_family(self, joint: Numbers, codes: Codes, v: int) -> None:
         """Add log P(v | parents) to the rows in which no feature of the family is missing."""
-        table, known = self.network.table(v), self._known(codes, v)
+        table, complete = self.network.table(v), self._complete(codes, v)
         cells = self.network.variables[v].card * self.classes if v in self.network.sparse else 1
-        for rows in np.array_split(known, max(1, len(known) * cells // FACTOR_CELLS)):
-            own = {m: codes[m][rows] for m in table.members if m != CLASS}
-            joint[rows] += _log(table.probability(own, len(rows)))
+        for rows in np.array_split(complete, max(1, len(complete) * cells // elimination.FACTOR_CELLS)):
+            values = {m: codes[m][rows] for m in table.members if m != CLASS}
+            joint[rows] += log(table.probability(values, len(rows)))
 
-    def _known(self, codes: Codes, v: int) -> NDArray[np.intp]:
-        """The rows in which no feature of the family is missing."""
+    def _complete(self, codes: Codes, v: int) -> NDArray[np.intp]:
+        """Return the rows in which no feature of the family is missing."""
         members = [m for m in self.network.family(v) if m != CLASS]
         return np.flatnonzero(~np.logical_or.reduce([missing(codes[m]) for m in members]))
 
     def _fallback(self, codes: Codes) -> Numbers:
-        """The logarithms that answer impossible rows, by the documented rule."""
+        """Return the logarithms from which the posteriors of impossible rows are computed."""
         layout, values = self._dense
         zeros = _kernels.gather(codes, layout, np.isneginf(values).astype(np.float64), self.classes)
         for x in self._sparse:
-            own = np.zeros_like(zeros)
-            self._add_family(own, codes, x)
-            zeros += np.isneginf(own)
-        above = self.network.parents[CLASS]
-        cell = above[0] if len(above) == 1 and above[0] in self.network.derived else None
-        return fallback(zeros, self.prior if cell is None else np.asarray(self.network.cpts[CLASS])[codes[cell].astype(np.int64)])
+            logs = np.zeros_like(zeros)
+            self._add_family(logs, codes, x)
+            zeros += np.isneginf(logs)
+        parents = self.network.parents[CLASS]
+        if len(parents) == 1 and parents[0] in self.network.derived:
+            return fallback(zeros, np.asarray(self.network.cpts[CLASS])[codes[parents[0]].astype(np.int64)])
+        return fallback(zeros, self.prior)
 
     @cached_property
     def prior(self) -> Numbers:
-        """P(class): its table, or where it has parents what is left when everything else is summed out."""
+        """P(class): its table or, if the class has parents, its marginal distribution.
+
+        If the parents of the class cannot be marginalized within the limit of memory, the prior is uniform, with a warning.
+        """
         if not self.network.parents[CLASS]:
             return np.asarray(self.network.cpts[CLASS])
-        nothing = [np.full(1, 255, np.uint8) for _ in self.network.features]
+        nothing = [np.full(1, missing_code(np.uint8), np.uint8) for _ in self.network.features]
         try:
-            joint = self._weighed((*nothing, np.zeros(1, np.uint8)), np.ones(len(nothing), bool))
-        except ResourceError:
+            joint = self._joint_of_class((*nothing, np.zeros(1, np.uint8)), np.ones(len(nothing), bool))
+        except ResourceError as error:
+            warn(
+                f"the prior distribution of {quoted(self.network.name(CLASS))} is too expensive to compute, so a uniform prior is "
+                f"used for rows that are impossible or have no observed value: {error}",
+                NaiveteWarning,
+            )
             return np.full(self.classes, 1 / self.classes)
         return np.asarray(_kernels.posterior(joint)[0])
 
-    def _contribution(self, codes: Codes, component: Component, rows: NDArray[np.int64]) -> Numbers:
-        """What the families of a component contribute to these rows, its missing members summed out.  # (row, class)"""
-        hidden, touched = set(component[0]), list(component[1])
-        plan = self.plan(hidden, touched)
-        widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
-        if widest > FACTOR_CELLS:
-            names = ", ".join(quoted(self.network.name(h)) for h in max((c for _, c in plan), key=len))
-            raise ResourceError(
-                f"summing out missing values of {names} together needs a table of {widest:,} cells for each row; "
-                "fill in some of them, or learn a network with fewer arcs between features"
-            )
-        parts = np.array_split(rows, max(1, len(rows) * widest // FACTOR_CELLS))
-        order = [v for v, _ in plan]
-        return np.concatenate([self._eliminated([column[part] for column in codes], hidden, touched, order) for part in parts])
-
-    def _components(self, missing: frozenset[int]) -> list[Component]:
-        """The missing variables that matter, those that meet in a family together, with the families they touch.
-
-        What one component contributes does not depend on the others, so rows that share a component share its work.
-        """
-        hidden = self._relevant(missing)
-        gone = missing - hidden
-        left = {v: self._families[v] & hidden for v in self.network.order if v not in gone and (self._speaks[v] or v in hidden)}
-        found = []
-        while hidden:
-            own, grown = set(), {min(hidden)}
-            while grown:
-                own |= grown
-                grown = {h for scope in left.values() if scope & grown for h in scope} - own
-            found.append((tuple(sorted(own)), tuple(v for v, scope in left.items() if scope & own)))
-            hidden -= own
-        return found
-
-    @cached_property
-    def _families(self) -> dict[int, frozenset[int]]:
-        return {v: frozenset(self.network.family(v)) for v in self.network.parents}
-
-    @cached_property
-    def _speaks(self) -> dict[int, bool]:
-        """Whether a variable has more than one state; one of a single state has probability one whatever its parents are."""
-        return {v: self.network.variables[v].card > 1 for v in self.network.parents}
-
-    @cached_property
-    def _children(self) -> dict[int, list[int]]:
-        children: dict[int, list[int]] = {v: [] for v in self.network.parents}
-        for v, parents in self.network.parents.items():
-            for p in parents:
-                children[p].append(v)
-        return children
-
-    def _relevant(self, missing: frozenset[int]) -> set[int]:
-        """The missing variables that have an observed descendant with something to say; the others sum to one."""
-        hidden = set(missing)
-        for v in reversed(self.network.order):
-            if v in hidden and not any(c in hidden or (c not in missing and self._speaks[c]) for c in self._children[v]):
-                hidden.discard(v)
-        return hidden
-
-    def plan(self, hidden: set[int], touched: list[int]) -> list[tuple[int, frozenset[int]]]:
-        """The order in which to sum out, smallest clique first, and the clique of each step."""
-        scopes = [frozenset(hidden & set(self.network.family(v))) for v in touched]
-        left, plan = set(hidden), []
-        while left:
-            cliques = {h: frozenset().union(*(s for s in scopes if h in s)) for h in left}
-            best = min(left, key=lambda h: (prod(self.network.variables[m].card for m in cliques[h]), h))
-            plan.append((best, cliques[best]))
-            scopes = [s for s in scopes if best not in s] + [cliques[best] - {best}]
-            left.discard(best)
-        return plan
-
-    def _eliminated(self, codes: Codes, hidden: set[int], touched: list[int], order: list[int]) -> Numbers:
-        factors = [self._factor(codes, v, hidden) for v in touched]
-        for h in order:
-            used = [f for f in factors if h in f.variables]
-            factors = [f for f in factors if h not in f.variables]
-            factors.append(summed_out(used, h))
-        return sum((f.logs for f in factors), np.zeros((len(codes[0]), self.classes)))
-
-    def _factor(self, codes: Codes, v: int, hidden: set[int]) -> Factor:
-        """The rows' slices of a table: observed members fixed, hidden ones as axes."""
-        members = self.network.family(v)
-        free = tuple(m for m in members if m in hidden)
-        if v in self.network.sparse:
-            return Factor(free, self._sparse_factor(codes, v, free))
-        logs = _logs(self.network.full_table(v), members, self.classes)
-        features = [m for m in members if m != CLASS]
-        fixed = [m for m in features if m not in hidden]
-        axes = [features.index(m) for m in (*fixed, *free)]
-        index = tuple(codes[m].astype(np.int64) for m in fixed)
-        own = logs.transpose(*axes, logs.ndim - 1)[index] if fixed else logs[None].repeat(len(codes[0]), axis=0)
-        return Factor(free, own)
-
-    def _sparse_factor(self, codes: Codes, x: int, free: tuple[int, ...]) -> Numbers:
-        rows, cards, table = len(codes[0]), [self.network.variables[m].card for m in free], self.network.table(x)
-        grid = np.indices(cards).reshape(len(cards), -1)  # (hidden, configuration)
-        everywhere = {
-            m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(codes[m].astype(np.int64), grid.shape[1])
-            for m in table.members
-            if m != CLASS
-        }
-        return _log(table.probability(everywhere, rows * grid.shape[1])).reshape(rows, *cards, -1)
-
 
 def fallback(zeros: NDArray[Any], prior: Numbers) -> Numbers:
-    """The logarithms that answer impossible rows: the prior of the classes with the fewest impossible factors, else -inf.
+    """Return the logarithms of the prior of the classes with the fewest impossible factors, -inf for the other classes.
 
-    Where the prior of all these is zero they share.  # (row, class)
+    If the prior of all these classes is zero, they get equal values.  # (row, class)
+
+    Parameters
+    ----------
+    zeros : how many factors of each row are zero in each class.  # (row, class)
+    prior : P(class), the same for all rows or one for each.
     """
     fewest = zeros == zeros.min(axis=1, keepdims=True)
-    logs = np.where(fewest, _log(prior), -np.inf)
+    logs = np.where(fewest, log(prior), -np.inf)
     return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
 
 
-def rows_without_evidence(codes: Codes, gaps: NDArray[np.bool_], telling: Sequence[int], rows: int) -> NDArray[np.intp]:
-    """The rows in which none of these features is known, so that the answer is the prior itself."""
-    if not gaps[list(telling)].all():
+def rows_without_evidence(codes: Codes, gaps: Bools, informative: Sequence[int], rows: int) -> NDArray[np.intp]:
+    """Return the rows in which all of these features are missing, so that the posterior is the prior itself."""
+    if not gaps[list(informative)].all():
         return np.empty(0, np.intp)
-    return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([missing(codes[x]) for x in telling], axis=0), rows))
+    return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([missing(codes[x]) for x in informative], axis=0), rows))
 
 
 def argmax_class(posterior: Numbers) -> NDArray[np.intp]:
-    """The most probable class of each row, the first of equals."""
+    """Return the most probable class of each row, the first of exactly equal ones.
+
+    This is the rule of predictions: scikit-learn requires `predict` to equal the argmax of `predict_proba`, bit by bit.
+    """
     return np.asarray(posterior.argmax(axis=1))
 
 
 def most_probable_class(posterior: Numbers) -> NDArray[np.intp]:
-    """The most probable class of each row, the first of those that differ by no more than rounding."""
+    """Return the most probable class of each row, the first of those that differ by no more than rounding errors.
+
+    This is the rule by which rows are routed in a hierarchy of classifiers: a row has to take the same path in training and
+    in prediction, although its posterior may be added up in another order there. `argmax_class` differs only where two
+    classes are equally probable up to rounding.
+    """
     return argmax_class(np.round(posterior, 12))
-
-
-def _log(p: NDArray[Any]) -> Numbers:
-    with np.errstate(divide="ignore"):
-        return np.log(np.ascontiguousarray(p))  # type: ignore[no-any-return]
-
-
-def _logs(cpt: Numbers, members: Family, classes: int) -> Numbers:
-    """The logarithms of a dense table, with a class axis even where the family has none."""
-    logs = _log(cpt)
-    return logs if members[-1] == CLASS else np.repeat(logs[..., None], classes, axis=-1)
-
-
-def _patterns(codes: Codes, gaps: list[int]) -> Iterator[tuple[frozenset[int], NDArray[np.int64]]]:
-    """The rows that miss exactly the same values, for each set of missing values."""
-    packed = np.packbits(np.stack([missing(codes[x]) for x in gaps], axis=1), axis=1)
-    kinds, kind_of = np.unique(packed, axis=0, return_inverse=True)
-    order = np.argsort(kind_of.ravel(), kind="stable")
-    bounds = np.searchsorted(kind_of.ravel()[order], np.arange(len(kinds) + 1))
-    for kind, start, stop in zip(kinds, bounds[:-1], bounds[1:], strict=True):
-        flags = np.unpackbits(kind, count=len(gaps)).astype(bool)
-        yield frozenset(np.array(gaps)[flags].tolist()), order[start:stop]
-
-
-def summed_out(factors: list[Factor], h: int) -> Factor:
-    """The product of the factors, summed over one variable, in logarithms."""
-    scope = tuple(sorted({v for f in factors for v in f.variables}))
-    total = sum(expanded(f, scope) for f in factors)
-    assert isinstance(total, np.ndarray)
-    axis = 1 + scope.index(h)
-    top = total.max(axis=axis, keepdims=True)
-    top = np.where(np.isneginf(top), 0.0, top)
-    with np.errstate(divide="ignore", under="ignore"):
-        logs = np.log(np.exp(total - top).sum(axis=axis)) + top.squeeze(axis)
-    return Factor(tuple(v for v in scope if v != h), logs)
-
-
-def expanded(factor: Factor, scope: tuple[int, ...]) -> Numbers:
-    """The logarithms of a factor with an axis for each variable of a scope, of length one where the factor has none."""
-    shape = [factor.logs.shape[0], *(1,) * len(scope), factor.logs.shape[-1]]
-    for v, size in zip(factor.variables, factor.logs.shape[1:-1], strict=True):
-        shape[1 + scope.index(v)] = size
-    return factor.logs.reshape(shape)

@@ -18,7 +18,7 @@ from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.inference.leave_one_out import FamilyTerms, RemainingClasses, remaining_classes, split_infinite
-from naivete.inference.predictor import Predictor
+from naivete.inference.elimination import Elimination
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import Smoothing
@@ -153,7 +153,7 @@ class GroupTerms:
             logs, zeros = logs + more, zeros + FACTOR * impossible
         if self.network is not None:
             marginalized = np.zeros_like(logs)
-            Predictor(self.network).add_marginalised(marginalized, [piece.codes[x] for x in self.group], self.gaps)
+            Elimination(self.network).add(marginalized, [piece.codes[x] for x in self.group], self.gaps)
             more, impossible = split_infinite(marginalized)
             logs, zeros = logs + more, zeros + impossible
         return term_of(logs, zeros, remaining.labels)
