@@ -20,8 +20,8 @@ from naivete.counts.tables import CountTable, DenseTable, SparseTable
 from naivete.errors import NaiveteWarning, ResourceError, quoted, warn
 from naivete.inference import elimination
 from naivete.inference.clique_messages import propagated
-from naivete.inference.em_steps import MAX_ITERATIONS, TOLERANCE, Convergence, EMStep, check_iterations, iterate_em
 from naivete.inference.elimination import Component, Elimination, Factor, log
+from naivete.inference.em_steps import MAX_ITERATIONS, TOLERANCE, Convergence, EMStep, check_iterations, iterate_em
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
@@ -151,9 +151,7 @@ class _Part:
         free = [m for m in members if m in self.hidden]
         grid = np.indices([cards[m] for m in free]).reshape(len(free), -1)
         configurations, rows = grid.shape[1] if free else 1, len(self.weight)
-        return {
-            m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(self.codes[m], configurations) for m in members
-        }
+        return {m: np.tile(grid[free.index(m)], rows) if m in free else np.repeat(self.codes[m], configurations) for m in members}
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,7 +265,9 @@ class _Sparse:
         counts = np.zeros(self.shape)
         counts[row_of[: len(counted)]] = n
         self.counts = counts.ravel()
-        self._row_numbers = SparseCpt(self.configurations, np.arange(float(len(rows)))[:, None, None], np.zeros((1, 1)), self.parents)
+        self._row_numbers = SparseCpt(
+            self.configurations, np.arange(float(len(rows)))[:, None, None], np.zeros((1, 1)), self.parents
+        )
 
     def _configurations(self, codes: Codes) -> NDArray[np.int32]:
         return np.stack([codes[p] for p in self.parents], axis=1).astype(np.int32)

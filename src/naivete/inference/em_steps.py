@@ -90,6 +90,8 @@ def iterate_em(
 def check_iterations(tolerance: object, max_iterations: object) -> None:
     """Raise an error unless the tolerance is in [0, 1) and the number of iterations is a positive whole number."""
     if not isinstance(tolerance, (int, float, np.integer, np.floating)) or isinstance(tolerance, bool) or not 0 <= tolerance < 1:
-        raise ParameterError(f"tolerance={quoted(tolerance)}: a relative change of the objective, at least 0 and below 1, is needed")
+        raise ParameterError(
+            f"tolerance={quoted(tolerance)}: a relative change of the objective, at least 0 and below 1, is needed"
+        )
     if not isinstance(max_iterations, (int, np.integer)) or isinstance(max_iterations, bool) or max_iterations < 1:
         raise ParameterError(f"max_iterations={quoted(max_iterations)}: a whole number, at least 1, is needed")

@@ -150,7 +150,7 @@ class _Candidates:
         return [*(x for x in topological(structure) if x != CLASS and x not in sparse), *sorted(sparse)]
 
     def _eliminations(self, counts: Counts, prior: Sequence[float] | None) -> list[Elimination]:
-        """Return the eliminations of the candidate networks, for rows with missing values; such rows are in none of their tables."""
+        """Return the eliminations of the candidate networks, for rows with missing values; their tables contain no such rows."""
         structures = (
             {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(candidate)}}
             for candidate in self.candidates.tolist()
