@@ -37,6 +37,7 @@ __all__ = [
     "UnseenValueWarning",
     "close_matches",
     "collected_warnings",
+    "did_you_mean",
     "quoted",
     "warn",
     "with_options",
@@ -121,6 +122,26 @@ def close_matches(name: object, candidates: Iterable[object], count: int = 3) ->
     ['kdb']
     """
     return difflib.get_close_matches(str(name), [str(c) for c in islice(candidates, 1000)], n=count, cutoff=0.5)
+
+
+def did_you_mean(name: object, candidates: Iterable[object], otherwise: str = "there are", count: int = 1) -> str:
+    """Return a hint for an unknown name: the candidates that are most similar to it, or else the first 30 candidates.
+
+    Parameters
+    ----------
+    name : the unknown name.
+    candidates : the known names.
+    otherwise : the words before the list of candidates where none is similar.
+    count : the most similar candidates to suggest.
+
+    >>> did_you_mean("acuracy", ["accuracy", "brier"]), did_you_mean("x", ["accuracy", "brier"])
+    ('did you mean accuracy?', 'there are accuracy, brier')
+    """
+    names = [str(candidate) for candidate in candidates]
+    close = close_matches(name, names, count)
+    if close:
+        return f"did you mean {' or '.join(close)}?"
+    return f"{otherwise} {', '.join(names[:30]) or 'none'}{', ...' if len(names) > 30 else ''}"
 
 
 def with_options(message: str, options: Mapping[str, str]) -> str:

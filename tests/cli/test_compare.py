@@ -143,8 +143,8 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
         (["--protocol", "first:train=10"], "one division tells no chance from merit"),
         (["--protocol", "1-splits"], "choose two or more"),
         (["--protocol", "tenfold"], "write for instance 10-fold"),
-        (["--protocol", "3-fold:seed=1", "--seed", "2"], "has a seed already"),
-        (["--seed", "-1"], "--seed is at least 0"),
+        (["--protocol", "3-fold:seed=1", "--seed", "2"], "already has a seed"),
+        (["--seed", "-1"], "--seed -1: the seed must be at least 0"),
         (["--measure", "acuracy"], "did you mean accuracy?"),
         (["--measure", "qqq"], "choose among accuracy"),
         (["--measure", "auc"], "did you mean area?"),
@@ -156,7 +156,7 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
         (["--alpha", "1"], "between 0 and 1"),
         (["--rope", "-1"], "at least 0"),
         (["--jobs", "0"], "at least 1"),
-        (["--restart"], "without --resume"),
+        (["--restart"], "name it with --resume"),
         (["--records", "r.txt"], "end its name in .csv"),
         (["--html", "x.csv", "--records", "x.csv"], "the same file"),
         (["--json", "--as", "csv"], "exclude each other"),
@@ -169,7 +169,7 @@ def test_wrong_options_are_refused_before_any_work(run: Run, files: list[Path], 
 
 
 def test_no_data_and_an_input_as_output(run: Run, files: list[Path]) -> None:
-    assert "no file of cases is given" in run("compare", "--models", "nb,tan").err
+    assert "no data file is given" in run("compare", "--models", "nb,tan").err
     assert "would replace the input" in run("compare", files[0], "--html", files[0], "--force").err
 
 
@@ -269,7 +269,7 @@ def test_help_names_every_measure_and_the_unit_of_the_rope(run: Run) -> None:
     told = " ".join(run("compare", "--help").out.split())
     for name in MEASURES:
         assert re.search(rf"\b{name}\b", told), name
-    assert "0.01 is one point of accuracy" in told
+    assert "0.01 is one percentage point of accuracy" in told
     assert "--loss" in told
     assert "first:" not in told
 
@@ -295,7 +295,7 @@ def test_costs_are_seen_whatever_is_compared(run: Run, files: list[Path], tmp_pa
     assert "--measure least_expected_loss" in lines[at + 3]
     assert ran.err == ""
     for shape in ("markdown", "latex", "csv"):
-        assert "--loss: expected_loss and least_expected_loss are not" in run(*words, "--as", shape).err
+        assert "--loss: the expected losses are not in this output" in run(*words, "--as", shape).err
     assert "least_expected_loss" not in run(*words, "--measure", "expected_loss").out
 
 

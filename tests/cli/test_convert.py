@@ -59,8 +59,8 @@ def test_arcs_only_are_noted(run: Run, tmp_path: Path) -> None:
 def test_what_cannot_be_converted(run: Run, tmp_path: Path, model: Path) -> None:
     write_network(plain_network(), tmp_path / "a.bif")
     refused = {
-        ("a.bif", "b.csv"): (2, "a network is written by its name"),
-        ("a.bif", "b.nvt"): (2, "a network is written by its name"),
+        ("a.bif", "b.csv"): (2, "the name does not show the format of the network"),
+        ("a.bif", "b.nvt"): (2, "the name does not show the format of the network"),
         ("weather.csv", "b.bif"): (2, "the name does not show the format"),
         ("a.bif", "a.bif"): (2, "would replace the input"),
         ("a.bif", "weather.nvt"): (5, "exists already"),

@@ -25,7 +25,7 @@ def test_in_words(run: Run, pairs: Path) -> None:
     assert "leave-one-out" in ran.out
     assert "naive     84.4 % right, 108 of 128" in ran.out
     assert "network   100.0 % right, 128 of 128" in ran.out
-    assert "turned    20 answers of naive Bayes: 20 from wrong to right, 0 from right to wrong" in ran.out
+    assert "changed   20 predictions of naive Bayes: 20 from wrong to right, 0 from right to wrong" in ran.out
     lines = ran.out.splitlines()
     feature = next(i for i, line in enumerate(lines) if line.startswith("feature "))
     assert [line.split()[0] for line in lines[feature + 1 : feature + 3]] == ["A1", "B1"]
@@ -93,8 +93,8 @@ def test_other_cases_than_those_learned_from(run: Run, tmp_path: Path) -> None:
     write(table.take(slice(200, 300)).without("digit"), tmp_path / "bare.csv")
     bare = run("diagnose", tmp_path / "bare.csv", "--model", model)
     assert bare.code == 0
-    assert "right" not in bare.out.replace("upper right", "").replace("lower right", "")
-    assert "where the dependence turns the surest answers" in bare.out
+    assert "% right" not in bare.out
+    assert "predictions of naive Bayes that the network changes, the most confident first" in bare.out
 
 
 def test_weights_and_densities(run: Run, weather: Path) -> None:
@@ -116,7 +116,7 @@ def test_weights_and_densities(run: Run, weather: Path) -> None:
         (["--out", "a.csv", "--html", "a.csv"], 2, "name the same file"),
         (["--test", "none.csv"], 5, "none.csv"),
         (["--model", "none.nvt"], 5, "none.nvt"),
-        (["--model", "none.nvt", "--test", "none.csv"], 2, "has learned already"),
+        (["--model", "none.nvt", "--test", "none.csv"], 2, "a saved model is already fitted"),
     ],
 )
 def test_refusals(run: Run, pairs: Path, words: list[str], code: int, expected: str) -> None:

@@ -7,47 +7,47 @@ from naivete.cli import doctor
 from tests.cli.conftest import Run
 
 
-def test_everything_works(run: Run) -> None:
+def test_all_checks_pass(run: Run) -> None:
     ran = run("doctor")
     assert ran.code == 0
-    assert ran.out.endswith("everything works\n")
+    assert ran.out.endswith("all checks passed\n")
     assert "numpy" in ran.out
 
 
 @pytest.mark.parametrize("tier", ["numpy", "c"])
-def test_it_says_which_kernels_and_why(run: Run, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
+def test_kernels_and_the_reason(run: Run, monkeypatch: pytest.MonkeyPatch, tier: str) -> None:
     if tier == "c" and _kernels.tier() != "c":
         pytest.skip("the compiled library is not here")
     monkeypatch.setenv("NAIVETE_KERNELS", tier)
     found = run("doctor", "--json").json
-    assert found["kernels"] == {"tier": tier, "why": f"NAIVETE_KERNELS={tier} asks for it"}
+    assert found["kernels"] == {"tier": tier, "why": f"NAIVETE_KERNELS={tier} selects it"}
     assert found["well"] is True
 
 
-def test_why_without_a_wish(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_reason_without_a_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("NAIVETE_KERNELS", raising=False)
     monkeypatch.setattr(_kernels, "tier", lambda: "c")
-    assert "is there" in doctor._kernels()[0]["why"]
+    assert "is installed" in doctor._kernels()[0]["why"]
     monkeypatch.setattr(_kernels, "tier", lambda: "numpy")
     assert "compiler" in doctor._kernels()[0]["why"]
 
 
-def test_a_wish_that_cannot_be_met(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_kernels_that_do_not_exist(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NAIVETE_KERNELS", "fortran")
     ran = run("doctor")
     assert ran.code == 1
     assert "fortran" in ran.out
-    assert "something is broken" in ran.out
+    assert "something is missing or a check failed" in ran.out
 
 
-def test_what_is_broken_is_named(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_missing_packages_and_failed_checks(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "_round_trip", lambda: False)
     monkeypatch.setattr(doctor, "_version", lambda name: None if name in ("scipy", "rich") else "1")
     ran = run("doctor")
     assert ran.code == 1
     assert "missing: install it" in ran.out
     assert "not installed (optional: progress bars)" in ran.out
-    assert "saving and loading  failed" in ran.out
+    assert "a saved and loaded model predicts the same  failed" in ran.out
 
 
 def test_versions() -> None:

@@ -73,8 +73,33 @@ def test_arguments_after_the_models(run: Run, files: list[Path]) -> None:
     assert run("evaluate", "--models", "nb", "tan", "--folds", "2", "--", files[0]).code == 0
 
 
-def test_the_legend_tells_what_the_seconds_are(run: Run, files: list[Path]) -> None:
-    assert "fit s: the seconds that learning took, all folds together" in run("evaluate", files[0], "--folds", "2").out
+def test_the_legend_explains_the_seconds(run: Run, files: list[Path]) -> None:
+    assert "fit s: training time in seconds, all folds together" in run("evaluate", files[0], "--folds", "2").out
+
+
+def test_a_model_that_fails_is_a_line_of_the_table(run: Run, files: list[Path]) -> None:
+    words = ["evaluate", files[0], "--models", "nb", "kdb:k=5", "majority", "--folds", "2", "--budget", "1KB"]
+    ran = run(*words, "--progress")
+    assert ran.code == 5
+    lines = ran.out.splitlines()
+    assert [line.split()[0] for line in lines[1:5]] == ["model", "nb", "majority", "kdb:k=5:"]
+    assert lines[4].startswith("kdb:k=5: failed: ")
+    assert "raise --budget" in lines[4]
+    assert "raise --budget" in ran.err.splitlines()[-1]
+    as_json = run(*words, "--json")
+    assert as_json.code == 5
+    assert [result["model"] for result in as_json.json[0]["results"]] == ["nb", "majority"]
+    assert list(as_json.json[0]["errors"]) == ["kdb:k=5"]
+    several = run("evaluate", *files, *words[2:])
+    assert [line.split()[:2] for line in several.out.splitlines() if line.startswith("accuracy % ")] == [["accuracy", "%"]]
+    assert several.code == 5
+
+
+def test_progress_shows_the_model_that_is_being_fitted(run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("naivete.cli.progress.INTERVAL", 0.0)
+    ran = run("evaluate", files[0], "--models", "nb", "tan", "--folds", "2", "--progress")
+    shown = [line.rpartition(" ")[2] for line in ran.err.splitlines()]
+    assert shown == ["(tan)", "(nb)", "(tan)", "(tan)"]
 
 
 def test_columns_left_out_and_the_budget(run: Run, files: list[Path]) -> None:

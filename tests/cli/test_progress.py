@@ -26,7 +26,7 @@ def test_silent_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
 def test_lines_where_wanted(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     with progress("work", 3, wanted=True) as step:
         step("one")
-        monkeypatch.setattr(module, "EVERY", 0.0)
+        monkeypatch.setattr(module, "INTERVAL", 0.0)
         step("two")
         step("th\x1bree")
     assert capsys.readouterr().err.splitlines() == ["naivete: work: 2 of 3 (two)", "naivete: work: 3 of 3 (th\\x1bree)"]

@@ -103,7 +103,7 @@ def test_odd_names_and_values(run: Run, odd: Path) -> None:
     [
         (["--given", "A"], 2, "'A' names no state; write NAME=STATE"),
         (["--given", "A=x", "A=y"], 2, "'A' is given twice"),
-        (["--given", "AA=x"], 3, "there is no variable 'AA'; did you mean 'A'?"),
+        (["--given", "AA=x"], 3, "there is no variable 'AA'; did you mean A?"),
         (["--given", "A=z"], 3, "has no state 'z'"),
         (["--of", "Z"], 3, "there is no variable 'Z'"),
         (["--joint"], 2, "--joint needs the variables"),

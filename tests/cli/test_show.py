@@ -92,14 +92,39 @@ def test_a_class_with_parents_and_features_that_do_not_matter(run: Run, weather:
     model = fitted(run, weather, "hc")
     out = run("show", model, "--tables").out
     assert "  parents   the class depends on sky, wind\n" in out
-    assert "  blanket   of 5 features, 3 can matter when all are known: sky, wind, mood\n" in out
-    assert "  alone     1 feature depends on nothing and influences nothing\n" in out
+    assert "  blanket   of 5 features, 3 are in the Markov blanket of the class: sky, wind, mood\n" in out
+    assert "  alone     1 feature without parents and children\n" in out
     rows = {line.split()[0]: line for line in run("show", model).out.splitlines() if line}
     assert rows["call"].endswith("outside the blanket")
     assert rows["noise"].endswith("alone")
     assert rows["mood"].endswith("play")
     assert "P(play | sky, wind)" in out
     assert "P(noise)" in out
+
+
+def test_a_network_file_is_shown_like_the_model(run: Run, weather: Path) -> None:
+    model = fitted(run, weather, "hc")
+    network, html, svg = (model.with_suffix(suffix) for suffix in (".bif", ".html", ".svg"))
+    assert run("convert", model, network).code == 0
+    ran = run("show", network, "--target", "play", "--tables", "--html", html, "--svg", svg)
+    assert (ran.code, ran.err) == (0, "")
+    assert f"{network}: network\n" in ran.out
+    assert "  parents   the class depends on sky, wind\n" in ran.out
+    assert "P(play | sky, wind)" in ran.out
+    assert "<h1>Network for `play`</h1>" in html.read_text()
+    found = run("show", network, "--target", "play", "--json").json
+    assert found["model"] == "network"
+    assert [variable.get("information") for variable in found["variables"]] == [None] * 6
+    assert found["arcs"] == [arc | {"information": None} for arc in run("show", model, "--json").json["arcs"]]
+    assert run("show", model, "--target", "mood", "--json").json["target"] == "mood"
+    (weather.parent / "arcs.bnl").write_text("[play][sky|play]")
+    assert run("show", weather.parent / "arcs.bnl", "--tables", "--html", weather.parent / "arcs.html").code == 0
+
+
+def test_the_title_of_the_page(run: Run, weather: Path) -> None:
+    model = fitted(run, weather, "kdb:k=1")
+    assert run("show", model, "--html", model.with_suffix(".html")).code == 0
+    assert "<h1>KDB (k=1) for `play`</h1>" in model.with_suffix(".html").read_text()
 
 
 def test_the_same_as_json(run: Run, weather: Path) -> None:
@@ -171,7 +196,7 @@ class TestTrees:
         out = run("show", file).out
         assert "  features  5\n" in out
         assert f"  tree      {network.derived[5].nodes} nodes, {len(network.derived[5].leaves)} leaves, depth " in out
-        assert re.search(r"  asked     of 5 features, \d are asked for: ", out)
+        assert re.search(r"  used      of 5 features, \d are used: ", out)
         assert tree_text(network) in out
         assert "->" not in out
         assert "depends on" not in out
@@ -183,7 +208,7 @@ class TestTrees:
         lines = {line.split()[0]: line for line in run("show", file).out.splitlines() if line and not line.startswith("|")}
         for x, name in enumerate(["sky", "wind", "mood", "call", "noise"]):
             if x not in asked:
-                assert lines[name].endswith("not asked for")
+                assert lines[name].endswith("not used")
 
     def test_as_json(self, run: Run, weather: Path) -> None:
         found = run("show", fitted(run, weather, "id3"), "--json", "--tables").json
@@ -267,7 +292,7 @@ class TestHierarchies:
         file.write_text("x,c\n" + "".join(f"s{i % 30},{'ny'[i % 2]}\n" for i in range(90)))
         assert run("fit", file, "--target", "c", "--model", "recursive", "--out", tmp_path / "m.nvt").code == 0
         short, whole = run("show", tmp_path / "m.nvt").out, run("show", tmp_path / "m.nvt", "--tables").out
-        assert "(of a feature the first 20 states)" in short
+        assert "(the first 20 states of each feature)" in short
         assert "the first 20" not in whole
         assert whole.count("\n  x ") == short.count("\n  x ") + 10
 
@@ -279,7 +304,7 @@ class TestHierarchies:
         words = ("--target", "c", "--kinds", "p=nominal,q=nominal", "--model", "recursive:parity=split")
         assert run("fit", file, *words, "--out", tmp_path / "m.nvt").code == 0
         out = run("show", tmp_path / "m.nvt").out
-        assert "\n  sends cases on by p\n|   p = 0\n" in out
+        assert "\n  splits the cases by p\n|   p = 0\n" in out
         assert "left out" not in out
         monkeypatch.setattr("naivete.cli.show_tree._NODES", 2)
         assert "\n  1 classifier below left out\n" in run("show", tmp_path / "m.nvt").out
@@ -302,8 +327,8 @@ class TestHidden:
     def test_it_is_no_feature_and_hides_none(self, run: Run, model: Path) -> None:
         out = run("show", model, "--tables").out
         assert "  features  4, with 0 arcs between them\n" in out
-        assert "  hidden    hidden with 2 states, on which depend smile, song, dance\n" in out
-        assert "  blanket   every feature can matter for the class\n" in out
+        assert "  hidden    hidden with 2 states, parent of smile, song, dance\n" in out
+        assert "  blanket   every feature is in the Markov blanket of the class\n" in out
         assert "P(smile | hidden)" in out
         assert "P(hidden | play)" in out
         assert re.search(r"\nhidden +2 +- +play +hidden\n", out)

@@ -1,4 +1,4 @@
-"""The command line: `naivete COMMAND ...`. Every command is a module that says its arguments and runs."""
+"""The command line `naivete COMMAND ...`; each command is a module of this package."""
 
 from __future__ import annotations
 
@@ -33,29 +33,28 @@ COMMANDS: Final[Sequence[Command]] = (
 BROKEN, USAGE, DATA, MODEL, RESOURCE, INTERRUPTED, TERMINATED = 1, 2, 3, 4, 5, 130, 143
 
 
-def main(argv: Sequence[str] | None = None, *, commands: Sequence[Command] = COMMANDS) -> int:
+def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code.
 
     0 success, 1 a defect of this program, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 on signals.
 
     Parameters
     ----------
-    argv : the words after the name of the program; by default those it was started with.
-    commands : the commands to choose from; by default those of naivete.
+    argv : the command line without the name of the program; by default that of the process.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     try:
         with notes(), interruptible():
-            return _run(words, commands)
+            return _run(words)
     except (Exception, KeyboardInterrupt, Terminated) as error:  # noqa: BLE001 - no traceback without --debug
         if "--debug" in words:
             traceback.print_exc()
         return _failed(error)
 
 
-def _run(words: Sequence[str], commands: Sequence[Command]) -> int:
+def _run(words: Sequence[str]) -> int:
     try:
-        command, arguments = parse(commands, words)
+        command, arguments = parse(COMMANDS, words)
         code = command.run(arguments)
     except Finished as finished:
         code = finished.code
@@ -64,15 +63,15 @@ def _run(words: Sequence[str], commands: Sequence[Command]) -> int:
 
 
 def _failed(error: BaseException) -> int:
-    """Say what went wrong in one line, and return the exit code for it."""
+    """Print the error in one line, and return its exit code."""
     code = _code(error)
     if isinstance(error, BrokenPipeError):
-        silence()  # nobody reads the output any more: done
+        silence()  # the reader of the output has closed it
         return 0
     if code in (INTERRUPTED, TERMINATED):
         complain(reason(code == INTERRUPTED, getattr(error, "__notes__", ())))
     elif code == BROKEN:
-        complain(f"a defect of naivete, please report it: {type(error).__name__}: {error} (--debug shows where)")
+        complain(f"internal error, please report it: {type(error).__name__}: {error} (--debug shows the traceback)")
     elif isinstance(error, MemoryError) and not isinstance(error, NaiveteError):
         complain("there is not enough memory; use fewer rows, columns or parents")
     else:
@@ -82,7 +81,7 @@ def _failed(error: BaseException) -> int:
 
 def _line(error: BaseException) -> str:
     if isinstance(error, OSError) and not isinstance(error, NaiveteError):
-        silence()  # it was perhaps the output that failed
+        silence()  # standard output itself may have failed
         return f"{error.filename or 'output'}: {error.strerror or error}"
     return in_options(str(error))
 

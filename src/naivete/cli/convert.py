@@ -1,4 +1,4 @@
-"""`naivete convert`: a table or a network from one format to another."""
+"""`naivete convert`: convert a table or a network to another format."""
 
 from __future__ import annotations
 
@@ -15,26 +15,25 @@ __all__ = ["COMMAND"]
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("data", metavar="IN", help="the table, network or model to read")
+    """Add the arguments of the command."""
+    parser.add_argument("data", metavar="IN", help="table, network or model file to read")
     parser.add_argument(
         "out",
         metavar="OUT",
         help=f"output file: a table as .arff, .csv, .tsv (or these with .gz) or .parquet; a network as {NETWORK_FORMATS}",
     )
-    parser.add_argument("--force", action="store_true", help="replace the file if there is one")
-    parser.add_argument("--spreadsheet-safe", action="store_true", help="keep spreadsheets from taking texts for formulas")
+    parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--spreadsheet-safe", action="store_true", help="mark texts that a spreadsheet would take for formulas")
     reading_options(parser)
     network_options(parser)
 
 
 def run(args: Namespace) -> int:
-    """Read and write."""
+    """Read the input and write it in the format of the output."""
     check_output(args.out, [args.data], args.force)
-    done = _convert_network(args) if args.format is None and is_network(args.data) else _convert_table(args)
-    sizes = ", ".join(counted(count, what.removesuffix("s")) for what, count in done.items())
-    told = json_text({"data": args.data, "file": args.out, **done})
-    say(told if args.json else escaped(f"{args.out}: {sizes}"))
+    sizes = _convert_network(args) if args.format is None and is_network(args.data) else _convert_table(args)
+    listed = ", ".join(counted(count, noun.removesuffix("s")) for noun, count in sizes.items())
+    say(json_text({"data": args.data, "file": args.out, **sizes}) if args.json else escaped(f"{args.out}: {listed}"))
     return 0
 
 
@@ -55,10 +54,10 @@ def _convert_network(args: Namespace) -> dict[str, int]:
 
     format = named_network_format(args.out)
     if format is None:
-        raise ParameterError(f"{args.out}: a network is written by its name; end it in {NETWORK_FORMATS}")
+        raise ParameterError(f"{args.out}: the name does not show the format of the network; end it in {NETWORK_FORMATS}")
     network = read_network_file(args.data, args)
     if all(variable.known == 0 for variable in network.variables):
-        note(f"{args.data}: it has names and arcs only; the variables are written without states")
+        note(f"{args.data}: the network has names and arcs only; the variables are written without states")
     elif format in ("dot", "string"):
         note(f"{args.out}: this format has names and arcs only; states and tables are left out")
     write_network(network, args.out, overwrite=args.force)

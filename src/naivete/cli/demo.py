@@ -1,4 +1,4 @@
-"""`naivete demo`: the spectrum of models on embedded data, with a page to look at."""
+"""`naivete demo`: compare models on included data sets, and write an HTML report."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ _PAGE = "naivete-demo.html"
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("--out", metavar="FILE", default=_PAGE, help=f"the page ({_PAGE}, which is replaced)")
-    parser.add_argument("--force", action="store_true", help="replace a file of another name if there is one")
-    parser.add_argument("--quick", action="store_true", help="fewer data sets and folds")
+    """Add the arguments of the command."""
+    parser.add_argument("--out", metavar="FILE", default=_PAGE, help=f"HTML file ({_PAGE}, which is replaced if it exists)")
+    parser.add_argument("--force", action="store_true", help="replace an existing file of another name")
+    parser.add_argument("--quick", action="store_true", help="use fewer data sets and folds")
     progress_option(parser)
 
 
 def run(args: Namespace) -> int:
-    """Compare, print, and write the page."""
+    """Compare the models, print the results, and write the HTML report."""
     force = args.force or args.out == _PAGE
     check_output(args.out, [], force)
 
@@ -37,20 +37,20 @@ def run(args: Namespace) -> int:
     from naivete.evaluation.demo.page import report
     from naivete.storage.atomic import atomic_write
 
-    chosen = domains(quick=args.quick)
+    data_sets = domains(quick=args.quick)
     folds = 5 if args.quick else 10
-    with progress("demo", steps(chosen, folds), wanted=args.progress) as step:
-        results = run_all(chosen, folds=folds, progress=step)
+    with progress("demo", steps(data_sets, folds), wanted=args.progress) as step:
+        results = run_all(data_sets, folds=folds, progress=step)
     path = Path(args.out)
-    atomic_write(path, str(report(chosen, results, folds=folds)).encode(), overwrite=force)
+    atomic_write(path, str(report(data_sets, results, folds=folds)).encode(), overwrite=force)
     if args.json:
-        rows = {domain: list(map(_record, own)) for domain, own in results.items()}
-        say(json_text({"page": str(path.resolve()), "folds": folds, "results": rows}))
+        records = {name: list(map(_record, by_model)) for name, by_model in results.items()}
+        say(json_text({"page": str(path.resolve()), "folds": folds, "results": records}))
         return 0
     for part in result_groups(results):
         say(*summary(part), "")
     say(f"accuracy in per cent, mean +- standard deviation over {folds} folds; * marks the best")
-    say("the page with the networks, confusion matrices and probabilities:", escaped(path.resolve()))
+    say("report with the networks, confusion matrices and probabilities:", escaped(path.resolve()))
     return 0
 
 
@@ -61,7 +61,7 @@ def _record(result: Result) -> dict[str, Any]:
 
 COMMAND = Command(
     "demo",
-    "Compare the spectrum of models on embedded data and write a page to look at.",
+    "Compare models on included data sets and write an HTML report.",
     ("naivete demo", "naivete demo --quick --out demo.html"),
     arguments,
     run,

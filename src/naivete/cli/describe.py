@@ -1,4 +1,4 @@
-"""`naivete describe`: what is in a file of cases."""
+"""`naivete describe`: describe the columns and the class of a data file."""
 
 from __future__ import annotations
 
@@ -22,17 +22,18 @@ if TYPE_CHECKING:
 __all__ = ["COMMAND"]
 
 _IDENTIFIER_ROWS = 20
+"""The fewest observed values with which a column may look like an identifier."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("data", metavar="DATA", help="the cases")
+    """Add the arguments of the command."""
+    parser.add_argument("data", metavar="DATA", help="data file")
     target_options(parser)
     reading_options(parser)
 
 
 def run(args: Namespace) -> int:
-    """Describe the columns, the class and whether the cases are consistent."""
+    """Describe the columns and the class, and whether the cases are consistent."""
     from naivete.data.labelled_table import label_table
 
     table = read_table(args.data, args)
@@ -44,56 +45,52 @@ def run(args: Namespace) -> int:
     described = {"data": args.data, "rows": len(table), "columns": _columns(table, args)}
     if cases is not None:
         _add_class(described, cases, args)
-    say(*([json_text(described)] if args.json else _told(described)))
+    say(*([json_text(described)] if args.json else _lines(described)))
     return 0
 
 
 def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
-    """One record for each column."""
+    """Return a description of each column."""
     import numpy as np
 
     from naivete.encoding.encoder import Encoder
 
     kinds: Any = kept_kinds(args) or None
-    encoder = Encoder(kinds=kinds, cut=_uncut)
+    encoder = Encoder(kinds=kinds, cut=_no_cut_points)
     variables = encoder.schema(encoder.value_counts(table, np.zeros(len(table), np.uint8), [0], None))
     return [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
 
 
-def _uncut(*_: object) -> tuple[float, ...]:
+def _no_cut_points(*_: object) -> tuple[float, ...]:
     return ()
 
 
 def _column(column: Column, variable: Variable) -> dict[str, Any]:
     import numpy as np
 
-    if column.states is not None:
-        known = column.values[column.values >= 0]
-        distinct = len(np.unique(known))
-    else:
-        known = column.values[~np.isnan(column.values)] if column.values.dtype.kind == "f" else column.values
-        distinct = len(np.unique(known))
+    observed = column.values[~_missing(column)]
+    distinct = len(np.unique(observed))
     record: dict[str, Any] = {"name": column.name, "kind": "numeric" if variable.numeric else "nominal", "distinct": distinct}
-    record["missing"] = len(column) - len(known)
+    record["missing"] = len(column) - len(observed)
     if variable.numeric:
-        numbers = np.array(column.states, float)[known] if column.states is not None else known
+        numbers = np.array(column.states, float)[observed] if column.states is not None else observed
         record["range"] = [float(numbers.min()), float(numbers.max())] if len(numbers) else None
     else:
         record["states"] = list(variable.states)
-    many = len(known) >= _IDENTIFIER_ROWS and distinct == len(known)
-    record["identifier"] = bool(many and (column.states is not None or known.dtype.kind in "iu"))
+    all_distinct = len(observed) >= _IDENTIFIER_ROWS and distinct == len(observed)
+    record["identifier"] = bool(all_distinct and (column.states is not None or observed.dtype.kind in "iu"))
     return record
 
 
 def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace) -> None:
-    """Add the balance of the classes, the information of the features and whether the cases are consistent."""
+    """Add the class distribution, the mutual information of each feature with the class, and whether the cases are consistent."""
     import numpy as np
 
     weight = np.ones(len(cases)) if cases.weight is None else cases.weight
     balance = np.bincount(cases.labels, weight, len(cases.classes)).tolist()
     described["class"] = {
         "name": cases.target,
-        "balance": [{"label": label, "weight": w} for label, w in zip(cases.classes.tolist(), balance, strict=True)],
+        "balance": [{"label": label, "weight": total} for label, total in zip(cases.classes.tolist(), balance, strict=True)],
         "unlabelled_dropped": cases.dropped,
     }
     for name, bits in zip(cases.features.names, _informations(cases, args), strict=True):
@@ -102,7 +99,7 @@ def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace)
 
 
 def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
-    """I(X; C) of every feature, numbers cut by the minimum description length."""
+    """Return I(X; C) of every feature in bits; numeric features are discretized by the minimum description length."""
     from naivete._kernels.codes import narrowest
     from naivete.cases import Block, MemoryCases
     from naivete.counts.counts import Counts
@@ -126,9 +123,10 @@ def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
 
 
 def _consistency(cases: LabelledTable) -> tuple[bool, dict[str, Any] | None]:
-    """Whether no two complete cases have equal features and different classes; and otherwise how many do.
+    """Return whether the cases are consistent, and if not, how many cases contradict each other, with an example.
 
-    The sense of Jensen and Nielsen (2007), chapter 8: only then can some classifier be right on every case.
+    Cases are consistent if no two of them without missing values have equal features and different classes (Jensen and
+    Nielsen 2007, chapter 8). Only then can a classifier be right on every case.
     """
     import numpy as np
 
@@ -146,11 +144,13 @@ def _consistency(cases: LabelledTable) -> tuple[bool, dict[str, Any] | None]:
 
 
 def _groups(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The complete rows, and for each of them a number that is equal for equal features."""
+    """Return the positions of the rows without missing values, and a group number of each, equal for equal features."""
     import numpy as np
 
-    gaps = [c.values < 0 if c.states is not None else np.isnan(c.values) for c in table.columns if _may_miss(c)]
-    rows = np.flatnonzero(~np.logical_or.reduce(gaps)) if gaps else np.arange(len(table))
+    incomplete = np.zeros(len(table), bool)
+    for column in table.columns:
+        incomplete |= _missing(column)
+    rows = np.flatnonzero(~incomplete)
     group = np.zeros(len(rows), np.int64)
     for column in table.columns:
         values, codes = np.unique(column.values[rows], return_inverse=True)
@@ -158,44 +158,51 @@ def _groups(table: Table) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return rows, group
 
 
-def _may_miss(column: Column) -> bool:
-    return column.states is not None or column.values.dtype.kind == "f"
+def _missing(column: Column) -> NDArray[np.bool_]:
+    """Return which values of the column are missing."""
+    import numpy as np
+
+    if column.states is not None:
+        return np.asarray(column.values < 0)
+    return np.isnan(column.values) if column.values.dtype.kind == "f" else np.zeros(len(column), bool)
 
 
-def _told(described: dict[str, Any]) -> list[str]:
+def _lines(described: dict[str, Any]) -> list[str]:
     size = f"{counted(described['rows'], 'row')}, {counted(len(described['columns']), 'column')}"
     lines = [escaped(f"{described['data']}: {size}")]
-    own = described.get("class")
-    if own:
-        total = sum(entry["weight"] for entry in own["balance"]) or 1.0
-        shares = [f"{e['label']} {e['weight']:g} ({e['weight'] / total:.1%})" for e in own["balance"][:20]]
-        lines.append(escaped(f"class {named(own['name'])}: {', '.join(shares)}{', ...' if len(own['balance']) > 20 else ''}"))
-        lines.append(_consistency_told(described))
+    target = described.get("class")
+    if target:
+        total = sum(entry["weight"] for entry in target["balance"]) or 1.0
+        shares = [f"{entry['label']} {entry['weight']:g} ({entry['weight'] / total:.1%})" for entry in target["balance"][:20]]
+        more = ", ..." if len(target["balance"]) > 20 else ""
+        lines += [escaped(f"class {named(target['name'])}: {', '.join(shares)}{more}"), _consistency_line(described)]
     headers = ["column", "kind", "values", "distinct", "missing", "I(X;C) bits", ""]
-    rows = [_row(record, own["name"] if own else None) for record in described["columns"]]
+    rows = [_row(record, target["name"] if target else None) for record in described["columns"]]
     return [*lines, "", *text_table(headers, rows, left=(0, 1, 2)), *_advice(described)]
 
 
 def _advice(described: dict[str, Any]) -> list[str]:
-    found = [named(record["name"]) for record in described["columns"] if record["identifier"]]
-    return ["", escaped(f"a model learns nothing from an identifier; leave it out: --ignore {','.join(found)}")] if found else []
+    identifiers = ",".join(named(record["name"]) for record in described["columns"] if record["identifier"])
+    return ["", escaped(f"an identifier carries no information for new cases; leave it out: --ignore {identifiers}")] * bool(
+        identifiers
+    )
 
 
-def _consistency_told(described: dict[str, Any]) -> str:
+def _consistency_line(described: dict[str, Any]) -> str:
     if described["consistent"]:
         return "the cases are consistent: no two complete cases have equal features and different classes"
     conflicts = described["conflicts"]
-    one, two = conflicts["example_rows"]
+    first, second = conflicts["example_rows"]
     return (
         f"the cases are not consistent: {conflicts['rows']:,} complete cases in {counted(conflicts['groups'], 'group')} "
-        f"of equal features have different classes, for instance rows {one:,} and {two:,}"
+        f"of equal features have different classes, for instance rows {first:,} and {second:,}"
     )
 
 
 def _row(record: dict[str, Any], target: object) -> Sequence[str]:
     if record["kind"] == "numeric":
-        span = record["range"]
-        values = "-" if span is None else f"{span[0]:g} .. {span[1]:g}"
+        limits = record["range"]
+        values = "-" if limits is None else f"{limits[0]:g} .. {limits[1]:g}"
     else:
         values = ", ".join(map(str, record["states"][:5]))[:40] + (" ..." if len(record["states"]) > 5 else "")
     bits = "class" if record["name"] == target else number(record.get("information", float("nan")), 4)
@@ -205,7 +212,7 @@ def _row(record: dict[str, Any], target: object) -> Sequence[str]:
 
 COMMAND = Command(
     "describe",
-    "Describe the columns of a file, its class, and whether the cases are consistent.",
+    "Describe the columns of a data file, its class, and whether the cases are consistent.",
     ("naivete describe weather.arff", "naivete describe mushrooms.csv --target class --json"),
     arguments,
     run,

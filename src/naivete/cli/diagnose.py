@@ -1,4 +1,4 @@
-"""`naivete diagnose`: where naive Bayes errs, by how much, and which arc repairs it."""
+"""`naivete diagnose`: find the errors of naive Bayes, and the arcs between features that correct them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from naivete.cli.options import (
 )
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table, write_text
 from naivete.cli.parsing import Command
-from naivete.errors import ParameterError
+from naivete.errors import ParameterError, quoted
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -32,16 +32,20 @@ __all__ = ["COMMAND"]
 
 _MODEL = ".nvt"
 _SHOWN = 10
+"""The number of features, arcs and cases that are printed."""
 _TERMS = 3
+"""The number of features that are printed for a case."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("data", metavar="DATA", help="the cases")
-    parser.add_argument("--model", default="kdb:k=1", help="the network to compare with, or a saved model (kdb:k=1)")
-    parser.add_argument("--test", metavar="FILE", help="cases to answer; by default those of DATA, each without itself")
-    output_options(parser, "write a table of all cases: .csv, .tsv, .arff or .parquet")
-    parser.add_argument("--html", metavar="FILE", help="write a page with the picture and the tables")
+    """Add the arguments of the command."""
+    parser.add_argument("data", metavar="DATA", help="data file")
+    parser.add_argument("--model", default="kdb:k=1", help="model to compare with naive Bayes, or a model file (kdb:k=1)")
+    parser.add_argument(
+        "--test", metavar="FILE", help="test cases; by default each case of DATA is predicted by a model that is fitted without it"
+    )
+    output_options(parser, "write a table of all cases, as .csv, .tsv, .arff or .parquet")
+    parser.add_argument("--html", metavar="FILE", help="write an HTML page with the figure and the tables")
     target_options(parser)
     encoding_options(parser)
     reading_options(parser)
@@ -49,7 +53,7 @@ def arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace) -> int:
-    """Compare a network with naive Bayes, case by case."""
+    """Compare the predictions of a network with those of naive Bayes."""
     inputs = [path for path in (args.data, args.test, args.model) if path is not None]
     for file in (args.out, args.html):
         check_output(file, inputs, args.force)
@@ -57,28 +61,28 @@ def run(args: Namespace) -> int:
         check_ending(args.out)
     if args.out is not None and args.out == args.html:
         raise ParameterError(f"{args.out}: --out and --html name the same file; choose another name for one of them")
-    model, found = _diagnosed(args)
-    told = _described(args, model, found)
+    model, diagnosis = _diagnosed(args)
+    report = _report(args, model, diagnosis)
     if args.out is not None:
-        _write(found, args)
+        _write(diagnosis, args)
     if args.html is not None:
-        write_text(args.html, str(_page(told, found)), args.force)
-    say(*([json_text(told)] if args.json else _told(told)))
+        write_text(args.html, str(_page(report, diagnosis)), args.force)
+    say(*([json_text(report)] if args.json else _lines(report)))
     return 0
 
 
 def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
-    """The network as text, and what was found."""
+    """Return the specification of the network, and its diagnosis."""
     from naivete.classifiers.specification import classifier_of, parse_spec, spec_of
     from naivete.evaluation.diagnosis.diagnose import diagnose
 
     if args.model.lower().endswith(_MODEL):
         if args.test is not None:
-            raise ParameterError("--test: a saved model has learned already; give its cases as DATA alone")
+            raise ParameterError("--test: a saved model is already fitted; give the test cases as DATA, and leave --test out")
         from naivete.classifiers.saving import load
 
         model = load(args.model)
-        table, labels = _asked(args.data, args, model)
+        table, labels = _test_cases(args.data, args, model)
         return str(spec_of(model)), diagnose(model, table, labels, sample_weight=table.weight)
     spec = parse_spec(args.model)
     cases = labelled_cases(args.data, args)
@@ -86,12 +90,12 @@ def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
     if args.test is None:
         return str(spec), diagnose(model, cases.features, cases.column, sample_weight=cases.weight)
     train = cases.features, cases.column, cases.weight
-    table, labels = _asked(args.test, args, model.fit(*train))
+    table, labels = _test_cases(args.test, args, model.fit(*train))
     return str(spec), diagnose(model, table, labels, train=train, sample_weight=table.weight)
 
 
-def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table, Column | None]:
-    """The cases that a fitted model answers, read so that their texts meet its states, and their classes if they have them."""
+def _test_cases(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table, Column | None]:
+    """Return the features of test cases, with the states of a fitted model, and their classes if the file has them."""
     from naivete.classifiers.predictions import convert_to_states, kinds_to_read
     from naivete.data.labelled_table import label_table
 
@@ -99,39 +103,43 @@ def _asked(path: str, args: Namespace, model: NetworkClassifier) -> tuple[Table,
     names = [variable.name for variable in features]
     try:
         table = read_table(path, args, kinds_to_read(features), wanted=names)
-    except ParameterError:  # of a column that does not exist, which `check_features` describes better
+    except ParameterError:  # a column is missing, which `check_features` reports better
         table = read_table(path, args, wanted=names)
     check_features(table, features)
     check_columns(table, ("weight", args.weight))
     if args.target is not None and args.target != target.name:
-        raise ParameterError(f"--target: the class of the model is {target.name!r}, not {args.target!r}; leave the option out")
+        raise ParameterError(
+            f"--target: the class of the model is {quoted(target.name)}, not {quoted(args.target)}; leave the option out"
+        )
     if target.name not in table.names:
         return convert_to_states(table, features), None
     cases = label_table(table, target.name, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
     return convert_to_states(cases.features, features), cases.column
 
 
-def _write(found: Diagnosis, args: Namespace) -> None:
+def _write(diagnosis: Diagnosis, args: Namespace) -> None:
     from naivete.data.files import write
 
     options: dict[str, Any] = {} if has_ending(args.out, ".parquet", ".pq") else {"as_text": True}
-    write(found.cases(), args.out, overwrite=args.force, **options)
+    write(diagnosis.cases(), args.out, overwrite=args.force, **options)
 
 
-def _described(args: Namespace, model: str, found: Diagnosis) -> dict[str, Any]:
-    own = asdict(found.summary())
-    shares = {f"{name}_accuracy": own[name] / own["labelled"] if own["labelled"] else None for name in ("naive", "network")}
+def _report(args: Namespace, model: str, diagnosis: Diagnosis) -> dict[str, Any]:
+    """Return the results as plain values."""
+    summary = asdict(diagnosis.summary())
+    labelled = summary["labelled"]
+    accuracies = {f"{name}_accuracy": summary[name] / labelled if labelled else None for name in ("naive", "network")}
     return {
         "data": args.data,
         "test": args.test,
         "model": model,
-        "target": found.network.name(-1),
-        "classes": found.classes,
-        **own,
-        **shares,
-        "features": _records(found.features()),
-        "arcs": _records(found.arcs()),
-        "worst": [_case(case) for case in found.worst(_SHOWN, _TERMS)],
+        "target": diagnosis.network.name(-1),
+        "classes": diagnosis.classes,
+        **summary,
+        **accuracies,
+        "features": _records(diagnosis.features()),
+        "arcs": _records(diagnosis.arcs()),
+        "worst": [_case(case) for case in diagnosis.worst(_SHOWN, _TERMS)],
     }
 
 
@@ -144,133 +152,147 @@ def _case(case: Case) -> dict[str, Any]:
     return {**asdict(case), "terms": [{"feature": name, "bits": bits} for name, bits in case.terms]}
 
 
-def _told(told: dict[str, Any]) -> list[str]:
-    data = told["data"] if told["test"] is None else f"{told['test']}, learned from {told['data']}"
+def _lines(report: dict[str, Any]) -> list[str]:
+    """Return the results as text."""
+    data = report["data"] if report["test"] is None else f"{report['test']}, fitted on {report['data']}"
+    effects = " (turned), become right (gained) or wrong (lost)" if _labelled(report) else " (turned)"
     return [
-        escaped(f"{data}: {told['model']} compared with naive Bayes"),
-        *(escaped(f"  {word:<8}  {text}") for word, text in _about(told).items()),
+        escaped(f"{data}: {report['model']} compared with naive Bayes"),
+        *(escaped(f"  {name:<8}  {text}") for name, text in _summary(report).items()),
         "",
-        f"features whose dependence on others weighs most; turned{', gained, lost' * _labelled(told)}: when it is ignored",
-        *text_table(*_feature_rows(told)),
-        *_more(told["features"], "feature"),
+        "features with the strongest dependence on other features, and",
+        f"how many predictions change{effects} when this dependence is ignored",
+        *text_table(*_feature_rows(report)),
+        *_more(report["features"], "feature"),
         "",
-        *_arcs_told(told),
-        *_worst_told(told),
-        *_units(told),
+        *_arc_lines(report),
+        *_worst_lines(report),
+        _units(report),
     ]
 
 
-def _labelled(told: dict[str, Any]) -> bool:
-    return bool(told["labelled"])
+def _labelled(report: dict[str, Any]) -> bool:
+    return bool(report["labelled"])
 
 
-def _about(told: dict[str, Any]) -> dict[str, str]:
-    """How many cases there are, who was right how often, and what turned."""
-    known = f", {_whole(told['labelled'])} with their class" if told["labelled"] != told["cases"] else ""
-    effects = f": {_whole(told['repaired'])} from wrong to right, {_whole(told['broken'])} from right to wrong"
-    right = {word: _right(told, word) for word in ("naive", "network")} if _labelled(told) else {}
+def _summary(report: dict[str, Any]) -> dict[str, str]:
+    """Return the number of cases, the accuracies, and how many predictions the network changes."""
+    labelled = f", {_weight(report['labelled'])} with their class" if report["labelled"] != report["cases"] else ""
+    effects = f": {_weight(report['repaired'])} from wrong to right, {_weight(report['broken'])} from right to wrong"
+    accuracies = {name: _accuracy(report, name) for name in ("naive", "network")} if _labelled(report) else {}
     return {
-        "cases": f"{_whole(told['cases'])}{known}",
-        "how": told["how"],
-        **right,
-        "turned": f"{_whole(told['turned'])} answers of naive Bayes{effects * _labelled(told)}",
+        "cases": f"{_weight(report['cases'])}{labelled}",
+        "how": report["how"],
+        **accuracies,
+        "changed": f"{_weight(report['turned'])} predictions of naive Bayes{effects * _labelled(report)}",
     }
 
 
-def _right(told: dict[str, Any], word: str) -> str:
-    return f"{100 * told[f'{word}_accuracy']:.1f} % right, {_whole(told[word])} of {_whole(told['labelled'])}"
+def _accuracy(report: dict[str, Any], name: str) -> str:
+    return f"{100 * report[f'{name}_accuracy']:.1f} % right, {_weight(report[name])} of {_weight(report['labelled'])}"
 
 
-def _whole(weight: float) -> str:
+def _weight(weight: float) -> str:
+    """Return a total weight; a whole number is written without decimals."""
     return f"{int(weight):,}" if weight == int(weight) else f"{weight:,.2f}"
 
 
-def _feature_rows(told: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    counts = [name for name in ("turned", "gained", "lost") if any(name in own for own in told["features"])]
+def _feature_rows(report: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    counts = [name for name in ("turned", "gained", "lost") if any(name in record for record in report["features"])]
     rows = [
-        [named(own["feature"]), number(own["weight"]), number(own["mean_size"]), *(_whole(own[name]) for name in counts)]
-        for own in told["features"][:_SHOWN]
+        [
+            *(named(record["feature"]), number(record["weight"]), number(record["mean_size"])),
+            *(_weight(record[name]) for name in counts),
+        ]
+        for record in report["features"][:_SHOWN]
     ]
     return ["feature", "weight", "mean size", *counts], rows
 
 
-def _arc_rows(told: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    counts = [name for name in ("changed", "repaired", "broken", "net") if any(name in own for own in told["arcs"])]
-    rows = [[named(own["parent"]), named(own["child"]), *(_whole(own[name]) for name in counts)] for own in told["arcs"][:_SHOWN]]
+def _arc_rows(report: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    counts = [name for name in ("changed", "repaired", "broken", "net") if any(name in record for record in report["arcs"])]
+    rows = [
+        [named(record["parent"]), named(record["child"]), *(_weight(record[name]) for name in counts)]
+        for record in report["arcs"][:_SHOWN]
+    ]
     return ["parent", "child", *counts], rows
 
 
-def _worst_rows(told: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    headers = ["row", *(["correct"] if _labelled(told) else []), "naive", "network", "by bits", "the dependence takes off"]
+def _worst_rows(report: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
+    headers = ["row", *(["correct"] if _labelled(report) else []), "naive", "network", "by bits", "bits by dependence"]
     rows = [
         [
-            f"{own['row']:,}",
-            *([str(own["correct"])] if _labelled(told) else []),
-            *(str(own[word]) for word in ("naive", "network")),
-            number(own["bits"]),
-            ", ".join(f"{named(term['feature'])} {term['bits']:.3f}" for term in own["terms"]) or "nothing",
+            f"{case['row']:,}",
+            *([str(case["correct"])] if _labelled(report) else []),
+            *(str(case[name]) for name in ("naive", "network")),
+            number(case["bits"]),
+            ", ".join(f"{named(term['feature'])} {term['bits']:.3f}" for term in case["terms"]) or "none",
         ]
-        for own in told["worst"]
+        for case in report["worst"]
     ]
     return headers, rows
 
 
-def _more(records: Sequence[object], what: str) -> list[str]:
-    return [f"and {counted(len(records) - _SHOWN, f'more {what}').replace('1 more', 'one more')}"] * (len(records) > _SHOWN)
+def _more(records: Sequence[object], noun: str) -> list[str]:
+    return [f"and {counted(len(records) - _SHOWN, f'more {noun}')}"] * (len(records) > _SHOWN)
 
 
-def _arcs_told(told: dict[str, Any]) -> list[str]:
-    if not told["arcs"]:
-        return ["the network has no arcs between features, so there is nothing to add to naive Bayes", ""]
+def _arc_lines(report: dict[str, Any]) -> list[str]:
+    if not report["arcs"]:
+        return ["the network has no arcs between features, so it has nothing to add to naive Bayes", ""]
     return [
-        "arcs that change naive Bayes most when each alone is added to it",
-        *text_table(*_arc_rows(told), left=(0, 1)),
-        *_more(told["arcs"], "arc"),
+        "arcs with the largest effect when each alone is added to naive Bayes",
+        *text_table(*_arc_rows(report), left=(0, 1)),
+        *_more(report["arcs"], "arc"),
         "",
     ]
 
 
-def _worst_told(told: dict[str, Any]) -> list[str]:
-    headers, rows = _worst_rows(told)
+def _worst_lines(report: dict[str, Any]) -> list[str]:
+    headers, rows = _worst_rows(report)
     if not rows:
-        return [f"no answer of naive Bayes {'is wrong' if _labelled(told) else 'turns'}", ""]
-    kind = "where naive Bayes errs and is most sure of it" if _labelled(told) else "where the dependence turns the surest answers"
-    return [kind, *text_table(headers, rows, left=(0, -1)), ""]
+        return [f"no prediction of naive Bayes {'is wrong' if _labelled(report) else 'is changed by the network'}", ""]
+    wrong, changed = "wrong predictions of naive Bayes", "predictions of naive Bayes that the network changes"
+    return [f"{wrong if _labelled(report) else changed}, the most confident first", *text_table(headers, rows, left=(0, -1)), ""]
 
 
-def _units(told: dict[str, Any]) -> list[str]:
-    if len(told["classes"]) == 2:
-        first, second = map(str, told["classes"])
-        weight = f"weight: the mean of log ddr; above zero for {second}, below for {first}"
+def _units(report: dict[str, Any]) -> str:
+    if len(report["classes"]) == 2:
+        first, second = map(str, report["classes"])
+        weight = f"weight: the mean of log ddr; positive values favor {second}, negative ones {first}"
     else:
-        weight = "weight: the length of the means of log dd of all classes"
-    return [escaped(f"all in bits; {weight}; mean size: that in a single case")]
+        weight = "weight: the norm of the means of log dd of all classes"
+    return escaped(f"all in bits; {weight}; mean size: the mean of its absolute value over the cases")
 
 
-def _page(told: dict[str, Any], found: Diagnosis) -> Any:
+def _page(report: dict[str, Any], diagnosis: Diagnosis) -> Any:
     from naivete.display import page
 
-    headers, rows = _worst_rows(told)
-    caption = "Each case by its log odds; on the dashed line the dependence changes nothing, across the axes it turns the answer."
-    about = [
-        f"{text[0].upper()}{text[1:]}." if word == "how" else f"{word.capitalize()}: {text}." for word, text in _about(told).items()
+    headers, rows = _worst_rows(report)
+    caption = (
+        "The log odds of each case by naive Bayes and by the network. On the dashed line both are equal; "
+        "where their signs differ, the prediction changes."
+    )
+    summary = [
+        f"{text[0].upper()}{text[1:]}." if name == "how" else f"{name.capitalize()}: {text}."
+        for name, text in _summary(report).items()
     ]
-    arcs = page.table(*_arc_rows(told)) if told["arcs"] else "The network has no arcs between features."
+    arcs = page.table(*_arc_rows(report)) if report["arcs"] else "The network has no arcs between features."
     return page.page(
-        f"Diagnosis of naive Bayes for the class {told['target']}",
+        f"Diagnosis of naive Bayes for the class {report['target']}",
         [
-            ("What naive Bayes neglects", [page.figure(found.svg(), caption), *about]),
-            ("Features whose dependence weighs most", [page.table(*_feature_rows(told)), *_units(told)]),
-            ("Arcs that repair naive Bayes", ["Each is added to naive Bayes alone.", arcs]),
-            ("The surest errors of naive Bayes", [page.table(headers, rows) if rows else "There are none."]),
+            ("Effect of the dependence between features", [page.figure(diagnosis.svg(), caption), *summary]),
+            ("Features with the strongest dependence", [page.table(*_feature_rows(report)), _units(report)]),
+            ("Arcs that correct naive Bayes", ["Each arc alone is added to naive Bayes.", arcs]),
+            ("The most confident errors of naive Bayes", [page.table(headers, rows) if rows else "There are none."]),
         ],
-        facts={"compared with": told["model"], "file": told["test"] or told["data"], "cases": told["cases"]},
+        facts={"compared with": report["model"], "file": report["test"] or report["data"], "cases": report["cases"]},
     )
 
 
 COMMAND = Command(
     "diagnose",
-    "Tell where naive Bayes errs, by how much, and which arc repairs it.",
+    "Find the errors of naive Bayes, and the arcs between features that correct them.",
     (
         "naivete diagnose weather.csv --target play",
         "naivete diagnose train.csv --target play --model kdb:k=2 --test test.csv --html play.html",

@@ -1,4 +1,4 @@
-"""`naivete doctor`: what is installed, what is in use, and whether it works."""
+"""`naivete doctor`: report the installed versions and check that the library works."""
 
 from __future__ import annotations
 
@@ -27,24 +27,23 @@ _OPTIONAL = {
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """The command takes nothing of its own."""
+    """Add no arguments: the command has none besides those of every command."""
 
 
 def run(args: Namespace) -> int:
-    """Tell versions and tiers, try the essentials; 1 where something is broken."""
-    found: dict[str, Any] = {
+    """Report versions and kernels, and run some checks; the exit code is 1 if any of them fails."""
+    report: dict[str, Any] = {
         "naivete": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
         "needed": {name: _version(name) for name in _NEEDED},
         "optional": {name: _version(name) for name in _OPTIONAL},
     }
-    found["kernels"], found["threads"] = _kernels()
-    found["checks"] = _checks()
-    well = all(found["needed"].values()) and all(outcome == "passed" for outcome in found["checks"].values())
-    found["well"] = well
-    say(*([json_text(found)] if args.json else _told(found)))
-    return 0 if well else 1
+    report["kernels"], report["threads"] = _kernels()
+    report["checks"] = _checks()
+    report["well"] = all(report["needed"].values()) and all(outcome == "passed" for outcome in report["checks"].values())
+    say(*([json_text(report)] if args.json else _lines(report)))
+    return 0 if report["well"] else 1
 
 
 def _version(name: str) -> str | None:
@@ -57,7 +56,7 @@ def _version(name: str) -> str | None:
 
 
 def _kernels() -> tuple[dict[str, str], int | str]:
-    """Which kernels are in use and why, and how many threads."""
+    """Return which kernels are used and why, and the number of threads."""
     from naivete import _kernels
     from naivete.errors import ParameterError
 
@@ -67,26 +66,26 @@ def _kernels() -> tuple[dict[str, str], int | str]:
     except ParameterError as error:
         return {"tier": "none", "why": str(error)}, "unknown"
     if wanted:
-        why = f"NAIVETE_KERNELS={wanted} asks for it"
+        why = f"NAIVETE_KERNELS={wanted} selects it"
     elif tier == "c":
-        why = "the compiled library is there"
+        why = "the compiled library is installed"
     else:
-        why = "the compiled library is not there or is of another machine; with a C compiler, installing again builds it"
+        why = "the compiled library is missing or was built for another machine; install a C compiler, then reinstall naivete"
     return {"tier": tier, "why": why}, threads
 
 
 def _checks() -> dict[str, str]:
-    """The name of every check and how it ended."""
+    """Return the outcome of every check, by name."""
     checks = {
-        "counts agree in all tiers": _counts_agree,
-        "a model survives saving and loading": _round_trip,
-        "corral is learned": _learns,
+        "all kernels count alike": _counts_agree,
+        "a saved and loaded model predicts the same": _round_trip,
+        "kdb:k=1 learns the corral data": _learns,
     }
     outcomes = {}
     for name, check in checks.items():
         try:
             outcomes[name] = "passed" if check() else "failed"
-        except Exception as error:  # noqa: BLE001 - the doctor tells, whatever it is
+        except Exception as error:  # noqa: BLE001 - any error is an outcome
             outcomes[name] = f"failed: {type(error).__name__}: {error}"
     return outcomes
 
@@ -97,16 +96,16 @@ def _counts_agree() -> bool:
     from naivete import _kernels
     from naivete._kernels import Layout, gather, scatter
 
-    draw = np.random.default_rng(0)
-    codes = [draw.integers(0, 3, 1000).astype(np.uint8) for _ in range(4)]
+    rng = np.random.default_rng(0)
+    codes = [rng.integers(0, 3, 1000).astype(np.uint8) for _ in range(4)]
     layout = Layout(((0, 1, -1), (2, -1)), (3, 3, 3, 3))
     results = []
     for tier in ("numpy", *(["c"] if _kernels.tier() == "c" else [])):
         with _kernels.use(tier):  # type: ignore[arg-type]
             counts = scatter(codes, layout)
             results.append((counts, gather(codes, layout, np.log(counts + 1.0), 3)))
-    alike = all(np.array_equal(a, b) for own in results for a, b in zip(own, results[0], strict=True))
-    return alike and int(results[0][0].sum()) == 2 * len(codes[0])
+    equal = all(np.array_equal(a, b) for result in results for a, b in zip(result, results[0], strict=True))
+    return equal and int(results[0][0].sum()) == 2 * len(codes[0])
 
 
 def _corral() -> tuple[Any, Any]:
@@ -129,8 +128,8 @@ def _round_trip() -> bool:
     with tempfile.TemporaryDirectory(prefix="naivete-") as folder:
         file = Path(folder, "model.nvt")
         save(model, file)
-        again = load(file)
-    return np.array_equal(again.predict_proba(cases.features), model.predict_proba(cases.features))
+        loaded = load(file)
+    return np.array_equal(loaded.predict_proba(cases.features), model.predict_proba(cases.features))
 
 
 def _learns() -> bool:
@@ -138,25 +137,25 @@ def _learns() -> bool:
     return bool((model.predict(cases.features) == cases.y).all())
 
 
-def _told(found: dict[str, Any]) -> list[str]:
+def _lines(report: dict[str, Any]) -> list[str]:
     lines = {
-        "naivete": found["naivete"],
-        "python": f"{found['python']} ({sys.executable})",
-        "platform": found["platform"],
-        **{name: version or "missing: install it" for name, version in found["needed"].items()},
-        **{n: v or f"not installed (optional: {_OPTIONAL[n]})" for n, v in found["optional"].items()},
-        "kernels": f"{found['kernels']['tier']}: {found['kernels']['why']}",
-        "threads": found["threads"],
-        **{f"check: {name}": outcome for name, outcome in found["checks"].items()},
+        "naivete": report["naivete"],
+        "python": f"{report['python']} ({sys.executable})",
+        "platform": report["platform"],
+        **{name: version or "missing: install it" for name, version in report["needed"].items()},
+        **{name: version or f"not installed (optional: {_OPTIONAL[name]})" for name, version in report["optional"].items()},
+        "kernels": f"{report['kernels']['tier']}: {report['kernels']['why']}",
+        "threads": report["threads"],
+        **{f"check: {name}": outcome for name, outcome in report["checks"].items()},
     }
     width = max(map(len, lines))
-    last = "everything works" if found["well"] else "something is broken; the lines above say what"
+    last = "all checks passed" if report["well"] else "something is missing or a check failed; see the lines above"
     return [*(f"{name:<{width}}  {escaped(value)}" for name, value in lines.items()), last]
 
 
 COMMAND = Command(
     "doctor",
-    "Tell versions, kernels and threads, and check that the essentials work.",
+    "Report versions, kernels and threads, and check that the library works.",
     ("naivete doctor", "NAIVETE_KERNELS=numpy naivete doctor --json"),
     arguments,
     run,

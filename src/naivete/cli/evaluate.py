@@ -1,9 +1,10 @@
-"""`naivete evaluate`: models side by side, by cross-validation."""
+"""`naivete evaluate`: compare models by cross-validation."""
 
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import labelled_cases, short_names
@@ -11,6 +12,7 @@ from naivete.cli.options import (
     DEFAULT_MODELS,
     classifiers_of,
     encoding_options,
+    in_options,
     models_option,
     progress_option,
     reading_options,
@@ -20,22 +22,23 @@ from naivete.cli.options import (
 from naivete.cli.output import counted, escaped, json_text, note_unseen, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
-from naivete.errors import ParameterError
+from naivete.errors import NaiveteError, ParameterError
 
 if TYPE_CHECKING:
+    from naivete.data.labelled_table import LabelledTable
     from naivete.evaluation import Result
 
 __all__ = ["COMMAND", "comparison", "summary"]
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("data", metavar="DATA", nargs="+", help="one or more files of cases")
+    """Add the arguments of the command."""
+    parser.add_argument("data", metavar="DATA", nargs="+", help="one or more data files")
     models_option(parser)
-    parser.add_argument("--folds", type=int, default=10, help="how many folds, stratified by class (10)")
-    parser.add_argument("--seed", type=int, default=0, help="the seed of the folds (0)")
-    parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="divide anew so many times (1)")
-    parser.add_argument("--confusion", action="store_true", help="print how often each class was taken for each")
+    parser.add_argument("--folds", type=int, default=10, help="number of folds, stratified by class (10)")
+    parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (0)")
+    parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="number of repetitions with other folds (1)")
+    parser.add_argument("--confusion", action="store_true", help="print the confusion matrices")
     progress_option(parser)
     target_options(parser)
     encoding_options(parser)
@@ -43,51 +46,132 @@ def arguments(parser: ArgumentParser) -> None:
     resource_options(parser)
 
 
+@dataclass
+class _Evaluation:
+    """The results of the models on one file.
+
+    Parameters
+    ----------
+    rows : the number of cases.
+    results : the results of the models that succeeded.
+    errors : the errors of the models that failed, by model.
+    """
+
+    rows: int
+    results: list[Result] = field(default_factory=list)
+    errors: dict[str, NaiveteError | MemoryError] = field(default_factory=dict)
+
+
 def run(args: Namespace) -> int:
-    """Cross-validate every model on every file."""
+    """Cross-validate every model on every file.
+
+    A model that fails is a line in the table; the other models are evaluated without it. Its error is raised after the
+    results have been printed, or at once if no model succeeds.
+    """
     from naivete.classifiers.specification import split_specs
-    from naivete.evaluation import cross_validate
 
     specs = split_specs(args.models or list(DEFAULT_MODELS))
     if args.folds < 2 or args.repeat < 1 or args.seed < 0:
-        raise ParameterError("--folds is at least 2, --repeat at least 1, --seed at least 0")
-    results: dict[str, Sequence[Result]] = {}
-    rows: dict[str, int] = {}
+        raise ParameterError("--folds must be at least 2, --repeat at least 1, --seed at least 0")
+    evaluations: dict[str, _Evaluation] = {}
     paths = list(dict.fromkeys(args.data))
     total = len(paths) * args.repeat * args.folds * len(specs)
     with progress("evaluate", total, wanted=args.progress) as step:
         for path in paths:
             cases = labelled_cases(path, args)
-            rows[path] = len(cases)
-            results[path] = cross_validate(
-                classifiers_of(specs, args, cases.target),
-                cases,
-                folds=args.folds,
-                random_state=args.seed,
-                repeat=args.repeat,
-                progress=step,
-            )
-    for path, own in results.items():
-        if any(result.unseen for result in own):
+            evaluations[path] = _evaluate(classifiers_of(specs, args, cases.target), cases, args, step)
+    errors = [error for evaluation in evaluations.values() for error in evaluation.errors.values()]
+    if not any(evaluation.results for evaluation in evaluations.values()):
+        raise errors[0]
+    for path, evaluation in evaluations.items():
+        if any(result.unseen for result in evaluation.results):
             note_unseen(path, "folds")
     if args.json:
-        say(json_text([_record(path, rows[path], args, own) for path, own in results.items()]))
-        return 0
-    for path, own in results.items():
-        how = f"{args.folds} folds" + (f" x {args.repeat}" if args.repeat > 1 else "")
-        say(escaped(f"{path}: {counted(rows[path], 'row')}, {how}, seed {args.seed}"), *comparison(own), "")
-        if args.confusion:
-            for result in own:
-                say(*_confusion(result), "")
-    if len(results) > 1:
-        say(*summary({name: results[path] for name, path in short_names(paths).items()}), "")
-    say("accuracy: mean +- standard deviation over the folds; log loss in bits; * marks the best")
-    say("fit s: the seconds that learning took, all folds together")
+        say(json_text([_record(path, args, evaluation) for path, evaluation in evaluations.items()]))
+    else:
+        _print(evaluations, args)
+    if errors:
+        raise errors[0]
     return 0
 
 
+def _evaluate(models: Mapping[str, Any], cases: LabelledTable, args: Namespace, step: Callable[[str], None]) -> _Evaluation:
+    """Cross-validate the models together, or one by one if any of them fails."""
+    running = _Running(list(models), args.folds * args.repeat, step)
+    try:
+        return _Evaluation(len(cases), _cross_validate(models, cases, args, running.finished))
+    except (NaiveteError, MemoryError) as error:
+        if len(models) == 1:
+            return _Evaluation(len(cases), errors=dict.fromkeys(models, error))
+        evaluation = _Evaluation(len(cases))
+    for name, model in models.items():
+        running.restart(name)
+        try:
+            evaluation.results += _cross_validate({name: model}, cases, args, running.finished)
+        except (NaiveteError, MemoryError) as error:
+            evaluation.errors[name] = error
+    return evaluation
+
+
+def _cross_validate(
+    models: Mapping[str, Any], cases: LabelledTable, args: Namespace, finished: Callable[[str], None]
+) -> list[Result]:
+    from naivete.evaluation import cross_validate
+
+    return cross_validate(models, cases, folds=args.folds, random_state=args.seed, repeat=args.repeat, progress=finished)
+
+
+class _Running:
+    """Progress that shows the model that is being fitted, while `cross_validate` reports the models that are finished.
+
+    Parameters
+    ----------
+    names : the models, in the order in which they are fitted in each fold.
+    folds : the number of folds.
+    step : the function that is called after each fold of each model.
+    """
+
+    def __init__(self, names: Sequence[str], folds: int, step: Callable[[str], None]) -> None:
+        self.names, self.step = names, step
+        self.total = folds * len(names)
+        self.done = self.reported = 0
+
+    def restart(self, name: str) -> None:
+        """Start again with a single model; folds that were reported before are not reported again."""
+        if len(self.names) > 1:
+            self.done = 0
+        self.names = [name]
+
+    def finished(self, name: str) -> None:
+        """Report that a fold of a model is finished."""
+        self.done += 1
+        if self.done > self.reported:
+            self.reported = self.done
+            self.step(name if self.done == self.total else self.names[self.done % len(self.names)])
+
+
+def _print(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
+    """Print a table for each file, and a summary of several files."""
+    for path, evaluation in evaluations.items():
+        folds = f"{args.folds} folds" + (f" x {args.repeat}" if args.repeat > 1 else "")
+        say(escaped(f"{path}: {counted(evaluation.rows, 'row')}, {folds}, seed {args.seed}"))
+        say(*(comparison(evaluation.results) if evaluation.results else []))
+        say(*(escaped(f"{name}: failed: {_message(error)}") for name, error in evaluation.errors.items()), "")
+        if args.confusion:
+            for result in evaluation.results:
+                say(*_confusion(result), "")
+    if len(evaluations) > 1:
+        say(*summary({name: evaluations[path].results for name, path in short_names(list(evaluations)).items()}), "")
+    say("accuracy: mean +- standard deviation over the folds; log loss in bits; * marks the best")
+    say("fit s: training time in seconds, all folds together")
+
+
+def _message(error: BaseException) -> str:
+    return in_options(str(error)) or "there is not enough memory"
+
+
 def comparison(results: Sequence[Result]) -> list[str]:
-    """The models as rows, their measures as columns, the best of each marked."""
+    """Return a table with a row for each model and a column for each measure; the best values are marked."""
     best = {
         "accuracy": max(result.accuracy[0] for result in results),
         "log_loss": min(result.log_loss for result in results),
@@ -97,7 +181,7 @@ def comparison(results: Sequence[Result]) -> list[str]:
         [
             result.model,
             _accuracy(result, best["accuracy"]),
-            *(f"{getattr(result, m):.4f}{'*' if getattr(result, m) == best[m] else ' '}" for m in ("log_loss", "rmse")),
+            *(_marked(f"{getattr(result, name):.4f}", getattr(result, name) == best[name]) for name in ("log_loss", "rmse")),
             number(result.brier, 4),
             number(result.fit_seconds),
         ]
@@ -108,29 +192,49 @@ def comparison(results: Sequence[Result]) -> list[str]:
 
 def _accuracy(result: Result, best: float) -> str:
     mean, deviation = result.accuracy
-    return f"{100 * mean:.1f} +- {100 * deviation:4.1f}{'*' if mean == best else ' '}"
+    return _marked(f"{100 * mean:.1f} +- {100 * deviation:4.1f}", mean == best)
+
+
+def _marked(text: str, best: bool) -> str:
+    return f"{text}{'*' if best else ' '}"
 
 
 def summary(results: Mapping[str, Sequence[Result]]) -> list[str]:
-    """Data sets as rows, models as columns: accuracy and deviation in per cent, the best marked; then the means."""
-    columns = list(results.values())
-    rows = [[name, *(_accuracy(r, max(r.accuracy[0] for r in own)) for r in own)] for name, own in results.items()]
-    means = [sum(own[i].accuracy[0] for own in columns) / len(columns) for i in range(len(columns[0]))]
-    rows.append(["mean", *(f"{100 * mean:.1f}{'*' if mean == max(means) else ' '}" for mean in means)])
-    return text_table(["accuracy %", *(f"{result.model} " for result in columns[0])], rows)
+    """Return a table with a row for each data set, a column for each model, and the means.
+
+    A cell is the accuracy and its standard deviation in per cent; the best are marked. A model that failed on a data set has a
+    dash there, and its mean is that of the other data sets.
+
+    Parameters
+    ----------
+    results : the results of the models that succeeded, by data set.
+    """
+    models = list(dict.fromkeys(result.model for row in results.values() for result in row))
+    by_model = {name: {result.model: result for result in row} for name, row in results.items()}
+    rows = []
+    for name, row in by_model.items():
+        best = max((result.accuracy[0] for result in row.values()), default=0.0)
+        rows.append([name, *(_accuracy(row[model], best) if model in row else "- " for model in models)])
+    means = [_mean([row[model].accuracy[0] for row in by_model.values() if model in row]) for model in models]
+    rows.append(["mean", *(_marked(f"{100 * mean:.1f}", mean == max(means)) for mean in means)])
+    return text_table(["accuracy %", *(f"{model} " for model in models)], rows)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
 def _confusion(result: Result) -> list[str]:
-    """P#(classified, correct): a row for the class a case was given, a column for the class it has."""
+    """Return the confusion matrix, with a row for each predicted class and a column for each correct class."""
     labels = list(map(str, result.classes.tolist()))
-    rows = [[label, *(f"{n:g}" for n in row)] for label, row in zip(labels, result.confusion, strict=True)]
+    rows = [[label, *(f"{count:g}" for count in row)] for label, row in zip(labels, result.confusion, strict=True)]
     return [f"{result.model}: classified as (rows), correct (columns)", *text_table(["", *labels], rows)]
 
 
-def _record(path: str, rows: int, args: Namespace, results: Sequence[Result]) -> dict[str, Any]:
+def _record(path: str, args: Namespace, evaluation: _Evaluation) -> dict[str, Any]:
     return {
         "data": path,
-        "rows": rows,
+        "rows": evaluation.rows,
         "folds": args.folds,
         "repeat": args.repeat,
         "seed": args.seed,
@@ -148,8 +252,9 @@ def _record(path: str, rows: int, args: Namespace, results: Sequence[Result]) ->
                 "fit_seconds": result.fit_seconds,
                 "predict_seconds": result.predict_seconds,
             }
-            for result in results
+            for result in evaluation.results
         ],
+        **({"errors": {name: _message(error) for name, error in evaluation.errors.items()}} if evaluation.errors else {}),
     }
 
 

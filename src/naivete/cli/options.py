@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.errors import FileError, ParameterError, close_matches, quoted, with_options
+from naivete.errors import FileError, ParameterError, did_you_mean, quoted, with_options
 
 if TYPE_CHECKING:
     from naivete.data.table import Kind
@@ -26,7 +26,6 @@ __all__ = [
     "checkpoint_options",
     "classifiers_of",
     "data_argument",
-    "did_you_mean",
     "encoder_of",
     "encoding_options",
     "has_ending",
@@ -314,16 +313,6 @@ def classifiers_of(specs: Sequence[Any], args: Namespace, target: Name) -> dict[
 
     encoder = encoder_of(args, target)
     return {str(spec): classifier_of(spec, encoder=encoder, budget=args.budget) for spec in specs}
-
-
-def did_you_mean(name: object, candidates: Collection[object], otherwise: str = "there are") -> str:
-    """Return a hint for an unknown name: the candidates that resemble it, or all of them.
-
-    >>> did_you_mean("acuracy", ["accuracy", "brier"]), did_you_mean("x", ["accuracy", "brier"])
-    ('did you mean accuracy?', 'there are accuracy, brier')
-    """
-    close = close_matches(name, candidates)
-    return f"did you mean {' or '.join(close)}?" if close else f"{otherwise} {', '.join(map(str, candidates)) or 'none'}"
 
 
 def has_ending(path: str, *endings: str) -> bool:

@@ -1,4 +1,4 @@
-"""The words of a command line -> a command and its arguments, with one-line errors that say what was meant."""
+"""Parsing of the command line into a command and its arguments, with error messages in one line."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import Any, NoReturn
 
 from naivete import __version__
 from naivete.classifiers.registry import help_text
-from naivete.errors import ParameterError, close_matches, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 
 __all__ = ["Command", "Finished", "UsageError", "parse"]
 
-_ABOUT = "Bayesian network classifiers of every degree of naivete: naive Bayes, TAN, k-dependence and beyond."
+_DESCRIPTION = "Bayesian network classifiers of every degree of naivete: naive Bayes, TAN, k-dependence and beyond."
 _EXAMPLES = (
     "naivete demo",
     "naivete describe weather.csv --target play",
@@ -22,15 +22,15 @@ _EXAMPLES = (
     "naivete predict weather.nvt tomorrow.csv",
     "naivete evaluate weather.csv --target play --models majority nb tan kdb:k=2",
 )
-_CODES = "exit codes: 0 success, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 when interrupted"
+_EXIT_CODES = "exit codes: 0 success, 2 usage, 3 data, 4 model file, 5 resources or files, 130 and 143 when interrupted"
 
 
 class UsageError(ParameterError):
-    """The words of the command line are not understood."""
+    """The command line is not valid."""
 
 
 class Finished(Exception):  # noqa: N818 - not an error
-    """Everything that was asked for has been printed."""
+    """The help or the version has been printed, and there is nothing else to do."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
@@ -39,15 +39,15 @@ class Finished(Exception):  # noqa: N818 - not an error
 
 @dataclass(frozen=True)
 class Command:
-    """A command.
+    """A command of the program.
 
     Parameters
     ----------
-    name : the word for it.
-    help : what it does, in one line.
-    examples : command lines worth trying.
-    arguments : adds its arguments to a parser.
-    run : does it, and returns the exit code.
+    name : the name of the command.
+    help : a description in one line.
+    examples : examples of its use.
+    arguments : adds the arguments of the command to a parser.
+    run : runs the command and returns the exit code.
     """
 
     name: str
@@ -63,7 +63,7 @@ class _StoreOnce(argparse.Action):
     stored: Any = None
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Namespace, values: Any, option: str | None = None) -> None:
-        """Store the value, which argparse has parsed."""
+        """Store a parsed value."""
         if option is not None and self.stored not in (None, values):
             parser.error(f"{option} is given twice, as {quoted(self.stored)} and as {quoted(values)}; give it once")
         self.stored = values
@@ -71,7 +71,7 @@ class _StoreOnce(argparse.Action):
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser that raises its errors, in one line."""
+    """An argument parser that raises an error with a message in one line, instead of ending the process."""
 
     def __init__(self, **options: Any) -> None:
         super().__init__(formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False, **options)
@@ -86,24 +86,29 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parse(commands: Sequence[Command], words: Sequence[str]) -> tuple[Command, Namespace]:
-    """The command and its arguments."""
-    parser, of = _parser(commands)
-    named = next((word for word in words if not word.startswith("-")), None)
-    if named is None and not words:
+    """Return the command and its arguments.
+
+    Parameters
+    ----------
+    commands : the commands to choose from.
+    words : the command line, without the name of the program.
+    """
+    parser, by_name = _parser(commands)
+    name = next((word for word in words if not word.startswith("-")), None)
+    if name is None and not words:
         parser.print_help()
         raise Finished(2)
-    if named is not None and named not in of:
-        close = close_matches(named, of)
-        hint = f"did you mean {' or '.join(close)}?" if close else f"the commands are {', '.join(of)}"
-        raise UsageError(f"there is no command {quoted(named)}; {hint}")
-    if named is not None:
-        _check_options(words[words.index(named) + 1 :], named, of[named][1])
-    arguments, strange = parser.parse_known_args(words)
-    if named is None:
+    if name is not None and name not in by_name:
+        hint = did_you_mean(name, by_name, "the commands are")
+        raise UsageError(f"there is no command {quoted(name)}; {hint}")
+    if name is not None:
+        _check_options(words[words.index(name) + 1 :], name, by_name[name][1])
+    arguments, unknown = parser.parse_known_args(words)
+    if name is None:
         raise UsageError("a command is missing; see 'naivete --help'")
-    if strange:
-        raise UsageError(_strange(strange[0], named, of[named][1]))
-    return of[named][0], arguments
+    if unknown:
+        raise UsageError(_unknown_argument(unknown[0], name, by_name[name][1]))
+    return by_name[name][0], arguments
 
 
 def _options(parser: argparse.ArgumentParser) -> list[str]:
@@ -111,37 +116,39 @@ def _options(parser: argparse.ArgumentParser) -> list[str]:
 
 
 def _check_options(words: Sequence[str], command: str, parser: argparse.ArgumentParser) -> None:
-    """Refuse an option that does not exist before argparse complains of what it therefore misses."""
+    """Refuse unknown options before argparse reports required arguments that are missing because of them."""
     for word in words:
         if word == "--":
             return
         if word.startswith("--") and word.partition("=")[0] not in _options(parser):
-            raise UsageError(_strange(word, command, parser))
+            raise UsageError(_unknown_argument(word, command, parser))
 
 
-def _strange(word: str, command: str, parser: argparse.ArgumentParser) -> str:
-    """What is wrong with a word that no argument takes."""
+def _unknown_argument(word: str, command: str, parser: argparse.ArgumentParser) -> str:
+    """Return the error message for a word that is neither an argument nor an option of the command."""
     if not word.startswith("-"):
         several = any(action.nargs == "+" and not action.option_strings for action in parser._actions)
         hint = "name all files next to each other, before or after the options" if several else f"see 'naivete {command} --help'"
         return f"{command}: {quoted(word)} is one argument too many; {hint}"
-    close = close_matches(word.partition("=")[0], _options(parser), 1)
-    hint = f"did you mean {close[0]}?" if close else f"see 'naivete {command} --help'"
-    return f"{command}: there is no option {quoted(word)}; {hint} (a file of that name: write ./{word} or put -- before it)"
+    hint = did_you_mean(word.partition("=")[0], _options(parser), f"see 'naivete {command} --help': the options are")
+    return f"{command}: there is no option {quoted(word)}; {hint} (for a file of this name, write ./{word} or put -- before it)"
 
 
 def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Command, _Parser]]]:
-    parser = _Parser(prog="naivete", description=_ABOUT, epilog=f"{_listed(_EXAMPLES)}\n{help_text()}\n{_CODES}")
+    """Return the parser of the program, and each command with its own parser, by name."""
+    parser = _Parser(prog="naivete", description=_DESCRIPTION, epilog=f"{_example_lines(_EXAMPLES)}\n{help_text()}\n{_EXIT_CODES}")
     parser.add_argument("--version", action="version", version=f"naivete {__version__}")
     parser.add_argument("--debug", action="store_true", help="show a traceback on failure")
-    inner = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
-    of = {}
+    subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
+    by_name = {}
     for command in commands:
-        epilog = _listed(command.examples) + (f"\n{help_text()}" if any("model" in line for line in command.examples) else "")
-        command_parser = inner.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
+        epilog = _example_lines(command.examples) + (
+            f"\n{help_text()}" if any("model" in line for line in command.examples) else ""
+        )
+        command_parser = subparsers.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
         add_arguments(command_parser, command)
-        of[command.name] = command, command_parser
-    return parser, of
+        by_name[command.name] = command, command_parser
+    return parser, by_name
 
 
 def add_arguments(parser: argparse.ArgumentParser, command: Command) -> None:
@@ -151,5 +158,5 @@ def add_arguments(parser: argparse.ArgumentParser, command: Command) -> None:
     parser.add_argument("--debug", action="store_true", default=argparse.SUPPRESS, help="show a traceback on failure")
 
 
-def _listed(examples: Sequence[str]) -> str:
+def _example_lines(examples: Sequence[str]) -> str:
     return "examples:\n" + "".join(f"  {line}\n" for line in examples)

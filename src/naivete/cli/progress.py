@@ -1,4 +1,4 @@
-"""Progress of long work on standard error: a bar on a terminal where rich is installed, else a line now and then."""
+"""Progress on standard error: a bar on a terminal if rich is installed, else a line every few seconds."""
 
 from __future__ import annotations
 
@@ -12,70 +12,70 @@ from naivete.cli.output import escaped
 
 __all__ = ["Passes", "pass_progress", "progress"]
 
-EVERY: Final = 5.0
-"""Seconds between two lines."""
+INTERVAL: Final = 5.0
+"""The seconds between two lines."""
 
 Step = Callable[[str], None]
 Passes = Callable[[int, int, int | None], None]
-"""Told the number of the pass, how many rows of it are done, and how many there are, where that is known."""
+"""A function of the number of the pass, the rows of it that are done, and the number of rows, None if that is unknown."""
 
 
 @contextmanager
-def progress(what: str, total: int, *, wanted: bool = False) -> Iterator[Step]:
-    """A function to be called after every one of `total` steps with what was done.
+def progress(task: str, total: int, *, wanted: bool = False) -> Iterator[Step]:
+    """Show the progress of a task; the context is a function to call after each step, with a label to show.
 
     Parameters
     ----------
-    what : the work, in a word or two.
-    total : how many steps there are.
-    wanted : show it although standard error is not a terminal.
+    task : the name of the task.
+    total : the number of steps.
+    wanted : whether to show progress even if standard error is not a terminal.
     """
     if not wanted and not _terminal():
-        yield _nothing
+        yield _no_progress
         return
     bar = _bar() if _terminal() else None
     if bar is None:
-        yield _Lines(what, total)
+        yield _StepLines(task, total)
         return
     with bar:
-        task = bar.add_task(escaped(what), total=total, step="")
-        yield lambda step: bar.update(task, advance=1, step=escaped(step))
+        bar_id = bar.add_task(escaped(task), total=total, step="")
+        yield lambda label: bar.update(bar_id, advance=1, step=escaped(label))
 
 
 @contextmanager
-def pass_progress(what: str, *, wanted: bool = False, share: Callable[[], float] | None = None) -> Iterator[Passes]:
-    """A function to be called whenever some rows of a pass are done.
+def pass_progress(task: str, *, wanted: bool = False, share: Callable[[], float] | None = None) -> Iterator[Passes]:
+    """Show the progress of passes over the rows; the context is a function to call whenever some rows of a pass are done.
 
     Parameters
     ----------
-    what : the work, in a word or two.
-    wanted : show it although standard error is not a terminal.
-    share : the share of the bytes that were read in this pass, from 0 to 1, for files that do not tell how many rows they have.
+    task : the name of the task.
+    wanted : whether to show progress even if standard error is not a terminal.
+    share : returns the share of the bytes that were read in this pass, from 0 to 1, for files whose number of rows is unknown.
     """
     if not wanted and not _terminal():
-        yield _nothing_of_passes
+        yield _no_pass_progress
         return
     pace = _Pace(share)
-    bar = _bar_of_passes() if _terminal() else None
+    bar = _pass_bar() if _terminal() else None
     if bar is None:
-        yield _PassLines(what, pace)
+        yield _PassLines(task, pace)
         return
     with bar:
-        task = bar.add_task(escaped(what), total=1.0, step="")
+        bar_id = bar.add_task(escaped(task), total=1.0, step="")
 
-        def told(number: int, done: int, total: int | None) -> None:
-            text = pace.told(number, done, total)
-            bar.update(task, total=None if pace.part is None else 1.0, completed=pace.part or 0.0, step=text)
+        def update(number: int, done: int, total: int | None) -> None:
+            text = pace.text(number, done, total)
+            bar.update(bar_id, total=None if pace.part is None else 1.0, completed=pace.part or 0.0, step=text)
 
-        yield told
+        yield update
 
 
-def _nothing_of_passes(number: int, done: int, total: int | None) -> None:
-    """Say nothing."""
+def _no_pass_progress(number: int, done: int, total: int | None) -> None:
+    """Do nothing."""
 
 
 class _Pace:
-    """How far the passes have come, how fast, and how long the one at hand will take."""
+    """The speed of the passes, and the time that the current pass will take."""
 
     def __init__(self, share: Callable[[], float] | None) -> None:
         self.share = share
@@ -83,24 +83,24 @@ class _Pace:
         self.started = self.last = time.monotonic()
         self.part: float | None = None
 
-    def told(self, number: int, done: int, total: int | None) -> str:
-        """What to say after so many rows of a pass."""
+    def text(self, number: int, done: int, total: int | None) -> str:
+        """Return the text to show when `done` of `total` rows of a pass are done."""
         now = time.monotonic()
-        if number != self.number or done < self.done:  # another pass, or the same one again
+        if number != self.number or done < self.done:  # another pass, or the same pass from its beginning
             self.started = self.last
         self.number, self.done, self.last = number, done, now
-        took = max(now - self.started, 1e-9)
-        self.speed = round(done / took)
+        seconds = max(now - self.started, 1e-9)
+        self.speed = round(done / seconds)
         self.part = min(1.0, done / total) if total else self.share() if self.share is not None else None
-        told = f"pass {number}: {_rows(done, total)}"
+        rows = f"pass {number}: {_rows(done, total)}"
         if self.part is None:
-            return told
+            return rows
         read = "" if total else f", {self.part:.0%} of the bytes"
-        return f"{told}{read}, {_clock(took * (1 - self.part) / self.part) if self.part else '?'} left"
+        return f"{rows}{read}, {_clock(seconds * (1 - self.part) / self.part) if self.part else '?'} left"
 
 
 def _rows(done: int, total: int | None) -> str:
-    """How many rows are done.
+    """Return the number of rows that are done, as text.
 
     >>> _rows(12_345_678, 100_000_000), _rows(1_500, 20_000), _rows(2_500_000, None)
     ('12.3 of 100 M rows', '1,500 of 20,000 rows', '2.5 M rows')
@@ -112,7 +112,7 @@ def _rows(done: int, total: int | None) -> str:
 
 
 def _clock(seconds: float) -> str:
-    """The time in hours, minutes and seconds.
+    """Return a time in hours, minutes and seconds.
 
     >>> _clock(42), _clock(3723)
     ('0:42', '1:02:03')
@@ -123,59 +123,59 @@ def _clock(seconds: float) -> str:
 
 
 class _PassLines:
-    """A line every few seconds."""
+    """Progress of passes as lines on standard error, one every few seconds."""
 
-    def __init__(self, what: str, pace: _Pace) -> None:
-        self.what, self.pace, self.spoke = escaped(what), pace, time.monotonic()
+    def __init__(self, task: str, pace: _Pace) -> None:
+        self.task, self.pace, self.printed = escaped(task), pace, time.monotonic()
 
     def __call__(self, number: int, done: int, total: int | None) -> None:
-        """So many rows of a pass are done."""
-        text = self.pace.told(number, done, total)
-        if self.pace.last - self.spoke >= EVERY:
-            self.spoke = self.pace.last
-            print(f"naivete: {self.what}: {text} ({self.pace.speed:,} rows per second)", file=sys.stderr, flush=True)
+        """Report that `done` of `total` rows of a pass are done."""
+        text = self.pace.text(number, done, total)
+        if self.pace.last - self.printed >= INTERVAL:
+            self.printed = self.pace.last
+            print(f"naivete: {self.task}: {text} ({self.pace.speed:,} rows per second)", file=sys.stderr, flush=True)
 
 
 def _terminal() -> bool:
     return sys.stderr is not None and sys.stderr.isatty()
 
 
-def _nothing(step: str) -> None:
-    """Say nothing."""
+def _no_progress(label: str) -> None:
+    """Do nothing."""
 
 
 def _bar() -> Any:
-    """The bar of rich, None where it is not installed."""
+    """Return a progress bar for steps, None if rich is not installed."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
     except ImportError:
         return None
-    plain = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
-    return Progress(*plain, TextColumn("{task.fields[step]}", markup=False), console=Console(stderr=True), transient=True)
+    columns = [TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()]
+    return Progress(*columns, TextColumn("{task.fields[step]}", markup=False), console=Console(stderr=True), transient=True)
 
 
-def _bar_of_passes() -> Any:
-    """The bar of rich for work in passes, None where it is not installed."""
+def _pass_bar() -> Any:
+    """Return a progress bar for passes, None if rich is not installed."""
     try:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn
     except ImportError:
         return None
-    plain = [TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[step]}", markup=False)]
-    return Progress(*plain, console=Console(stderr=True), transient=True)
+    columns = [TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.fields[step]}", markup=False)]
+    return Progress(*columns, console=Console(stderr=True), transient=True)
 
 
-class _Lines:
-    """A line at the end, and every few seconds before."""
+class _StepLines:
+    """Progress of steps as lines on standard error, one every few seconds and one at the end."""
 
-    def __init__(self, what: str, total: int) -> None:
-        self.what, self.total, self.done, self.told = escaped(what), total, 0, time.monotonic()
+    def __init__(self, task: str, total: int) -> None:
+        self.task, self.total, self.done, self.printed = escaped(task), total, 0, time.monotonic()
 
-    def __call__(self, step: str) -> None:
-        """One more step is done."""
+    def __call__(self, label: str) -> None:
+        """Report that one more step is done."""
         self.done += 1
         now = time.monotonic()
-        if now - self.told >= EVERY or self.done == self.total:
-            self.told = now
-            print(f"naivete: {self.what}: {self.done} of {self.total} ({escaped(step)})", file=sys.stderr, flush=True)
+        if now - self.printed >= INTERVAL or self.done == self.total:
+            self.printed = now
+            print(f"naivete: {self.task}: {self.done} of {self.total} ({escaped(label)})", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""`naivete query`: what a network says of some variables, given others."""
+"""`naivete query`: posterior probabilities of the variables of a network, given evidence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from naivete.cli.inputs import read_network_file
 from naivete.cli.options import bytes_of, network_options, text_encoding_option
 from naivete.cli.output import escaped, json_text, named, say, text_table
 from naivete.cli.parsing import Command
-from naivete.errors import DataError, ParameterError, close_matches, quoted
+from naivete.errors import DataError, ParameterError, did_you_mean, quoted
 
 if TYPE_CHECKING:
     from naivete.network.network import Network
@@ -20,99 +20,109 @@ if TYPE_CHECKING:
 __all__ = ["COMMAND"]
 
 _ROWS = 1000
-"""The most rows of a joint table that are printed."""
+"""The largest number of rows of a joint table that is printed."""
 
 
 def arguments(parser: ArgumentParser) -> None:
-    """What the command takes."""
-    parser.add_argument("model", metavar="NETWORK", help="a network or a model file")
-    parser.add_argument("--given", action="extend", nargs="+", default=[], metavar="NAME=STATE", help="what is known")
+    """Add the arguments of the command."""
+    parser.add_argument("model", metavar="NETWORK", help="network or model file")
     parser.add_argument(
-        "--of", action="extend", nargs="+", metavar="NAME", help="the variables asked for; by default all that are not known"
+        "--given", action="extend", nargs="+", default=[], metavar="NAME=STATE", help="evidence: the observed states"
     )
-    parser.add_argument("--joint", action="store_true", help="the joint distribution of those variables")
-    parser.add_argument("--mpe", action="store_true", help="the most probable states of all that is not known, together")
-    parser.add_argument("--log-probability", action="store_true", help="the natural logarithm of the probability of what is known")
-    parser.add_argument("--budget", type=bytes_of, metavar="BYTES", help="the most that tables may take, such as 500MB or 8GiB")
+    parser.add_argument(
+        "--of", action="extend", nargs="+", metavar="NAME", help="query variables; by default all that are not observed"
+    )
+    parser.add_argument("--joint", action="store_true", help="print the joint distribution of the query variables")
+    parser.add_argument(
+        "--mpe", action="store_true", help="print the most probable joint state of all variables that are not observed"
+    )
+    parser.add_argument(
+        "--log-probability", action="store_true", help="print the natural logarithm of the probability of the evidence"
+    )
+    parser.add_argument("--budget", type=bytes_of, metavar="BYTES", help="memory limit for the tables, such as 500MB or 8GiB")
     network_options(parser)
     text_encoding_option(parser)
 
 
 def run(args: Namespace) -> int:
-    """Answer, and print the answers."""
+    """Compute the probabilities and print them."""
     if args.joint and not args.of:
         raise ParameterError("--joint needs the variables; name them with --of")
     network = read_network_file(args.model, args)
     if not any(variable.known for variable in network.variables):
-        raise DataError(f"{args.model}: it has arcs, but no states and no probabilities: there is nothing to ask; fit a model")
-    given = _given(network, args.given, args.model)
-    of = None if args.of is None else [_named(network, text, args.model) for text in args.of]
-    answers = _answers(network, args, of, given)
-    say(json_text({"file": args.model, **answers}) if args.json else "\n".join(_told(network, answers)))
+        raise DataError(
+            f"{args.model}: the network has arcs, but no states and no probabilities; query another file, or a fitted model"
+        )
+    evidence = _evidence(network, args.given, args.model)
+    of = None if args.of is None else [_name(network, text, args.model) for text in args.of]
+    results = _results(network, args, of, evidence)
+    say(json_text({"file": args.model, **results}) if args.json else "\n".join(_lines(network, results)))
     return 0
 
 
-def _given(network: Network, words: Sequence[str], file: str) -> dict[Name, State]:
-    """What is known: NAME=STATE, where a name may have = in it."""
-    given: dict[Name, State] = {}
-    for word in words:
-        name, value = _parted(network, word, file)
-        if name in given:
-            raise ParameterError(f"--given: {quoted(name)} is given twice")
-        given[name] = _value(next(v for v in network.variables if v.name == name), value)
-    return given
+def _evidence(network: Network, texts: Sequence[str], file: str) -> dict[Name, State]:
+    """Return the observed states, which are given as NAME=STATE."""
+    evidence: dict[Name, State] = {}
+    for text in texts:
+        name, value = _name_and_value(network, text, file)
+        if name in evidence:
+            raise ParameterError(f"--given: {quoted(name)} is given twice; give it once")
+        evidence[name] = _value(_variable(network, name), value)
+    return evidence
 
 
-def _parted(network: Network, word: str, file: str) -> tuple[Name, str]:
-    pieces = word.split("=")
+def _name_and_value(network: Network, text: str, file: str) -> tuple[Name, str]:
+    """Return the parts of NAME=STATE; a name may contain equals signs."""
+    pieces = text.split("=")
     if len(pieces) == 1:
-        raise ParameterError(f"--given: {quoted(word)} names no state; write NAME=STATE")
+        raise ParameterError(f"--given: {quoted(text)} names no state; write NAME=STATE")
     for count in range(1, len(pieces)):
         name = "=".join(pieces[:count])
         if any(str(variable.name) == name for variable in network.variables):
-            return _named(network, name, file), "=".join(pieces[count:])
-    return _named(network, pieces[0], file), ""
+            return _name(network, name, file), "=".join(pieces[count:])
+    return _name(network, pieces[0], file), ""
 
 
-def _named(network: Network, text: str, file: str) -> Name:
-    """The name that a text stands for: itself, else one that looks like it."""
+def _name(network: Network, text: str, file: str) -> Name:
+    """Return the name of a variable: the text itself, or a name of another type that is written so."""
     names = [variable.name for variable in network.variables]
-    alike = [name for name in names if str(name) == text]
-    if alike:
-        return text if text in alike else alike[0]
-    close = close_matches(text, names)
-    hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"it has {quoted(names, 200)}"
+    same = [name for name in names if str(name) == text]
+    if same:
+        return text if text in same else same[0]
+    hint = did_you_mean(text, names, "the variables are", count=3)
     raise DataError(f"{file}: there is no variable {quoted(text)}; {hint}")
 
 
 def _value(variable: Variable, text: str) -> State:
-    """A number where the variable has intervals, else the text."""
+    """Return a number if the variable is discretized, else the text."""
     try:
         return float(text) if variable.cuts is not None else text
     except ValueError:
         return text
 
 
-def _answers(network: Network, args: Namespace, of: list[Name] | None, given: dict[Name, State]) -> dict[str, Any]:
+def _results(network: Network, args: Namespace, of: list[Name] | None, evidence: dict[Name, State]) -> dict[str, Any]:
     from naivete.inference import queries
     from naivete.inference.junction import JunctionTree
 
     tree = JunctionTree(network) if args.budget is None else JunctionTree(network, budget=args.budget)
-    found: dict[str, Any] = {"given": [{"variable": name, "value": value} for name, value in given.items()]}
+    results: dict[str, Any] = {"given": [{"variable": name, "value": value} for name, value in evidence.items()]}
     if args.log_probability:
-        found["log_probability"] = queries.log_probability(tree, given)
+        results["log_probability"] = queries.log_probability(tree, evidence)
     if args.mpe:
-        states, log = queries.most_probable(tree, given)
+        states, log = queries.most_probable(tree, evidence)
         listed = [{"variable": name, "state": state} for name, state in states.items()]
-        found["most_probable"] = {"states": listed, "log_probability": log}
+        results["most_probable"] = {"states": listed, "log_probability": log}
     if args.joint and of is not None:
-        found["joint"] = {"of": of, "probabilities": queries.posterior(tree, of, given).tolist()}
+        results["joint"] = {"of": of, "probabilities": queries.posterior(tree, of, evidence).tolist()}
     elif of is not None:
-        found["posteriors"] = [_posterior(network, name, queries.posterior(tree, name, given).tolist()) for name in of]
+        results["posteriors"] = [_posterior(network, name, queries.posterior(tree, name, evidence).tolist()) for name in of]
     elif not (args.log_probability or args.mpe):
-        every = queries.marginals(tree, given)
-        found["posteriors"] = [_posterior(network, name, own.tolist()) for name, own in every.items() if name not in given]
-    return found
+        marginals = queries.marginals(tree, evidence)
+        results["posteriors"] = [
+            _posterior(network, name, probabilities.tolist()) for name, probabilities in marginals.items() if name not in evidence
+        ]
+    return results
 
 
 def _posterior(network: Network, name: Name, probabilities: list[float]) -> dict[str, Any]:
@@ -123,43 +133,44 @@ def _variable(network: Network, name: Name) -> Variable:
     return next(variable for variable in network.variables if variable.name == name)
 
 
-def _told(network: Network, answers: dict[str, Any]) -> list[str]:
-    """The answers as lines, an empty one between two of them."""
-    known = ", ".join(f"{named(own['variable'])}={own['value']}" for own in answers["given"])
+def _lines(network: Network, results: dict[str, Any]) -> list[str]:
+    """Return the results as text, with an empty line between two of them."""
+    evidence = ", ".join(f"{named(observed['variable'])}={observed['value']}" for observed in results["given"])
     blocks: list[list[str]] = []
-    if "log_probability" in answers:
-        blocks.append([escaped(f"log P({known}) = {answers['log_probability']:.6f}")])
-    if "most_probable" in answers:
-        blocks.append(_explanation(answers["most_probable"], known))
-    if "joint" in answers:
-        blocks.append(_joint(network, answers["joint"], known))
-    for own in answers.get("posteriors", ()):
-        rows = [[state, f"{p:.6f}"] for state, p in zip(own["states"], own["probabilities"], strict=True)]
-        blocks.append([_title([own["of"]], known), *text_table([named(own["of"]), "probability"], rows)])
-    return [line for place, block in enumerate(blocks) for line in ([""] if place else []) + block]
+    if "log_probability" in results:
+        blocks.append([escaped(f"log P({evidence}) = {results['log_probability']:.6f}")])
+    if "most_probable" in results:
+        blocks.append(_most_probable(results["most_probable"], evidence))
+    if "joint" in results:
+        blocks.append(_joint(network, results["joint"], evidence))
+    for posterior in results.get("posteriors", ()):
+        rows = [[state, f"{p:.6f}"] for state, p in zip(posterior["states"], posterior["probabilities"], strict=True)]
+        blocks.append([_title([posterior["of"]], evidence), *text_table([named(posterior["of"]), "probability"], rows)])
+    return [line for i, block in enumerate(blocks) for line in ([""] if i else []) + block]
 
 
-def _title(of: Sequence[Name], known: str) -> str:
-    asked = ", ".join(map(named, of))
-    return escaped(f"P({asked} | {known})" if known else f"P({asked})")
+def _title(of: Sequence[Name], evidence: str) -> str:
+    names = ", ".join(map(named, of))
+    return escaped(f"P({names} | {evidence})" if evidence else f"P({names})")
 
 
-def _explanation(found: dict[str, Any], known: str) -> list[str]:
-    rows = [[named(own["variable"]), own["state"]] for own in found["states"]]
-    given = f" given {known}" if known else ""
-    title = escaped(f"most probable states{given}: log P = {found['log_probability']:.6f}")
+def _most_probable(result: dict[str, Any], evidence: str) -> list[str]:
+    rows = [[named(entry["variable"]), entry["state"]] for entry in result["states"]]
+    given = f" given {evidence}" if evidence else ""
+    title = escaped(f"most probable states{given}: log P = {result['log_probability']:.6f}")
     return [title, *text_table(["variable", "state"], rows, left=(0, 1))]
 
 
-def _joint(network: Network, found: dict[str, Any], known: str) -> list[str]:
-    labels = [_variable(network, name).labels for name in found["of"]]
-    rows = [[*states, f"{p:.6f}"] for states, p in islice(_cells(labels, found["probabilities"]), _ROWS)]
-    headers = [*map(named, found["of"]), "probability"]
+def _joint(network: Network, result: dict[str, Any], evidence: str) -> list[str]:
+    labels = [_variable(network, name).labels for name in result["of"]]
+    rows = [[*states, f"{p:.6f}"] for states, p in islice(_cells(labels, result["probabilities"]), _ROWS)]
+    headers = [*map(named, result["of"]), "probability"]
     more = [f"(the first {_ROWS} rows)"] if len(rows) == _ROWS else []
-    return [_title(found["of"], known), *text_table(headers, rows, left=range(len(labels))), *more]
+    return [_title(result["of"], evidence), *text_table(headers, rows, left=range(len(labels))), *more]
 
 
 def _cells(labels: Sequence[Sequence[str]], nested: Any) -> Iterator[tuple[tuple[str, ...], float]]:
+    """Yield the states and the probability of each cell of a nested list."""
     if not labels:
         yield (), nested
         return
@@ -170,7 +181,7 @@ def _cells(labels: Sequence[Sequence[str]], nested: Any) -> Iterator[tuple[tuple
 
 COMMAND = Command(
     "query",
-    "Ask a network for probabilities, given what is known.",
+    "Compute posterior probabilities of the variables of a network, given evidence.",
     (
         "naivete query weather.nvt --given outlook=sunny windy=no --of play",
         "naivete query alarm.bif --given HRBP=HIGH --of STROKEVOLUME LVFAILURE --joint",

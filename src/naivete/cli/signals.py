@@ -1,4 +1,4 @@
-"""Interrupts that end a command in time, even while a long computation does not listen."""
+"""Signals: SIGINT and SIGTERM end a command soon, even during a long call into compiled code."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from naivete.cli.output import complain
 __all__ = ["Terminated", "advising", "interruptible", "reason"]
 
 GRACE: Final = 1.5
-"""Seconds a command has for putting things in order before it is ended."""
+"""The seconds that a command has to clean up after a signal before the process is ended."""
 _STOP: Final = b"\0"
-_ENDING: Final = (signal.SIGINT, signal.SIGTERM)
+_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 _advice: Final[list[str]] = []
 
 
 class Terminated(BaseException):
-    """The process was asked to end."""
+    """The process received SIGTERM."""
 
 
 @contextmanager
 def advising(advice: str) -> Iterator[None]:
-    """Whoever interrupts the body is told this, too."""
+    """Add an advice to the message that is printed if the body is interrupted."""
     _advice.append(advice)
     try:
         yield
@@ -39,7 +39,7 @@ def advising(advice: str) -> Iterator[None]:
 
 
 def reason(interrupted: bool, advice: Iterable[str]) -> str:
-    """Why the command ends, and what to do then.
+    """Return the message for an interrupted command: the reason and the advice.
 
     >>> reason(True, []), reason(False, ["run it again"])
     ('interrupted', 'terminated; run it again')
@@ -49,30 +49,30 @@ def reason(interrupted: bool, advice: Iterable[str]) -> str:
 
 @contextmanager
 def interruptible(grace: float = GRACE) -> Iterator[None]:
-    """SIGTERM raises `Terminated`, as SIGINT raises KeyboardInterrupt; a body that does not end after either is cut short.
+    """Let SIGTERM raise `Terminated`, as SIGINT raises KeyboardInterrupt, and end the process if the body then runs on.
 
-    Python runs signal handlers between two of its own steps, so one long call into compiled code would hold them up. A thread
-    waits for the signal itself and ends the process where `grace` seconds were not enough. Files are written under temporary
-    names, so nothing is left half done.
+    Python runs signal handlers between two bytecode instructions, so a long call into compiled code delays them. A thread waits
+    for the signal itself, and ends the process `grace` seconds later. Files are written under temporary names, so that none is
+    left incomplete.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    before = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
-    handler = signal.signal(signal.SIGTERM, _terminate)
+    previous_descriptor = signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
+    previous_handler = signal.signal(signal.SIGTERM, _terminate)
     done = threading.Event()
-    watch = threading.Thread(target=_watch, args=(reading, done, grace), name="naivete-signals", daemon=True)
-    watch.start()
+    thread = threading.Thread(target=_watch, args=(reading, done, grace), name="naivete-signals", daemon=True)
+    thread.start()
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, handler)
-        signal.set_wakeup_fd(before)
+        signal.signal(signal.SIGTERM, previous_handler)
+        signal.set_wakeup_fd(previous_descriptor)
         done.set()
         os.write(writing, _STOP)
-        watch.join()
+        thread.join()
         os.close(reading)
         os.close(writing)
 
@@ -82,11 +82,11 @@ def _terminate(number: int, frame: FrameType | None) -> None:
 
 
 def _watch(reading: int, done: threading.Event, grace: float) -> None:
-    """Wait for a signal that asks to end, then for the end, then end the process."""
+    """Wait for SIGINT or SIGTERM, and end the process if it does not end by itself within `grace` seconds."""
     while True:
         byte = os.read(reading, 1)
         if byte == _STOP:
             return
-        if byte[0] in _ENDING and not done.wait(grace):
+        if byte[0] in _SIGNALS and not done.wait(grace):
             complain(reason(byte[0] == signal.SIGINT, _advice))
             os._exit(128 + byte[0])
