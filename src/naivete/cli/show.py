@@ -303,7 +303,10 @@ def _page(described: dict[str, Any], network: Network, information: Information,
     else:
         caption = _caption(information)
         connected = [*network.derived, *(x for x in order if not records[x]["alone"])]
-        tables = [page.details(f"{network.name(v)}", page.figure(page.conditional_table_html(network, v))) for v in (CLASS, *connected[:200])]
+        tables = [
+            page.details(f"{network.name(v)}", page.figure(page.conditional_table_html(network, v)))
+            for v in (CLASS, *connected[:200])
+        ]
         last, size = ("Conditional tables", tables), f"{len(network.arcs):,} arcs between them"
     return page.page(
         title,

@@ -9,8 +9,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, Final
 
-from naivete.errors import FileError, ParameterError, quoted
-from naivete.evaluation.suggestions import meant
+from naivete.errors import FileError, ParameterError, did_you_mean, quoted
 
 __all__ = ["Description", "read_description"]
 
@@ -71,7 +70,7 @@ def _known(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
     known = [field.name for field in fields(Description)]
     for key in found:
         if key not in known:
-            raise ParameterError(f"{path}: there is no key {quoted(key)}; {meant(key, known, 'the keys are')}")
+            raise ParameterError(f"{path}: there is no key {quoted(key)}; {did_you_mean(key, known, 'the keys are')}")
     return found
 
 

@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.labelled_table import LabelledTable
-from naivete.errors import ParameterError, close_matches, quoted
-from naivete.evaluation.suggestions import meant
+from naivete.errors import ParameterError, close_matches, did_you_mean, quoted
 
 __all__ = ["KFold", "LearningCurve", "Protocol", "Split", "Splits", "TrainTest", "protocol_of", "stratified_folds"]
 
@@ -293,7 +292,7 @@ class _Settings:
         """The protocol, refused where a setting was given that it does not have, or where it could divide nothing."""
         for name in self.given:
             if name not in known:
-                listed = meant(name, known, "there is" if len(known) == 1 else "there are")
+                listed = did_you_mean(name, known, "there is" if len(known) == 1 else "there are")
                 raise _Unreadable(f"there is no setting {quoted(name)} ({listed})")
         try:
             made.check()

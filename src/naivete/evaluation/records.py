@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from naivete.data.frames import SparseMatrix
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Table
-from naivete.errors import ParameterError, quoted
-from naivete.evaluation.suggestions import meant
+from naivete.errors import ParameterError, did_you_mean, quoted
 from naivete.storage.packed import CheckpointError, pieces
 from naivete.storage.run_folders import ADVICE, RunFolder, read_packed, write_packed
 from naivete.storage.values import record
@@ -166,7 +165,7 @@ class Results:
 
 def _check(what: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise ParameterError(f"{what}={quoted(name)}: the experiment has no such {what}; {meant(name, known)}")
+        raise ParameterError(f"{what}={quoted(name)}: the experiment has no such {what}; {did_you_mean(name, known)}")
 
 
 class Store(RunFolder):

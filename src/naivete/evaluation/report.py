@@ -11,14 +11,13 @@ from naivete import __version__
 from naivete.data.labelled_table import LabelledTable
 from naivete.display import page
 from naivete.display.markup import Markup, element, figure
-from naivete.errors import ParameterError, quoted
+from naivete.errors import ParameterError, did_you_mean, quoted
 from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many, visible
 from naivete.evaluation.comparison_table import sheet_of
 from naivete.evaluation.data_sets import Data, cases_by_name
 from naivete.evaluation.diagram import critical_difference_diagram
 from naivete.evaluation.protocols import LearningCurve, Protocol, Splits, TrainTest
 from naivete.evaluation.records import Curve, Results
-from naivete.evaluation.suggestions import meant
 
 __all__ = ["LOWER", "MEASURES", "SHARES", "Report", "check_measure", "check_protocol", "report"]
 
@@ -196,7 +195,7 @@ def check_measure(measure: str, *, loss: bool) -> None:
     loss : whether the costs of wrong decisions are given.
     """
     if measure not in MEASURES:
-        hint = meant(_ALSO.get(measure, measure), MEASURES, "choose among")
+        hint = did_you_mean(_ALSO.get(measure, measure), MEASURES, "choose among")
         raise ParameterError(f"measure={quoted(measure)}: there is no such measure; {hint}")
     if measure.endswith("expected_loss") and not loss:
         raise ParameterError(f"measure={quoted(measure)}: it needs the costs of wrong decisions; give them with `loss=`")
