@@ -333,7 +333,7 @@ def test_impossible_rows_are_answered_by_the_rule_and_flagged() -> None:
 
 def test_rows_without_a_label_can_be_left_out() -> None:
     X, y = [["a"], ["b"], ["a"], ["z"]], ["no", "yes", "no", None]
-    with pytest.warns(NaiveteWarning, match="1 rows without a label were left out"):
+    with pytest.warns(NaiveteWarning, match="1 row without a label was left out"):
         fitted = NaiveBayes(encoder=Encoder(unlabelled="drop")).fit(X, y)
     assert same(fitted, NaiveBayes().fit(X[:3], y[:3]))
     with pytest.raises(DataError, match="no row has both a label and a weight"), pytest.warns(NaiveteWarning):

@@ -302,7 +302,7 @@ def test_labels_and_weights_are_looked_at_in_every_part(folder: Path) -> None:
     (folder / "part-1.csv").write_text("\n".join(text))
     with pytest.raises(DataError, match=r"part-1\.csv:5: column 'y': no label"):
         NaiveBayes().fit_cases(folder, "y")
-    with pytest.warns(NaiveteWarning, match="1 rows without a label were left out"):
+    with pytest.warns(NaiveteWarning, match="1 row without a label was left out"):
         dropped = NaiveBayes(encoder=Encoder(unlabelled="drop")).fit_cases(folder, "y")
     assert dropped.classes_.tolist() == ["no", "yes"]
     assert dropped.rows_ == 149

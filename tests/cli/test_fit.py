@@ -91,7 +91,7 @@ def test_weights_and_rows_without_a_class(run: Run, tmp_path: Path) -> None:
     assert refused.code == 3
     assert f"{file}:4: column 'c': no label" in refused.err
     ran = run("fit", file, "--target", "c", "--weight", "w", "--drop-unlabelled", "--out", tmp_path / "m.nvt", "--json")
-    assert ran.err == "naivete: note: 1 rows without a label were left out\n"
+    assert ran.err == "naivete: note: 1 row without a label was left out\n"
     assert (ran.json["rows"], ran.json["features"]) == (2, 1)
     assert load(tmp_path / "m.nvt").network_.cpts[-1].tolist() == [0.25, 0.75]  # type: ignore[union-attr]
 

@@ -21,7 +21,7 @@ from naivete.classifiers.batches import KeptCases, copied, differences
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
 from naivete.data.labelled_table import ColumnRoles, LabelledTable
-from naivete.data.labels import encode_classes, label_values
+from naivete.data.labels import encode_classes, label_values, warn_left_out
 from naivete.encoding.encoder import Encoder
 from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import ValueCounts
@@ -142,7 +142,7 @@ class IncrementalMixin:
             if value_counts is not None:
                 count = value_counts.rows
                 if value_counts.dropped:
-                    warn(f"{value_counts.dropped:,} rows without a label were left out", NaiveteWarning)
+                    warn_left_out(value_counts.dropped)
                 if self._value_counts_suffice(encoder):
                     kept = KeptCases(value_counts, None, target, True)
             self.fit_counts(counts, _label_array(variables[-1].states), True, count, kept)

@@ -15,7 +15,7 @@ from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, NaiveteWarning, quoted, warn
 from naivete.variables import Name, State
 
-__all__ = ["checked_weights", "class_labels", "class_name", "encode_classes", "label_values", "usable_rows"]
+__all__ = ["checked_weights", "class_labels", "class_name", "encode_classes", "label_values", "usable_rows", "warn_left_out"]
 
 Labels = NDArray[Any] | Column
 SMALL_RANGE = 1 << 16
@@ -104,7 +104,7 @@ def usable_rows(table: Table, labels: Labels, weight: Numbers | None, unlabelled
             "infinity or missing values); leave them out yourself or with encoder=Encoder(unlabelled='drop')"
         )
     if len(without):
-        warn(f"{len(without)} rows without a label were left out", NaiveteWarning)
+        warn_left_out(len(without))
     keep = np.ones(len(labels), bool) if weight is None else weight > 0
     keep[without] = False
     if not keep.any():
@@ -112,6 +112,12 @@ def usable_rows(table: Table, labels: Labels, weight: Numbers | None, unlabelled
     if keep.all():
         return table, labels, weight
     return table.take(np.flatnonzero(keep)), labels[keep], None if weight is None else weight[keep]
+
+
+def warn_left_out(count: int) -> None:
+    """Warn that rows without a label were left out."""
+    rows = "1 row without a label was" if count == 1 else f"{count:,} rows without a label were"
+    warn(f"{rows} left out", NaiveteWarning)
 
 
 def _unlabelled(labels: Labels) -> Integers:
