@@ -191,7 +191,7 @@ def test_the_output_is_none_of_the_inputs(run: Run, model: Path, weather: Path) 
 
 
 def test_the_progress(run: Run, model: Path, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("naivete.cli.progress.EVERY", 0.0)
+    monkeypatch.setattr("naivete.cli.progress.INTERVAL", 0.0)
     stream(monkeypatch, 3)
     err = run("predict", model, weather, "--append", "--progress").err
     assert "naivete: predict: pass 1: 8 rows, 100% of the bytes, 0:00 left (" in err
