@@ -47,7 +47,7 @@ def test_columns_give_their_values() -> None:
     assert (len(WORDS), list(WORDS.take(slice(1, 3)))) == (3, [None, "a"])
 
 
-def test_tables_know_their_columns_and_rows() -> None:
+def test_columns_and_rows_of_tables_by_name() -> None:
     assert TABLE.names == ("word", "number")
     assert TABLE["number"] is NUMBERS
     assert (len(TABLE), TABLE.place(2)) == (3, "file.csv:5")
@@ -73,7 +73,7 @@ def test_columns_are_found_by_name_and_type() -> None:
         TABLE["zzz"]
 
 
-def test_tables_that_are_none_are_refused() -> None:
+def test_invalid_tables_are_refused() -> None:
     with pytest.raises(DataError, match="'word' at positions 1, 2"):
         Table((WORDS, WORDS))
     with pytest.raises(DataError, match=r"differ in length: \[1, 3\]"):

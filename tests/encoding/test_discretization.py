@@ -72,7 +72,7 @@ def test_a_pure_stretch_is_never_cut_whatever_its_weight() -> None:
         assert mdl(np.array([1.0, 2.0]), np.full((2, 1), weight)) == ()
 
 
-def test_a_thousand_classes_have_the_price_of_a_thousand_classes() -> None:
+def test_the_mdl_criterion_counts_all_of_a_thousand_classes() -> None:
     decided = []
     for each, heavy in product((1.5, 2.5, 3.4), (400.0, 1250.0)):
         table = np.zeros((2, 1000))

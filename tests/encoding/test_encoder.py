@@ -238,7 +238,7 @@ def test_codes_are_as_narrow_as_their_states_and_missing_allow() -> None:
     assert (codes.dtype, codes.tolist()) == (np.uint16, [0, 299, 65535])
 
 
-def test_identifiers_and_empty_columns_are_pointed_out() -> None:
+def test_identifiers_and_empty_columns_give_a_warning() -> None:
     words = column([f"id{i}" for i in range(1001)])
     with pytest.warns(NaiveteWarning, match="'x0' has 1001 distinct values in 1001 rows and looks like an identifier"):
         schema(words)

@@ -143,7 +143,7 @@ def test_many_texts_among_numbers(tmp_path: Path) -> None:
         ([""] * 40 + ["NA"], {}),
     ],
 )
-def test_columns_of_which_nothing_is_told(tmp_path: Path, cells: list[str], options: dict[str, object]) -> None:
+def test_columns_without_a_warning(tmp_path: Path, cells: list[str], options: dict[str, object]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         column_of(tmp_path, cells, **options)
@@ -192,7 +192,7 @@ def test_delimiters(tmp_path: Path, name: str, text: str, names: tuple[str, ...]
     assert read(path).names == names
 
 
-def test_given_delimiter(tmp_path: Path) -> None:
+def test_delimiter_parameter(tmp_path: Path) -> None:
     path = tmp_path / "f.tsv"
     path.write_bytes(b"a:b,c\n")
     assert read(path, delimiter=":").names == ("a", "b,c")

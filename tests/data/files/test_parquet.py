@@ -189,7 +189,7 @@ def test_text_that_is_not_utf8(tmp_path: Path) -> None:
         read(path)
 
 
-def test_lying_row_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wrong_row_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """D20."""
     path = written(tmp_path, {"i": [1, 2, 3]})
     original = parquet.ParquetFile

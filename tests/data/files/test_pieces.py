@@ -29,11 +29,11 @@ TEXT = st.text(alphabet="ab,\"'\n 1.%{}", min_size=1, max_size=3)
 
 
 def values(tables: Iterable[Table]) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {}
+    by_column: dict[str, list[Any]] = {}
     for table in tables:
         for column in table.columns:
-            found.setdefault(str(column.name), []).extend(column)
-    return found
+            by_column.setdefault(str(column.name), []).extend(column)
+    return by_column
 
 
 def streamed(files: Files, rows: int, **options: Any) -> list[Table]:
@@ -88,17 +88,17 @@ def test_a_stream_has_the_values_of_the_whole(tmp_path: Path, table: Table, endi
     with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
         warnings.simplefilter("ignore", MixedColumnWarning)
         patch.setattr(opening, "_CHUNK", size)
-        found = streamed(settled(pieces(path), rows), rows, skip=skip)
+        parts = streamed(settled(pieces(path), rows), rows, skip=skip)
     whole = read(path)
-    assert all(0 < len(part) <= rows for part in found)
-    assert values(found) == (values([whole[skip:]]) if skip < len(table) else {})
-    at = skip
-    for part in found:
+    assert all(0 < len(part) <= rows for part in parts)
+    assert values(parts) == (values([whole[skip:]]) if skip < len(table) else {})
+    start = skip
+    for part in parts:
         assert part.names == whole.names
-        assert [part.place(row) for row in range(len(part))] == [whole.place(at + row) for row in range(len(part))]
+        assert [part.place(row) for row in range(len(part))] == [whole.place(start + row) for row in range(len(part))]
         assert [(c.kind, c.declared) for c in part.columns] == [(c.kind, c.declared) for c in whole.columns]
         assert [c.states is None for c in part.columns] == [c.states is None for c in whole.columns]
-        at += len(part)
+        start += len(part)
 
 
 @QUICK
@@ -108,10 +108,10 @@ def test_a_stream_has_the_values_of_the_whole(tmp_path: Path, table: Table, endi
 def test_parquet_of_several_files_and_row_groups(
     tmp_path: Path, several: list[Table], size: int, rows: int, data: st.DataObject
 ) -> None:
-    for at, table in enumerate(several):
+    for number, table in enumerate(several):
         write(table, tmp_path / "one.parquet", overwrite=True)
-        parquet.write_table(parquet.read_table(tmp_path / "one.parquet"), tmp_path / f"f{at}.parquet", row_group_size=size)
-    paths = [tmp_path / f"f{at}.parquet" for at in range(len(several))]
+        parquet.write_table(parquet.read_table(tmp_path / "one.parquet"), tmp_path / f"f{number}.parquet", row_group_size=size)
+    paths = [tmp_path / f"f{number}.parquet" for number in range(len(several))]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(row_groups, "_FEWEST", 4)
         patch.setattr(row_groups, "_MOST", 8)
@@ -179,19 +179,19 @@ def test_frames_as_streams(frames: str) -> None:
     assert values(arrow_tables(frame, rows=2)) == {"a": [2, 3, 4], "s": [None, "y", "x"]}
 
 
-def test_small_batches_are_put_together() -> None:
+def test_small_batches_are_joined() -> None:
     data = pa.Table.from_batches([pa.record_batch({"s": [word]}) for word in "abcde"])
     assert [list(table["s"]) for table in arrow_tables(data, rows=2)] == [["a", "b"], ["c", "d"], ["e"]]
     assert [table.place(0) for table in arrow_tables(data, rows=2, name="q")] == ["q, row 1", "q, row 3", "q, row 5"]
 
 
-def test_batches_are_cut_only_where_they_are_too_long() -> None:
+def test_only_batches_that_are_too_long_are_divided() -> None:
     data = pa.Table.from_batches([pa.record_batch({"i": list(range(start, stop))}) for start, stop in ((0, 3), (3, 6), (6, 16))])
     assert [(len(table), table.first) for table in arrow_tables(data, rows=4)] == [(3, 0), (3, 3), (4, 6), (4, 10), (2, 14)]
     assert [(len(table), table.first) for table in arrow_tables(data, rows=4, skip=5)] == [(1, 5), (4, 6), (4, 10), (2, 14)]
 
 
-def test_what_is_no_stream() -> None:
+def test_objects_without_a_stream_are_refused() -> None:
     with pytest.raises(DataTypeError, match="data: 'int' has no Arrow stream"):
         arrow_tables(3, rows=1)
 
@@ -206,13 +206,13 @@ def test_what_is_no_stream() -> None:
 
 def test_a_long_dictionary_is_cut_to_what_occurs(tmp_path: Path) -> None:
     path = tmp_path / "f.parquet"
-    parquet.write_table(pa.table({"s": [f"k{at}" for at in range(1000)]}), path)
+    parquet.write_table(pa.table({"s": [f"k{number}" for number in range(1000)]}), path)
     tables = streamed(pieces(path), 10)
     assert [len(table["s"].states or ()) for table in tables] == [10] * 100
 
 
 def write_parts(tmp_path: Path, *texts: str, ending: str = "csv") -> list[Path]:
-    paths = [tmp_path / f"p{at}.{ending}" for at in range(1, len(texts) + 1)]
+    paths = [tmp_path / f"p{number}.{ending}" for number in range(1, len(texts) + 1)]
     for path, text in zip(paths, texts, strict=True):
         path.write_bytes(gzip.compress(text.encode()) if ending.endswith("gz") else text.encode())
     return paths
@@ -235,7 +235,7 @@ def test_kind_error_and_widened(tmp_path: Path, ending: str) -> None:
     assert values(streamed(files, 2, only=["c"])) == {"c": ["x", "z", "5", "x", "y"]}
 
 
-def test_kinds_of_the_user_win(tmp_path: Path) -> None:
+def test_kinds_replace_guessed_ones(tmp_path: Path) -> None:
     paths = write_parts(tmp_path, "a,b\n1,2\n", "a,b\n1,x\n")
     assert values(streamed(pieces(paths, kinds={"b": "nominal"}), 9)) == {"a": [1, 1], "b": ["2", "x"]}
     with pytest.raises(DataError, match=r"p2\.csv:2: column 'b': value 'x' is not a finite number") as caught:
@@ -246,12 +246,12 @@ def test_kinds_of_the_user_win(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("ending", ["parquet", "arff"])
-def test_kinds_of_the_user_win_over_those_that_a_file_declares(tmp_path: Path, ending: str) -> None:
+def test_kinds_replace_those_that_a_file_declares(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t.{ending}"
     write(Table((Column("a", np.array([1.0, 2.0]), kind="numeric"), Column("b", np.array([0, 1]), ("x", "y"), "nominal"))), path)
-    for found in (read(path, kinds={"a": "nominal"}), *streamed(pieces(path, kinds={"a": "nominal"}), 9)):
-        assert [column.kind for column in found.columns] == ["nominal", "nominal"]
-        assert values([found]) == {"a": [1, 2], "b": ["x", "y"]}
+    for table in (read(path, kinds={"a": "nominal"}), *streamed(pieces(path, kinds={"a": "nominal"}), 9)):
+        assert [column.kind for column in table.columns] == ["nominal", "nominal"]
+        assert values([table]) == {"a": [1, 2], "b": ["x", "y"]}
     assert [column.kind for column in streamed(pieces(path), 9, only=["a"])[0].columns] == ["numeric"]
     for reads in (read, pieces):
         with pytest.raises(ParameterError, match="has no column 'aa'; did you mean"):
@@ -268,7 +268,7 @@ def test_all_missing_at_first_is_numeric(tmp_path: Path) -> None:
     assert streamed(pieces(paths[0]), 1) == []
 
 
-def test_nearly_numeric_columns_are_told(tmp_path: Path) -> None:
+def test_nearly_numeric_columns_are_reported(tmp_path: Path) -> None:
     (path,) = write_parts(tmp_path, "a\n" + "1.5\n" * 19 + "NA\n")
     with pytest.warns(MixedColumnWarning, match="19 of 20 values are numbers but 'NA' is not"):
         pieces(path)
@@ -369,9 +369,9 @@ def test_hive_folders(tmp_path: Path) -> None:
         parquet.write_table(pa.table({"a": [1, 2]}), folder / "f.parquet")
     files = pieces(tmp_path)
     assert files.names == ("a", "year", "place")
-    found = values(streamed(files, 2))
-    assert found["year"] == [2020, 2020, 2021, 2021, None, None]
-    assert found["place"] == ["New York"] * 2 + ["Rome"] * 2 + ["7"] * 2
+    columns = values(streamed(files, 2))
+    assert columns["year"] == [2020, 2020, 2021, 2021, None, None]
+    assert columns["place"] == ["New York"] * 2 + ["Rome"] * 2 + ["7"] * 2
     assert [t.names for t in streamed(files, 2, only=["place"])] == [("place",)] * 3
     assert values(streamed(pieces(tmp_path, kinds={"year": "nominal"}), 1))["year"][:2] == ["2020", "2020"]
     with pytest.raises(DataError, match="column 'place': the name of the folder is not a whole number"):
@@ -461,19 +461,19 @@ def test_pickled_pieces_and_fingerprint(tmp_path: Path) -> None:
     files = pieces(paths)
     assert values(streamed(pickle.loads(pickle.dumps(files)), 9)) == {"a": [1, 2]}
     stats = [path.stat() for path in paths]
-    told = [[str(p), s.st_size, s.st_mtime_ns] for p, s in zip(paths, stats, strict=True)]
-    assert json.loads(json.dumps(files.fingerprint())) == told
+    expected = [[str(p), s.st_size, s.st_mtime_ns] for p, s in zip(paths, stats, strict=True)]
+    assert json.loads(json.dumps(files.fingerprint())) == expected
     assert (files.rows, files.size, len(pickle.dumps(files.pieces[0])) < 2000) == (None, 8, True)
 
 
 def test_a_corrupt_row_group(tmp_path: Path) -> None:
     """D20: the error names the file and the column; what comes before, and other columns, can be read."""
     path = tmp_path / "f.parquet"
-    data = pa.table({"i": list(range(99)), "s": [f"text{at:02}" for at in range(99)]})
+    data = pa.table({"i": list(range(99)), "s": [f"text{number:02}" for number in range(99)]})
     parquet.write_table(data, path, row_group_size=33, compression="none", write_page_checksum=True, use_dictionary=False)
-    found = path.read_bytes()
-    at = found.index(b"text57")
-    path.write_bytes(found[:at] + b"X" + found[at + 1 :])
+    content = path.read_bytes()
+    position = content.index(b"text57")
+    path.write_bytes(content[:position] + b"X" + content[position + 1 :])
     (piece,) = pieces(path).pieces
     stream = piece.tables(rows=33)
     assert list(next(stream)["i"]) == list(range(33))
@@ -507,7 +507,7 @@ def test_dictionaries_that_differ_are_sorted(tmp_path: Path) -> None:
         assert [table["d"].states for table in streamed(pieces(path), 2)] == [tuple(levels) for levels in lists]
 
 
-def test_a_lying_row_count(tmp_path: Path) -> None:
+def test_a_wrong_row_count(tmp_path: Path) -> None:
     """D20."""
     path = tmp_path / "f.parquet"
     parquet.write_table(pa.table({"a": [1, 2, 3]}), path)

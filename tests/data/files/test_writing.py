@@ -52,14 +52,14 @@ def nominal(name: str, values: list[str | None], *, declared: bool) -> Column:
 
 @pytest.mark.parametrize("ending", [".arff", ".csv", ".tsv", ".arff.gz", ".csv.gz", ".parquet"], ids=lambda ending: f"D25{ending}")
 def test_nasty_names_and_values(tmp_path: Path, ending: str) -> None:
-    columns = [nominal(name, [*NASTY, None], declared=at % 2 == 0) for at, name in enumerate(NASTY)]
+    columns = [nominal(name, [*NASTY, None], declared=number % 2 == 0) for number, name in enumerate(NASTY)]
     path = tmp_path / f"f{ending}"
     write(Table(tuple(columns)), path)
     assert contents(read(path)) == contents(Table(tuple(columns)))
 
 
 @pytest.mark.parametrize("ending", [".arff", ".csv", ".tsv"])
-def test_one_column_with_gaps(tmp_path: Path, ending: str) -> None:
+def test_one_column_with_missing_values(tmp_path: Path, ending: str) -> None:
     table = Table((nominal("x", [None, "a", None], declared=False),))
     write(table, tmp_path / f"f{ending}")
     assert contents(read(tmp_path / f"f{ending}")) == contents(table)
