@@ -180,6 +180,12 @@ def test_rules_of_intervals_and_of_missing_as_a_state() -> None:
     assert (two.predict(frame) == y).all()
 
 
+def test_the_text_of_a_fitted_tree() -> None:
+    model = C45().fit(*drawn())
+    assert tree_text(model) == tree_text(model.network_)
+    assert rules(model) == rules(model.network_)
+
+
 def test_only_trees_have_rules() -> None:
     X, y = drawn()
     for words in (rules, tree_text):

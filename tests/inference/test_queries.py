@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete.errors import DataError
+from naivete.errors import DataError, ParameterError
 from naivete.inference.junction import JunctionTree
 from naivete.inference.predictor import Predictor
 from naivete.inference.queries import log_likelihoods, log_probability, marginals, most_probable, posterior, posteriors
+from naivete.inference.sampling import sample
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.inference.test_junction import any_network, any_structure, evidences, joint_table, marginal, weighted
@@ -212,3 +213,28 @@ def test_no_warning_escapes_whatever_numpy_is_told_to_do() -> None:
         posterior(network, "rain", {"out": "go"})
         marginals(network, {"degrees": 3, "mixed": [0, 0, 1e-300, 1e-310]})
         most_probable(network, {"mixed": {"often": 1}})
+
+
+class Fitted:
+    """Anything with a network in `network_`, as fitted classifiers have."""
+
+    def __init__(self, network: Network) -> None:
+        self.network_ = network
+
+
+def test_a_fitted_classifier_is_taken_for_its_network() -> None:
+    network, known = weather(), {"rain": "yes"}
+    model = Fitted(network)
+    assert identical(posterior(model, "out", known), posterior(network, "out", known))
+    assert identical(marginals(model, known)["out"], marginals(network, known)["out"])
+    assert log_probability(model, known) == log_probability(network, known)
+    assert most_probable(model, known) == most_probable(network, known)
+    codes = rows_with_gaps(network, 0)
+    assert identical(log_likelihoods(model, codes), log_likelihoods(network, codes))
+    assert identical(posteriors(model, "out", codes), posteriors(network, "out", codes))
+    assert all(map(np.array_equal, sample(model, 5, 0), sample(network, 5, 0)))
+
+
+def test_a_classifier_that_is_not_fitted_is_refused() -> None:
+    with pytest.raises(ParameterError, match=r"a network, its junction tree or a fitted classifier is needed, got object; .*fit"):
+        posterior(object(), "out")  # type: ignore[arg-type]

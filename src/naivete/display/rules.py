@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from naivete.errors import ParameterError
+from naivete.inference.junction import HasNetwork, network_of
 from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, number_text
@@ -16,7 +17,7 @@ __all__ = ["rules", "tree_text"]
 States = frozenset[int]
 
 
-def rules(network: Network) -> list[str]:
+def rules(network: Network | HasNetwork) -> list[str]:
     """Return one rule for each leaf, in the order of `tree_text`: the conditions on the features, and the class.
 
     In parentheses: the weight of the training cases at the leaf, and the weight of those of other classes. The second is computed
@@ -24,40 +25,40 @@ def rules(network: Network) -> list[str]:
 
     Parameters
     ----------
-    network : a tree, as `id3` and `c45` learn it.
+    network : a tree, as `id3` and `c45` learn it, or the fitted classifier of one.
 
     >>> from naivete.classifiers.trees import ID3
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
-    >>> print(*rules(ID3().fit(weather, ["out", "out", "in", "out"]).network_), sep="\\n")
+    >>> print(*rules(ID3().fit(weather, ["out", "out", "in", "out"])), sep="\\n")
     x0 = rain and x1 = hot -> in (1.0)
     x0 = rain and x1 = mild -> out (1.0)
     x0 = sunny -> out (2.0)
     """
-    reader = _Reader(network)
+    reader = _Reader(network_of(network))
     lines = []
     for node, _, path in reader.walk():
         if reader.tree.features[node] < 0:
-            conditions = " and ".join(_condition(network.variables[x], states) for x, states in path.items())
+            conditions = " and ".join(_condition(reader.variables[x], states) for x, states in path.items())
             lines.append(f"{conditions or 'always'} -> {reader.leaf_text(node)}")
     return lines
 
 
-def tree_text(network: Network) -> str:
+def tree_text(network: Network | HasNetwork) -> str:
     """Return the tree as text: a line for each branch, indented by depth; leaves with their class and weights as in `rules`.
 
     Parameters
     ----------
-    network : a tree, as `id3` and `c45` learn it.
+    network : a tree, as `id3` and `c45` learn it, or the fitted classifier of one.
 
     >>> from naivete.classifiers.trees import ID3
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
-    >>> print(tree_text(ID3().fit(weather, ["out", "out", "in", "out"]).network_))
+    >>> print(tree_text(ID3().fit(weather, ["out", "out", "in", "out"])))
     x0 = rain
     |   x1 = hot: in (1.0)
     |   x1 = mild: out (1.0)
     x0 = sunny: out (2.0)
     """
-    reader = _Reader(network)
+    reader = _Reader(network_of(network))
     lines = []
     for node, branches, _ in reader.walk():
         leaf = reader.tree.features[node] < 0

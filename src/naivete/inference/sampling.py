@@ -1,4 +1,4 @@
-"""Rows drawn from a network: forward along the arcs, and exactly given evidence, without a row thrown away."""
+"""Random rows from a network: forward sampling along the arcs, and exact sampling given evidence, without rejection."""
 
 from __future__ import annotations
 
@@ -10,7 +10,17 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, narrowest
 from naivete.errors import ParameterError, quoted
-from naivete.inference.junction import Collected, Evidence, Given, JunctionTree, Plan, configuration, evidence_of
+from naivete.inference.junction import (
+    Collected,
+    Evidence,
+    Given,
+    HasNetwork,
+    JunctionTree,
+    Plan,
+    configuration,
+    evidence_of,
+    junction_tree_of,
+)
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -22,23 +32,23 @@ BLOCK_ROWS = 1 << 16
 
 
 def sample(
-    network: Network | JunctionTree,
+    network: Network | JunctionTree | HasNetwork,
     rows: int,
     random_state: int | np.random.Generator | None = None,
     *,
     given: Given | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """Codes of random rows, one array for each variable in the order of the network, the class last.
+    """Return the codes of random rows, one array for each variable in the order of the network, the class last.
 
-    What the evidence bears on is drawn clique by clique from the root of the junction tree, each given its separator; the
-    rest variable by variable, each given its parents.
+    Variables that depend on the evidence are drawn clique by clique from the root of the junction tree, each given its separator;
+    the others variable by variable, each given its parents.
 
     Parameters
     ----------
-    network : the network, or its junction tree.
-    rows : how many rows are drawn.
+    network : the network, its junction tree, or a fitted classifier.
+    rows : the number of rows.
     random_state : a seed, a generator, or None for another sample each time.
-    given : what is known, as in `naivete.inference.queries.posterior`; all rows agree with it, hard or soft.
+    given : the evidence, as in `naivete.inference.queries.posterior`; the rows are drawn from the distribution given it.
 
     >>> from naivete.variables import Variable
     >>> own = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
@@ -48,7 +58,7 @@ def sample(
     """
     if type(rows) is not int or rows < 0:
         raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
-    tree = network if isinstance(network, JunctionTree) else JunctionTree(network)
+    tree = junction_tree_of(network)
     rng = _generator(random_state)
     evidence = evidence_of(tree.network, given or {})
     plan = tree.plan(evidence)
@@ -74,14 +84,14 @@ def _generator(random_state: int | np.random.Generator | None) -> np.random.Gene
 def _rows(
     tree: JunctionTree, plan: Plan, found: Collected, evidence: Evidence, rows: int, rng: np.random.Generator
 ) -> dict[int, Codes]:
-    codes = {v: np.full(rows, own[0]) for v, own in evidence.codes.items()}
+    codes = {v: np.full(rows, code[0]) for v, code in evidence.codes.items()}
     codes |= {v: np.zeros(rows, np.int64) for v, card in tree.cards.items() if card == 1}
     for i in reversed(range(len(plan.cliques))):
-        members, at = plan.cliques[i].members, plan.cliques[i].separator
+        members, split = plan.cliques[i].members, plan.cliques[i].separator
         if members:
-            context = configuration(codes, members[:at], tree.cards, rows)
+            context = configuration(codes, members[:split], tree.cards, rows)
             options = _cumulative(_options(plan, found, i))
-            codes |= zip(members[at:], np.unravel_index(_drawn(options, context, rng), plan.shapes[i][at:]), strict=True)
+            codes |= zip(members[split:], np.unravel_index(_drawn(options, context, rng), plan.shapes[i][split:]), strict=True)
     for v in tree.network.order:
         if v not in codes:
             codes[v] = _forward(tree.network, v, codes, rows, rng)
@@ -89,7 +99,7 @@ def _rows(
 
 
 def _options(plan: Plan, found: Collected, i: int) -> Numbers:
-    """For each configuration of a clique's separator, how likely those of the rest are, up to a factor."""
+    """Return unnormalized probabilities of the other members of a clique, for each configuration of its separator."""
     table = found.tables[i].reshape(plan.splits[i])
     if not found.semiring.logs:
         return table
@@ -99,29 +109,29 @@ def _options(plan: Plan, found: Collected, i: int) -> Numbers:
 
 
 def _forward(network: Network, v: int, codes: Mapping[int, Codes], rows: int, rng: np.random.Generator) -> Codes:
-    """States of a variable, given those of its parents."""
+    """Draw states of a variable, given the states of its parents."""
     distributions, context = network.table(v).contexts(codes, rows)
     return _drawn(_cumulative(distributions), context, rng)
 
 
 def _cumulative(weights: Numbers) -> Numbers:
-    """The share of each option and those before it, exactly 1 from the last possible one on.  # (context, option)"""
+    """Return cumulative probabilities, exactly 1 from the last possible option on.  # (context, option)"""
     sums = np.cumsum(weights, axis=1)
     return np.asarray(sums / np.where(sums[:, -1:] > 0, sums[:, -1:], 1))
 
 
 def _drawn(cumulative: Numbers, context: Codes, rng: np.random.Generator) -> Codes:
-    """A random option for each context: the first whose cumulative share exceeds a uniform number, by bisection of all at once.
+    """Draw an option for each context: the first whose cumulative probability exceeds a uniform number, by bisection.
 
     >>> _drawn(np.array([[0.0, 1.0], [1.0, 1.0]]), np.array([0, 1, 0]), np.random.default_rng(0))
     array([1, 0, 1])
     """
-    wanted = rng.random(len(context))
+    uniform = rng.random(len(context))
     flat, first = cumulative.ravel(), context * cumulative.shape[1]
     low, high = np.zeros_like(context), np.full_like(context, cumulative.shape[1] - 1)
     for _ in range((cumulative.shape[1] - 1).bit_length()):
         middle = (low + high) >> 1
-        beyond = flat[first + middle] <= wanted
+        beyond = flat[first + middle] <= uniform
         low = np.where(beyond, np.minimum(middle + 1, high), low)
         high = np.where(beyond, high, middle)
     return low

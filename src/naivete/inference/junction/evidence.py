@@ -1,4 +1,4 @@
-"""What is known: codes and likelihoods of variables, from names, states and numbers as people write them."""
+"""Evidence: codes and likelihoods of variables, from names, states, labels and numbers."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ Value = State | Mapping[Any, float] | Sequence[float] | NDArray[Any] | None
 """A state, label or number; or a likelihood for each state, by state or in the order of the codes."""
 
 Given = Mapping[Name, Value]
-"""What is known of variables, by name or position."""
+"""The evidence on variables, by name or position."""
 
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """What is known of some rows, in all of them of the same variables.
+    """Evidence on several rows, in all of them on the same variables.
 
     Parameters
     ----------
-    rows : how many rows there are.
+    rows : the number of rows.
     codes : the codes of the observed variables.  # (row,)
-    likelihoods : P(finding | state) of variables of which something is known but not their state.  # (state, row) or (state, 1)
-    numbers : the numbers of the rows, where an error is to name them.  # (row,)
+    likelihoods : P(finding | state) of variables with uncertain (soft) evidence.  # (state, row) or (state, 1)
+    numbers : the row numbers that errors report, if any.  # (row,)
     """
 
     rows: int = 1
@@ -48,17 +48,17 @@ class Evidence:
             raise DataError("evidence: a variable has a code and likelihoods; give one of them")
 
     def __getitem__(self, part: slice) -> Evidence:
-        """Some of the rows."""
+        """Return the evidence on some of the rows."""
         return Evidence(
             len(range(self.rows)[part]),
             {v: c[part] for v, c in self.codes.items()},
-            {v: own if own.shape[1] == 1 else own[:, part] for v, own in self.likelihoods.items()},
+            {v: table if table.shape[1] == 1 else table[:, part] for v, table in self.likelihoods.items()},
             None if self.numbers is None else self.numbers[part],
         )
 
 
 def evidence_of(network: Network, given: Given) -> Evidence:
-    """The codes and likelihoods of one case; what the network does not know is an error that says what it does.
+    """Return the codes and likelihoods of one case; an unknown variable or state is an error that lists the known ones.
 
     >>> network = Network((Variable("class", ("no", "yes")),), {-1: ()}, {-1: np.array([.5, .5])})
     >>> evidence_of(network, {"class": "yes"}).codes
@@ -66,9 +66,9 @@ def evidence_of(network: Network, given: Given) -> Evidence:
     """
     codes: dict[int, Codes] = {}
     likelihoods: dict[int, Numbers] = {}
-    places = _places(network)
+    positions = _positions(network)
     for name, value in given.items():
-        v = _position(places, name)
+        v = _position(positions, name)
         if v in codes or v in likelihoods:
             raise DataError(f"evidence: variable {quoted(network.name(v))} is given twice, by name and by position")
         if isinstance(value, (Mapping, list, tuple, np.ndarray)):
@@ -79,32 +79,32 @@ def evidence_of(network: Network, given: Given) -> Evidence:
 
 
 def position(network: Network, name: Name) -> int:
-    """The variable of this name, or at this position where no variable has the number for its name; the class is -1.
+    """Return the position of a variable given its name, or given its position if no variable has that name; the class is -1.
 
     >>> network = Network((Variable("class", ("no", "yes")),), {-1: ()}, {-1: np.array([.5, .5])})
     >>> position(network, "class"), position(network, 0)
     (-1, -1)
     """
-    return _position(_places(network), name)
+    return _position(_positions(network), name)
 
 
-def _places(network: Network) -> dict[Name, int]:
-    return {variable.name: at for at, variable in enumerate(network.variables)}
+def _positions(network: Network) -> dict[Name, int]:
+    return {variable.name: position for position, variable in enumerate(network.variables)}
 
 
-def _position(places: Mapping[Name, int], name: Any) -> int:
-    at = None if isinstance(name, bool) or not name.__hash__ else places.get(name)
-    if at is None and isinstance(name, (int, np.integer)) and not isinstance(name, bool) and -1 <= name < len(places):
-        at = int(name)
-    if at is None:
-        close = close_matches(name, places)
-        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {quoted(list(places), 200)}"
+def _position(positions: Mapping[Name, int], name: Any) -> int:
+    v = None if isinstance(name, bool) or not name.__hash__ else positions.get(name)
+    if v is None and isinstance(name, (int, np.integer)) and not isinstance(name, bool) and -1 <= name < len(positions):
+        v = int(name)
+    if v is None:
+        close = close_matches(name, positions)
+        hint = f"; did you mean {close[0]!r}?" if close else f"; it has {quoted(list(positions), 200)}"
         raise DataError(f"the network has no variable {quoted(name)}{hint}")
-    return at if at < len(places) - 1 else CLASS
+    return v if v < len(positions) - 1 else CLASS
 
 
 def code_of(variable: Variable, value: Any) -> int:
-    """The code of a state, of a label, or of the interval in which a number lies.
+    """Return the code of a state, of a label, or of the interval that contains a number.
 
     >>> code_of(Variable("petal", cuts=(2.45, 4.9)), 2.45), code_of(Variable("petal", cuts=(2.45, 4.9)), "> 4.9")
     (0, 2)
@@ -127,7 +127,7 @@ def code_of(variable: Variable, value: Any) -> int:
 
 
 def value_of(variable: Variable, code: int) -> State:
-    """The state a code stands for, or the label of an interval.
+    """Return the state of a code, or the label of its interval.
 
     >>> value_of(Variable("a", (3, 5)), 1), value_of(Variable("petal", cuts=(2.45,)), 1)
     (5, '> 2.45')
@@ -136,33 +136,33 @@ def value_of(variable: Variable, code: int) -> State:
 
 
 def described(network: Network, evidence: Evidence, row: int) -> str:
-    """The evidence of one row in words, for errors."""
+    """Return the text of an error about impossible evidence in one row."""
     where = "" if evidence.numbers is None else f"row {evidence.numbers[row]}: "
     hard = [f"{network.name(v)}={network.variables[v].labels[int(codes[row])]}" for v, codes in list(evidence.codes.items())[:10]]
     soft = [
-        f"{network.name(v)} likely as {own[:, 0 if own.shape[1] == 1 else row].tolist()}"
-        for v, own in list(evidence.likelihoods.items())[:10]
+        f"{network.name(v)} with likelihoods {table[:, 0 if table.shape[1] == 1 else row].tolist()}"
+        for v, table in list(evidence.likelihoods.items())[:10]
     ]
     more = " ..." if len(evidence.codes) > 10 or len(evidence.likelihoods) > 10 else ""
     return f"{where}{', '.join(hard + soft)}{more} has probability 0 in this network"
 
 
 def _likelihood(variable: Variable, value: Mapping[Any, float] | Sequence[float] | NDArray[Any]) -> Numbers:
-    """A likelihood for each code; states that a mapping leaves out are impossible."""
+    """Return the likelihood of each code; states that are not in a mapping have likelihood 0."""
     where = f"evidence: likelihoods of {quoted(variable.name)}"
     try:
         if isinstance(value, Mapping):
-            found = np.zeros(variable.card)
+            likelihoods = np.zeros(variable.card)
             for state, likelihood in value.items():
-                found[code_of(variable, state)] += float(likelihood)
+                likelihoods[code_of(variable, state)] += float(likelihood)
         else:
-            found = np.array(value, np.float64)
+            likelihoods = np.array(value, np.float64)
     except (TypeError, ValueError) as error:
         if isinstance(error, DataError):
             raise
         raise DataError(f"{where} are not numbers: {quoted(value)}") from None
-    if found.shape != (variable.card,):
+    if likelihoods.shape != (variable.card,):
         raise DataError(f"{where}: one number for each of its {variable.card} states is needed, got {quoted(value)}")
-    if not np.isfinite(found).all() or found.min() < 0 or found.max() <= 0:
+    if not np.isfinite(likelihoods).all() or likelihoods.min() < 0 or likelihoods.max() <= 0:
         raise DataError(f"{where} have to be finite, not negative, and not all 0; got {quoted(value)}")
-    return found
+    return likelihoods

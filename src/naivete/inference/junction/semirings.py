@@ -1,6 +1,6 @@
-"""How tables are multiplied and summed: as probabilities, as logarithms, or as logarithms of which the largest counts.
+"""Products and sums of tables: of probabilities, of logarithms, or of logarithms with the maximum in place of the sum.
 
-The last axis of every table is that of the rows.
+The last axis of every table stands for the rows.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Semiring(NamedTuple):
     total: Callable[..., Numbers]
 
     def lifted(self, table: Numbers) -> Numbers:
-        """Probabilities as the numbers of this kind of table."""
+        """Return probabilities as the numbers of this semiring, which may be logarithms."""
         if not self.logs:
             return table
         with np.errstate(divide="ignore"):
@@ -38,7 +38,7 @@ class Semiring(NamedTuple):
 
 
 def _log_of_sum(logs: Numbers, axis: Any) -> Numbers:
-    """log of the sum of the exponentials over some axes; that of zeros is -inf."""
+    """Return the logarithm of the sum of exponentials over some axes, -inf if all terms are zero."""
     top = np.maximum.reduce(logs, axis=axis, keepdims=True)
     top[np.isneginf(top)] = 0
     with np.errstate(divide="ignore", under="ignore"):
@@ -52,15 +52,15 @@ MAX = Semiring(True, np.add, np.maximum.reduce)
 
 
 def product(semiring: Semiring, tables: Iterable[Numbers]) -> Numbers:
-    """The product of many tables, in pairs and pairs of pairs, so that rounding grows with the logarithm of their number.
+    """Return the product of tables, taken pairwise, so that rounding errors grow with the logarithm of their number.
 
     >>> product(LINEAR, [np.array([[2.0]]), np.array([[3.0], [5.0]]), np.array([[7.0]])])
     array([[42.],
            [70.]])
     """
     waiting: list[tuple[int, Numbers]] = []
-    for own in tables:
-        level, table = 0, own
+    for table in tables:
+        level = 0
         while waiting and waiting[-1][0] == level:
             table = semiring.times(waiting.pop()[1], table, order="C")
             level += 1
@@ -72,14 +72,14 @@ def product(semiring: Semiring, tables: Iterable[Numbers]) -> Numbers:
 
 
 def ratio(semiring: Semiring, above: Numbers, below: Numbers) -> Numbers:
-    """The quotient of two tables of which the first is zero wherever the second is; 0/0 is 0."""
+    """Return the quotient of two tables, the first of which is zero wherever the second is; 0/0 is 0."""
     if semiring.logs:
         return above - np.where(np.isneginf(below), 0, below)
     return np.asarray(above / (below + (below == 0)))
 
 
 def shares(semiring: Semiring, table: Numbers) -> Numbers:
-    """Each cell's part of the sum over all axes but that of the rows, NaN where the sum is zero."""
+    """Return each cell divided by the sum over all axes except the rows, NaN where the sum is zero."""
     axes = tuple(range(table.ndim - 1))
     with np.errstate(invalid="ignore", under="ignore"):
         if semiring.logs:

@@ -1,23 +1,23 @@
-"""Messages over the junction tree: probabilities of evidence, posteriors, marginals and most probable explanations."""
+"""Message passing in the junction tree: probabilities of evidence, posteriors, marginals and most probable explanations."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import log
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.errors import DataError
+from naivete.errors import DataError, ParameterError
 from naivete.inference.junction.evidence import Evidence, described
 from naivete.inference.junction.plan import BUDGET, WORK, Part, Plan, Planner, offsets_of, steps_of
 from naivete.inference.junction.semirings import LINEAR, LOG, MAX, Semiring, product, ratio, shares
 from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS
 
-__all__ = ["Collected", "JunctionTree", "configuration"]
+__all__ = ["Collected", "HasNetwork", "JunctionTree", "configuration", "junction_tree_of", "network_of"]
 
 Codes = NDArray[np.int64]
 
@@ -27,8 +27,16 @@ PLANS = 64
 TIE = 1e-13
 
 
+class HasNetwork(Protocol):
+    """A fitted classifier, or anything else with a network."""
+
+    @property
+    def network_(self) -> Network:
+        """The network."""
+
+
 class Collected(NamedTuple):
-    """The cliques' tables times the messages from below, the message of each towards its root, and the kind of their numbers."""
+    """The table of each clique times the messages of its children, its message to its parent, and the semiring."""
 
     tables: list[Numbers]
     messages: list[Numbers]
@@ -36,12 +44,12 @@ class Collected(NamedTuple):
 
 
 class JunctionTree:
-    """Answers to any query about a network; one that is asked often keeps what it has planned.
+    """Exact inference in a network for any query; it keeps its plans, so that repeated queries are faster.
 
     Parameters
     ----------
-    network : the network; one with a computed column or with densities is refused.
-    budget : the most bytes that tables may take.
+    network : the network, without computed columns and densities.
+    budget : the largest number of bytes of its tables.
 
     References
     ----------
@@ -65,44 +73,44 @@ class JunctionTree:
         self._lifted: dict[tuple[int, bool], Numbers] = {}
 
     def log_probability(self, evidence: Evidence) -> Numbers:
-        """The natural logarithm of P(evidence), -inf where it is impossible.  # (row,)"""
+        """Return the natural logarithm of P(evidence), -inf where it is impossible.  # (row,)"""
         plan = self.plan(evidence)
         blocks = self._blocks(plan, evidence)
-        return np.concatenate([_spread(_log_total(plan, self.collected(plan, own)), own.rows) for own in blocks])
+        return np.concatenate([_spread(_log_total(plan, self.collected(plan, block)), block.rows) for block in blocks])
 
     def posterior(self, of: tuple[int, ...], evidence: Evidence) -> Numbers:
-        """P(of | evidence), the axes in the order asked.  # (row, ...)"""
+        """Return P(of | evidence), with an axis for each variable of `of` in its order.  # (row, ...)"""
         plan = self.plan(evidence, of)
-        return np.concatenate([self._posterior(plan, of, own) for own in self._blocks(plan, evidence)])
+        return np.concatenate([self._posterior(plan, of, block) for block in self._blocks(plan, evidence)])
 
     def marginals(self, evidence: Evidence) -> dict[int, Numbers]:
-        """P(v | evidence) of every variable.  # (row, state)"""
+        """Return P(v | evidence) of every variable v.  # (row, state)"""
         plan = self.plan(evidence, None)
-        blocks = [self._marginals(plan, own) for own in self._blocks(plan, evidence, kept=True)]
+        blocks = [self._marginals(plan, block) for block in self._blocks(plan, evidence, kept=True)]
         return {v: np.concatenate([block[v] for block in blocks]) for v in (*self.network.features, CLASS)}
 
     def most_probable(self, evidence: Evidence) -> tuple[dict[int, Codes], Numbers]:
-        """The codes of all variables that are most probable together with the evidence, and the logarithm of their probability.
+        """Return the jointly most probable codes of all variables, given the evidence, and the logarithm of their probability.
 
-        Of those that are equal up to rounding the lower code is taken, one clique after the other from the root of the tree.
+        If several are equal up to rounding, the lowest code is taken, clique by clique from the root of the tree.
         """
         plan = self.plan(evidence, None)
-        blocks = [self._most_probable(plan, own) for own in self._blocks(plan, evidence, kept=True)]
-        codes = {v: np.concatenate([own[v] for own, _ in blocks]) for v in (*self.network.features, CLASS)}
+        blocks = [self._most_probable(plan, block) for block in self._blocks(plan, evidence, kept=True)]
+        codes = {v: np.concatenate([block[v] for block, _ in blocks]) for v in (*self.network.features, CLASS)}
         return codes, np.concatenate([logs for _, logs in blocks])
 
     def plan(self, evidence: Evidence, of: tuple[int, ...] | None = ()) -> Plan:
-        """The tree for evidence on these variables and a question about some together, or about each of all (None)."""
+        """Return the plan for this evidence and a query of some variables together, or of each variable (None)."""
         key = frozenset(evidence.codes), frozenset(evidence.likelihoods), None if of is None else frozenset(of)
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = self._planner.planned(*key)
-            for old in list(self._plans)[:-PLANS]:  # another thread may have been here meanwhile
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._plans[key] = self._planner.planned(*key)
+            for old in list(self._plans)[:-PLANS]:  # another thread may have removed it already
                 self._plans.pop(old, None)
-        return found
+        return plan
 
     def collected(self, plan: Plan, evidence: Evidence, semiring: Semiring | None = None, *, kept: bool = False) -> Collected:
-        """The tables when all messages were sent towards the roots; where they are not kept, only that of the query."""
+        """Return the tables after all messages to the roots; unless they are kept, only the table of the queried clique."""
         if kept:
             self._planner.check(plan.widest, plan.cells)
         semiring = semiring or _fitting(plan, evidence)
@@ -114,7 +122,7 @@ class JunctionTree:
         return found
 
     def check_possible(self, plan: Plan, found: Collected, evidence: Evidence) -> Numbers:
-        """log P(evidence) as far as the plan tells it; evidence of probability zero is an error that names it."""
+        """Return log P(evidence) of the tables of the plan; evidence of probability zero is an error that reports it."""
         logs = _spread(_log_total(plan, found), evidence.rows)
         impossible = np.flatnonzero(np.isneginf(logs))
         if len(impossible):
@@ -122,9 +130,9 @@ class JunctionTree:
         return logs
 
     def _blocks(self, plan: Plan, evidence: Evidence, *, kept: bool = False) -> Iterator[Evidence]:
-        """The rows in blocks whose tables stay in the cache, and within the budget.
+        """Yield the rows in blocks whose tables fit into the processor cache and the budget.
 
-        A block has one row only where every block has: sums over tables of one row are taken in another order.
+        Either all blocks have a single row or none has: sums over tables of one row are added in another order.
         """
         affordable = self.budget // 8 // (plan.work + (plan.cells if kept else 0))
         size = min(BLOCK_CELLS * WORK // plan.work, affordable)
@@ -133,7 +141,7 @@ class JunctionTree:
             yield evidence[i * evidence.rows // count : (i + 1) * evidence.rows // count]
 
     def _factors(self, plan: Plan, i: int, evidence: Evidence, found: Collected) -> Iterator[Numbers]:
-        """What is multiplied in a clique: tables of the network, likelihoods, and the messages of its children."""
+        """Yield the factors of a clique: tables of the network, likelihoods, and the messages of its children."""
         for part in plan.parts[i]:
             yield self._factor(part, evidence, found.semiring).reshape(*part.seat, -1)
         for v in plan.soft[i]:
@@ -143,7 +151,7 @@ class JunctionTree:
             yield found.messages[child].reshape(*plan.seats[child], -1)
 
     def _factor(self, part: Part, evidence: Evidence, semiring: Semiring) -> Numbers:
-        """The rows' slices of a table: observed members fixed, hidden ones as axes.  # (configuration, row)"""
+        """Return the table of a family for each row: observed members fixed, hidden ones as axes.  # (configuration, row)"""
         if part.offsets is None:
             return semiring.lifted(self._sparse_factor(part, evidence))
         key = part.variable, semiring.logs
@@ -155,7 +163,7 @@ class JunctionTree:
         return np.asarray(self._lifted[key][cell])
 
     def _sparse_factor(self, part: Part, evidence: Evidence) -> Numbers:
-        """The same from a sparse table, which is spelt out for the configurations of its observed parents that occur."""
+        """Return the same for a sparse table, expanded for the configurations of its observed parents that occur."""
         cpt, x = self.network.table(part.variable), part.variable
         known = [p for p in cpt.parents if p in part.fixed]
         hidden = [p for p in cpt.parents if p in part.free]
@@ -190,7 +198,7 @@ class JunctionTree:
         return _spread(table, evidence.rows)
 
     def _certain(self, v: int, evidence: Evidence) -> Numbers:
-        """One for the code that was observed.  # (row, state)"""
+        """Return 1 for the observed code and 0 for the others.  # (row, state)"""
         codes = evidence.codes.get(v, np.zeros(1, np.int64))
         return np.asarray(codes[:, None] == np.arange(self.cards[v]), np.float64)
 
@@ -223,46 +231,62 @@ class JunctionTree:
         return codes, logs
 
 
+def network_of(model: Network | HasNetwork) -> Network:
+    """Return the network of a fitted classifier, or the network itself."""
+    network = getattr(model, "network_", model)
+    if not isinstance(network, Network):
+        raise ParameterError(
+            f"a network, its junction tree or a fitted classifier is needed, got {type(model).__name__}; "
+            "if it is a classifier, call `fit` first"
+        )
+    return network
+
+
+def junction_tree_of(model: Network | JunctionTree | HasNetwork) -> JunctionTree:
+    """Return the junction tree of a network or of a fitted classifier, or the junction tree itself."""
+    return model if isinstance(model, JunctionTree) else JunctionTree(network_of(model))
+
+
 def configuration(codes: Mapping[int, Codes], members: Sequence[int], cards: Mapping[int, int], rows: int) -> Codes:
-    """Which configuration of some variables each row has, the last of them counting fastest.
+    """Return the number of the configuration of some variables in each row; the last variable changes fastest.
 
     >>> configuration({0: np.array([1, 0]), 1: np.array([2, 1])}, (0, 1), {0: 2, 1: 3}, 2)
     array([5, 1])
     """
-    found = np.zeros(rows, np.int64)
+    number = np.zeros(rows, np.int64)
     for m in members:
-        found = found * cards[m] + codes[m]
-    return found
+        number = number * cards[m] + codes[m]
+    return number
 
 
 def _address(evidence: Evidence, part: Part) -> Codes:
-    """How far into its table the observed members of a family lead each row."""
-    found = evidence.codes[part.fixed[0]] * part.steps[0]
+    """Return the offset in the table of a family of the observed codes of each row."""
+    address = evidence.codes[part.fixed[0]] * part.steps[0]
     for m, step in zip(part.fixed[1:], part.steps[1:], strict=True):
-        found = found + evidence.codes[m] * step
-    return found
+        address = address + evidence.codes[m] * step
+    return address
 
 
 def _fitting(plan: Plan, evidence: Evidence) -> Semiring:
-    """Probabilities where every number that can occur fits into a float, else logarithms; the same for a row in any block."""
+    """Return the semiring of probabilities if every possible number fits into a float, else that of logarithms."""
     low, high = plan.low, plan.high
-    for own in evidence.likelihoods.values():
-        positive = own[own > 0]
+    for likelihoods in evidence.likelihoods.values():
+        positive = likelihoods[likelihoods > 0]
         low += min(0.0, log(positive.min(initial=1)))
         high += max(0.0, log(positive.max(initial=1)))
     return LINEAR if -low < FITS and high < FITS else LOG
 
 
 def _log_total(plan: Plan, found: Collected) -> Numbers:
-    """The logarithm of the product of what has come to the roots.  # (row,) or (1,)"""
+    """Return the logarithm of the product of the messages of the roots.  # (row,) or (1,)"""
     roots = [found.messages[i][0] for i, clique in enumerate(plan.cliques) if clique.parent < 0]
     if not found.semiring.logs:
-        roots = [LOG.lifted(own) for own in roots]
+        roots = [LOG.lifted(message) for message in roots]
     return product(LOG, roots)
 
 
 def _distribute(plan: Plan, found: Collected) -> None:
-    """Send messages from the roots outwards, after which every table is the joint one of its clique and the evidence."""
+    """Send messages from the roots to the leaves; every table then is the joint table of its clique and the evidence."""
     for i in reversed(range(len(plan.cliques))):
         clique = plan.cliques[i]
         if clique.parent < 0 or not clique.separator:
@@ -270,11 +294,11 @@ def _distribute(plan: Plan, found: Collected) -> None:
         total = found.semiring.total(
             found.tables[clique.parent], axis=plan.others(clique.parent, clique.members[: clique.separator])
         )
-        news = ratio(found.semiring, total.reshape(plan.splits[i][0], -1), found.messages[i])
-        table = found.semiring.times(found.tables[i].reshape(*plan.splits[i], -1), news[:, None, :])
+        message = ratio(found.semiring, total.reshape(plan.splits[i][0], -1), found.messages[i])
+        table = found.semiring.times(found.tables[i].reshape(*plan.splits[i], -1), message[:, None, :])
         found.tables[i] = table.reshape(*plan.shapes[i], -1)
 
 
 def _spread(table: NDArray[Any], rows: int) -> NDArray[Any]:
-    """A table whose first axis is the rows, even where all of them have the same."""
+    """Return a table with one entry for each row, repeated if all rows have the same."""
     return np.broadcast_to(table, (rows, *table.shape[1:])) if len(table) != rows else table
