@@ -51,10 +51,10 @@ def test_every_shape(run: Run, files: list[Path]) -> None:
     assert r"\begin{tabular}{lrrrrrrrrrr}" in run(*words, "--as", "latex").out
     (row,) = csv.DictReader(io.StringIO(run(*words, "--as", "csv").out))
     assert (row["data_set"], row["model"], row["rounds"]) == ("corral.arff", "tan", "4")
-    found = run(*words, "--as", "json").json
-    assert found == run(*words, "--json").json
-    assert (found["baseline"], found["rows"], found["models"]) == ("nb", {"corral.arff": 128}, ["nb", "tan"])
-    assert found["measures"]["corral.arff"]["tan"]["accuracy"] == pytest.approx(found["pairs"][0]["mean"])
+    report = run(*words, "--as", "json").json
+    assert report == run(*words, "--json").json
+    assert (report["baseline"], report["rows"], report["models"]) == ("nb", {"corral.arff": 128}, ["nb", "tan"])
+    assert report["measures"]["corral.arff"]["tan"]["accuracy"] == pytest.approx(report["pairs"][0]["mean"])
 
 
 def test_the_table_of_records(run: Run, files: list[Path], tmp_path: Path) -> None:
@@ -108,7 +108,7 @@ def test_a_file_of_the_experiment_is_the_same_as_the_options(run: Run, files: li
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ('modles = ["nb"]', "there is no key 'modles'; did you mean models?"),
         ("zzzzzzzz = 1", "there is no key 'zzzzzzzz'; the keys are data, target"),
@@ -122,11 +122,11 @@ def test_a_file_of_the_experiment_is_the_same_as_the_options(run: Run, files: li
         ("data = [", "it is not TOML: "),
     ],
 )
-def test_what_is_wrong_with_a_file_of_an_experiment(run: Run, tmp_path: Path, text: str, told: str) -> None:
+def test_what_is_wrong_with_a_file_of_an_experiment(run: Run, tmp_path: Path, text: str, message: str) -> None:
     (tmp_path / "e.toml").write_text(text)
     ran = run("compare", "--experiment", tmp_path / "e.toml")
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert told in ran.err
+    assert message in ran.err
 
 
 def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> None:
@@ -135,7 +135,7 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "message"),
     [
         (["--models", "nb"], "nb alone cannot be compared"),
         (["--models", "nb,tna"], "there is no model 'tna'"),
@@ -162,10 +162,10 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
         (["--json", "--as", "csv"], "exclude each other"),
     ],
 )
-def test_wrong_options_are_refused_before_any_work(run: Run, files: list[Path], words: list[str], told: str) -> None:
+def test_wrong_options_are_refused_before_any_work(run: Run, files: list[Path], words: list[str], message: str) -> None:
     ran = run("compare", files[0], *words)
     assert (ran.code, ran.out, ran.err.count("\n")) == (2, "", 1)
-    assert told in ran.err
+    assert message in ran.err
 
 
 def test_no_data_and_an_input_as_output(run: Run, files: list[Path]) -> None:
@@ -178,9 +178,9 @@ def test_costs_of_wrong_decisions(run: Run, files: list[Path], tmp_path: Path) -
     labels = label_table(corral(), "class").classes.tolist()
     costs.write_text(f"decided,{labels[0]},{labels[1]}\n{labels[0]},0,5\n{labels[1]},1,0\n")
     words = ["--models", "nb,tan", "--protocol", "4-fold", "--measure", "expected_loss", "--loss", costs]
-    found = run("compare", files[0], *words, "--json").json
-    assert found["higher_is_better"] is False
-    assert "least_expected_loss" in found["measures"]["corral.arff"]["nb"]
+    report = run("compare", files[0], *words, "--json").json
+    assert report["higher_is_better"] is False
+    assert "least_expected_loss" in report["measures"]["corral.arff"]["nb"]
     assert run("compare", *files, *words).code in (2, 3)
 
 
@@ -254,24 +254,24 @@ def test_costs_of_weka_are_in_the_order_of_the_header(run: Run, tmp_path: Path) 
         (tmp_path / f"{first}.arff").write_text(head + rows)
     (tmp_path / "yes.cost").write_text("2 2\n0 10\n1 0\n")  # a true yes that is called no costs 10
     (tmp_path / "no.cost").write_text("2 2\n0 1\n10 0\n")
-    told = []
+    measures = []
     for name in ("yes", "no"):
         words = ["compare", tmp_path / f"{name}.arff", "--models", "majority", "nb", "--protocol", "3-fold"]
         ran = run(*words, "--loss", tmp_path / f"{name}.cost", "--measure", "expected_loss", "--json")
         assert ran.code == 0
-        told.append(ran.json["measures"])
-    one, two = (next(iter(own.values())) if len(own) == 1 else own for own in told)
+        measures.append(ran.json["measures"])
+    one, two = (next(iter(means.values())) if len(means) == 1 else means for means in measures)
     assert str(one).replace("yes.arff", "") == str(two).replace("no.arff", "")
     assert "2.5" in str(one)  # a quarter of the rows, at ten each
 
 
 def test_help_names_every_measure_and_the_unit_of_the_rope(run: Run) -> None:
-    told = " ".join(run("compare", "--help").out.split())
+    help_text = " ".join(run("compare", "--help").out.split())
     for name in MEASURES:
-        assert re.search(rf"\b{name}\b", told), name
-    assert "0.01 is one percentage point of accuracy" in told
-    assert "--loss" in told
-    assert "first:" not in told
+        assert re.search(rf"\b{name}\b", help_text), name
+    assert "0.01 is one percentage point of accuracy" in help_text
+    assert "--loss" in help_text
+    assert "first:" not in help_text
 
 
 def costs(folder: Path) -> Path:
@@ -288,11 +288,11 @@ def test_costs_are_seen_whatever_is_compared(run: Run, files: list[Path], tmp_pa
     means = run(*words, "--json").json["measures"]["corral.arff"]
     ran = run(*words)
     lines = ran.out.splitlines()
-    at = next(i for i, line in enumerate(lines) if line.split() == ["model", "expected_loss", "least_expected_loss"])
-    assert [line.split() for line in lines[at + 1 : at + 3]] == [
+    start = next(i for i, line in enumerate(lines) if line.split() == ["model", "expected_loss", "least_expected_loss"])
+    assert [line.split() for line in lines[start + 1 : start + 3]] == [
         [m, f"{means[m]['expected_loss']:.4g}", f"{means[m]['least_expected_loss']:.4g}"] for m in ("nb", "tan")
     ]
-    assert "--measure least_expected_loss" in lines[at + 3]
+    assert "--measure least_expected_loss" in lines[start + 3]
     assert ran.err == ""
     for shape in ("markdown", "latex", "csv"):
         assert "--loss: the expected losses are not in this output" in run(*words, "--as", shape).err
@@ -304,13 +304,13 @@ def test_a_learning_curve_shows_the_means_of_every_size(run: Run, files: list[Pa
     ran = run(*words)
     lines = ran.out.splitlines()
     assert lines[0].endswith("4 divisions, seed 0. The models are compared at the largest training sets.")
-    at = lines.index("corral.arff: accuracy in per cent by training rows: mean +- half of the 95 % interval")
-    assert lines[at + 1].split() == ["rows", "nb", "tan"]
-    assert [line.split()[0] for line in lines[at + 2 : at + 5]] == ["40", "60", "90"]
+    start = lines.index("corral.arff: accuracy in per cent by training rows: mean +- half of the 95 % interval")
+    assert lines[start + 1].split() == ["rows", "nb", "tan"]
+    assert [line.split()[0] for line in lines[start + 2 : start + 5]] == ["40", "60", "90"]
     curves = run(*words, "--json").json["curves"]
-    own = curves["corral.arff"]["tan"]
-    assert own["sizes"] == [40, 60, 90]
-    assert lines[at + 3].split("  ")[-1].strip() == f"{100 * own['means'][1]:.1f} +- {100 * own['halfwidths'][1]:.1f}"
+    curve = curves["corral.arff"]["tan"]
+    assert curve["sizes"] == [40, 60, 90]
+    assert lines[start + 3].split("  ")[-1].strip() == f"{100 * curve['means'][1]:.1f} +- {100 * curve['halfwidths'][1]:.1f}"
     assert any(line.startswith("led7.arff: accuracy in per cent by training rows") for line in lines)
     assert "curves" not in run("compare", files[0], "--models", "nb,tan", "--protocol", "3-fold", "--json").json
 

@@ -19,8 +19,8 @@ def test_from_every_format_to_every_other(run: Run, tmp_path: Path, one: str, tw
     ran = run("convert", tmp_path / f"a.{one}", tmp_path / f"b.{two}", "--kinds", "nominal")
     assert ran.code == 0, ran.err
     assert ran.out == f"{tmp_path}/b.{two}: 128 rows, 7 columns\n"
-    found = read(tmp_path / f"b.{two}", kinds=dict.fromkeys(map(str, corral().names), "nominal"))
-    assert [list(column) for column in found.columns] == [list(column) for column in corral().columns]
+    converted = read(tmp_path / f"b.{two}", kinds=dict.fromkeys(map(str, corral().names), "nominal"))
+    assert [list(column) for column in converted.columns] == [list(column) for column in corral().columns]
 
 
 def test_as_json_and_safe(run: Run, tmp_path: Path) -> None:
@@ -70,10 +70,10 @@ def test_what_cannot_be_converted(run: Run, tmp_path: Path, model: Path) -> None
     }
     (tmp_path / "cut.bif").write_text("variable a {")
     (tmp_path / "off.bif").write_text("variable a { type discrete [ 2 ] { x, y }; }\nprobability ( a ) { table 0.3, 0.69; }\n")
-    for (one, two), (code, told) in refused.items():
+    for (one, two), (code, message) in refused.items():
         ran = run("convert", tmp_path / one, tmp_path / two)
         assert (ran.code, ran.out) == (code, ""), ran.err
-        assert told in ran.err
+        assert message in ran.err
         assert ran.err.count("\n") == 1
     ran = run("convert", tmp_path / "off.bif", tmp_path / "b.bif", "--tolerance", "0.1")
     assert ran.code == 0

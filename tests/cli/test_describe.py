@@ -46,9 +46,9 @@ def test_cases_that_contradict_each_other(run: Run, tmp_path: Path) -> None:
     assert (
         "not consistent: 2 complete cases in 1 group of equal features have different classes, for instance rows 1 and 3" in ran.out
     )
-    found = run("describe", file, "--target", "c", "--json").json
-    assert found["consistent"] is False
-    assert found["conflicts"] == {"groups": 1, "rows": 2, "example_rows": [1, 3]}
+    described = run("describe", file, "--target", "c", "--json").json
+    assert described["consistent"] is False
+    assert described["conflicts"] == {"groups": 1, "rows": 2, "example_rows": [1, 3]}
 
 
 def test_rows_with_missing_values_contradict_nothing(run: Run, tmp_path: Path) -> None:
@@ -66,9 +66,9 @@ def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     rows = [f"id{i:02},{i},{i / 7:.3f},{i % 7},,{i % 2}" for i in range(25)]
     file.write_text("name,number,real,few,nothing,c\n" + "\n".join(rows) + "\n")
-    found = run("describe", file, "--target", "c", "--kinds", "few=nominal,c=nominal", "--json").json["columns"]
-    assert [column["identifier"] for column in found] == [True, True, False, False, False, False]
-    assert [column["missing"] for column in found] == [0, 0, 0, 0, 25, 0]
+    described = run("describe", file, "--target", "c", "--kinds", "few=nominal,c=nominal", "--json").json["columns"]
+    assert [column["identifier"] for column in described] == [True, True, False, False, False, False]
+    assert [column["missing"] for column in described] == [0, 0, 0, 0, 25, 0]
     text = run("describe", file, "--target", "c").out
     assert text.count("looks like an identifier") == 2
     assert "0, 1, 2, 3, 4 ..." in text
@@ -77,9 +77,9 @@ def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:
 def test_kinds_for_all_columns(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b,c\n1,,0\n2,,1\n")
-    found = run("describe", file, "--kinds", "numeric", "--target", "c", "--json").json["columns"]
-    assert [column["kind"] for column in found] == ["numeric"] * 3
-    assert found[1]["range"] is None
+    described = run("describe", file, "--kinds", "numeric", "--target", "c", "--json").json["columns"]
+    assert [column["kind"] for column in described] == ["numeric"] * 3
+    assert described[1]["range"] is None
     assert "numeric  -" in run("describe", file, "--kinds", "numeric", "--target", "c").out
 
 

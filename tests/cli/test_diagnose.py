@@ -34,18 +34,18 @@ def test_in_words(run: Run, pairs: Path) -> None:
 
 
 def test_as_json_it_is_the_diagnosis(run: Run, pairs: Path) -> None:
-    told = run("diagnose", pairs, "--model", "kdb:k=2", "--json").json
+    report = run("diagnose", pairs, "--model", "kdb:k=2", "--json").json
     table = corral()
     from naivete import KDB
 
-    found = diagnose(KDB(k=2), table.without("class"), table["class"])
-    summary = found.summary()
-    assert (told["naive"], told["network"], told["turned"]) == (summary.naive, summary.network, summary.turned)
-    assert told["naive_accuracy"] == summary.naive / 128
-    assert [own["feature"] for own in told["features"]] == list(found.features()["feature"])
-    assert [own["net"] for own in told["arcs"]] == found.arcs()["net"].values.tolist()
-    assert told["worst"][0]["terms"][0]["bits"] == pytest.approx(found.worst(1)[0].terms[0][1])
-    assert len(told["worst"]) == 10
+    diagnosis = diagnose(KDB(k=2), table.without("class"), table["class"])
+    summary = diagnosis.summary()
+    assert (report["naive"], report["network"], report["turned"]) == (summary.naive, summary.network, summary.turned)
+    assert report["naive_accuracy"] == summary.naive / 128
+    assert [record["feature"] for record in report["features"]] == list(diagnosis.features()["feature"])
+    assert [record["net"] for record in report["arcs"]] == diagnosis.arcs()["net"].values.tolist()
+    assert report["worst"][0]["terms"][0]["bits"] == pytest.approx(diagnosis.worst(1)[0].terms[0][1])
+    assert len(report["worst"]) == 10
 
 
 @pytest.mark.parametrize("ending", [".csv", ".parquet", ".arff"])
@@ -84,12 +84,12 @@ def test_other_cases_than_those_learned_from(run: Run, tmp_path: Path) -> None:
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     write(table.take(slice(200)), train)
     write(table.take(slice(200, 300)), test)
-    told = run("diagnose", train, "--test", test, "--target", "digit", "--model", "tan", "--json").json
-    assert (told["cases"], told["how"]) == (100, "predictions of a model trained on 200 other cases")
+    report = run("diagnose", train, "--test", test, "--target", "digit", "--model", "tan", "--json").json
+    assert (report["cases"], report["how"]) == (100, "predictions of a model trained on 200 other cases")
     model = tmp_path / "m.nvt"
     assert run("fit", train, "--target", "digit", "--model", "tan", "--out", model).code == 0
     saved = run("diagnose", test, "--model", model, "--json").json
-    assert (saved["network"], saved["model"]) == (told["network"], "tan")
+    assert (saved["network"], saved["model"]) == (report["network"], "tan")
     write(table.take(slice(200, 300)).without("digit"), tmp_path / "bare.csv")
     bare = run("diagnose", tmp_path / "bare.csv", "--model", model)
     assert bare.code == 0
@@ -100,9 +100,9 @@ def test_other_cases_than_those_learned_from(run: Run, tmp_path: Path) -> None:
 def test_weights_and_densities(run: Run, weather: Path) -> None:
     text = weather.read_text().splitlines()
     weather.write_text("\n".join([f"{text[0]},w", *(f"{line},{1 + i % 2}" for i, line in enumerate(text[1:] * 3))]) + "\n")
-    told = run("diagnose", weather, "--target", "play", "--weight", "w", "--numbers", "normal", "--json").json
-    assert told["cases"] == 36
-    assert told["how"].startswith("10-fold")
+    report = run("diagnose", weather, "--target", "play", "--weight", "w", "--numbers", "normal", "--json").json
+    assert report["cases"] == 36
+    assert report["how"].startswith("10-fold")
 
 
 @pytest.mark.parametrize(

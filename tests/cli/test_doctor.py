@@ -19,9 +19,9 @@ def test_kernels_and_the_reason(run: Run, monkeypatch: pytest.MonkeyPatch, tier:
     if tier == "c" and _kernels.tier() != "c":
         pytest.skip("the compiled library is not here")
     monkeypatch.setenv("NAIVETE_KERNELS", tier)
-    found = run("doctor", "--json").json
-    assert found["kernels"] == {"tier": tier, "why": f"NAIVETE_KERNELS={tier} selects it"}
-    assert found["well"] is True
+    report = run("doctor", "--json").json
+    assert report["kernels"] == {"tier": tier, "why": f"NAIVETE_KERNELS={tier} selects it"}
+    assert report["well"] is True
 
 
 def test_the_reason_without_a_choice(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

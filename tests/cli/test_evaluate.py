@@ -44,11 +44,11 @@ def test_files_of_one_name_are_told_apart(run: Run, files: list[Path]) -> None:
 
 
 def test_as_json(run: Run, files: list[Path]) -> None:
-    (found,) = run("evaluate", files[0], "--models", "nb,kdb:k=1", "--folds", "4", "--seed", "3", "--json").json
-    assert (found["rows"], found["folds"], found["seed"]) == (128, 4, 3)
-    assert [result["model"] for result in found["results"]] == ["nb", "kdb:k=1"]
-    assert found["results"][1]["accuracy"] == pytest.approx(sum(found["results"][1]["accuracies"]) / 4)
-    assert sum(map(sum, found["results"][0]["confusion"])) == 128
+    (record,) = run("evaluate", files[0], "--models", "nb,kdb:k=1", "--folds", "4", "--seed", "3", "--json").json
+    assert (record["rows"], record["folds"], record["seed"]) == (128, 4, 3)
+    assert [result["model"] for result in record["results"]] == ["nb", "kdb:k=1"]
+    assert record["results"][1]["accuracy"] == pytest.approx(sum(record["results"][1]["accuracies"]) / 4)
+    assert sum(map(sum, record["results"][0]["confusion"])) == 128
 
 
 def test_the_same_seed_gives_the_same_numbers(run: Run, files: list[Path]) -> None:

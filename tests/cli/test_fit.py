@@ -36,9 +36,9 @@ def test_the_model_is_that_of_the_library(run: Run, model: Path, weather: Path) 
     from naivete.classifiers.augmented import KDB
 
     table = read(weather)
-    own = KDB(k=1).fit(table.without("play"), list(table["play"]))
+    fitted = KDB(k=1).fit(table.without("play"), list(table["play"]))
     loaded = load(model)
-    assert np.array_equal(loaded.predict_proba(table.without("play")), own.predict_proba(table.without("play")))
+    assert np.array_equal(loaded.predict_proba(table.without("play")), fitted.predict_proba(table.without("play")))
     assert loaded.network_.name(-1) == "play"
     assert str(spec_of(loaded)) == "kdb:k=1"
 

@@ -17,14 +17,14 @@ from naivete.cli.signals import Terminated
 from naivete.errors import DataError, FileError, ModelFileError, NaiveteError, ParameterError, ResourceError
 from tests.cli.conftest import Run, command
 
-COMMANDS = [own.name for own in cli.COMMANDS]
+COMMANDS = [entry.name for entry in cli.COMMANDS]
 
 
 def test_version(run: Run) -> None:
     assert run("--version") == (0, f"naivete {naivete.__version__}\n", "")
 
 
-@pytest.mark.parametrize("words", [["--help"], *([own, "--help"] for own in COMMANDS)], ids=" ".join)
+@pytest.mark.parametrize("words", [["--help"], *([entry, "--help"] for entry in COMMANDS)], ids=" ".join)
 def test_help_has_examples(run: Run, words: list[str]) -> None:
     code, out, err = run(*words)
     assert (code, err) == (0, "")

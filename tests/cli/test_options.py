@@ -48,8 +48,8 @@ def test_formats_of_several_files(run: Run, weather: Path, model: Path) -> None:
 
 
 def test_a_cluster_that_is_not_there() -> None:
-    told = "`cluster='tcp://a:1'`: it cannot be reached; pass the address of a running scheduler, or 'local'"
-    assert in_options(told) == "--cluster tcp://a:1: it cannot be reached; pass the address of a running scheduler, or 'local'"
+    message = "`cluster='tcp://a:1'`: it cannot be reached; pass the address of a running scheduler, or 'local'"
+    assert in_options(message) == "--cluster tcp://a:1: it cannot be reached; pass the address of a running scheduler, or 'local'"
 
 
 def test_other_words_stay() -> None:

@@ -31,19 +31,19 @@ def test_answers_in_a_file(run: Run, model: Path, weather: Path, ending: str, ap
     out = weather.with_name(f"answers.{ending}")
     ran = run("predict", model, weather, "--out", out, *append)
     assert (ran.code, ran.out) == (0, "")
-    found = read(out)
+    predictions = read(out)
     before = read(weather).names if append else ()
-    assert found.names == (*before, "predicted", "P(no)", "P(yes)")
-    assert len(found) == 8
-    assert set(found["predicted"]) <= {"no", "yes"}
+    assert predictions.names == (*before, "predicted", "P(no)", "P(yes)")
+    assert len(predictions) == 8
+    assert set(predictions["predicted"]) <= {"no", "yes"}
 
 
 def test_answers_as_json(run: Run, model: Path, weather: Path) -> None:
-    found = run("predict", model, weather, "--json").json
-    assert found["classes"] == ["no", "yes"]
-    assert len(found["rows"]) == 8
-    assert sum(found["rows"][0]["probabilities"].values()) == pytest.approx(1)
-    assert found["rows"][0]["impossible"] is False
+    predictions = run("predict", model, weather, "--json").json
+    assert predictions["classes"] == ["no", "yes"]
+    assert len(predictions["rows"]) == 8
+    assert sum(predictions["rows"][0]["probabilities"].values()) == pytest.approx(1)
+    assert predictions["rows"][0]["impossible"] is False
 
 
 def test_answers_as_json_in_a_file(run: Run, model: Path, weather: Path) -> None:
@@ -179,8 +179,8 @@ def test_a_class_that_the_model_does_not_know(run: Run, model: Path, weather: Pa
 @pytest.mark.parametrize("ending", ["csv", "arff", "parquet"])
 @pytest.mark.parametrize("trained", ["csv", "arff", "parquet"])
 def test_the_accuracy_whatever_the_class_was_read_as(run: Run, tmp_path: Path, trained: str, ending: str) -> None:
-    for own in {trained, ending}:
-        write(corral(), tmp_path / f"corral.{own}")
+    for extension in {trained, ending}:
+        write(corral(), tmp_path / f"corral.{extension}")
     run("fit", tmp_path / f"corral.{trained}", "--target", "class", "--model", "kdb:k=3", "--out", tmp_path / "m.nvt")
     assert "accuracy 100.0 % of 128 labelled rows" in run("predict", tmp_path / "m.nvt", tmp_path / f"corral.{ending}").err
 

@@ -75,22 +75,22 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    own = Clock()
-    monkeypatch.setattr(module, "time", own)
-    return own
+    fake = Clock()
+    monkeypatch.setattr(module, "time", fake)
+    return fake
 
 
 def test_passes_are_silent_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    with pass_progress("fit") as told:
-        told(1, 10, 20)
+    with pass_progress("fit") as report:
+        report(1, 10, 20)
     assert capsys.readouterr().err == ""
 
 
 def test_lines_of_passes(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
-    with pass_progress("fit", wanted=True) as told:
+    with pass_progress("fit", wanted=True) as report:
         for now, number, done in [(4, 1, 10_000_000), (10, 1, 25_000_000), (12, 1, 100_000_000), (17, 2, 50_000_000)]:
             clock.now = now
-            told(number, done, 100_000_000)
+            report(number, done, 100_000_000)
     assert capsys.readouterr().err.splitlines() == [
         "naivete: fit: pass 1: 25.0 of 100 M rows, 0:30 left (2,500,000 rows per second)",
         "naivete: fit: pass 2: 50.0 of 100 M rows, 0:05 left (10,000,000 rows per second)",
@@ -99,19 +99,19 @@ def test_lines_of_passes(capsys: pytest.CaptureFixture[str], clock: Clock) -> No
 
 def test_lines_where_the_number_of_rows_is_not_known(capsys: pytest.CaptureFixture[str], clock: Clock) -> None:
     shares = iter([0.0, 0.25, 1.0])
-    with pass_progress("fit", wanted=True, share=lambda: next(shares)) as told:
+    with pass_progress("fit", wanted=True, share=lambda: next(shares)) as report:
         for now, done in [(5, 1000), (10, 2000), (15, 8000)]:
             clock.now = now
-            told(1, done, None)
+            report(1, done, None)
     assert capsys.readouterr().err.splitlines() == [
         "naivete: fit: pass 1: 1,000 rows, 0% of the bytes, ? left (200 rows per second)",
         "naivete: fit: pass 1: 2,000 rows, 25% of the bytes, 0:30 left (200 rows per second)",
         "naivete: fit: pass 1: 8,000 rows, 100% of the bytes, 0:00 left (533 rows per second)",
     ]
-    with pass_progress("fit", wanted=True) as told:
+    with pass_progress("fit", wanted=True) as report:
         clock.now = 20
-        told(1, 1000, None)
-        told(1, 500, None)  # from the beginning
+        report(1, 1000, None)
+        report(1, 500, None)  # from the beginning
     assert capsys.readouterr().err == "naivete: fit: pass 1: 1,000 rows (200 rows per second)\n"
 
 
@@ -121,16 +121,16 @@ def test_a_bar_of_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "200")
-    with pass_progress("fit [bold]") as told:
-        told(1, 10, None)
-        told(2, 2_500_000, 100_000_000)
+    with pass_progress("fit [bold]") as report:
+        report(1, 10, None)
+        report(2, 2_500_000, 100_000_000)
     assert "fit [bold]" in terminal.getvalue()
     assert "pass 2: 2.5 of 100 M rows" in terminal.getvalue()
 
 
 def test_lines_of_passes_on_a_terminal_without_rich(monkeypatch: pytest.MonkeyPatch, clock: Clock) -> None:
     terminal = without_rich(monkeypatch)
-    with pass_progress("fit") as told:
+    with pass_progress("fit") as report:
         clock.now = 5
-        told(1, 5, 10)
+        report(1, 5, 10)
     assert terminal.getvalue() == "naivete: fit: pass 1: 5 of 10 rows, 0:05 left (1 rows per second)\n"

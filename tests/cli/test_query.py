@@ -28,7 +28,7 @@ def plain(tmp_path: Path) -> Path:
 @pytest.fixture
 def odd(tmp_path: Path) -> Path:
     """A network with a name that has = in it, one that is a number, one that is hostile, and a variable with cut points."""
-    own = (
+    variables = (
         Variable(NAMES[0], (0, 1)),
         Variable(NAMES[1], cuts=(0.5, 1.5)),
         Variable(NAMES[2], ("\x1b[0m", "=1")),
@@ -36,7 +36,7 @@ def odd(tmp_path: Path) -> Path:
     )
     cpts = {0: np.array([0.25, 0.75]), 1: np.array([0.5, 0.25, 0.25]), 2: np.array([0.5, 0.5]), CLASS: np.array([1.0, 0.0])}
     path = tmp_path / "odd.xdsl"
-    write_network(Network(own, dict.fromkeys((0, 1, 2, CLASS), ()), cpts), path)
+    write_network(Network(variables, dict.fromkeys((0, 1, 2, CLASS), ()), cpts), path)
     return path
 
 
@@ -51,55 +51,55 @@ def test_a_posterior(run: Run, plain: Path) -> None:
 
 
 def test_all_that_is_not_known(run: Run, plain: Path) -> None:
-    found = run("query", plain, "--given", "B=q", "--json").json
-    assert found["given"] == [{"variable": "B", "value": "q"}]
-    assert [own["of"] for own in found["posteriors"]] == ["A", "C", "D"]
-    for own in found["posteriors"]:
-        assert own["probabilities"] == pytest.approx(posterior(plain_network(), own["of"], {"B": "q"}).tolist())
+    results = run("query", plain, "--given", "B=q", "--json").json
+    assert results["given"] == [{"variable": "B", "value": "q"}]
+    assert [entry["of"] for entry in results["posteriors"]] == ["A", "C", "D"]
+    for entry in results["posteriors"]:
+        assert entry["probabilities"] == pytest.approx(posterior(plain_network(), entry["of"], {"B": "q"}).tolist())
     assert "P(A)\n" in run("query", plain).out
 
 
 def test_a_joint(run: Run, plain: Path) -> None:
-    found = run("query", plain, "--given", "A=y", "--of", "D", "B", "--joint", "--json").json
+    results = run("query", plain, "--given", "A=y", "--of", "D", "B", "--joint", "--json").json
     expected = posterior(plain_network(), ["D", "B"], {"A": "y"})
-    assert found["joint"]["of"] == ["D", "B"]
-    assert np.allclose(found["joint"]["probabilities"], expected, atol=1e-15)
+    assert results["joint"]["of"] == ["D", "B"]
+    assert np.allclose(results["joint"]["probabilities"], expected, atol=1e-15)
     lines = run("query", plain, "--given", "A=y", "--of", "D", "B", "--joint").out.splitlines()
     assert lines[:2] == ["P(D, B | A=y)", "D    B  probability"]
     assert lines[-1].split() == ["yes", "r", f"{expected[1, 2]:.6f}"]
 
 
 def test_the_most_probable_states_and_the_probability_of_the_evidence(run: Run, plain: Path) -> None:
-    found = run("query", plain, "--given", "D=yes", "--mpe", "--log-probability", "--json").json
+    results = run("query", plain, "--given", "D=yes", "--mpe", "--log-probability", "--json").json
     states, log = most_probable(plain_network(), {"D": "yes"})
-    assert {own["variable"]: own["state"] for own in found["most_probable"]["states"]} == states
-    assert found["most_probable"]["log_probability"] == pytest.approx(log)
-    assert found["log_probability"] == pytest.approx(log_probability(plain_network(), {"D": "yes"}))
-    assert "posteriors" not in found
+    assert {entry["variable"]: entry["state"] for entry in results["most_probable"]["states"]} == states
+    assert results["most_probable"]["log_probability"] == pytest.approx(log)
+    assert results["log_probability"] == pytest.approx(log_probability(plain_network(), {"D": "yes"}))
+    assert "posteriors" not in results
     out = run("query", plain, "--given", "D=yes", "--mpe", "--log-probability").out
-    assert f"log P(D=yes) = {found['log_probability']:.6f}" in out
+    assert f"log P(D=yes) = {results['log_probability']:.6f}" in out
     assert "most probable states given D=yes: log P = " in out
 
 
 def test_a_model(run: Run, model: Path) -> None:
-    found = run("query", model, "--given", "outlook=rain", "temperature=17", "--of", "play", "--json").json
+    results = run("query", model, "--given", "outlook=rain", "temperature=17", "--of", "play", "--json").json
     expected = posterior(load(model).network_, "play", {"outlook": "rain", "temperature": 17.0})
-    assert found["posteriors"][0]["states"] == ["no", "yes"]
-    assert found["posteriors"][0]["probabilities"] == pytest.approx(expected.tolist())
+    assert results["posteriors"][0]["states"] == ["no", "yes"]
+    assert results["posteriors"][0]["probabilities"] == pytest.approx(expected.tolist())
     other = run("query", model, "--given", "outlook=rain", "temperature=17", "--of", "play", "--target", "windy", "--json").json
     assert other["posteriors"][0]["probabilities"] == pytest.approx(expected.tolist())
 
 
 def test_odd_names_and_values(run: Run, odd: Path) -> None:
-    found = run("query", odd, "--given", "a=b=1", "7=0.75", f"{NAMES[2]}==1", "--log-probability", "--json").json
-    assert found["log_probability"] == pytest.approx(math.log(0.75 * 0.25 * 0.5))
+    results = run("query", odd, "--given", "a=b=1", "7=0.75", f"{NAMES[2]}==1", "--log-probability", "--json").json
+    assert results["log_probability"] == pytest.approx(math.log(0.75 * 0.25 * 0.5))
     out = run("query", odd, "--of", str(NAMES[2]), "7").out
     assert "\x1b" not in out
     assert "P(7)\n7           probability\n<= 0.5         0.500000" in out
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (["--given", "A"], 2, "'A' names no state; write NAME=STATE"),
         (["--given", "A=x", "A=y"], 2, "'A' is given twice"),
@@ -111,10 +111,10 @@ def test_odd_names_and_values(run: Run, odd: Path) -> None:
         (["--off", "A"], 2, "there is no option '--off'; did you mean --of?"),
     ],
 )
-def test_what_is_wrong(run: Run, plain: Path, words: list[str], code: int, told: str) -> None:
+def test_what_is_wrong(run: Run, plain: Path, words: list[str], code: int, message: str) -> None:
     ran = run("query", plain, *words)
     assert (ran.code, ran.out) == (code, "")
-    assert told in ran.err
+    assert message in ran.err
     assert ran.err.count("\n") == 1
 
 

@@ -36,14 +36,14 @@ def test_tables(run: Run, corral_model: Path) -> None:
 
 
 def test_as_json(run: Run, corral_model: Path) -> None:
-    found = run("show", corral_model, "--json", "--tables").json
+    described = run("show", corral_model, "--json", "--tables").json
     model = load(corral_model)
-    assert found["model"] == "kdb:k=1"
-    assert found["target"] == "class"
-    assert len(found["arcs"]) == len(model.network_.arcs)
-    assert found["variables"][0]["information"] == pytest.approx(model.relevance_[0])
-    assert found["variables"][-1]["table"] == [{"given": {}, "probabilities": [0.5625, 0.4375]}]
-    for variable in found["variables"]:
+    assert described["model"] == "kdb:k=1"
+    assert described["target"] == "class"
+    assert len(described["arcs"]) == len(model.network_.arcs)
+    assert described["variables"][0]["information"] == pytest.approx(model.relevance_[0])
+    assert described["variables"][-1]["table"] == [{"given": {}, "probabilities": [0.5625, 0.4375]}]
+    for variable in described["variables"]:
         assert all(sum(row["probabilities"]) == pytest.approx(1) for row in variable["table"])
 
 
@@ -112,10 +112,10 @@ def test_a_network_file_is_shown_like_the_model(run: Run, weather: Path) -> None
     assert "  parents   the class depends on sky, wind\n" in ran.out
     assert "P(play | sky, wind)" in ran.out
     assert "<h1>Network for the class play</h1>" in html.read_text()
-    found = run("show", network, "--target", "play", "--json").json
-    assert found["model"] == "network"
-    assert [variable.get("information") for variable in found["variables"]] == [None] * 6
-    assert found["arcs"] == [arc | {"information": None} for arc in run("show", model, "--json").json["arcs"]]
+    described = run("show", network, "--target", "play", "--json").json
+    assert described["model"] == "network"
+    assert [variable.get("information") for variable in described["variables"]] == [None] * 6
+    assert described["arcs"] == [arc | {"information": None} for arc in run("show", model, "--json").json["arcs"]]
     assert run("show", model, "--target", "mood", "--json").json["target"] == "mood"
     (weather.parent / "arcs.bnl").write_text("[play][sky|play]")
     assert run("show", weather.parent / "arcs.bnl", "--tables", "--html", weather.parent / "arcs.html").code == 0
@@ -128,11 +128,11 @@ def test_the_title_of_the_page(run: Run, weather: Path) -> None:
 
 
 def test_the_same_as_json(run: Run, weather: Path) -> None:
-    found = run("show", fitted(run, weather, "hc"), "--json").json
-    assert (found["parents"], found["blanket"]) == (["sky", "wind"], ["sky", "wind", "mood"])
-    assert "selected" not in found
-    assert [v["in_blanket"] for v in found["variables"][:-1]] == [True, True, True, False, False]
-    assert [v["alone"] for v in found["variables"][:-1]] == [False, False, False, False, True]
+    described = run("show", fitted(run, weather, "hc"), "--json").json
+    assert (described["parents"], described["blanket"]) == (["sky", "wind"], ["sky", "wind", "mood"])
+    assert "selected" not in described
+    assert [v["in_blanket"] for v in described["variables"][:-1]] == [True, True, True, False, False]
+    assert [v["alone"] for v in described["variables"][:-1]] == [False, False, False, False, True]
 
 
 @pytest.mark.parametrize("model", ["naive-as", "k2-as", "info-as", "info-as:stop=chi2,learner=nb"])
@@ -163,8 +163,8 @@ def test_every_network_is_shown_in_text_drawing_and_page(run: Run, weather: Path
     assert {t.partition(":")[0] for t in titles if t and "\u2192" in t} == arcs
     assert {f"{network.name(x)}: {network.variables[x].card} states" for x in network.features} <= titles
     assert all(f"P({network.name(x)} | " in html.read_text() for x in network.features if network.parents[x])
-    told = run("show", file).out
-    assert ("the class depends on" in told) == bool(network.parents[-1])
+    text = run("show", file).out
+    assert ("the class depends on" in text) == bool(network.parents[-1])
 
 
 def test_of_many_features_the_first_are_named(run: Run, tmp_path: Path) -> None:
@@ -211,18 +211,18 @@ class TestTrees:
                 assert lines[name].endswith("not used")
 
     def test_as_json(self, run: Run, weather: Path) -> None:
-        found = run("show", fitted(run, weather, "id3"), "--json", "--tables").json
-        assert [variable["name"] for variable in found["variables"]] == ["sky", "wind", "mood", "call", "noise", "play"]
-        assert (found["arcs"], found["parents"]) == ([], [])
-        nodes = found["tree"]["outline"]
-        assert found["tree"]["nodes"] == len(nodes)
+        described = run("show", fitted(run, weather, "id3"), "--json", "--tables").json
+        assert [variable["name"] for variable in described["variables"]] == ["sky", "wind", "mood", "call", "noise", "play"]
+        assert (described["arcs"], described["parents"]) == ([], [])
+        nodes = described["tree"]["outline"]
+        assert described["tree"]["nodes"] == len(nodes)
         assert nodes[0] | {"feature": ""} == {"node": 0, "parent": None, "branch": "", "feature": "", "weight": 400.0}
-        assert {name for node in nodes if (name := node["feature"])} == set(found["blanket"])
+        assert {name for node in nodes if (name := node["feature"])} == set(described["blanket"])
         for node in nodes:
-            below = [own for own in nodes if own["parent"] == node["node"]]
+            below = [child for child in nodes if child["parent"] == node["node"]]
             assert ("answer" in node) == (not below)
-            assert not below or sum(own["weight"] for own in below) == pytest.approx(node["weight"])
-            assert not below or all(own["branch"] for own in below)
+            assert not below or sum(child["weight"] for child in below) == pytest.approx(node["weight"])
+            assert not below or all(child["branch"] for child in below)
 
     def test_drawing_and_page(self, run: Run, weather: Path) -> None:
         file = fitted(run, weather, "c45")
@@ -268,14 +268,14 @@ class TestHierarchies:
 
     def test_as_json_with_all_tables_on_request(self, run: Run, weather: Path) -> None:
         file = fitted(run, weather, "recursive")
-        short, found = (run("show", file, "--json", *words).json for words in ((), ("--tables",)))
+        short, described = (run("show", file, "--json", *words).json for words in ((), ("--tables",)))
         assert all("tables" not in node.get("answer", {}) for node in short["hierarchy"]["outline"])
-        root = found["hierarchy"]["outline"][0]
+        root = described["hierarchy"]["outline"][0]
         assert sum(root["sorting"]["rates"]) == pytest.approx(1)
         assert list(root["sorting"]["tables"]) == ["sky", "wind", "mood", "call", "noise"]
         assert [sum(column) for column in zip(*root["sorting"]["tables"]["sky"], strict=True)] == pytest.approx([1, 1])
-        assert found["variables"][0]["parents"] == ["play"]
-        assert [variable["name"] for variable in found["variables"]] == ["sky", "wind", "mood", "call", "noise", "play"]
+        assert described["variables"][0]["parents"] == ["play"]
+        assert [variable["name"] for variable in described["variables"]] == ["sky", "wind", "mood", "call", "noise", "play"]
 
     def test_drawing_and_page(self, run: Run, weather: Path) -> None:
         file = fitted(run, weather, "recursive")
@@ -334,10 +334,10 @@ class TestHidden:
         assert re.search(r"\nhidden +2 +- +play +hidden\n", out)
 
     def test_as_json_and_page(self, run: Run, model: Path) -> None:
-        found = run("show", model, "--json").json
-        assert [variable["kind"] for variable in found["variables"]] == ["nominal"] * 4 + ["hidden", "nominal"]
-        assert found["blanket"] == ["smile", "song", "dance", "sky"]
-        assert {"from": "hidden", "to": "song", "information": None} in found["arcs"]
+        described = run("show", model, "--json").json
+        assert [variable["kind"] for variable in described["variables"]] == ["nominal"] * 4 + ["hidden", "nominal"]
+        assert described["blanket"] == ["smile", "song", "dance", "sky"]
+        assert {"from": "hidden", "to": "song", "information": None} in described["arcs"]
         assert run("show", model, "--svg", model.with_suffix(".svg"), "--html", model.with_suffix(".html")).code == 0
         assert "dotted: 1 hidden variable" in model.with_suffix(".svg").read_text()
         assert "P(hidden | play)" in model.with_suffix(".html").read_text()
@@ -349,9 +349,9 @@ def test_numbers_with_densities_have_means_and_deviations(run: Run, weather: Pat
     table.write_text("height,sex\n" + "1.5,f\n1.75,f\n2.0,m\n1.5,m\n" * 3)
     out = table.with_suffix(".nvt")
     assert run("fit", table, "--target", "sex", "--model", "nb", "--numbers", "normal", "--out", out).code == 0
-    told = run("show", out, "--tables", "--html", out.with_suffix(".html")).out
-    assert "P(height | sex)\nsex   mean  deviation\nf    1.625" in told
-    found = run("show", out, "--tables", "--json").json["variables"][0]
-    assert [(row["given"], row["mean"]) for row in found["normal"]] == [({"sex": "f"}, 1.625), ({"sex": "m"}, 1.75)]
-    assert "table" not in found
+    text = run("show", out, "--tables", "--html", out.with_suffix(".html")).out
+    assert "P(height | sex)\nsex   mean  deviation\nf    1.625" in text
+    described = run("show", out, "--tables", "--json").json["variables"][0]
+    assert [(row["given"], row["mean"]) for row in described["normal"]] == [({"sex": "f"}, 1.625), ({"sex": "m"}, 1.75)]
+    assert "table" not in described
     assert ">deviation</th>" in out.with_suffix(".html").read_text()

@@ -87,10 +87,10 @@ def test_many_files_are_one(run: Run, tmp_path: Path, small: None, form: str) ->
 
 
 def test_the_summary_as_json(run: Run, weather: Path) -> None:
-    found = run("fit", weather, "--target", "play", "--memory", "20G", "--out", weather.with_name("m.nvt"), "--json").json
-    assert (found["rows"], found["target"], found["data"], found["files"]) == (8, "play", str(weather), 1)
-    assert found["read_mb"] == weather.stat().st_size / 1e6
-    assert found["rows_per_second"] > 0
+    report = run("fit", weather, "--target", "play", "--memory", "20G", "--out", weather.with_name("m.nvt"), "--json").json
+    assert (report["rows"], report["target"], report["data"], report["files"]) == (8, "play", str(weather), 1)
+    assert report["read_mb"] == weather.stat().st_size / 1e6
+    assert report["rows_per_second"] > 0
 
 
 def test_a_column_that_turns_to_text(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,8 +112,8 @@ def test_the_last_column_of_arff_is_the_class(run: Run, tmp_path: Path, weather:
     shown = run("fit", folder.parent, "--format", "arff", "--out", tmp_path / "m.nvt")
     assert shown.code == 3  # weather.csv is no ARFF file
     weather.unlink()
-    found = run("fit", tmp_path, "--out", tmp_path / "m.nvt", "--json").json
-    assert (found["target"], found["features"]) == ("play", 4)
+    report = run("fit", tmp_path, "--out", tmp_path / "m.nvt", "--json").json
+    assert (report["target"], report["features"]) == ("play", 4)
 
 
 def test_the_class_has_to_be_named(run: Run, weather: Path) -> None:
