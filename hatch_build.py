@@ -1,4 +1,4 @@
-"""Build hook: compiles the optional kernels where a C compiler is found, and leaves them out without a word where not."""
+"""Build hook: compiles the optional kernels if a C compiler is found; without one the package is built without them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FLAGS = ["-O3", "-std=c99", "-fPIC", "-shared", "-ffp-contract=off"]
 
 
 def compile_kernels(root: Path) -> bool:
-    """Compile the C file beside its Python twin; False where that is not possible, and then there is no library."""
+    """Compile kernels.c into its own folder; return whether that succeeded. If not, there is no library afterwards."""
     target = root / LIBRARY
     target.unlink(missing_ok=True)
     if os.environ.get("NAIVETE_NO_COMPILER"):
@@ -39,10 +39,10 @@ def compile_kernels(root: Path) -> bool:
 
 
 class CustomBuildHook(BuildHookInterface[Any]):
-    """Adds the compiled kernels to the wheel and marks it for this platform; a pure wheel results without them."""
+    """Adds the compiled kernels to the wheel and sets its platform tag; without them the wheel is pure Python."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Called by hatchling before a wheel, editable or not, is put together."""
+        """Compile the kernels; called by hatchling before it builds a wheel, editable or not."""
         if not compile_kernels(Path(self.root)) or version == "editable":
             return
         platform = sysconfig.get_platform().replace("-", "_").replace(".", "_")

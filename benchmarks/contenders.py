@@ -1,6 +1,6 @@
-"""Who competes: for each library and model, how to learn from codes and how to ask for probabilities.
+"""The classifiers that are compared: for each library and model, how to fit codes and how to predict probabilities.
 
-Each library is imported only by the process that measures it, so that this file can be read by any interpreter that has numpy.
+Each library is imported only by the process that measures it, so that this file can be imported by any interpreter with NumPy.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Array = NDArray[Any]
 
 OURS = "naivete"
 MODELS = ("nb", "tan", "kdb1", "kdb2")
-PEERS: dict[str, tuple[str, ...]] = {  # the models of each library, under the name of ours that they are compared with
+PEERS: dict[str, tuple[str, ...]] = {  # the models of each library, by the name of the naivete model that they are compared with
     "scikit-learn": ("nb",),
     "pyAgrum": ("nb", "tan"),
     "pgmpy": ("nb", "tan"),
@@ -39,8 +39,8 @@ NAMES = {
 class Contender:
     """A classifier: learn(X, y) -> model, answer(model, X) -> P(class | row).
 
-    A slow one learns from the first `cells` cells of the table and answers the first `rows` test rows; `passes` tells how often
-    fitting went over the data, where that is known.
+    A slow classifier is fitted to the first `cells` cells of the table and predicts the first `rows` test rows; `passes` returns
+    the number of passes over the data, if it is known; `tables` returns the bytes of the tables of the model.
     """
 
     learn: Callable[[Array, Array], Any]
@@ -52,7 +52,7 @@ class Contender:
 
 
 def contender(library: str, model: str, states: int) -> Contender:
-    """The classifier, its library imported."""
+    """Import the library and return the classifier."""
     makers = {OURS: _naivete, "scikit-learn": _categorical, "pyAgrum": _pyagrum, "pgmpy": _pgmpy}
     return makers[library](model, states)
 
@@ -116,9 +116,9 @@ def _pgmpy(model: str, states: int) -> Contender:
         return network
 
     def answer(fitted: Any, X: Array) -> Array:
-        found = fitted.predict_probability(frame(X))
-        order = sorted(found.columns, key=lambda name: int(name.removeprefix("y_")))
-        return np.asarray(found[order])
+        probabilities = fitted.predict_probability(frame(X))
+        order = sorted(probabilities.columns, key=lambda name: int(name.removeprefix("y_")))
+        return np.asarray(probabilities[order])
 
     return Contender(learn, answer, cells=4e6, rows=100)
 
@@ -134,7 +134,7 @@ WEKA_CELLS = 40e6
 
 
 def weka_command(model: str, train: Path, test: Path) -> list[str]:
-    """Weka's own command line: it learns from one ARFF file, is tested on both, and prints how long that took."""
+    """Return Weka's command line: it fits one ARFF file, is tested on both files, and prints the times."""
     java, jar = shutil.which("java"), weka_jar()
     assert java is not None
     assert jar is not None
@@ -142,19 +142,19 @@ def weka_command(model: str, train: Path, test: Path) -> list[str]:
     return [java, "-Xmx8g", "-cp", str(jar), name, "-t", str(train), "-T", str(test), *options.split()]
 
 
-def weka_said(text: str, marker: str) -> float:
-    """The number that follows a marker in what Weka printed."""
+def weka_number(text: str, marker: str) -> float:
+    """Return the number that follows a marker in the output of Weka."""
     return float(text.split(marker, 1)[1].split()[0])
 
 
 def weka_jar() -> Path | None:
-    """WEKA_JAR, else where Debian puts it."""
+    """Return the path WEKA_JAR, else the path of Debian's package; None if there is no such file."""
     path = Path(os.environ.get("WEKA_JAR") or "/usr/share/java/weka.jar")
     return path if path.is_file() else None
 
 
 def write_arff(path: Path, X: Array, y: Array, states: int, classes: int) -> None:
-    """The codes as nominal values of equal width, so that whole rows are laid down at once."""
+    """Write the codes as nominal values of equal width, which allows NumPy to format many rows at once."""
     widths = [len(str(states - 1))] * X.shape[1] + [len(str(classes - 1))]
     labels = {card: np.array([f"{s:0{len(str(card - 1))}d}" for s in range(card)], "S") for card in {states, classes}}
     with path.open("wb") as out:
@@ -177,7 +177,7 @@ def _lines(X: Array, y: Array, of_x: Array, of_y: Array, widths: list[int]) -> b
 
 
 def interpreter(library: str) -> str | None:
-    """The Python that has the library, None where none is found."""
+    """Return the Python interpreter that has the library, None if there is none."""
     module = {OURS: "naivete", "scikit-learn": "sklearn", "pyAgrum": "pyagrum", "pgmpy": "pgmpy"}.get(library)
     if library == "Weka":
         return sys.executable if weka_jar() and shutil.which("java") else None

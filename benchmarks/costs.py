@@ -1,6 +1,6 @@
-"""What learning costs: constants measured on this machine, and the time and memory they predict for any size.
+"""The cost model of learning: constants measured on this machine, and the predicted time and memory for any size.
 
-`python -m benchmarks.costs` measures the constants with one thread, compares the model with runs that fit here, and prints the
+`python -m benchmarks.costs` measures the constants with one thread, compares the model with measured runs, and prints the
 prediction for 10^9 to 10^12 rows on 1 to 1,000 workers. docs/scale.md explains the model.
 """
 
@@ -23,17 +23,17 @@ from benchmarks.scale import CLASSES, COLUMNS, STATES, make
 
 BLOCK = 1 << 17
 PACKAGE = 120e6
-"""Bytes of a process that has loaded everything and holds no rows."""
+"""Bytes of a process that has loaded all modules and no rows."""
 
 
 @dataclass(frozen=True)
 class Constants:
-    """Seconds of one core: the label of a row; a cell decoded, tallied, encoded; a pair of features in a row; an update of a
-    family table; a byte of tables merged; and what every block costs beside."""
+    """Seconds of one core: to read the label of a row; to decode, count and encode a cell; to count a pair of features in a row;
+    to update a family table; to merge a byte of tables; and the overhead of a block."""
 
     label: float
     decode: float
-    tally: float
+    count: float
     encode: float
     pair: float
     update: float
@@ -53,24 +53,24 @@ class Task:
 
     @property
     def pair_bytes(self) -> float:
-        """The tables of all pairs of features."""
+        """The size of the tables of all pairs of features."""
         return 4 * self.columns * (self.columns - 1) / 2 * (self.states - 1) ** 2 * self.classes
 
     @property
     def family_bytes(self) -> float:
-        """The tables of the families."""
+        """The size of the tables of the families."""
         return 8.0 * self.columns * self.states ** (self.k + 1) * self.classes
 
 
 def seconds(task: Task, cost: Constants, workers: int = 1, bandwidth: float = 1e9, latency: float = 0.01) -> dict[str, float]:
-    """The time of the three passes on so many cores, each with an equal share of the rows, and of merging in a tree of eight.
+    """Return the time of the three passes, with an equal share of the rows for every core, and of merging in a tree.
 
     Parameters
     ----------
-    task : what is learned.
+    task : the table and the learner.
     cost : the constants.
-    workers : cores, on one machine or many.
-    bandwidth, latency : bytes a second and seconds a message between machines.
+    workers : the number of cores, on one or more machines.
+    bandwidth, latency : bytes per second and seconds per message between machines; eight tables are merged at each node.
     """
     share, n = task.rows / workers, task.columns
     depth = math.ceil(math.log(workers, 8)) if workers > 1 else 0
@@ -78,7 +78,7 @@ def seconds(task: Task, cost: Constants, workers: int = 1, bandwidth: float = 1e
     parts = {
         "labels": 3 * share * cost.label,
         "decoding": 3 * share * (n + 1) * cost.decode,
-        "schema": share * n * cost.tally,
+        "schema": share * n * cost.count,
         "encoding": 2 * share * n * cost.encode,
         "pairs": share * n * (n - 1) / 2 * cost.pair,
         "tables": share * n * cost.update,
@@ -89,13 +89,13 @@ def seconds(task: Task, cost: Constants, workers: int = 1, bandwidth: float = 1e
 
 
 def memory(task: Task) -> float:
-    """Bytes of a worker: the program, three blocks of rows in several forms, planes, and tables twice."""
+    """Return the bytes of a worker: the program, three blocks of rows in several forms, planes, and tables twice."""
     rows = 3 * BLOCK * 8 * (task.columns + 2) + BLOCK * task.columns * (task.states - 1) / 8
     return PACKAGE + rows + 2 * (task.pair_bytes + task.family_bytes) + 8.0 * task.columns**2
 
 
 def best(work: Any, repeat: int = 5) -> float:
-    """Seconds of the quickest of some calls, after one to warm up."""
+    """Return the time of the fastest of several calls, after one warm-up call."""
     work()
     times = []
     for _ in range(repeat):
@@ -106,7 +106,7 @@ def best(work: Any, repeat: int = 5) -> float:
 
 
 def measured(folder: Path) -> Constants:
-    """The constants of this machine, in this process, whose threads should be one."""
+    """Measure the constants of this machine in this process, which should use one thread."""
     from functools import partial, reduce
 
     from naivete._kernels.exact_sums import add_sums
@@ -124,18 +124,18 @@ def measured(folder: Path) -> Constants:
     cells = sum(map(len, tables)) * COLUMNS
     parts = [ColumnRoles("y").divide_weighted(table) for table in tables]
     encoder, rows = Encoder(), BatchRows(tuple(parts))
-    tallies = count_row_values(rows, encoder)
-    features = encoder.schema(tallies)
-    variables = (*features, Variable("y", tallies.classes))
+    value_counts = count_row_values(rows, encoder)
+    features = encoder.schema(value_counts)
+    variables = (*features, Variable("y", value_counts.classes))
     small = BatchRows(tuple(part.take(np.arange(1000)) for part in parts))
 
-    def pairs(own: Any) -> Any:
-        dependence(Counts(EncodedCases(own, variables, tallies.gaps)))
+    def pairs(batches: Any) -> Any:
+        dependence(Counts(EncodedCases(batches, variables, value_counts.gaps)))
 
     families = [(*sorted({x, (x + 1) % COLUMNS, (x + 2) % COLUMNS}), -1) for x in range(COLUMNS)]
 
-    def counted(own: Any) -> Any:
-        Counts(EncodedCases(own, variables, tallies.gaps)).tables(families)
+    def counted(batches: Any) -> Any:
+        Counts(EncodedCases(batches, variables, value_counts.gaps)).tables(families)
 
     limb = {0: np.ones(1 << 20, np.int64)}
     encode_ = best(lambda: [encode(part.features, features) for part in parts]) / cells
@@ -147,7 +147,7 @@ def measured(folder: Path) -> Constants:
     return Constants(
         label=(labels + best(lambda: list(one_row.map(len)))) / sum(map(len, tables)),
         decode=best(lambda: sum(len(t) for t in piece.tables(rows=BLOCK)), 3) / (piece.rows or 1) / (COLUMNS + 1),
-        tally=(best(lambda: count_row_values(rows, encoder)) - blocks * 0.001) / cells,
+        count=(best(lambda: count_row_values(rows, encoder)) - blocks * 0.001) / cells,
         encode=encode_,
         pair=max(0.0, best(partial(pairs, rows)) - blocks * per_block - cells * encode_) / pair_rows,
         update=max(0.0, best(partial(counted, rows)) - best(partial(counted, small)) - cells * encode_) / cells,
@@ -157,29 +157,29 @@ def measured(folder: Path) -> Constants:
 
 
 def one_thread(folder: Path) -> Constants:
-    """The constants, measured in a process of its own with one thread."""
+    """Measure the constants in a new process with one thread."""
     environment = {**os.environ, "NAIVETE_THREADS": "1", "OMP_NUM_THREADS": "1", "ARROW_NUM_THREADS": "1"}
-    words = [sys.executable, "-m", "benchmarks.costs", "--constants", "--folder", str(folder)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment)
+    command = [sys.executable, "-m", "benchmarks.costs", "--constants", "--folder", str(folder)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment)
     return Constants(**json.loads(done.stdout))
 
 
 def learned(folder: Path, threads: int) -> float:
-    """Seconds of learning KDB(k=2) from the files in a process of its own with so many threads."""
+    """Return the time of learning KDB(k=2) from the files in a new process with the given number of threads."""
     code = (
         "import os, sys, time, pyarrow, naivete; pyarrow.set_cpu_count(int(sys.argv[2])); naivete.NaiveBayes().fit([[1]], [1]);"
         "sys.argv[2] == '1' and hasattr(os, 'sched_setaffinity') and os.sched_setaffinity(0, {0});"
         "began = time.perf_counter(); naivete.KDB(k=2).fit_cases(sys.argv[1], 'y'); print(time.perf_counter() - began)"
     )
     environment = {**os.environ, "NAIVETE_THREADS": str(threads)}
-    words = [sys.executable, "-c", code, str(folder), str(threads)]
+    command = [sys.executable, "-c", code, str(folder), str(threads)]
     return min(
-        float(subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout) for _ in range(3)
+        float(subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout) for _ in range(3)
     )
 
 
-def told(cost: Constants) -> str:
-    """The constants, and what they predict."""
+def as_text(cost: Constants) -> str:
+    """Return the constants and the predictions as text."""
     lines = ["constants of one core: " + ", ".join(f"{name} {1e9 * value:.3g} ns" for name, value in asdict(cost).items()), ""]
     lines += ["| rows | workers | time | decoding | pairs | merging | memory of a worker |", "|---|---|---|---|---|---|---|"]
     for exponent in (9, 10, 11, 12):
@@ -192,7 +192,7 @@ def told(cost: Constants) -> str:
 
 
 def clock(value: float) -> str:
-    """Seconds in words.
+    """Return seconds as text with a suitable unit.
 
     >>> clock(42.0), clock(4200.0), clock(420000.0)
     ('42 s', '1.2 h', '4.9 d')
@@ -205,23 +205,23 @@ def clock(value: float) -> str:
 
 def main() -> None:
     """Measure, compare and predict."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__.splitlines()[0])
-    made.add_argument("--data", type=Path, help="where the data sets are; by default $NAIVETE_BENCH, else bench-data")
-    made.add_argument("--constants", action="store_true", help=argparse.SUPPRESS)
-    made.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    asked = made.parse_args()
-    if asked.constants:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.costs", description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the folder of the data sets; by default $NAIVETE_BENCH, else bench-data")
+    parser.add_argument("--constants", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.constants:
         if "ARROW_NUM_THREADS" in os.environ:
             import pyarrow as pa
 
             pa.set_cpu_count(int(os.environ["ARROW_NUM_THREADS"]))
-        print(json.dumps(asdict(measured(asked.folder))))
+        print(json.dumps(asdict(measured(options.folder))))
         return
-    folder = (asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")) / "scale-10M"
+    folder = (options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")) / "scale-10M"
     make(folder, 10)
     cost = one_thread(folder)
-    print(told(cost))
-    print("\nchecked against runs in this machine:")
+    print(as_text(cost))
+    print("\ncompared with runs on this machine:")
     for workers, threads in ((1, 1), (2, 2)):
         took, guess = learned(folder, threads), seconds(Task(1e7), cost, 1)["total"] / workers
         print(f"  KDB(k=2) of 10^7 rows with {threads} thread(s): {took:.2f} s, predicted {guess:.2f} s ({took / guess:.2f} times)")

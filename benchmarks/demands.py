@@ -1,4 +1,4 @@
-"""What we ask of ourselves, as ratios within one run, and whether it was reached."""
+"""The required ratios within one run, and whether they were reached."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from benchmarks.contenders import OURS
 
 Record = dict[str, Any]
 Step = Literal["fit", "predict"]
-SLACK = 0.15  # slopes are measured, so they wobble
-FLOOR = 8 << 20  # bytes that threads and code loaded late take, whatever the table
+SLACK = 0.15  # tolerance for the measurement error of slopes
+FLOOR = 8 << 20  # bytes of threads and modules that are loaded late, for a table of any size
 
 
 @dataclass(frozen=True)
 class Demand:
-    """How many times as fast our model has to be at a step as a peer's model, per row, on some workloads, in each tier."""
+    """The required speed of a naivete model relative to a peer's model, per row, on some workloads, for each tier."""
 
     model: str
     step: Step
@@ -24,7 +24,7 @@ class Demand:
     peer: str
     workloads: tuple[str, ...]
     times: dict[str, float]
-    reckoned: dict[str, float] | None = None  # what the peer is known to take, as a multiple of the one that is measured
+    estimated: dict[str, float] | None = None  # the time of a peer that is not run, as a multiple of that of CategoricalNB
 
 
 LARGE = ("W2", "W3", "W7")
@@ -78,7 +78,7 @@ COLD = 2.0
 
 @dataclass(frozen=True)
 class Verdict:
-    """A measured figure beside the demanded one; `demanded` is None where it is only shown."""
+    """A measured figure and the required one; `demanded` is None if nothing is required."""
 
     what: str
     workload: str
@@ -88,8 +88,8 @@ class Verdict:
     at_least: bool
 
     @property
-    def said(self) -> str:
-        """met, short, or nothing where nothing is demanded."""
+    def outcome(self) -> str:
+        """ "met" or "short"; empty if nothing is required."""
         if self.demanded is None:
             return ""
         reached = self.measured >= self.demanded if self.at_least else self.measured <= self.demanded
@@ -97,31 +97,31 @@ class Verdict:
 
 
 def speed(records: Sequence[Record]) -> Iterator[Verdict]:
-    """The ratios of the peers' times to ours."""
+    """Yield the ratios of the times of the peers to those of naivete."""
     done = {(r["library"], r["model"], r["workload"], r["tier"]): r for r in records if "failed" not in r}
     for demand in DEMANDS:
         for (library, model, workload, tier), ours in done.items():
             peer = done.get(
-                (SKLEARN if demand.reckoned else demand.package, "nb" if demand.reckoned else demand.peer, workload, None)
+                (SKLEARN if demand.estimated else demand.package, "nb" if demand.estimated else demand.peer, workload, None)
             )
-            if library != OURS or model != demand.model or peer is None or (demand.reckoned and workload not in demand.reckoned):
+            if library != OURS or model != demand.model or peer is None or (demand.estimated and workload not in demand.estimated):
                 continue
-            share = demand.reckoned[workload] if demand.reckoned else 1.0
-            ratio = share * seconds_a_row(peer, demand.step) / seconds_a_row(ours, demand.step)
-            name = f"{model} {demand.step} / {demand.package} {demand.peer}" + (" (reckoned)" if demand.reckoned else "")
+            share = demand.estimated[workload] if demand.estimated else 1.0
+            ratio = share * seconds_per_row(peer, demand.step) / seconds_per_row(ours, demand.step)
+            name = f"{model} {demand.step} / {demand.package} {demand.peer}" + (" (estimated)" if demand.estimated else "")
             yield Verdict(
                 name, workload, tier, ratio, demand.times.get(tier) if workload in demand.workloads else None, at_least=True
             )
 
 
-def seconds_a_row(record: Record, step: Step) -> float:
-    """Seconds a row: of the rows it was given, where a slow peer was given only some."""
+def seconds_per_row(record: Record, step: Step) -> float:
+    """Return the seconds per row, of the rows that were used; a slow peer gets only some of them."""
     rows = record["fitted_rows"] if step == "fit" else record["predicted_rows"]
     return float(record[f"{step}_s"]) / float(rows)
 
 
 def limit(records: Sequence[Record]) -> Iterator[Verdict]:
-    """How many times as long as the prototype our all-pairs pass takes."""
+    """Yield the ratios of the time of the all-pairs pass to that of the prototype."""
     for record in records:
         ways = {name: s for name, s in record["limit"].items() if name != "failed"}
         for tier in LIMIT_FACTOR:
@@ -132,7 +132,7 @@ def limit(records: Sequence[Record]) -> Iterator[Verdict]:
 
 
 def memory(records: Sequence[Record]) -> Iterator[Verdict]:
-    """Peak memory of fit beyond the table, as a share of what is allowed: twice the codes, the tables and a floor."""
+    """Yield the peak memory of fit beyond the table, and the limit: twice the codes, the tables and a constant."""
     for r in records:
         if r["library"] == OURS and "failed" not in r:
             allowed = 2 * r["codes_bytes"] + r["tables_bytes"] + FLOOR
@@ -147,7 +147,7 @@ def memory(records: Sequence[Record]) -> Iterator[Verdict]:
 
 
 def growth(records: Sequence[Record]) -> Iterator[Verdict]:
-    """The exponents of our costs."""
+    """Yield the exponents with which the costs of naivete grow."""
     for record in records:
         for what, slope in record.get("slopes", {}).items():
             demanded = SLOPES.get((record["with"], what))

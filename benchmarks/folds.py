@@ -1,10 +1,10 @@
-"""Cross-validation by subtraction against scikit-learn's, which fits every classifier to every training set.
+"""Cross-validation by subtraction, compared with scikit-learn's, which fits every classifier to every training set.
 
-`python -m benchmarks.folds` evaluates naive Bayes, TAN and KDB with k = 1, 2, 3 by 10 x 10 folds on `kr-vs-kp` (or, where the
-published data are not at hand, on a generated table of the same size), once with `naivete.evaluation.cross_validate` and once
-with `sklearn.model_selection.cross_validate` on the same folds, checks that every accuracy is the same, and prints both times.
-scikit-learn gets the rows in two forms: as the library's own table, the quickest to index, and as a frame of pandas, which is
-what most people have.
+`python -m benchmarks.folds` evaluates naive Bayes, TAN and KDB with k = 1, 2, 3 by 10 x 10 folds on `kr-vs-kp` (or, if the
+published data are not available, on a generated table of the same size), once with `naivete.evaluation.cross_validate` and once
+with `sklearn.model_selection.cross_validate` on the same folds, checks that all accuracies are equal, and prints both times.
+scikit-learn gets the rows in two forms: as a table of naivete, which is the fastest to index, and as a pandas DataFrame, the
+most common form.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ ROWS, FEATURES = 3196, 36
 
 
 def cases() -> LabelledTable:
-    """kr-vs-kp, or a generated table like it."""
+    """Return kr-vs-kp, or a generated table of the same size."""
     folder = Path(os.environ.get("NAIVETE_DATA") or Path(__file__).parents[2] / "shared" / "data")
     file = folder / "kr-vs-kp.arff.gz"
     if file.exists():
@@ -39,15 +39,15 @@ def cases() -> LabelledTable:
     rng = np.random.default_rng(0)
     label = rng.integers(0, 2, ROWS)
     values = [label]
-    for j in range(FEATURES):  # each follows one of those before it, the later the more faithfully
+    for j in range(FEATURES):  # each copies an earlier column with a probability that grows with j
         follows = rng.random(ROWS) < 0.2 + 0.7 * j / FEATURES
         values.append(np.where(follows, values[rng.integers(0, len(values))], rng.integers(0, 2, ROWS)))
-    columns = [Column(f"x{j}", own, ("f", "t")) for j, own in enumerate(values[1:])]
+    columns = [Column(f"x{j}", codes, ("f", "t")) for j, codes in enumerate(values[1:])]
     return label_table(Table((*columns, Column("class", label, ("won", "nowin")))), "class")
 
 
 def forms(features: Table) -> Iterator[tuple[str, Any]]:
-    """The features as scikit-learn may get them."""
+    """Yield the forms in which scikit-learn gets the features."""
     yield "table", features
     try:
         import pandas as pd
@@ -57,23 +57,23 @@ def forms(features: Table) -> Iterator[tuple[str, Any]]:
 
 
 def ours(data: LabelledTable, folds: int, repeat: int) -> tuple[float, dict[str, list[float]]]:
-    """The seconds and the accuracies of cross-validation by subtraction."""
+    """Return the time and the accuracies of cross-validation by subtraction."""
     started = time.perf_counter()
     results = cross_validate({name: classifier_of(name) for name in MODELS}, data, folds=folds, repeat=repeat)
     return time.perf_counter() - started, {result.model: result.accuracies.tolist() for result in results}
 
 
 def theirs(X: Any, data: LabelledTable, folds: int, repeat: int) -> tuple[float, dict[str, list[float]]]:
-    """The same of scikit-learn."""
+    """Return the time and the accuracies of scikit-learn's cross-validation."""
     from sklearn.model_selection import cross_validate as fitted_one_by_one
 
     splits = [(split.train, split.test) for split in KFold(folds, repeat).splits(data)]
-    found = {}
+    accuracies = {}
     started = time.perf_counter()
     for name in MODELS:
         result = fitted_one_by_one(classifier_of(name), X, data.labels, cv=splits, scoring="accuracy")
-        found[name] = result["test_score"].tolist()
-    return time.perf_counter() - started, found
+        accuracies[name] = result["test_score"].tolist()
+    return time.perf_counter() - started, accuracies
 
 
 def main() -> None:
@@ -81,7 +81,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folds", type=int, default=10)
     parser.add_argument("--repeat", type=int, default=10)
-    parser.add_argument("--least", type=float, default=5.0, help="the ratio to the quickest form that is asked for")
+    parser.add_argument("--least", type=float, default=5.0, help="the required ratio for the faster form (default 5)")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     data = cases()
@@ -92,10 +92,10 @@ def main() -> None:
     print(f"naivete.evaluation.cross_validate  {seconds:8.2f} s")
     ratios = []
     for form, X in forms(data.features):
-        other, found = theirs(X, data, args.folds, args.repeat)
-        assert found == accuracies, f"{form}: the accuracies differ"
+        other, other_accuracies = theirs(X, data, args.folds, args.repeat)
+        assert other_accuracies == accuracies, f"{form}: the accuracies differ"
         ratios.append(other / seconds)
-        print(f"sklearn cross_validate, {form:12}{other:8.2f} s   {ratios[-1]:5.1f} times as long, every accuracy the same")
+        print(f"sklearn cross_validate, {form:12}{other:8.2f} s   {ratios[-1]:5.1f} times as long, all accuracies equal")
     if min(ratios) < args.least:
         raise SystemExit(f"the ratio {min(ratios):.1f} is below {args.least:g}")
 

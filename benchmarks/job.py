@@ -1,4 +1,4 @@
-"""One job in a process of its own: `python -m benchmarks.job '{"do": "classify", ...}'` prints one line of JSON."""
+"""One job in one process: `python -m benchmarks.job '{"do": "classify", ...}'` prints one line of JSON."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ Answer = dict[str, Any]
 
 
 def classify(job: dict[str, Any]) -> Answer:
-    """Fit and predict_proba of one classifier on one workload."""
+    """Measure fit and predict_proba of one classifier on one workload."""
     data = workloads.load(job["workload"], Path(job["folder"]))
     if job["library"] == "Weka":
         return in_weka(job, data)
-    own = contenders.contender(job["library"], job["model"], data.states)
+    classifier = contenders.contender(job["library"], job["model"], data.states)
     X, y = data.X, data.y
-    if own.cells < X.size:
-        X, y = (np.ascontiguousarray(part[: int(own.cells) // data.X.shape[1]]) for part in (X, y))
-    rows = int(min(own.rows, len(data.X_test)))
+    if classifier.cells < X.size:
+        X, y = (np.ascontiguousarray(part[: int(classifier.cells) // data.X.shape[1]]) for part in (X, y))
+    rows = int(min(classifier.rows, len(data.X_test)))
     return {
         "rows": len(data.X),
         "fitted_rows": len(X),
         "codes_bytes": X.nbytes,
-        **fitted(own, X, y, data.X_test[:rows], data.y_test[:rows], job["repeat"]),
+        **fitted(classifier, X, y, data.X_test[:rows], data.y_test[:rows], job["repeat"]),
     }
 
 
-def fitted(own: Contender, X: Array, y: Array, X_test: Array, y_test: Array, repeat: int) -> Answer:
-    """Time, memory and quality; memory of the first fit, and of a later one, when everything is loaded and warm."""
+def fitted(classifier: Contender, X: Array, y: Array, X_test: Array, y_test: Array, repeat: int) -> Answer:
+    """Return time, memory and quality; memory of the first fit, and of a later one, when all modules are loaded."""
 
     def learn() -> Any:
-        return own.learn(X, y)
+        return classifier.learn(X, y)
 
     peak = measuring.Peak()
     first = measuring.timed(learn, 0)
@@ -52,7 +52,7 @@ def fitted(own: Contender, X: Array, y: Array, X_test: Array, y_test: Array, rep
         fit = measuring.timed(learn, repeat, measuring.PATIENCE - first.first)
         warm = peak.beyond()
     peak = measuring.Peak()
-    answer = measuring.timed(lambda: own.answer(fit.result, X_test), repeat)
+    answer = measuring.timed(lambda: classifier.answer(fit.result, X_test), repeat)
     return {
         "fit_s": fit.best,
         "first_fit_s": first.first,
@@ -61,14 +61,14 @@ def fitted(own: Contender, X: Array, y: Array, X_test: Array, y_test: Array, rep
         "predict_s": answer.best,
         "predict_bytes": peak.beyond(),
         "predicted_rows": len(X_test),
-        "passes": own.passes(fit.result),
-        "tables_bytes": own.tables(fit.result),
+        "passes": classifier.passes(fit.result),
+        "tables_bytes": classifier.tables(fit.result),
         **quality(answer.result, y_test),
     }
 
 
 def quality(posterior: Array, y: Array) -> Answer:
-    """Accuracy, and the mean of -ln P(the right class)."""
+    """Return the accuracy and the mean of -ln P(true class)."""
     right = posterior[np.arange(len(y)), y]
     return {
         "accuracy": float((posterior.argmax(axis=1) == y).mean()),
@@ -77,7 +77,7 @@ def quality(posterior: Array, y: Array) -> Answer:
 
 
 def in_weka(job: dict[str, Any], data: workloads.Workload) -> Answer:
-    """Weka in a virtual machine of its own, fed with ARFF files."""
+    """Run Weka in its own virtual machine on ARFF files."""
     rows = int(min(contenders.WEKA_CELLS // data.X.shape[1], len(data.X)))
     tests = min(20_000, len(data.X_test))
     with tempfile.TemporaryDirectory() as folder:
@@ -86,31 +86,31 @@ def in_weka(job: dict[str, Any], data: workloads.Workload) -> Answer:
         contenders.write_arff(test, data.X_test[:tests], data.y_test[:tests], data.states, data.classes)
         command = contenders.weka_command(job["model"], train, test)
         try:
-            said = subprocess.run(command, capture_output=True, text=True, timeout=job["timeout"], check=True).stdout
+            output = subprocess.run(command, capture_output=True, text=True, timeout=job["timeout"], check=True).stdout
         except subprocess.TimeoutExpired:
             return {"failed": f"over {job['timeout']:.0f} s"}
         except subprocess.CalledProcessError as error:
             return {"failed": (error.stderr.strip().splitlines() or ["no reason given"])[0]}
-    tested = said.split("Error on test data", 1)[1]
+    tested = output.split("Error on test data", 1)[1]
     return {
         "rows": len(data.X),
         "fitted_rows": rows,
         "predicted_rows": tests,
-        "fit_s": max(contenders.weka_said(said, "Time taken to build model:"), 0.005),
-        "predict_s": predicted_seconds(said, tests),
-        "accuracy": contenders.weka_said(tested, "Correctly Classified Instances") / tests,
+        "fit_s": max(contenders.weka_number(output, "Time taken to build model:"), 0.005),
+        "predict_s": predicted_seconds(output, tests),
+        "accuracy": contenders.weka_number(tested, "Correctly Classified Instances") / tests,
     }
 
 
-def predicted_seconds(said: str, tests: int) -> float:
-    """How long Weka would take for the test rows: by the row as long as for its training rows."""
+def predicted_seconds(output: str, tests: int) -> float:
+    """Return the time of Weka for the test rows, estimated from its time per row for the training rows."""
     marker = "Time taken to test model on training data:"
-    trained = contenders.weka_said(said, "Total Number of Instances")
-    return max(contenders.weka_said(said, marker), 0.005) * tests / trained
+    trained = contenders.weka_number(output, "Total Number of Instances")
+    return max(contenders.weka_number(output, marker), 0.005) * tests / trained
 
 
 def pairs(job: dict[str, Any]) -> Answer:
-    """The counts of all pairs of features with the class, from the rows: the bare kernels, and up to complete tables."""
+    """Measure the counting of all pairs of features with the class, from the rows: only the kernels, and the complete tables."""
     from naivete import Encoder, _kernels
     from naivete.counts.bit_planes import PLANE_STATES
 
@@ -130,7 +130,7 @@ def pairs(job: dict[str, Any]) -> Answer:
 
 
 def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
-    """Makes the counts of an encoded table, nothing counted yet."""
+    """Return a function that returns new counts of the encoded table, in which nothing is counted yet."""
     from naivete.cases import Block, MemoryCases
     from naivete.counts.counts import Counts
     from naivete.data.frames import table_of
@@ -145,24 +145,25 @@ def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
 
 
 def drained(counts: Any) -> None:
+    """Count all pairs of features."""
     for pairs in counts.pairs():
         assert pairs.tables is not None
 
 
-def steps(own: Contender, X: Array, y: Array) -> tuple[Callable[[], Any], Callable[[Any], Array]]:
-    """Learning from a table, and asking what was learned about the same table."""
-    return lambda: own.learn(X, y), lambda fitted: own.answer(fitted, X)
+def steps(classifier: Contender, X: Array, y: Array) -> tuple[Callable[[], Any], Callable[[Any], Array]]:
+    """Return functions that fit a table and predict the same table."""
+    return lambda: classifier.learn(X, y), lambda fitted: classifier.answer(fitted, X)
 
 
 def growth(job: dict[str, Any]) -> Answer:
-    """Costs at one size."""
+    """Measure the costs at one size."""
     X, y = workloads.uniform(job["rows"], job["features"], job["states"], job["classes"])
     answer: Answer = {}
     for model in ("nb", "kdb2"):
-        learn, ask = steps(contenders.contender(contenders.OURS, model, job["states"]), X, y)
+        learn, predict = steps(contenders.contender(contenders.OURS, model, job["states"]), X, y)
         fit = measuring.timed(learn, job["repeat"])
         answer[f"{model} fit"] = fit.best
-        answer[f"{model} predict"] = measuring.timed(partial(ask, fit.result), job["repeat"]).best
+        answer[f"{model} predict"] = measuring.timed(partial(predict, fit.result), job["repeat"]).best
     from naivete import Encoder
 
     counts = counted(X, y, Encoder(kinds="nominal"))
@@ -171,7 +172,7 @@ def growth(job: dict[str, Any]) -> Answer:
 
 
 def versions(job: dict[str, Any]) -> Answer:
-    """What runs here: versions, the tier of our kernels, the threads."""
+    """Return the versions of the libraries, the tier of the kernels and the number of threads."""
     del job
     import scipy
     import sklearn
@@ -199,5 +200,5 @@ JOBS: dict[str, Callable[[dict[str, Any]], Answer]] = {
 }
 
 if __name__ == "__main__":
-    asked = json.loads(sys.argv[1])
-    print(json.dumps(JOBS[asked["do"]](asked)))
+    parameters = json.loads(sys.argv[1])
+    print(json.dumps(JOBS[parameters["do"]](parameters)))

@@ -1,7 +1,7 @@
-"""The all-pairs pass of a prototype in numba, as the limit to compare ours with.
+"""The all-pairs pass of a prototype in numba, with which the pass of naivete is compared.
 
 `PYTHON -m benchmarks.limit_job '{"limit": FILE, ...}'`, where PYTHON has numba and FILE is a `limit.py` with the functions named
-below. Only the pass itself is timed, compiled beforehand, in the same way as ours: best of several.
+below. Only the pass itself is timed, without compilation, in the same way as that of naivete: the fastest of several calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Way = Callable[[], Any]
 
 
 def ways(limit: Any, data: workloads.Workload) -> dict[str, Way]:
-    """The fast ways for such a table, each from the rows to the counts."""
+    """Return the fast methods for the table, each from the rows to the counts."""
     X, y, v, c = data.X, data.y, data.states, data.classes
 
     def planes() -> Any:
@@ -38,7 +38,7 @@ def ways(limit: Any, data: workloads.Workload) -> dict[str, Way]:
 
 
 def sparse_way(limit: Any, data: workloads.Workload) -> dict[str, Way]:
-    """Increments over the non-zero cells, where there are few; from ready compressed rows and columns."""
+    """Return the method that increments over nonzero cells if there are few; it starts from a compressed sparse matrix."""
     if data.states > 2 or data.X[:1000].mean() > 0.05:
         return {}
     import scipy.sparse as sp
@@ -51,25 +51,25 @@ def sparse_way(limit: Any, data: workloads.Workload) -> dict[str, Way]:
 
 
 def prototype(path: str) -> Any:
-    """The prototype as a module."""
+    """Import the prototype."""
     spec = importlib.util.spec_from_file_location("limit", path)
     assert spec is not None
     assert spec.loader is not None
-    module = sys.modules["limit"] = importlib.util.module_from_spec(spec)  # numba looks its cached functions up there
+    module = sys.modules["limit"] = importlib.util.module_from_spec(spec)  # numba looks up its cached functions in sys.modules
     spec.loader.exec_module(module)
     return module
 
 
 def run(job: dict[str, Any]) -> dict[str, float]:
-    """Seconds of each way."""
+    """Return the seconds of each method."""
     limit = prototype(job["limit"])
     data = workloads.load(job["workload"], Path(job["folder"]))
     small = np.arange(0, len(data.X), max(1, len(data.X) // 500))
     part = workloads.Workload("", data.states, data.classes, data.X[small, :6].copy(), data.y[small], data.X[:0], data.y[:0])
     for way in {**ways(limit, part), **sparse_way(limit, part)}.values():
         way()  # compile
-    found = {**ways(limit, data), **sparse_way(limit, data)}
-    return {name: measuring.timed(way, job["repeat"]).best for name, way in found.items()}
+    methods = {**ways(limit, data), **sparse_way(limit, data)}
+    return {name: measuring.timed(way, job["repeat"]).best for name, way in methods.items()}
 
 
 if __name__ == "__main__":

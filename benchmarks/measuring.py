@@ -1,4 +1,4 @@
-"""Time and memory of one piece of work inside a process, and the process that does it."""
+"""Time and memory of a function call, and jobs in new processes."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 30.0
 
 @dataclass(frozen=True)
 class Timed(Generic[R]):
-    """Seconds of the first call, of the best of the later ones (or of the first where it was too long), and the last result."""
+    """Seconds of the first call and of the fastest later call (the first if there is no other), and the last result."""
 
     first: float
     best: float
@@ -31,10 +31,10 @@ class Timed(Generic[R]):
 
 
 def timed(work: Callable[[], R], repeat: int, patience: float = PATIENCE) -> Timed[R]:
-    """Call once to warm up, then `repeat` times, or less where that would take more than `patience` seconds.
+    """Call once to warm up, then `repeat` times; stop after `patience` seconds.
 
-    Only work whose first call takes longer than that is judged by its first call. Very short work is repeated more often, up to
-    SHORT seconds in all, because a single interruption would outweigh it.
+    The first call counts only if it takes longer than `patience`. Short calls are repeated more often, up to SHORT seconds in
+    total, to reduce the effect of interruptions.
     """
     first, result = _seconds(work)
     times: list[float] = []
@@ -51,10 +51,10 @@ def _seconds(work: Callable[[], R]) -> tuple[float, R]:
 
 
 class Peak:
-    """The most memory in use since this was made, beyond what was in use then.
+    """The peak memory since the creation of this object, beyond the memory in use at that time.
 
-    Linux can forget the highest value so far (5 to clear_refs); elsewhere it is the highest value of the process's life, which
-    hides what stays below it.
+    Linux can reset the peak of a process (by writing 5 to clear_refs). Elsewhere the peak is that of the whole life of the
+    process, so that a smaller later peak is not measured.
     """
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class Peak:
             self.before = _status("VmRSS")
 
     def beyond(self) -> int:
-        """Bytes."""
+        """Return the bytes."""
         return max(0, _highest() - self.before)
 
 
@@ -91,12 +91,12 @@ Environment = Mapping[str, str]
 def in_fresh_process(
     module: str, job: Mapping[str, Any], *, timeout: float, python: str = sys.executable, environment: Environment | None = None
 ) -> dict[str, Any]:
-    """What `python -m MODULE JOB` prints on its last line, as a mapping; {"failed": why} where nothing came of it."""
-    return answer_of([python, "-W", "ignore", "-m", module, json.dumps(job)], timeout, environment)
+    """Return the JSON object that `python -m MODULE JOB` prints on its last line; {"failed": reason} if it fails."""
+    return json_output([python, "-W", "ignore", "-m", module, json.dumps(job)], timeout, environment)
 
 
-def answer_of(command: Sequence[str], timeout: float, environment: Environment | None = None) -> dict[str, Any]:
-    """The JSON object on the last line that a command prints; past the time limit it is ended with all it started."""
+def json_output(command: Sequence[str], timeout: float, environment: Environment | None = None) -> dict[str, Any]:
+    """Return the JSON object on the last line of a command's output; after the timeout its process group is killed."""
     with subprocess.Popen(
         command,
         cwd=ROOT,
@@ -107,15 +107,15 @@ def answer_of(command: Sequence[str], timeout: float, environment: Environment |
         start_new_session=True,
     ) as process:
         try:
-            said, complaints = process.communicate(timeout=timeout)
+            output, messages = process.communicate(timeout=timeout)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return {"failed": f"over {timeout:.0f} s"}
         except BaseException:
             os.killpg(process.pid, signal.SIGKILL)
             raise
-    if process.returncode or not said.strip():
-        lines = complaints.strip().splitlines()
+    if process.returncode or not output.strip():
+        lines = messages.strip().splitlines()
         return {"failed": lines[-1][:160] if lines else f"exit status {process.returncode}"}
-    found: dict[str, Any] = json.loads(said.strip().splitlines()[-1])
-    return found
+    result: dict[str, Any] = json.loads(output.strip().splitlines()[-1])
+    return result

@@ -15,7 +15,7 @@ BUSY = 0.5
 
 
 def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Plain text, the columns aligned: the first to the left, the others to the right.
+    """Return a table as plain text, the first column aligned to the left, the others to the right.
 
     >>> print(table("Sizes", ["what", "rows"], [["small", "10"], ["large", "10,000"]]))
     Sizes
@@ -33,7 +33,7 @@ def table(title: str, heads: Sequence[str], rows: Iterable[Sequence[str]]) -> st
 
 
 def shown(number: float | None, digits: int = 3) -> str:
-    """A number to three significant digits, never in powers of ten."""
+    """Return a number with three significant digits, without an exponent."""
     if number is None:
         return "-"
     if number >= 10 ** (digits - 1):
@@ -42,13 +42,13 @@ def shown(number: float | None, digits: int = 3) -> str:
 
 
 def whole(results: Record) -> str:
-    """All that was asked for."""
+    """Return all tables as text."""
     by_workload: dict[str, list[Record]] = {}
     for record in results["classify"]:
         by_workload.setdefault(record["workload"], []).append(record)
     parts = [
         machine(results["machine"]),
-        *(classifiers(name, own) for name, own in by_workload.items()),
+        *(classifiers(name, records) for name, records in by_workload.items()),
         ratios(results["classify"]),
         pairs(results["pairs"]),
         growth(results["growth"]),
@@ -58,9 +58,9 @@ def whole(results: Record) -> str:
 
 
 def machine(facts: Record) -> str:
-    told = table("Machine", ["what", "value"], [[key, str(value)] for key, value in facts.items()])
+    text = table("Machine", ["what", "value"], [[key, str(value)] for key, value in facts.items()])
     busy = facts["load of others"] > BUSY
-    return told + ("\n  The machine was busy with other work before this began: do not trust these ratios." if busy else "")
+    return text + ("\n  The machine was busy before the benchmarks started: the ratios are not reliable." if busy else "")
 
 
 def classifiers(workload: str, records: Sequence[Record]) -> str:
@@ -91,15 +91,15 @@ def _line(r: Record) -> list[str]:
 def ratios(records: Sequence[Record]) -> str:
     if not any(r["library"] == OURS for r in records):
         return ""
-    heads = ["ours / theirs", "workload", "kernels", "times as fast", "at least", "verdict"]
-    speed = _verdicts("How many times as fast we are, per row", heads, demands.speed(records))
+    heads = ["naivete / peer", "workload", "kernels", "times as fast", "at least", "verdict"]
+    speed = _verdicts("How many times as fast naivete is, per row", heads, demands.speed(records))
     heads = ["", "workload", "kernels", "measured", "at most", "verdict"]
     memory = _verdicts("Peak memory of the first fit in a process", heads, demands.memory(records))
     return "\n\n".join(filter(None, [speed, memory]))
 
 
 def _verdicts(title: str, heads: Sequence[str], verdicts: Iterable[Verdict], show: Callable[[float | None], str] = shown) -> str:
-    rows = [[v.what, v.workload, v.tier, show(v.measured), show(v.demanded), v.said] for v in verdicts]
+    rows = [[v.what, v.workload, v.tier, show(v.measured), show(v.demanded), v.outcome] for v in verdicts]
     return table(title, heads, rows) if rows else ""
 
 
@@ -115,16 +115,16 @@ def pairs(records: Sequence[Record]) -> str:
         rows.append([r["workload"], *ours, limit])
     seconds = table("All pairs with the class, from the rows", heads, rows)
     heads = ["", "workload", "kernels", "times as long", "at most", "verdict"]
-    return "\n\n".join(filter(None, [seconds, _verdicts("All pairs, against the limit", heads, demands.limit(records))]))
+    return "\n\n".join(filter(None, [seconds, _verdicts("All pairs, compared with the limit", heads, demands.limit(records))]))
 
 
 def growth(records: Sequence[Record]) -> str:
     heads = ["cost", "with", "kernels", "slope", "at most", "verdict"]
-    wrong = [f"growth with {r['with']}, {r['tier']}: {r['failed']}" for r in records if "failed" in r]
+    failures = [f"growth with {r['with']}, {r['tier']}: {r['failed']}" for r in records if "failed" in r]
     slopes = _verdicts(
         "Growth: the slope of log cost over log size", heads, demands.growth(records), lambda x: "-" if x is None else f"{x:.2f}"
     )
-    return "\n".join(filter(None, [slopes, *wrong]))
+    return "\n".join(filter(None, [slopes, *failures]))
 
 
 def cold(record: Record | None) -> str:

@@ -1,4 +1,4 @@
-"""What is run, each job in a process of its own, and what came of it."""
+"""The runs, each job in a new process, and their results."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Record = dict[str, Any]
 TIERS = ("c", "numpy")
 LIMIT = "limit"
 ROUNDS = 3
-SIZES: dict[str, tuple[int, ...]] = {  # of the tables on which growth is measured, one of them varied at a time
+SIZES: dict[str, tuple[int, ...]] = {  # of the tables on which growth is measured; one of them is varied at a time
     "rows": (250_000, 500_000, 1_000_000, 2_000_000),
     "features": (16, 32, 64, 128),
     "states": (2, 4, 6, 8),
@@ -34,7 +34,7 @@ BASE = {"rows": 250_000, "features": 24, "states": 4, "classes": 2}
 
 @dataclass
 class Plan:
-    """What to run, and where the data lie."""
+    """The selected runs, and the folder of the data."""
 
     names: list[str]
     jobs: list[str]
@@ -47,7 +47,7 @@ class Plan:
     too_slow: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def do(self, job: Record, *, library: str = OURS, tier: str | None = None, module: str = "benchmarks.job") -> Record:
-        """Run a job; the limit on its time is the plan's, and a little more for what is outside of it."""
+        """Run a job within the time limit of the plan, which is extended for peers with further work outside of the job."""
         job = {"folder": str(self.folder.resolve()), "repeat": self.repeat, "timeout": self.timeout, **job}
         python = os.environ["NAIVETE_LIMIT_PYTHON"] if library == LIMIT else contenders.interpreter(library)
         assert python is not None
@@ -59,9 +59,9 @@ class Plan:
 
 
 def classified(plan: Plan) -> Iterator[Record]:
-    """Fit and predict of ours in each tier and of every peer, on every workload, the smallest first."""
+    """Yield the figures of fit and predict of naivete in each tier and of every peer, on every workload, the smallest first."""
     ours = [(OURS, model, tier) for model in MODELS for tier in plan.tiers]
-    # the naive Bayes of scikit-learn is the measure of all our models
+    # all models of naivete are compared with the naive Bayes of scikit-learn
     wanted = [
         (library, m, None) for library, models in PEERS.items() for m in models if m in plan.jobs or library == "scikit-learn"
     ]
@@ -75,13 +75,13 @@ def classified(plan: Plan) -> Iterator[Record]:
 
 
 def classified_one(plan: Plan, name: str, library: str, model: str, tier: str | None) -> Record:
-    """One classifier on one workload; a peer that was too slow on a smaller one is not tried again."""
+    """Return the figures of one classifier on one workload; a peer that was too slow on a smaller workload is not run."""
     record: Record = {"workload": name, "library": library, "model": model, "tier": tier}
     before = plan.too_slow.get((library, model))
     if contenders.interpreter(library) is None:
         return {**record, "failed": "not found"}
     if before is not None:
-        return {**record, "failed": f"not tried ({before})"}
+        return {**record, "failed": f"not run ({before})"}
     plan.say(f"{name}  {library} {model} {tier or ''}")
     record |= plan.do({"do": "classify", "workload": name, "library": library, "model": model}, library=library, tier=tier)
     if library != OURS and record.get("failed", "").startswith("over"):
@@ -90,8 +90,8 @@ def classified_one(plan: Plan, name: str, library: str, model: str, tier: str | 
 
 
 def all_pairs(plan: Plan) -> list[Record]:
-    """The all-pairs pass, ours in each tier and the prototype's: the best of several rounds of fresh processes, in turn."""
-    found = []
+    """Return the times of the all-pairs pass of naivete in each tier and of the prototype: the best of alternating rounds."""
+    records = []
     limit = os.environ.get("NAIVETE_LIMIT"), os.environ.get("NAIVETE_LIMIT_PYTHON")
     for name in plan.names if "pairs" in plan.jobs else ():
         plan.say(f"{name}  all pairs")
@@ -102,46 +102,46 @@ def all_pairs(plan: Plan) -> list[Record]:
             if all(limit):
                 job = {"workload": name, "limit": str(Path(str(limit[0])).resolve())}
                 record[LIMIT] = least(record.get(LIMIT), plan.do(job, library=LIMIT, module="benchmarks.limit_job"))
-        found.append({LIMIT: {"failed": "not found (NAIVETE_LIMIT, NAIVETE_LIMIT_PYTHON)"}, **record})
-    return found
+        records.append({LIMIT: {"failed": "not found (NAIVETE_LIMIT, NAIVETE_LIMIT_PYTHON)"}, **record})
+    return records
 
 
 def least(one: Record | None, two: Record) -> Record:
-    """The smaller of each of the seconds of two records of the same job; one that failed gives way.
+    """Return the smaller of each of the times of two records of the same job; a failed record is ignored.
 
     >>> least({"a": 2.0, "b": 1.0}, {"a": 1.0, "b": 3.0})
     {'a': 1.0, 'b': 1.0}
     """
     if one is None or "failed" in one:
         return two
-    return one if "failed" in two else {what: min(one[what], two[what]) for what in one}
+    return one if "failed" in two else {name: min(one[name], two[name]) for name in one}
 
 
 def grown(plan: Plan) -> list[Record]:
-    """Our costs at several sizes, one varied at a time, and the slopes of their logarithms."""
-    found = []
+    """Return the costs of naivete at several sizes, one varied at a time, and the slopes of their logarithms."""
+    records = []
     for tier in plan.tiers if "growth" in plan.jobs else ():
-        for what, sizes in SIZES.items():
-            plan.say(f"growth with {what}, {tier}")
-            costs = [plan.do({"do": "growth", **BASE, what: size}, tier=tier) for size in sizes]
-            wrong = next((c["failed"] for c in costs if "failed" in c), None)
-            record: Record = {"tier": tier, "with": what, "sizes": sizes}
-            found.append({**record, "failed": wrong} if wrong else {**record, "costs": costs, "slopes": slopes(sizes, costs)})
-    return found
+        for varied, sizes in SIZES.items():
+            plan.say(f"growth with {varied}, {tier}")
+            costs = [plan.do({"do": "growth", **BASE, varied: size}, tier=tier) for size in sizes]
+            failure = next((c["failed"] for c in costs if "failed" in c), None)
+            record: Record = {"tier": tier, "with": varied, "sizes": sizes}
+            records.append({**record, "failed": failure} if failure else {**record, "costs": costs, "slopes": slopes(sizes, costs)})
+    return records
 
 
 def slopes(sizes: Sequence[int], costs: Sequence[dict[str, float]]) -> dict[str, float]:
-    """The exponent of each cost: the slope of its logarithm over that of the size.
+    """Return the exponent of each cost: the slope of its logarithm over the logarithm of the size.
 
     >>> slopes([1, 2, 4], [{"a": 3.0}, {"a": 12.0}, {"a": 48.0}])
     {'a': 2.0}
     """
     x = np.log(np.array(sizes, float))
-    return {what: round(float(np.polyfit(x, np.log([c[what] for c in costs]), 1)[0]), 2) for what in costs[0]}
+    return {name: round(float(np.polyfit(x, np.log([c[name] for c in costs]), 1)[0]), 2) for name in costs[0]}
 
 
 def cold(plan: Plan) -> Record | None:
-    """`naivete fit` on W1 as CSV from the shell, against importing what a user of CategoricalNB has to import."""
+    """Return the times of `naivete fit` on W1 as CSV from the shell, and of the import that a user of CategoricalNB needs."""
     if "cold" not in plan.jobs:
         return None
     plan.say("cold start")
@@ -159,7 +159,7 @@ def cold(plan: Plan) -> Record | None:
 
 
 def alternately(commands: dict[str, list[str]], repeat: int) -> Record:
-    """The best wall-clock seconds of commands that are run in turn, after one round to warm the files."""
+    """Return the shortest wall-clock times of commands that are run alternately, after one warm-up round."""
     best: dict[str, float] = {}
     for turn in range(repeat + 1):
         for name, command in commands.items():
@@ -174,14 +174,14 @@ def alternately(commands: dict[str, list[str]], repeat: int) -> Record:
 
 
 def machine(plan: Plan) -> Record:
-    """Facts that explain the numbers, without names of hosts or people."""
+    """Return the versions, the processor and the load of the machine."""
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
     about = plan.do({"do": "versions"})
     return {**about, "processor": processor(), "load of others": round(load, 2)}
 
 
 def processor() -> str:
-    """The model of the processor, and what of it matters for the kernels."""
+    """Return the model of the processor, and the instruction sets that the kernels use."""
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:

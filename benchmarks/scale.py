@@ -1,8 +1,8 @@
-"""`python -m benchmarks.scale [--rows 10,100]`: learning from Parquet files larger than the memory it may take.
+"""`python -m benchmarks.scale [--rows 10,100]`: learning from Parquet files larger than the memory limit.
 
-Generates data sets of so many million rows by 20 columns of four states and two classes, drawn from a 2-dependence model, and
-learns KDB(k=2) and HillClimb from each in a fresh process with a memory budget: rows per second, the share of decoding, the highest
-resident memory, the number of passes.
+Generates data sets of the given numbers of million rows by 20 columns of four states and two classes, sampled from a
+2-dependence model, and learns KDB(k=2) and HillClimb from each in a new process with a memory budget. Prints rows per second,
+the share of decoding, the peak resident memory and the number of passes.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ SEED = 20261115
 
 
 def drawn(rows: int, rng: np.random.Generator, tables: list[np.ndarray]) -> dict[str, np.ndarray]:
-    """Some rows: the class, then each column given the class and the two columns before it."""
+    """Sample rows: the class, then each column given the class and the two columns before it."""
     y = (rng.random(rows) < 0.4).astype(np.uint8)
-    made: list[np.ndarray] = []
-    for x, cumulated in enumerate(tables):
-        a, b = (made[x - 1], made[x - 2]) if x > 1 else (y, y)
+    columns: list[np.ndarray] = []
+    for x, cumulative in enumerate(tables):
+        a, b = (columns[x - 1], columns[x - 2]) if x > 1 else (y, y)
         draw = rng.integers(0, 1 << 16, rows, dtype=np.uint16)
-        at = (a * np.uint8(STATES) + b) * np.uint8(CLASSES) + y
-        made.append((draw[:, None] >= cumulated[at]).sum(axis=1, dtype=np.uint8))
-    return {**{f"x{i}": column for i, column in enumerate(made)}, "y": y}
+        configuration = (a * np.uint8(STATES) + b) * np.uint8(CLASSES) + y
+        columns.append((draw[:, None] >= cumulative[configuration]).sum(axis=1, dtype=np.uint8))
+    return {**{f"x{i}": column for i, column in enumerate(columns)}, "y": y}
 
 
 def make(folder: Path, millions: int) -> None:
-    """The data set as files of ten row groups; nothing is done where it is there already."""
+    """Write the data set as files of ten row groups, unless it exists."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -48,20 +48,20 @@ def make(folder: Path, millions: int) -> None:
     rng = np.random.default_rng(SEED)
     shares = rng.dirichlet(np.full(STATES, 0.6), (COLUMNS, STATES * STATES * CLASSES))
     tables = list((np.cumsum(shares, axis=2)[:, :, :-1] * (1 << 16)).astype(np.uint16))
-    left, began = millions * 10**6, time.perf_counter()
-    for number in range(-(-left // (GROUP * FILE_GROUPS))):
+    remaining, began = millions * 10**6, time.perf_counter()
+    for number in range(-(-remaining // (GROUP * FILE_GROUPS))):
         path = folder / f"part-{number:03}.parquet"
         with pq.ParquetWriter(path, pa.schema([(f"x{i}", pa.uint8()) for i in range(COLUMNS)] + [("y", pa.uint8())])) as writer:
             for _ in range(FILE_GROUPS):
-                rows = min(GROUP, left)
+                rows = min(GROUP, remaining)
                 if rows:
                     writer.write_table(pa.table(drawn(rows, rng, tables)), row_group_size=GROUP)
-                left -= rows
+                remaining -= rows
     done.write_text(json.dumps({"rows": millions * 10**6, "seconds": time.perf_counter() - began}))
 
 
 def decode(folder: Path) -> dict[str, Any]:
-    """Only decode the files, as pyarrow does it."""
+    """Measure the time in which pyarrow decodes the files."""
     import pyarrow.parquet as pq
 
     began, rows = time.perf_counter(), 0
@@ -72,7 +72,7 @@ def decode(folder: Path) -> dict[str, Any]:
 
 
 def stream(folder: Path) -> dict[str, Any]:
-    """Only read the files as tables, as learning does it."""
+    """Measure the time of reading the files as tables, as learning does."""
     from naivete.data.files import pieces
 
     began, rows = time.perf_counter(), 0
@@ -83,7 +83,7 @@ def stream(folder: Path) -> dict[str, Any]:
 
 
 def learn(folder: Path, memory: int, name: str) -> dict[str, Any]:
-    """Learn a classifier within the memory."""
+    """Learn a classifier within the memory budget."""
     from naivete import KDB, HillClimb
     from naivete.classifiers.saving import model_hash
 
@@ -110,9 +110,9 @@ LEARNERS = ("kdb", "hill-climb")
 
 
 def measured(job: str, folder: Path, memory: int) -> dict[str, Any]:
-    """Return the figures of a job in a process of its own."""
-    words = [sys.executable, "-m", "benchmarks.scale", "--job", job, "--folder", str(folder), "--memory", str(memory)]
-    done = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True)
+    """Return the figures of a job in a new process."""
+    command = [sys.executable, "-m", "benchmarks.scale", "--job", job, "--folder", str(folder), "--memory", str(memory)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     figures: dict[str, Any] = json.loads(done.stdout)
     return figures
 
@@ -139,24 +139,26 @@ def as_text(millions: int, figures: dict[str, dict[str, Any]], memory: int) -> s
 
 
 def main() -> None:
-    """Run what was asked for."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__.splitlines()[0])
-    made.add_argument("--rows", default="10,100", help="millions of rows of each data set (10,100)")
-    made.add_argument("--memory", type=int, default=500_000_000, help="bytes that learning may take (500 million)")
-    made.add_argument("--data", type=Path, help="where the data sets are made; by default $NAIVETE_BENCH, else bench-data")
-    made.add_argument("--job", choices=(*JOBS, *LEARNERS), help=argparse.SUPPRESS)
-    made.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
-    asked = made.parse_args()
-    if asked.job:
-        figures = learn(asked.folder, asked.memory, asked.job) if asked.job in LEARNERS else JOBS[asked.job](asked.folder)
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.scale", description=__doc__.splitlines()[0])
+    parser.add_argument("--rows", default="10,100", help="millions of rows of each data set (10,100)")
+    parser.add_argument("--memory", type=int, default=500_000_000, help="memory budget of learning in bytes (500 million)")
+    parser.add_argument("--data", type=Path, help="the folder of the data sets; by default $NAIVETE_BENCH, else bench-data")
+    parser.add_argument("--job", choices=(*JOBS, *LEARNERS), help=argparse.SUPPRESS)
+    parser.add_argument("--folder", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.job:
+        figures = (
+            learn(options.folder, options.memory, options.job) if options.job in LEARNERS else JOBS[options.job](options.folder)
+        )
         print(json.dumps(figures))
         return
-    data = asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
-    for millions in map(int, asked.rows.split(",")):
+    data = options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
+    for millions in map(int, options.rows.split(",")):
         folder = data / f"scale-{millions}M"
         make(folder, millions)
-        figures = {job: measured(job, folder, asked.memory) for job in (*JOBS, *LEARNERS)}
-        print(as_text(millions, figures, asked.memory), flush=True)
+        figures = {job: measured(job, folder, options.memory) for job in (*JOBS, *LEARNERS)}
+        print(as_text(millions, figures, options.memory), flush=True)
 
 
 if __name__ == "__main__":

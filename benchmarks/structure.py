@@ -1,10 +1,9 @@
-"""Structure learning against pyAgrum's, on the same score and the same data: `python -m benchmarks.structure [W1 W2 ...]`.
+"""Structure learning compared with pyAgrum's, with the same score and data: `python -m benchmarks.structure [W1 W2 ...]`.
 
-Greedy hill climbing from no arcs at all, with the scores BIC, BDeu and K2, then prediction from the network that was found. Each
-run is a process of its own and starts from the codes in memory: ours from the array, pyAgrum's from a frame of pandas. Printed
-are the best time of several runs, the peak of memory beyond the data, the passes over the rows, the arcs, the score of the
-network that was found (by our own count, the same for both), its accuracy on the test rows when its tables are estimated our
-way, and the rows answered in a second.
+Greedy hill climbing from a network without arcs, with the scores BIC, BDeu and K2, then prediction with the learned network. Each
+run is a new process and starts from the codes in memory: naivete from an array, pyAgrum from a pandas DataFrame. Prints the
+shortest time of several calls, the peak memory beyond the data, the passes over the rows, the arcs, the score of the learned
+network and its accuracy on the test rows (both computed by naivete, for both libraries), and the rows predicted per second.
 """
 
 from __future__ import annotations
@@ -23,11 +22,11 @@ import numpy as np
 from benchmarks import contenders, measuring, workloads
 
 SCORES = ("bic", "bdeu", "k2")
-ASKED = 1000
+PREDICTED_ROWS = 1000
 
 
 def ours(data: workloads.Workload, score: str, tabu: int, repeat: int) -> dict[str, Any]:
-    """Our hill climbing: without a tabu list as the peers', or with it as by default."""
+    """Measure HillClimb of naivete: without a tabu list, as the peer, or with one, which is the default."""
     from naivete import Encoder, HillClimb
 
     model = HillClimb(criterion=score, tabu=tabu, encoder=Encoder(kinds="nominal"))
@@ -46,7 +45,7 @@ def ours(data: workloads.Workload, score: str, tabu: int, repeat: int) -> dict[s
 
 
 def pyagrum(data: workloads.Workload, score: str, repeat: int) -> dict[str, Any]:
-    """pyAgrum's greedy hill climbing, and its classifier for the answers."""
+    """Measure pyAgrum's greedy hill climbing, and its classifier for the predictions."""
     import pandas as pd
     import pyagrum as gum
     from pyagrum.lib.discreteTypeProcessor import DiscreteTypeProcessor
@@ -64,11 +63,11 @@ def pyagrum(data: workloads.Workload, score: str, repeat: int) -> dict[str, Any]
     peak = measuring.Peak()
     fit = measuring.timed(learn, min(repeat, 1))
     used, network = peak.beyond(), fit.result
-    place = {name: i for i, name in enumerate(names[:-1])} | {"c": -1}
-    parents = {place[n]: [place[network.variable(p).name()] for p in network.parents(n)] for n in network.names()}
+    number = {name: i for i, name in enumerate(names[:-1])} | {"c": -1}
+    parents = {number[n]: [number[network.variable(p).name()] for p in network.parents(n)] for n in network.names()}
     classifier = BNClassifier(type_processor=DiscreteTypeProcessor(discretizationThreshold=data.states + 1))
     classifier.fromTrainedModel(network, "c")
-    some = pd.DataFrame(data.X_test[:ASKED], columns=names[:-1]).astype(str)
+    some = pd.DataFrame(data.X_test[:PREDICTED_ROWS], columns=names[:-1]).astype(str)
     started = time.perf_counter()
     classifier.predict_proba(some)
     rate = len(some) / (time.perf_counter() - started)
@@ -76,7 +75,7 @@ def pyagrum(data: workloads.Workload, score: str, repeat: int) -> dict[str, Any]
 
 
 def judged(data: workloads.Workload, parents: dict[int, list[int]], score: str) -> dict[str, Any]:
-    """The score of a structure and the accuracy of its network, both by this library."""
+    """Return the score of a structure and the accuracy of its network, both computed by naivete."""
     from benchmarks.job import counted
     from naivete import Encoder, estimate
     from naivete.counts.scores import FamilyScores, score_of
@@ -84,19 +83,19 @@ def judged(data: workloads.Workload, parents: dict[int, list[int]], score: str) 
     from naivete.learners.k2 import class_last
 
     counts = counted(data.X, data.y, Encoder(kinds="nominal"))()
-    structure = {v: class_last(own) for v, own in parents.items()}
+    structure = {v: class_last(family) for v, family in parents.items()}
     network = estimate(counts, structure)
     codes = (*(np.ascontiguousarray(c) for c in data.X_test.T), data.y_test)
-    answers, _ = Predictor(network).posterior(codes, np.zeros(data.X.shape[1], bool))
+    probabilities, _ = Predictor(network).posterior(codes, np.zeros(data.X.shape[1], bool))
     return {
         "arcs": sum(map(len, parents.values())),
         "score": FamilyScores(counts, score_of(score)).total(structure),
-        "accuracy": float((answers.argmax(axis=1) == data.y_test).mean()),
+        "accuracy": float((probabilities.argmax(axis=1) == data.y_test).mean()),
     }
 
 
 def alone(job: dict[str, Any]) -> dict[str, Any]:
-    """What a process of its own finds."""
+    """Return the figures of a run in a new process."""
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.structure", "--job", json.dumps(job)], capture_output=True, text=True, check=False
     )
@@ -105,14 +104,14 @@ def alone(job: dict[str, Any]) -> dict[str, Any]:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def line(name: str, found: dict[str, Any], beside: dict[str, Any] | None) -> str:
-    if "failed" in found:
-        return f"  {name:28} {found['failed']}"
-    ratio = f"{beside['seconds'] / found['seconds']:6.1f}x" if beside and "seconds" in beside else " " * 7
-    faster = f"{found['rows_per_s'] / beside['rows_per_s']:8,.0f}x" if beside and "seconds" in beside else " " * 9
+def line(name: str, figures: dict[str, Any], beside: dict[str, Any] | None) -> str:
+    if "failed" in figures:
+        return f"  {name:28} {figures['failed']}"
+    ratio = f"{beside['seconds'] / figures['seconds']:6.1f}x" if beside and "seconds" in beside else " " * 7
+    faster = f"{figures['rows_per_s'] / beside['rows_per_s']:8,.0f}x" if beside and "seconds" in beside else " " * 9
     return (
-        f"  {name:28} {found['seconds']:8.3f} s {ratio} {found['bytes'] / 2**20:7.0f} MiB {found.get('passes') or '-':>5} "
-        f"{found['arcs']:5} {found['score']:16,.1f} {found['accuracy']:9.4f} {found['rows_per_s']:12,.0f} {faster}"
+        f"  {name:28} {figures['seconds']:8.3f} s {ratio} {figures['bytes'] / 2**20:7.0f} MiB {figures.get('passes') or '-':>5} "
+        f"{figures['arcs']:5} {figures['score']:16,.1f} {figures['accuracy']:9.4f} {figures['rows_per_s']:12,.0f} {faster}"
     )
 
 
@@ -121,29 +120,29 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.structure", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="W1", default=["W1", "W2"], help="workloads (default W1 W2)")
     parser.add_argument("--scores", default=",".join(SCORES), help=f"of {','.join(SCORES)}")
-    parser.add_argument("--repeat", type=int, default=3, help="best of so many, after one to warm up (default 3)")
+    parser.add_argument("--repeat", type=int, default=3, help="calls after a warm-up call, of which the fastest counts (default 3)")
     parser.add_argument("--data", type=Path, help="the folder of the workloads; by default $NAIVETE_BENCH, else bench-data")
     parser.add_argument("--job", help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.job:
-        job = json.loads(asked.job)
+    options = parser.parse_args(arguments)
+    if options.job:
+        job = json.loads(options.job)
         data = workloads.load(job["workload"], Path(job["folder"]))
         if job["library"] == contenders.OURS:
             print(json.dumps(ours(data, job["score"], job["tabu"], job["repeat"])))
         else:
             print(json.dumps(pyagrum(data, job["score"], job["repeat"])))
         return 0
-    folder = asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
-    for name in asked.names:
+    folder = options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
+    for name in options.names:
         workloads.ensure(name, folder)
         print(f"{name}: {'':24} seconds   ratio  memory      passes  arcs           score  accuracy       rows/s     ratio")
-        for score in asked.scores.split(","):
-            common = {"workload": name, "folder": str(folder), "score": score, "repeat": asked.repeat}
+        for score in options.scores.split(","):
+            common = {"workload": name, "folder": str(folder), "score": score, "repeat": options.repeat}
             peer = alone({**common, "library": "pyAgrum"})
             print(line(f"{score}: pyAgrum", peer, None), flush=True)
             for tabu in (0, 10):
-                own = alone({**common, "library": contenders.OURS, "tabu": tabu})
-                print(line(f"{score}: naivete, tabu={tabu}", own, peer), flush=True)
+                figures = alone({**common, "library": contenders.OURS, "tabu": tabu})
+                print(line(f"{score}: naivete, tabu={tabu}", figures, peer), flush=True)
     return 0
 
 

@@ -1,10 +1,10 @@
-"""C4.5 and the recursive classifier against scikit-learn's tree and Weka's J48: `python -m benchmarks.trees [W2 W3 ...]`.
+"""C4.5 and the recursive classifier compared with scikit-learn's tree and Weka's J48: `python -m benchmarks.trees [W2 W3 ...]`.
 
-Each run is a process of its own. scikit-learn's `DecisionTreeClassifier` has its default settings: it takes the codes as numbers,
-divides them in two and does not prune. J48 and ours have the same settings, subtree raising and all. Printed are the seconds of
-the first fit and of the best, the peak of memory beyond the data in the first fit, the passes over the rows, leaves and nodes,
-and the accuracy on the test rows (of J48, which tests in its own process, the first 20,000). Weka has 8 GiB and `--timeout`
-seconds, reading its file included; its own clock tells how long it learned.
+Each run is a new process. scikit-learn's `DecisionTreeClassifier` has its default settings: it treats the codes as numbers, makes
+binary splits and does not prune. J48 and C45 have the same settings, including subtree raising. Prints the time of the first fit
+and of the fastest, the peak memory beyond the data in the first fit, the passes over the rows, leaves and nodes, and the accuracy
+on the test rows (for J48 the first 20,000). Weka has 8 GiB and `--timeout` seconds, which include reading its file; its fit time
+is the one it reports.
 """
 
 from __future__ import annotations
@@ -27,40 +27,40 @@ TESTED = 20_000
 
 
 def ours(data: workloads.Workload, repeat: int, **parameters: Any) -> Answer:
-    """Our C4.5, from the array of codes."""
+    """Measure C45 of naivete on the array of codes."""
     from naivete import Encoder
     from naivete.classifiers.trees import C45
     from naivete.network.derived_columns import Tree
 
-    found = learned(lambda: C45(encoder=Encoder(kinds="nominal"), **parameters).fit(data.X, data.y), repeat, data)
-    model = found.pop("model")
+    figures = learned(lambda: C45(encoder=Encoder(kinds="nominal"), **parameters).fit(data.X, data.y), repeat, data)
+    model = figures.pop("model")
     (tree,) = model.network_.derived.values()
     assert isinstance(tree, Tree)
-    return {**found, "passes": model.passes_, "leaves": len(tree.leaves), "nodes": tree.nodes}
+    return {**figures, "passes": model.passes_, "leaves": len(tree.leaves), "nodes": tree.nodes}
 
 
 def recursive(data: workloads.Workload, repeat: int) -> Answer:
-    """Our recursive classifier; its leaves are the classifiers that answer without going on."""
+    """Measure the recursive classifier of naivete; its leaves are the classifiers without further recursion."""
     from naivete import Encoder, Recursive
 
-    found = learned(lambda: Recursive(encoder=Encoder(kinds="nominal")).fit(data.X, data.y), repeat, data)
-    model = found.pop("model")
+    figures = learned(lambda: Recursive(encoder=Encoder(kinds="nominal")).fit(data.X, data.y), repeat, data)
+    model = figures.pop("model")
     (cells,) = model.network_.derived.values()
     leaves = int((cells.children < 0).all(axis=1).sum())
-    return {**found, "passes": model.passes_, "leaves": leaves, "nodes": len(cells.children)}
+    return {**figures, "passes": model.passes_, "leaves": leaves, "nodes": len(cells.children)}
 
 
 def scikit_learn(data: workloads.Workload, repeat: int) -> Answer:
-    """scikit-learn's tree, from the same array."""
+    """Measure scikit-learn's tree on the same array."""
     from sklearn.tree import DecisionTreeClassifier
 
-    found = learned(lambda: DecisionTreeClassifier(random_state=0).fit(data.X, data.y), repeat, data)
-    model = found.pop("model")
-    return {**found, "leaves": int(model.get_n_leaves()), "nodes": int(model.tree_.node_count)}
+    figures = learned(lambda: DecisionTreeClassifier(random_state=0).fit(data.X, data.y), repeat, data)
+    model = figures.pop("model")
+    return {**figures, "leaves": int(model.get_n_leaves()), "nodes": int(model.tree_.node_count)}
 
 
 def learned(fit: Callable[[], Any], repeat: int, data: workloads.Workload) -> Answer:
-    """Time, memory and accuracy of a classifier of scikit-learn's kind."""
+    """Return time, memory and accuracy of a classifier with the scikit-learn interface."""
     peak = measuring.Peak()
     first = measuring.timed(fit, 0)
     used = peak.beyond()
@@ -76,7 +76,7 @@ def learned(fit: Callable[[], Any], repeat: int, data: workloads.Workload) -> An
 
 
 def weka(data: workloads.Workload, timeout: float) -> Answer:
-    """J48 in a virtual machine of its own, fed with ARFF files."""
+    """Measure J48 in its own virtual machine on ARFF files."""
     with tempfile.TemporaryDirectory() as folder:
         train, test = Path(folder, "train.arff"), Path(folder, "test.arff")
         contenders.write_arff(train, data.X, data.y, data.states, data.classes)
@@ -94,10 +94,10 @@ def weka(data: workloads.Workload, timeout: float) -> Answer:
     tested = done.stdout.split("Error on test data", 1)[1]
     numbers = [int(re.findall(marker + r"\s*:\s*(\d+)", done.stdout)[0]) for marker in ("Number of Leaves", "Size of the tree")]
     return {
-        "seconds": contenders.weka_said(done.stdout, "Time taken to build model:"),
+        "seconds": contenders.weka_number(done.stdout, "Time taken to build model:"),
         "leaves": numbers[0],
         "nodes": numbers[1],
-        "accuracy": contenders.weka_said(tested, "Correctly Classified Instances") / min(TESTED, len(data.X_test)),
+        "accuracy": contenders.weka_number(tested, "Correctly Classified Instances") / min(TESTED, len(data.X_test)),
     }
 
 
@@ -112,7 +112,7 @@ RUNS: dict[str, Callable[[workloads.Workload, int, float], Answer]] = {
 
 
 def alone(job: Answer) -> Answer:
-    """What a process of its own finds."""
+    """Return the figures of a run in a new process."""
     call = [sys.executable, "-m", "benchmarks.trees", "--job", json.dumps(job)]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -120,15 +120,15 @@ def alone(job: Answer) -> Answer:
     return dict(json.loads(done.stdout.strip().splitlines()[-1]))
 
 
-def line(name: str, found: Answer) -> str:
-    """One row of the table."""
-    if "failed" in found:
-        return f"  {name:20} {found['failed']}"
-    first = f"{found['first']:8.2f}" if "first" in found else " " * 8
-    used = f"{found['bytes'] / 2**20:6.0f} MiB" if "bytes" in found else " " * 10
+def line(name: str, figures: Answer) -> str:
+    """Return one row of the table."""
+    if "failed" in figures:
+        return f"  {name:20} {figures['failed']}"
+    first = f"{figures['first']:8.2f}" if "first" in figures else " " * 8
+    used = f"{figures['bytes'] / 2**20:6.0f} MiB" if "bytes" in figures else " " * 10
     return (
-        f"  {name:20} {first} {found['seconds']:8.2f} {used} {found.get('passes') or '-':>6} {found['leaves']:8,} "
-        f"{found['nodes']:8,} {found['accuracy']:9.4f}"
+        f"  {name:20} {first} {figures['seconds']:8.2f} {used} {figures.get('passes') or '-':>6} {figures['leaves']:8,} "
+        f"{figures['nodes']:8,} {figures['accuracy']:9.4f}"
     )
 
 
@@ -136,24 +136,24 @@ def main(arguments: list[str] | None = None) -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.trees", description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="W2", default=["W2", "W3"], help="workloads (default W2 W3)")
-    parser.add_argument("--repeat", type=int, default=3, help="best of so many (default 3)")
-    parser.add_argument("--timeout", type=float, default=300, help="seconds that Weka may take (default 300)")
-    parser.add_argument("--only", help=f"of {', '.join(RUNS)}, separated by semicolons")
+    parser.add_argument("--repeat", type=int, default=3, help="number of calls, of which the fastest counts (default 3)")
+    parser.add_argument("--timeout", type=float, default=300, help="time limit of Weka in seconds (default 300)")
+    parser.add_argument("--only", help=f"some of {', '.join(RUNS)}, separated by semicolons")
     parser.add_argument("--data", type=Path, help="the folder of the workloads; by default $NAIVETE_BENCH, else bench-data")
     parser.add_argument("--job", help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.job:
-        job = json.loads(asked.job)
+    options = parser.parse_args(arguments)
+    if options.job:
+        job = json.loads(options.job)
         print(json.dumps(RUNS[job["run"]](workloads.load(job["workload"], Path(job["folder"])), job["repeat"], job["timeout"])))
         return 0
-    folder = asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
-    for name in asked.names:
+    folder = options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
+    for name in options.names:
         workloads.ensure(name, folder)
         print(
             f"{name}: {'':18} {'first':>8} {'seconds':>8} {'memory':>10} {'passes':>6} {'leaves':>8} {'nodes':>8} {'accuracy':>9}"
         )
-        for run in asked.only.split(";") if asked.only else RUNS:
-            common = {"workload": name, "folder": str(folder), "repeat": asked.repeat, "timeout": asked.timeout}
+        for run in options.only.split(";") if options.only else RUNS:
+            common = {"workload": name, "folder": str(folder), "repeat": options.repeat, "timeout": options.timeout}
             print(line(run, alone({**common, "run": run})), flush=True)
     return 0
 

@@ -1,7 +1,7 @@
-"""`python -m benchmarks.workers`: two Dask workers against one on the counting passes, of one thread each, in one run.
+"""`python -m benchmarks.workers`: two Dask workers compared with one on the counting passes, each with one thread.
 
 Counts all pairs and the families of three features of 8 million rows by 20 columns of the data set of `benchmarks.scale`, on
-fresh local clusters of one and two workers in turn.
+new local clusters of one and two workers alternately.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from benchmarks.scale import COLUMNS, STATES, make
 
 @contextmanager
 def cluster(workers: int) -> Iterator[Any]:
-    """A client of so many workers on this machine, each with one thread."""
+    """Start a local cluster with the given number of workers, each with one thread, and yield its client."""
     from distributed import Client, LocalCluster
 
     one = {"NAIVETE_THREADS": "1", "OMP_NUM_THREADS": "1"}
@@ -31,7 +31,7 @@ def cluster(workers: int) -> Iterator[Any]:
 
 
 def passes(client: Any, folder: Path) -> tuple[float, float]:
-    """Seconds of the pass over all pairs and of that over the families."""
+    """Return the seconds of the pass that counts all pairs and of the pass that counts the families."""
     from naivete.cases import EncodedCases
     from naivete.cases.dask import DaskRows
     from naivete.counts.counts import Counts
@@ -51,22 +51,22 @@ def passes(client: Any, folder: Path) -> tuple[float, float]:
 
 def main() -> None:
     """Measure and print."""
-    made = argparse.ArgumentParser(prog="python -m benchmarks.workers", description=__doc__.splitlines()[0])
-    made.add_argument("--data", type=Path, help="where the data set is made; by default $NAIVETE_BENCH, else bench-data")
-    made.add_argument("--repeat", type=int, default=5, help="passes on each cluster, of which the best counts (5)")
-    asked = made.parse_args()
-    folder = (asked.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")) / "scale-8M"
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.workers", description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, help="the folder of the data set; by default $NAIVETE_BENCH, else bench-data")
+    parser.add_argument("--repeat", type=int, default=5, help="repetitions on each cluster, of which the fastest counts (5)")
+    options = parser.parse_args()
+    folder = (options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")) / "scale-8M"
     make(folder, 8)
     best: dict[int, np.ndarray] = {}
     for workers in (1, 2, 1, 2):
         with cluster(workers) as client:
             passes(client, folder)
-            found = np.min([passes(client, folder) for _ in range(asked.repeat)], axis=0)
-        best[workers] = np.minimum(found, best.get(workers, np.inf))
-        print(f"{workers} worker(s): pairs {found[0]:.2f} s, tables {found[1]:.2f} s", flush=True)
+            seconds = np.min([passes(client, folder) for _ in range(options.repeat)], axis=0)
+        best[workers] = np.minimum(seconds, best.get(workers, np.inf))
+        print(f"{workers} worker(s): pairs {seconds[0]:.2f} s, tables {seconds[1]:.2f} s", flush=True)
     pairs, tables = (best[1] / best[2]).tolist()
     both = best[1].sum() / best[2].sum()
-    print(f"two workers against one: pairs {pairs:.2f}, tables {tables:.2f}, both {both:.2f} times as fast")
+    print(f"two workers compared with one: pairs {pairs:.2f}, tables {tables:.2f}, both {both:.2f} times as fast")
 
 
 if __name__ == "__main__":

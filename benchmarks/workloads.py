@@ -1,8 +1,9 @@
-"""The tables to learn from: seven workloads, from 3,000 x 36 to 10,000,000 x 20, generated where they are not found.
+"""The tables to learn from: seven workloads, from 3,000 x 36 to 10,000,000 x 20, generated if they do not exist.
 
-Nominal tables are drawn from a random k-dependence network: every feature has the class and up to k earlier features as parents,
-and its conditional table mixes a draw that is blind to the class with one of each class, so that no feature gives the class away.
-The sparse table is a bag of words: topics that belong to classes lift the frequencies of some words.
+Nominal tables are sampled from a random k-dependence network: every feature has the class and up to k earlier features as parents,
+and its conditional table is a mixture of one random table that is independent of the class and one for each class, so that no
+single feature determines the class. The sparse table is a bag of words: topics that belong to classes increase the frequencies of
+some words.
 
 A workload W in a folder: W.json (at least m, m_test, n, v, c: rows, test rows, features, states, classes), and row-major bytes in
 W.xtr.u8, W.ytr.u8, W.xte.u8, W.yte.u8.
@@ -21,12 +22,12 @@ from numpy.typing import NDArray
 Bytes = NDArray[np.uint8]
 
 SEED = 1996
-REACH = 50  # parents are at most so many places earlier, which bounds the length of chains
+REACH = 50  # the largest distance of a parent in the order of the features
 
 
 @dataclass(frozen=True)
 class Spec:
-    """What a workload is generated from; `parents` is None for the bag of words."""
+    """The parameters of a generated workload; `parents` is None for the bag of words."""
 
     rows: int
     test_rows: int
@@ -63,7 +64,7 @@ class Workload:
 
 
 def ensure(name: str, folder: Path, spec: Spec | None = None) -> None:
-    """Generate the workload unless the folder has it."""
+    """Generate the workload unless it exists in the folder."""
     if (folder / f"{name}.json").exists():
         return
     spec = spec or SPECS[name]
@@ -87,43 +88,46 @@ def ensure(name: str, folder: Path, spec: Spec | None = None) -> None:
 
 
 def facts(name: str, folder: Path) -> dict[str, int]:
-    """Rows m, features n, states v and classes c of a workload."""
-    found: dict[str, int] = json.loads((folder / f"{name}.json").read_text())
-    return found
+    """Return the rows m, features n, states v and classes c of a workload."""
+    sizes: dict[str, int] = json.loads((folder / f"{name}.json").read_text())
+    return sizes
 
 
 def load(name: str, folder: Path) -> Workload:
-    """The workload, in memory."""
+    """Read a workload into memory."""
     about = facts(name, folder)
 
-    def read(what: str) -> Bytes:
-        return np.fromfile(folder / f"{name}.{what}.u8", np.uint8)
+    def read(part: str) -> Bytes:
+        return np.fromfile(folder / f"{name}.{part}.u8", np.uint8)
 
     X, X_test = (read(part).reshape(-1, about["n"]) for part in ("xtr", "xte"))
     return Workload(name, about["v"], about["c"], X, read("ytr"), X_test, read("yte"))
 
 
 def random_structure(rng: np.random.Generator, features: int, parents: int) -> dict[int, list[int]]:
-    """The parents of every feature, in an order in which parents come first."""
+    """Return the parents of every feature, in an order in which parents come first."""
     order = rng.permutation(features).tolist()
     return {
-        x: rng.choice(order[max(0, at - REACH) : at], min(parents, at), replace=False).tolist() if at else []
-        for at, x in enumerate(order)
+        x: rng.choice(order[max(0, i - REACH) : i], min(parents, i), replace=False).tolist() if i else []
+        for i, x in enumerate(order)
     }
 
 
 def random_table(rng: np.random.Generator, spec: Spec, parents: int) -> NDArray[np.float64]:
-    """Cumulative P(x | class, parents), plus the number of the configuration: increasing in one piece.  # (configuration * x)"""
+    """Return the cumulative P(x | class, parents) plus the number of the configuration, one increasing array.
+
+    # (configuration * x)
+    """
     configurations = spec.states**parents
     shape = np.full(spec.states, spec.concentration)
-    blind, telling = rng.dirichlet(shape, configurations), rng.dirichlet(shape, (spec.classes, configurations))
-    cumulative = np.cumsum((1 - spec.signal) * blind + spec.signal * telling, axis=2).reshape(-1, spec.states)
+    independent, informative = rng.dirichlet(shape, configurations), rng.dirichlet(shape, (spec.classes, configurations))
+    cumulative = np.cumsum((1 - spec.signal) * independent + spec.signal * informative, axis=2).reshape(-1, spec.states)
     cumulative[:, -1] = 1.0
     return (cumulative + np.arange(len(cumulative))[:, None]).ravel()
 
 
 def drawn(rng: np.random.Generator, spec: Spec, chunk: int = 250_000) -> tuple[Bytes, Bytes]:
-    """Rows of a random network, train and test together."""
+    """Sample training and test rows of a random network."""
     assert spec.parents is not None
     rows = spec.rows + spec.test_rows
     structure = random_structure(rng, spec.features, spec.parents)
@@ -138,36 +142,36 @@ def drawn(rng: np.random.Generator, spec: Spec, chunk: int = 250_000) -> tuple[B
 def sampled(
     rng: np.random.Generator, y: Bytes, structure: dict[int, list[int]], tables: dict[int, NDArray[np.float64]], states: int
 ) -> Bytes:
-    """Ancestral sampling, feature by feature.  # (feature, row)"""
+    """Return rows by ancestral sampling, feature by feature.  # (feature, row)"""
     columns = np.empty((len(structure), len(y)), np.uint8)
     for x, parents in structure.items():
         configuration = y.astype(np.int64)
         for parent in parents:
             configuration = configuration * states + columns[parent]
-        at = np.searchsorted(tables[x], configuration + rng.random(len(y)), side="right") - configuration * states
-        columns[x] = np.minimum(at, states - 1)
+        state = np.searchsorted(tables[x], configuration + rng.random(len(y)), side="right") - configuration * states
+        columns[x] = np.minimum(state, states - 1)
     return columns
 
 
 def words(rng: np.random.Generator, spec: Spec, topics: int = 6, density: float = 0.01) -> tuple[Bytes, Bytes]:
-    """Which words occur in which text; every class has its topics, and three in a hundred texts are of another class."""
+    """Return which words occur in which text; every class has its topics, and three percent of the labels are random."""
     rows, n = spec.rows + spec.test_rows, spec.features
     topic = rng.integers(0, topics * spec.classes, rows)
     y = topic // topics
     X = np.zeros((rows, n), np.uint8)
     common = 1 / np.arange(10, n + 10)
     for t in range(topics * spec.classes):
-        lifted = common * np.where(rng.random(n) < 0.03, rng.uniform(2, 8, n), 1.0)
+        frequency = common * np.where(rng.random(n) < 0.03, rng.uniform(2, 8, n), 1.0)
         texts = np.flatnonzero(topic == t)
         lengths = rng.poisson(1.12 * density * n, len(texts))
-        X[np.repeat(texts, lengths), rng.choice(n, lengths.sum(), p=lifted / lifted.sum())] = 1
-    strays = np.flatnonzero(rng.random(rows) < 0.03)
-    y[strays] = rng.integers(0, spec.classes, len(strays))
+        X[np.repeat(texts, lengths), rng.choice(n, lengths.sum(), p=frequency / frequency.sum())] = 1
+    mislabeled = np.flatnonzero(rng.random(rows) < 0.03)
+    y[mislabeled] = rng.integers(0, spec.classes, len(mislabeled))
     return X, y.astype(np.uint8)
 
 
 def uniform(rows: int, features: int, states: int, classes: int) -> tuple[Bytes, Bytes]:
-    """Rows without any structure, for which only the sizes matter: the growth of the costs is measured on them."""
+    """Return rows of independent features, on which the growth of the costs is measured."""
     rng = np.random.default_rng([SEED, rows, features, states, classes])
     X = rng.integers(0, states, (rows, features), dtype=np.uint8)
     X[:states] = np.arange(states, dtype=np.uint8)[:, None]  # every state occurs
@@ -175,7 +179,7 @@ def uniform(rows: int, features: int, states: int, classes: int) -> tuple[Bytes,
 
 
 def smallest_first(names: Iterable[str], folder: Path) -> list[str]:
-    """The workloads by the number of updates that counting all pairs would take, one row and pair at a time."""
+    """Return the workloads in increasing order of rows times squared features, the cost of counting all pairs."""
 
     def updates(name: str) -> int:
         about = facts(name, folder)

@@ -1,10 +1,10 @@
-"""Learn from a Spark DataFrame: naivete counts and merges, Spark only carries the tables.
+"""Learn from a Spark DataFrame: naivete counts and merges, Spark only transports the tables.
 
-A back end of one's own is a class with `with_roles`, `map`, `fold` and `finished`, and this is one in a page. Each partition is
-counted where it is and comes back as one binary cell: packed data, not a pickle. What is wrong with a row comes back as a value
-as well, so that Spark does not try it four times.
+A custom back end is a class with the methods `with_roles`, `map`, `fold` and `finished`; this is a short example. Each partition
+is counted on its executor and returned as one binary cell: packed data, not a pickle. An invalid row is returned as a value
+too, because Spark would run a task that raises an exception four times.
 
-All machines need naivete and pyarrow. To try it on this one, with Java 17 or later:
+All machines need naivete and pyarrow. To run the example locally, with Java 17 or later:
 
     pip install 'naivete[parquet]' pyspark
     python examples/spark_recipe.py rows.parquet class
@@ -39,15 +39,15 @@ class SparkRows:
     rows: int = ROWS
 
     def with_roles(self, roles: ColumnRoles) -> SparkRows:
-        """The rows with these columns as class and weight; asked for by `fit_cases`."""
+        """Return the rows with these columns as class and weight; called by `fit_cases`."""
         return replace(self, roles=roles)
 
     def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
-        """The function's value for some rows at a time, in the order of the partitions."""
+        """Return the values of the function for blocks of rows, in the order of the partitions."""
         return self._cells(partial(_mapped, function=function, roles=self.roles, rows=self.rows))
 
     def fold(self, function: Callable[[LabelledTable], T], merge: Callable[[T, T], T]) -> T:
-        """The function's values, merged on each partition there and over the partitions here, one cell at a time."""
+        """Return the merged values of the function: merged within each partition by Spark, then over the partitions here."""
         partitions = self._cells(partial(_folded, function=function, merge=merge, roles=self.roles, rows=self.rows))
         first = next(partitions, None)
         if first is None:
@@ -55,27 +55,27 @@ class SparkRows:
         return reduce(merge, partitions, first)  # type: ignore[no-any-return]
 
     def finished(self) -> None:
-        """The work is done; there is nothing to put away."""
+        """Called at the end of learning; there is nothing to release."""
 
     def _cells(self, task: Callable[[Iterator[Any]], Iterator[Any]]) -> Iterator[Any]:
         for row in self.frame.mapInArrow(task, "cell binary").toLocalIterator():
-            wrong, value = unpacked(bytes(row[0]), "a partition")
-            if wrong is not None:
-                raise getattr(errors, wrong, errors.NaiveteError)(value)
+            error, value = unpacked(bytes(row[0]), "a partition")
+            if error is not None:
+                raise getattr(errors, error, errors.NaiveteError)(value)
             yield value
 
 
-def _mapped(batches: Iterator[Any], **how: Any) -> Iterator[Any]:
-    """On an executor: one cell for each table of a partition."""
-    return map(_cell, _values(batches, **how))
+def _mapped(batches: Iterator[Any], **arguments: Any) -> Iterator[Any]:
+    """Yield one cell for each block of rows of a partition; runs on an executor."""
+    return map(_cell, _values(batches, **arguments))
 
 
-def _folded(batches: Iterator[Any], merge: Callable[[Any, Any], Any], **how: Any) -> Iterator[Any]:
-    """On an executor: one cell for a whole partition, none where it has no rows."""
+def _folded(batches: Iterator[Any], merge: Callable[[Any, Any], Any], **arguments: Any) -> Iterator[Any]:
+    """Yield one cell for a whole partition, none if it has no rows; runs on an executor."""
     total: Any = None
-    for wrong, value in _values(batches, **how):
-        if wrong is not None:
-            yield _cell((wrong, value))
+    for error, value in _values(batches, **arguments):
+        if error is not None:
+            yield _cell((error, value))
             return
         total = value if total is None else merge(total, value)
     if total is not None:
@@ -85,7 +85,7 @@ def _folded(batches: Iterator[Any], merge: Callable[[Any, Any], Any], **how: Any
 def _values(
     batches: Iterator[Any], function: Callable[[LabelledTable], Any], roles: ColumnRoles, rows: int
 ) -> Iterator[tuple[str | None, Any]]:
-    """What the tables of a partition give: None and a value for each, or the kind of an error and its message, and no more."""
+    """Yield None and the value for each block of rows of a partition; at an error its class and message, and stop."""
     first = next(batches, None)
     if first is None:
         return

@@ -58,7 +58,7 @@ def test_a_peer_that_is_absent_is_listed(folder, monkeypatch):
 
 def test_a_job_past_its_time_is_ended():
     slow = ["python3", "-c", "import time; time.sleep(60)"]
-    assert measuring.answer_of(slow, 0.2) == {"failed": "over 0 s"}
+    assert measuring.json_output(slow, 0.2) == {"failed": "over 0 s"}
 
 
 def test_weka_reads_what_is_written(tmp_path):
@@ -68,9 +68,9 @@ def test_weka_reads_what_is_written(tmp_path):
 
 
 def test_verdicts():
-    assert demands.Verdict("", "", "", 15.0, 15, at_least=True).said == "met"
-    assert demands.Verdict("", "", "", 2.1, 2, at_least=False).said == "short"
-    assert demands.Verdict("", "", "", 2.1, None, at_least=False).said == ""
+    assert demands.Verdict("", "", "", 15.0, 15, at_least=True).outcome == "met"
+    assert demands.Verdict("", "", "", 2.1, 2, at_least=False).outcome == "short"
+    assert demands.Verdict("", "", "", 2.1, None, at_least=False).outcome == ""
 
 
 def test_a_slow_peer_is_compared_by_the_row():
@@ -78,7 +78,7 @@ def test_a_slow_peer_is_compared_by_the_row():
     peer = {"library": "pyAgrum", "model": "tan", "workload": "W2", "tier": None, "fit_s": 30.0, "fitted_rows": 10}
     common = {"predict_s": 1.0, "predicted_rows": 1}
     fit, _ = demands.speed([{**ours, **common}, {**peer, **common}])
-    assert (fit.measured, fit.demanded, fit.said) == (pytest.approx(300.0), 200, "met")
+    assert (fit.measured, fit.demanded, fit.outcome) == (pytest.approx(300.0), 200, "met")
 
 
 def test_what_slopes_ask_is_measured():
