@@ -77,6 +77,6 @@ def test_what_cannot_be_converted(run: Run, tmp_path: Path, model: Path) -> None
         assert ran.err.count("\n") == 1
     ran = run("convert", tmp_path / "off.bif", tmp_path / "b.bif", "--tolerance", "0.1")
     assert ran.code == 0
-    assert "renormalised" in ran.err
+    assert "renormalized" in ran.err
     assert run("convert", tmp_path / "off.bif", tmp_path / "c.bif", "--tolerance", "2").code == 2
     assert run("convert", tmp_path / "a.bif", tmp_path / "c.bif", "--target", "Z").code == 2

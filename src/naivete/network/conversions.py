@@ -1,7 +1,7 @@
-"""Networks to and from other libraries, in memory: networkx, pgmpy and pyAgrum, each imported only when asked for.
+"""Conversion of networks to and from networkx, pgmpy and pyAgrum, each imported only when it is used.
 
-Names and states go over as texts. What the other library has no place for - types, cut points, the class - goes with them as
-the note of `network.formats.notes`, so that a network comes back as it was; one that was made elsewhere is read as it stands.
+Names and states are converted to texts. Types, cut points and the class, which the other libraries cannot store, are added as the
+note of `network.formats.notes`, so that a network is converted back unchanged; a network without notes is used as it is.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NOTED: Final = f"{KEY}: "
 
 
 def to_networkx(network: Network) -> Any:
-    """The network as a `networkx.DiGraph`: each node has its `states`, its `parents` in their order and its `table`.
+    """Return the network as a `networkx.DiGraph`: each node has its `states`, its `parents` in their order and its `table`.
 
     The table is P(node | parents) with an axis for each parent and the node itself last.
 
@@ -49,7 +49,7 @@ def to_networkx(network: Network) -> Any:
 
 
 def from_networkx(graph: Any, *, target: Name = None, tolerance: float = 1e-6) -> Network:
-    """The network of a `networkx.DiGraph`: as `to_networkx` makes it, or one without states and tables, for its arcs alone.
+    """Return the network of a `networkx.DiGraph`, as `to_networkx` makes it, or of a graph without states and tables.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def from_networkx(graph: Any, *, target: Name = None, tolerance: float = 1e-6) -
 
 
 def to_pgmpy(network: Network) -> Any:
-    """The network as the discrete Bayesian network of pgmpy, names and states as texts.
+    """Return the network as a discrete Bayesian network of pgmpy, names and states as texts.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def to_pgmpy(network: Network) -> Any:
 
 
 def from_pgmpy(model: Any, *, target: Name = None, tolerance: float = 1e-6) -> Network:
-    """The network of a discrete Bayesian network of pgmpy.
+    """Return the network of a discrete Bayesian network of pgmpy.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def from_pgmpy(model: Any, *, target: Name = None, tolerance: float = 1e-6) -> N
 
 
 def to_pyagrum(network: Network) -> Any:
-    """The network as a `pyagrum.BayesNet`, names and states as texts; what else there is to say stands in the descriptions.
+    """Return the network as a `pyagrum.BayesNet`, names and states as texts; the notes are in the descriptions of the variables.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ def to_pyagrum(network: Network) -> Any:
     nodes = list(nodes_of(network, spelling=plain))
     for node in nodes:
         if len(node.states) < 2:
-            raise DataError(f"pyagrum: the variable {quoted(node.name)} has a single state, which pyAgrum does not take")
+            raise DataError(f"pyagrum: the variable {quoted(node.name)} has a single state, which pyAgrum does not accept")
         model.add(library.LabelizedVariable(node.name, _NOTED + node.note if node.note else "", list(node.states)))
     for node in nodes:
         for parent in node.parents:
@@ -148,7 +148,7 @@ def to_pyagrum(network: Network) -> Any:
 
 
 def from_pyagrum(model: Any, *, target: Name = None, tolerance: float = 1e-6) -> Network:
-    """The network of a `pyagrum.BayesNet`.
+    """Return the network of a `pyagrum.BayesNet`.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def from_pyagrum(model: Any, *, target: Name = None, tolerance: float = 1e-6) ->
 
 
 def _add(draft: Draft, place: int, name: str, states: Iterable[Any], parents: Iterable[str], table: Any, note: str) -> None:
-    """Add a node to a draft; its line is its place."""
+    """Add a node to a draft; its line is its position."""
     values: NDArray[np.float64] | None = None if table is None else np.asarray(table, np.float64)
     listed = tuple(map(str, states))
     draft.declare(Declaration(name, listed, place, note))
@@ -193,7 +193,7 @@ def _add(draft: Draft, place: int, name: str, states: Iterable[Any], parents: It
 
 
 def _bare(name: Any) -> str:
-    """The note of a node of which nothing is known."""
+    """Return the note of a node without states."""
     return noted(Note(Variable(str(name))))
 
 
@@ -202,7 +202,7 @@ def _noted(node: Node) -> dict[str, str]:
 
 
 def _library(name: str) -> Any:
-    """The module of another library; importing some of them warns, which is not the caller's affair."""
+    """Return a module of another library; warnings of the import are ignored."""
     package = name.partition(".")[0]
     try:
         with warnings.catch_warnings():

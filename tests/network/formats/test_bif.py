@@ -103,13 +103,13 @@ def test_the_order_of_rows_and_blocks_is_nothing() -> None:
     ("old", "new", "told"),
     [
         ("(x) 0.25, 0.75", "(x) 0.25, 0.7499", "f:12: a distribution of 'b' sums to 0.9999, not to 1"),
-        ("(x) 0.25, 0.75", "(x) -0.25, 1.25", "f:12: the table of 'b' holds -0.25, which is no probability"),
+        ("(x) 0.25, 0.75", "(x) -0.25, 1.25", "f:12: the table of 'b' contains -0.25, which is not a probability"),
         ("(x) 0.25, 0.75", "(x) nan, 0.75", "f:13: expected ';', found 'nan, 0.75"),
-        ("(x) 0.25, 0.75", "(x) 1e999, 0.75", "which is no probability"),
+        ("(x) 0.25, 0.75", "(x) 1e999, 0.75", "which is not a probability"),
         ("(x) 0.25, 0.75", "(x) 0.25, 0.5, 0.25", "f:13: 3 numbers in the table of 'b' where 2 numbers are needed"),
         ("(x) 0.25, 0.75", "(x) 0.25", "f:13: 1 numbers in the table of 'b'"),
         ("(x) 0.25, 0.75", "(x) 0.2.5, 0.75", "f:13: something that is not a number"),
-        ("(x) 0.25, 0.75", "(z) 0.25, 0.75", "f:13: a row of 'b' names 'z', which is no state of that parent"),
+        ("(x) 0.25, 0.75", "(z) 0.25, 0.75", "f:13: a row of 'b' names 'z', which is not a state of that parent"),
         ("(x) 0.25, 0.75", "(x, y) 0.25, 0.75", "f:13: a row of 'b' names 2 states for 1 parents"),
         ("(x) 0.25, 0.75", "(y) 0.25, 0.75", "f:14: the row ['y'] of 'b' occurs twice"),
         ("  (x) 0.25, 0.75;\n", "", "f:12: the table of 'b' has no row for ['x']"),
@@ -143,12 +143,12 @@ def test_nothing_at_all() -> None:
 
 def test_rounded_sums_are_renormalised_with_a_note() -> None:
     text = GOOD.replace("0.25, 0.75", "0.2500005, 0.75")
-    with pytest.warns(NaiveteWarning, match=r"1 table \('b'\) missed a sum of 1 by up to 5e-07 and were renormalised"):
+    with pytest.warns(NaiveteWarning, match=r"1 table \('b'\) missed a sum of 1 by up to 5e-07 and were renormalized"):
         network = loads(text, "bif")
     assert network.cpts[CLASS].sum(axis=1) == pytest.approx([1, 1], abs=1e-15)
     coarse = GOOD.replace("0.25, 0.75", "0.251, 0.75")
     assert "allow it with `tolerance=" in shared.refused(coarse, "bif")
-    with pytest.warns(NaiveteWarning, match="renormalised"):
+    with pytest.warns(NaiveteWarning, match="renormalized"):
         loads(coarse, "bif", tolerance=0.01)
 
 

@@ -82,7 +82,7 @@ def test_flat_data_and_a_class_around_it_all() -> None:
     ("old", "new", "told"),
     [
         ("(.5 .5)", "(.5 .6)", "f:19: a distribution of 'light' sums to 1.1"),
-        ("(.5 .5)", "(-.5 1.5)", "which is no probability"),
+        ("(.5 .5)", "(-.5 1.5)", "which is not a probability"),
         ("(.5 .5)", "(nan .5)", "f:21: expected ';', found 'nan .5)"),
         ("(.5 .5)", "(.5 .5 .5)", "f:19: the brackets of the data of 'light' do not fit 3 x 2 cells"),
         ("((.5 .5)", "((.5 .5) (.5 .5)", "do not fit"),

@@ -110,7 +110,7 @@ def test_what_strings_do_not_take(text: str, told: str) -> None:
 @pytest.mark.parametrize("name", [None, 1, "", "a|b", "a:b", "[a]", " a", "a\nb"])
 def test_names_that_a_string_cannot_hold(name: object) -> None:
     network = Network((Variable(name, ("x",)),), {CLASS: ()}, {CLASS: shared.np.ones(1)})  # type: ignore[arg-type]
-    with pytest.raises(DataError, match="cannot stand in a model string"):
+    with pytest.raises(DataError, match="cannot be written in a model string"):
         dumps(network, "string")
 
 

@@ -84,7 +84,7 @@ def test_a_file_of_genie() -> None:
     ("old", "new", "told"),
     [
         ("0.25 0.25 0.5", "0.25 0.25 0.4", "f:5: a distribution of 'family' sums to 0.9"),
-        ("0.25 0.25 0.5", "-0.25 0.75 0.5", "which is no probability"),
+        ("0.25 0.25 0.5", "-0.25 0.75 0.5", "which is not a probability"),
         ("0.25 0.25 0.5", "0.5 0.5", "f:5: 'family': 2 numbers in a table of 3 = 3 cells"),
         ("0.25 0.25 0.5", "", "0 numbers in a table"),
         ("<probabilities>0.25 0.25 0.5</probabilities>", "", "0 elements 'probabilities' where one is expected"),
@@ -93,7 +93,7 @@ def test_a_file_of_genie() -> None:
         ("family bark", "family both", "cycle"),
         ('id="bark"', 'id="family"', "declared twice"),
         ('<state id="some" />', '<state id="all" />', "has a state twice"),
-        ("no yes no no", "no yes no maybe", "the resulting state 'maybe' is none of its states"),
+        ("no yes no no", "no yes no maybe", "the resulting state 'maybe' is not one of its states"),
         ("no yes no no", "no yes no", "3 resulting states where its parents have 4 configurations"),
         ("deterministic", "noisymax", "a node of type 'noisymax'"),
         ("</nodes>", "</nodes><dynamic numslices='3' />", "a dynamic network"),

@@ -1,8 +1,8 @@
-"""Networks in the formats of others, read and written: BIF, XMLBIF, HUGIN .net, GeNIe .xdsl, model strings and DOT.
+"""Reading and writing networks in the formats of other programs: BIF, XMLBIF, HUGIN .net, GeNIe .xdsl, model strings and DOT.
 
-What is written is read back as it was: names and states of any type, cut points, the order of parents, and every probability
-to its last bit. What a format cannot say stands in a property that other programs pass over (`formats.notes`). Model
-strings and DOT have names and arcs only; read from them, a variable has no states.
+A written network is read back unchanged: names and states of any type, cut points, the order of parents, and every probability
+to the last bit. What a format cannot express is written into a property that other programs ignore (`formats.notes`). Model
+strings and DOT have only names and arcs; variables read from them have no states.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["ENDINGS", "FORMATS", "dumps", "loads", "named_network_format", "read
 
 @dataclass(frozen=True)
 class _Format:
-    """A format: how its text is read, how it is written, whether it is XML."""
+    """A format: its reader, its writer, and whether it is XML."""
 
     draft: Callable[[str, str], Draft]
     pieces: Callable[[Network], Iterator[str]]
@@ -57,7 +57,7 @@ ENDINGS: Final[Mapping[str, str]] = {
     ".gv": "dot",
     ".bnl": "string",
 }
-"""What the names of files end in, perhaps with .gz after it, and the formats that this tells."""
+"""The endings of file names, optionally followed by .gz, and their formats."""
 
 _BYTES: Final = 1 << 29
 _LIMITS: Final = Limits(line=_BYTES, decompressed=_BYTES)
@@ -67,16 +67,16 @@ _DECLARED: Final = re.compile(rb"""<\?xml[^>]{1,200}?encoding=["']([A-Za-z0-9._-
 def read_network(
     path: PathLike, *, format: str | None = None, target: Name = None, encoding: str = "utf-8", tolerance: float = 1e-6
 ) -> Network:
-    """The network of a file, gzipped or not.
+    """Return the network of a file, gzipped or not.
 
     Parameters
     ----------
     path : the file.
-    format : "bif", "xmlbif", "hugin", "xdsl", "string" or "dot"; by default what the name of the file ends in.
-    target : the name of the variable that becomes the class; by default the one that the file marks, else its last.
-    encoding : how the characters of the file are written; XML may declare another one.
-    tolerance : how far from 1 a distribution of two states may sum, with n states n/2 times as far, as rounded digits add up;
-        one that is off by more than 1e-9 is divided by its sum, with a warning.
+    format : "bif", "xmlbif", "hugin", "xdsl", "string" or "dot"; by default the one of the ending of the file name.
+    target : the name of the variable that becomes the class; by default the one that the file marks, else the last one.
+    encoding : the character encoding of the file; XML may declare another one.
+    tolerance : the largest allowed distance from 1 of the sum of a distribution of two states; n/2 times as much for n states,
+        because rounding errors add up. A distribution that is off by more than 1e-9 is divided by its sum, with a warning.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -84,42 +84,42 @@ def read_network(
     ...     read_network(Path(folder, "a.bif"), target="rain").parents[0]
     (-1,)
     """
-    own = _of_path(path, format)
+    file_format = _format_of(path, format)
     name = display_name(path)
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > _BYTES:
-            raise DataError(f"{name}: more than {_BYTES:,} bytes, which is no file of a network")
-        if own.xml and encoding == "utf-8":
+            raise DataError(f"{name}: more than {_BYTES:,} bytes, too large for a network file")
+        if file_format.xml and encoding == "utf-8":
             encoding = _declared(file.read(512)) or encoding
             file.seek(0)
         text = "".join(block.text for block in text_blocks(file, name, encoding, _LIMITS))
-    return network_of(own.draft(text, name), target, _checked(tolerance))
+    return network_of(file_format.draft(text, name), target, _checked(tolerance))
 
 
 def write_network(network: Network, path: PathLike, *, format: str | None = None, overwrite: bool = True) -> None:
-    """Write the network, whole or not at all.
+    """Write a network to a file; if writing fails, an existing file is left unchanged.
 
     Parameters
     ----------
-    network : the network; a sparse table is written in full if it fits, a hidden column like any other variable. One with a
-        computed column, the leaf of a tree or the cell of a hierarchy, is refused.
-    path : the file; with .gz at the end it is compressed.
+    network : the network; sparse tables are written in full if they fit, hidden columns like other variables. A network with
+        a computed column, the leaf of a tree or the cell of a hierarchy, is refused.
+    path : the file; if the name ends in .gz it is compressed.
     format : as in `read_network`.
     overwrite : whether an existing file may be replaced.
     """
-    data = _written(network, _of_path(path, format)).encode()
+    data = _written(network, _format_of(path, format)).encode()
     packed = os.fsdecode(path).lower().endswith(".gz")
     atomic_write(Path(os.fsdecode(path)), gzip.compress(data, mtime=0) if packed else data, overwrite=overwrite)
 
 
 def loads(text: str, format: str, *, target: Name = None, tolerance: float = 1e-6, where: str = "text") -> Network:
-    """The network of a text.
+    """Return the network of a text.
 
     Parameters
     ----------
-    text : the text.
+    text : the text of a network file.
     format, target, tolerance : as in `read_network`.
-    where : what errors call it.
+    where : the name of the text in error messages.
 
     >>> network = loads("[sky][play|sky]", "string")
     >>> [variable.name for variable in network.variables], network.parents[-1]
@@ -129,7 +129,7 @@ def loads(text: str, format: str, *, target: Name = None, tolerance: float = 1e-
 
 
 def dumps(network: Network, format: str) -> str:
-    """The network as text.
+    """Return the network as text.
 
     Parameters
     ----------
@@ -143,7 +143,7 @@ def dumps(network: Network, format: str) -> str:
 
 
 def named_network_format(path: PathLike) -> str | None:
-    """The format that the name of a file tells, None where it tells none.
+    """Return the format of the ending of a file name, None if the ending is unknown.
 
     >>> named_network_format("alarm.BIF.gz"), named_network_format("alarm.csv")
     ('bif', None)
@@ -157,14 +157,14 @@ def _written(network: Network, format: _Format) -> str:
     return "".join(format.pieces(network))
 
 
-def _of_path(path: PathLike, format: str | None) -> _Format:
+def _format_of(path: PathLike, format: str | None) -> _Format:
     name = display_name(path)
-    own = format or named_network_format(path)
-    if own is None:
+    file_format = format or named_network_format(path)
+    if file_format is None:
         raise ParameterError(
             f"{name}: the ending of the name is of no known format; end it in {', '.join(ENDINGS)}, or pass `format=`"
         )
-    return _named(own)
+    return _named(file_format)
 
 
 def _named(format: str) -> _Format:
@@ -176,11 +176,11 @@ def _named(format: str) -> _Format:
 
 def _checked(tolerance: float) -> float:
     if not 0 <= tolerance < 1:
-        raise ParameterError(f"tolerance={quoted(tolerance)} has to be from 0 to less than 1")
+        raise ParameterError(f"tolerance={quoted(tolerance)} has to be at least 0 and less than 1")
     return tolerance
 
 
 def _declared(start: bytes) -> str | None:
-    """The encoding that an XML declaration tells."""
-    found = _DECLARED.search(start)
-    return found[1].decode("ascii") if found else None
+    """Return the encoding of an XML declaration, None if there is none."""
+    declaration = _DECLARED.search(start)
+    return declaration[1].decode("ascii") if declaration else None

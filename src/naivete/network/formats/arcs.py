@@ -1,4 +1,4 @@
-"""Networks of which only the arcs are known: variables without states, so that there is nothing to be wrong about."""
+"""Networks of which only the names and arcs are known; their variables have no states."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ __all__ = ["arcs_draft", "known_only"]
 
 
 def arcs_draft(parents: Mapping[str, tuple[str, ...]], lines: Mapping[str, int], notes: Mapping[str, Note], where: str) -> Draft:
-    """What names and parents declare: each variable has the one state of a column without values.
+    """Return the draft of a network given by names and parents; each variable has the single state of a column without values.
 
     Parameters
     ----------
     parents : the parents of every variable.
-    lines : where each was declared.
-    notes : what was noted of some; only names, target and places count.
-    where : what errors call the file.
+    lines : the line in which each variable was declared.
+    notes : the notes of some variables; only names, target and places are used.
+    where : the name of the file in error messages.
     """
-    found = Draft(where)
+    draft = Draft(where)
     for name in parents:
         line = lines[name]
-        found.declare(Declaration(name, Variable(None).labels, line, noted(known_only(notes.get(name, Note()), name))))
-        found.define(Definition(name, parents[name], line, _ones))
-    return found
+        draft.declare(Declaration(name, Variable(None).labels, line, noted(known_only(notes.get(name, Note()), name))))
+        draft.define(Definition(name, parents[name], line, _ones))
+    return draft
 
 
 def known_only(note: Note, name: str) -> Note:
-    """The note without states."""
+    """Return the note without states."""
     true = name if note.variable is None else note.variable.name
     return Note(Variable(true), note.target, note.place)
 

@@ -1,4 +1,4 @@
-"""What a file declares -> a network: everything checked once, errors with the line, nothing made that was not there."""
+"""From the declarations of a file to a network: all checks of a file, with errors that report the line."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from naivete.variables import CLASS, Name, Variable, family
 __all__ = ["Declaration", "Definition", "Draft", "Fill", "flat", "network_of"]
 
 Fill = Callable[[tuple[int, ...], Sequence[Sequence[str]]], NDArray[np.float64]]
-"""The shape of a table (parents in their order, variable) and the states of the parents -> the table."""
+"""(shape of the table: parents in their order, then the variable; states of the parents) -> the table."""
 
 _EXACT: Final = 1e-9
-"""How far from 1 the sum of a distribution may be in a network."""
+"""The largest distance from 1 of the sum of a distribution in a network."""
 _AXES: Final = 60
 _NUMBERED: Final = re.compile(r"_[0-9]+")
 
 
 @dataclass(frozen=True)
 class Declaration:
-    """A variable as a file declares it: its name and states there, its line, and the note of this library if it has one."""
+    """A variable as declared in a file: its name and states, its line, and the note of this library if it has one."""
 
     name: str
     states: tuple[str, ...]
@@ -42,7 +42,7 @@ class Declaration:
 
 @dataclass(frozen=True)
 class Definition:
-    """The table of a variable as a file has it: whose, given which parents, in which line, and how it is filled."""
+    """The table of a variable as defined in a file: its variable, the parents, the line, and the function that fills it."""
 
     name: str
     parents: tuple[str, ...]
@@ -51,11 +51,11 @@ class Definition:
 
 
 class Draft:
-    """What was read of a file so far.
+    """The declarations and definitions read from a file.
 
     Parameters
     ----------
-    where : what errors call the file.
+    where : the name of the file in error messages.
     """
 
     def __init__(self, where: str) -> None:
@@ -64,33 +64,33 @@ class Draft:
         self.defined: dict[str, Definition] = {}
 
     def error(self, line: int, problem: str) -> DataError:
-        """The error of a line."""
+        """Return an error that reports a line."""
         return DataError(f"{self.where}:{line}: {problem}")
 
-    def declare(self, found: Declaration) -> None:
-        """Add a variable; refuse one that is there already, and states that cannot be told apart."""
-        if found.name in self.declared:
-            raise self.error(found.line, f"the variable {quoted(found.name)} is declared twice")
-        if not found.states:
-            raise self.error(found.line, f"the variable {quoted(found.name)} has no states")
-        if len(set(found.states)) < len(found.states):
-            raise self.error(found.line, f"the variable {quoted(found.name)} has a state twice")
-        self.declared[found.name] = found
+    def declare(self, declaration: Declaration) -> None:
+        """Add a variable; raise an error if its name or one of its states occurs twice."""
+        if declaration.name in self.declared:
+            raise self.error(declaration.line, f"the variable {quoted(declaration.name)} is declared twice")
+        if not declaration.states:
+            raise self.error(declaration.line, f"the variable {quoted(declaration.name)} has no states")
+        if len(set(declaration.states)) < len(declaration.states):
+            raise self.error(declaration.line, f"the variable {quoted(declaration.name)} has a state twice")
+        self.declared[declaration.name] = declaration
 
-    def define(self, found: Definition) -> None:
-        """Add a table; refuse a second one for the same variable."""
-        if found.name in self.defined:
-            raise self.error(found.line, f"the variable {quoted(found.name)} has two tables")
-        self.defined[found.name] = found
+    def define(self, definition: Definition) -> None:
+        """Add a table; raise an error if the variable already has one."""
+        if definition.name in self.defined:
+            raise self.error(definition.line, f"the variable {quoted(definition.name)} has two tables")
+        self.defined[definition.name] = definition
 
 
 def flat(values: NDArray[np.float64] | None, error: Callable[[str], DataError]) -> Fill:
-    """A table from its numbers, the variable itself changing fastest, then its last parent.
+    """Return a function that fills a table from its numbers; the variable itself changes fastest, then its last parent.
 
     Parameters
     ----------
-    values : the numbers, None where something else stood among them.
-    error : makes the error of a problem.
+    values : the numbers, None if the text contained something else.
+    error : makes an error from the description of a problem.
 
     >>> flat(np.array([0.5, 0.5, 0.25, 0.75]), DataError)((2, 2), [["a", "b"]]).tolist()
     [[0.5, 0.5], [0.25, 0.75]]
@@ -107,19 +107,19 @@ def flat(values: NDArray[np.float64] | None, error: Callable[[str], DataError]) 
 
 
 def network_of(draft: Draft, target: Name = None, tolerance: float = 1e-6) -> Network:
-    """The network that a file describes.
+    """Return the network of a draft.
 
     Parameters
     ----------
-    draft : what was read.
+    draft : the declarations and definitions of a file.
     target : the name of the class; by default the one that the file marks, else the last variable.
-    tolerance : how far from 1 a distribution of two states may sum, with n states n/2 times as far, as rounded digits add up;
-        one that is off by more than 1e-9 is divided by its sum, with a warning.
+    tolerance : the largest allowed distance from 1 of the sum of a distribution of two states; n/2 times as much for n states,
+        because rounding errors add up. A distribution that is off by more than 1e-9 is divided by its sum, with a warning.
     """
     if not draft.declared:
         raise DataError(f"{draft.where}: there are no variables; was the file cut?")
     _check_definitions(draft)
-    notes = {name: _note(draft, found) for name, found in draft.declared.items()}
+    notes = {name: _note(draft, declaration) for name, declaration in draft.declared.items()}
     order = _order(draft, notes, target)
     index = {name: place for place, name in enumerate(order[:-1])} | {order[-1]: CLASS}
     parents = {index[name]: _parents(draft.defined[name], index) for name in order}
@@ -128,7 +128,7 @@ def network_of(draft: Draft, target: Name = None, tolerance: float = 1e-6) -> Ne
     check_cells(cards, draft.where)
     tables = _Tables(draft, tolerance)
     cpts = {index[name]: tables.table(name, index) for name in order}
-    tables.tell()
+    tables.warn()
     variables = tuple(_variable(draft.declared[name], notes[name]) for name in order)
     try:
         return Network(variables, parents, cpts)
@@ -137,9 +137,9 @@ def network_of(draft: Draft, target: Name = None, tolerance: float = 1e-6) -> Ne
 
 
 def _check_definitions(draft: Draft) -> None:
-    for name, found in draft.declared.items():
+    for name, declaration in draft.declared.items():
         if name not in draft.defined:
-            raise draft.error(found.line, f"the variable {quoted(name)} has no table; was the file cut?")
+            raise draft.error(declaration.line, f"the variable {quoted(name)} has no table; was the file cut?")
     for name, own in draft.defined.items():
         if name not in draft.declared:
             raise draft.error(own.line, f"a table of {quoted(name)}, which is not declared{_hint(name, draft)}")
@@ -158,7 +158,7 @@ def _hint(name: str, draft: Draft) -> str:
 
 
 def _note(draft: Draft, found: Declaration) -> Note:
-    """The note of a declaration, if it agrees with what it is a note of."""
+    """Return the note of a declaration; raise an error if it does not agree with the declared name and states."""
     try:
         note = understood(found.note)
         if note.variable is not None and not _agrees(found, note.variable):
@@ -179,7 +179,7 @@ def _agrees(found: Declaration, variable: Variable) -> bool:
 
 
 def _order(draft: Draft, notes: Mapping[str, Note], target: Name) -> list[str]:
-    """The names in the order of the variables, the class last."""
+    """Return the names in the order of the variables, the class last."""
     order = list(draft.declared)
     places = [note.place for note in notes.values()]
     if all(place is not None for place in places) and set(places) == set(range(len(order))):
@@ -196,7 +196,7 @@ def _order(draft: Draft, notes: Mapping[str, Note], target: Name) -> list[str]:
 
 
 def _named(draft: Draft, notes: Mapping[str, Note], target: Name) -> str:
-    """The variable that is meant: by its true name, else by its name in the file, else by the text of its true name."""
+    """Return the variable of a name: its true name, else its name in the file, else the text of its true name."""
     true = {name: note.variable.name if note.variable else name for name, note in notes.items()}
     tests: Sequence[Callable[[str], bool]] = (
         lambda name: true[name] == target,
@@ -211,20 +211,20 @@ def _named(draft: Draft, notes: Mapping[str, Note], target: Name) -> str:
     raise ParameterError(f"{draft.where}: target: there is no variable {quoted(target)}; {hint}")
 
 
-def _parents(found: Definition, index: Mapping[str, int]) -> tuple[int, ...]:
-    """The parents in the order of the file, but the class last."""
-    own = [index[p] for p in found.parents]
-    return (*(p for p in own if p != CLASS), *([CLASS] if CLASS in own else []))
+def _parents(definition: Definition, index: Mapping[str, int]) -> tuple[int, ...]:
+    """Return the parents in the order of the file, but the class last."""
+    parents = [index[p] for p in definition.parents]
+    return (*(p for p in parents if p != CLASS), *([CLASS] if CLASS in parents else []))
 
 
 def _check_acyclic(draft: Draft, parents: Mapping[int, tuple[int, ...]], order: Sequence[str]) -> None:
-    left = set(parents) - set(topological(parents))
-    if not left:
+    cyclic = set(parents) - set(topological(parents))
+    if not cyclic:
         return
-    v, path = min(left), dict[int, None]()
+    v, path = min(cyclic), dict[int, None]()
     while v not in path:
         path[v] = None
-        v = next(p for p in parents[v] if p in left)
+        v = next(p for p in parents[v] if p in cyclic)
     loop = [*list(path)[list(path).index(v) :], v][:10]
     names = " <- ".join(quoted(order[u]) for u in loop)
     raise draft.error(draft.defined[order[v]].line, f"the arcs form a cycle: {names}")
@@ -239,43 +239,43 @@ def _variable(found: Declaration, note: Note) -> Variable:
 
 
 class _Tables:
-    """The tables of a draft, and which of them did not quite sum to 1."""
+    """The tables of a draft, and those whose sums had to be corrected."""
 
     def __init__(self, draft: Draft, tolerance: float) -> None:
         self.draft, self.tolerance = draft, tolerance
         self.worst, self.divided = 0.0, list[str]()
 
     def table(self, name: str, index: Mapping[str, int]) -> NDArray[np.float64]:
-        """The table with its axes as in a network."""
-        found = self.draft.defined[name]
-        states = [self.draft.declared[p].states for p in found.parents]
-        own = found.fill(_shape(self.draft, name), states)
-        members = [index[m] for m in (*found.parents, name)]
+        """Return the table with its axes in the order of a network."""
+        definition = self.draft.defined[name]
+        states = [self.draft.declared[p].states for p in definition.parents]
+        values = definition.fill(_shape(self.draft, name), states)
+        members = [index[m] for m in (*definition.parents, name)]
         axes = family(*members)
-        table = np.ascontiguousarray(own.transpose([members.index(m) for m in axes]))
-        return self._summing(table, axes.index(index[name]), name)
+        table = np.ascontiguousarray(values.transpose([members.index(m) for m in axes]))
+        return self._normalized(table, axes.index(index[name]), name)
 
-    def _summing(self, table: NDArray[np.float64], axis: int, name: str) -> NDArray[np.float64]:
+    def _normalized(self, table: NDArray[np.float64], axis: int, name: str) -> NDArray[np.float64]:
         line = self.draft.defined[name].line
         if not np.all((table >= 0) & (table <= 1 + self.tolerance)):
             odd = table[~((table >= 0) & (table <= 1 + self.tolerance))][0]
-            raise self.draft.error(line, f"the table of {quoted(name)} holds {odd}, which is no probability")
+            raise self.draft.error(line, f"the table of {quoted(name)} contains {odd}, which is not a probability")
         sums = table.sum(axis=axis, keepdims=True)
         off = np.abs(sums - 1)
         if off.max() > self.tolerance * max(2, table.shape[axis]) / 2 + _EXACT:
-            told = f"sums to {sums.flat[int(off.argmax())]:.9g}, not to 1"
+            problem = f"sums to {sums.flat[int(off.argmax())]:.9g}, not to 1"
             hint = f"if that is rounding, allow it with `tolerance=`, now {self.tolerance:g}"
-            raise self.draft.error(line, f"a distribution of {quoted(name)} {told}; {hint}")
+            raise self.draft.error(line, f"a distribution of {quoted(name)} {problem}; {hint}")
         if off.max() <= _EXACT:
             return table
         self.worst = max(self.worst, float(off.max()))
         self.divided.append(name)
         return np.where(off > _EXACT, table / sums, table)
 
-    def tell(self) -> None:
-        """Warn once of all that was divided by its sum."""
+    def warn(self) -> None:
+        """Issue one warning about all tables that were divided by their sums."""
         if self.divided:
             listed = ", ".join(quoted(name) for name in self.divided[:3]) + (" ..." if len(self.divided) > 3 else "")
             many = f"{len(self.divided)} table{'s' if len(self.divided) > 1 else ''} ({listed})"
-            told = f"distributions of {many} missed a sum of 1 by up to {self.worst:.2g} and were renormalised"
-            warn(f"{self.draft.where}: {told}", NaiveteWarning)
+            problem = f"distributions of {many} missed a sum of 1 by up to {self.worst:.2g} and were renormalized"
+            warn(f"{self.draft.where}: {problem}", NaiveteWarning)

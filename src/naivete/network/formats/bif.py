@@ -19,7 +19,7 @@ __all__ = ["draft", "pieces"]
 
 
 def pieces(network: Network) -> Iterator[str]:
-    """The text of the network, piece by piece.
+    """Yield the text of the network, piece by piece.
 
     >>> from naivete.variables import Variable
     >>> coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.25, 0.75])})
@@ -55,15 +55,15 @@ def _probability(node: Node, states: dict[str, tuple[str, ...]]) -> Iterator[str
 
 
 def draft(text: str, where: str) -> Draft:
-    """What a text in this format declares.
+    """Return the draft of a BIF text.
 
-    Rows of a table may come in any order, `default` stands for those that are left out, and a `table` with parents has the
-    variable itself changing slowest. Properties are passed over but for the note of this library.
+    The rows of a table may have any order, `default` gives the rows that are not listed, and in a `table` with parents the
+    variable itself changes slowest. Properties other than the note of this library are ignored.
 
     Parameters
     ----------
-    text : the text.
-    where : what errors call it.
+    text : the text of a file.
+    where : the name of the text in error messages.
     """
     scanner, found = Scanner(text, where, BIF), Draft(where)
     while not scanner.done:
@@ -126,7 +126,7 @@ def _states(scanner: Scanner, name: str) -> list[str]:
 
 @dataclass
 class _Rows:
-    """The lines of a table: its rows by the states of the parents, what stands for all others, or the whole table at once."""
+    """The lines of a table: rows by the states of the parents, a default for all others, or the whole table at once."""
 
     scanner: Scanner
     name: str
@@ -136,41 +136,41 @@ class _Rows:
     whole: str | None = None
 
     def fill(self, shape: tuple[int, ...], states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        """The table.  # (parents, variable)"""
+        """Return the table.  # (parents, variable)"""
         if self.whole is not None:
-            own = self._numbers(self.whole, int(np.prod(shape)), self.line)
-            return np.moveaxis(own.reshape(shape[-1], *shape[:-1]), 0, -1)
+            values = self._numbers(self.whole, int(np.prod(shape)), self.line)
+            return np.moveaxis(values.reshape(shape[-1], *shape[:-1]), 0, -1)
         table = np.empty(shape)
         if self.default is not None:
             table[...] = self._numbers(self.default, shape[-1], self.line)
-        told = np.zeros(shape[:-1], bool)
+        filled = np.zeros(shape[:-1], bool)
         codes = [{state: code for code, state in enumerate(own)} for own in states]
         for line, labels, text in self.rows:
-            at = self._at(labels, codes, line)
-            if told[at]:
+            index = self._index(labels, codes, line)
+            if filled[index]:
                 raise self.scanner.error(f"the row {quoted(labels)} of {quoted(self.name)} occurs twice", line)
-            told[at] = True
-            table[at] = self._numbers(text, shape[-1], line)
-        if self.default is None and not told.all():
-            absent = [own[code] for own, code in zip(states, np.argwhere(~told)[0].tolist(), strict=True)]
+            filled[index] = True
+            table[index] = self._numbers(text, shape[-1], line)
+        if self.default is None and not filled.all():
+            absent = [own[code] for own, code in zip(states, np.argwhere(~filled)[0].tolist(), strict=True)]
             raise self.scanner.error(f"the table of {quoted(self.name)} has no row for {quoted(absent)}", self.line)
         return table
 
-    def _at(self, labels: list[str], codes: list[dict[str, int]], line: int) -> tuple[int, ...]:
+    def _index(self, labels: list[str], codes: list[dict[str, int]], line: int) -> tuple[int, ...]:
         if len(labels) != len(codes):
             raise self.scanner.error(f"a row of {quoted(self.name)} names {len(labels)} states for {len(codes)} parents", line)
         unknown = next((label for label, own in zip(labels, codes, strict=True) if label not in own), None)
         if unknown is not None:
-            told = f"a row of {quoted(self.name)} names {quoted(unknown)}, which is no state of that parent"
-            raise self.scanner.error(told, line)
+            problem = f"a row of {quoted(self.name)} names {quoted(unknown)}, which is not a state of that parent"
+            raise self.scanner.error(problem, line)
         return tuple(own[label] for label, own in zip(labels, codes, strict=True))
 
     def _numbers(self, text: str, count: int, line: int) -> NDArray[np.float64]:
-        found = numbers_of(text)
-        if found is None or len(found) != count:
-            told = "something that is not a number" if found is None else f"{len(found)} numbers"
-            raise self.scanner.error(f"{told} in the table of {quoted(self.name)} where {count} numbers are needed", line)
-        return found
+        values = numbers_of(text)
+        if values is None or len(values) != count:
+            problem = "something that is not a number" if values is None else f"{len(values)} numbers"
+            raise self.scanner.error(f"{problem} in the table of {quoted(self.name)} where {count} numbers are needed", line)
+        return values
 
 
 def _definition(scanner: Scanner, line: int, found: Draft) -> Definition:
@@ -187,7 +187,7 @@ def _definition(scanner: Scanner, line: int, found: Draft) -> Definition:
 
 
 def _heading(scanner: Scanner, found: Draft) -> tuple[str, list[str]]:
-    """The variable and its parents: after a bar, or in the old way simply after it."""
+    """Return the variable and its parents, which follow a bar or, in old files, the variable itself."""
     words: list[str] = []
     while not scanner.accept(")"):
         if scanner.accept("|"):
@@ -195,7 +195,7 @@ def _heading(scanner: Scanner, found: Draft) -> tuple[str, list[str]]:
         if not scanner.accept(","):
             words.append(scanner.word("a name"))
     if not words:
-        raise scanner.error("a table names its variable")
+        raise scanner.error("expected the name of the variable of a table")
     name = " ".join(words)
     return (name, []) if name in found.declared else (words[0], words[1:])
 

@@ -20,7 +20,7 @@ _DEFAULTS: Final = ("node", "edge", "graph")
 
 
 def pieces(network: Network) -> Iterator[str]:
-    """A digraph with a node for each variable and an arc for each parent, those of a variable in their order.
+    """Yield a digraph with a node for each variable and an arc for each parent, in the order of the parents.
 
     >>> from naivete.network.formats import loads
     >>> print("".join(pieces(loads("[rainy day][play|rainy day]", "string"))), end="")
@@ -37,8 +37,8 @@ def pieces(network: Network) -> Iterator[str]:
     for v, text in zip(places, texts, strict=True):
         same = network.name(v) == names[v]
         note = noted(Note(None if same else Variable(network.name(v)), target=v == CLASS))
-        told = [] if same else [f"label={_quoted(text)}"]
-        attributes = ", ".join([*told, *([f'{KEY}="{note}"'] if note else [])])
+        label = [] if same else [f"label={_quoted(text)}"]
+        attributes = ", ".join([*label, *([f'{KEY}="{note}"'] if note else [])])
         yield f"  {names[v]} [{attributes}];\n" if attributes else f"  {names[v]};\n"
     for v in places:
         yield from (f"  {names[p]} -> {names[v]};\n" for p in network.parents[v])
@@ -46,7 +46,7 @@ def pieces(network: Network) -> Iterator[str]:
 
 
 def _quoted(text: str) -> str:
-    r"""A text as a label that shows it.
+    r"""Return a text as a quoted label.
 
     >>> _quoted('say "a\nb"')
     '"say \\"a b\\""'
@@ -56,18 +56,18 @@ def _quoted(text: str) -> str:
 
 
 def draft(text: str, where: str) -> Draft:
-    """What a simple digraph declares: nodes and chains of arcs, attributes passed over; subgraphs are refused.
+    """Return the draft of a simple digraph: nodes and chains of arcs. Attributes are ignored; subgraphs are errors.
 
     Parameters
     ----------
-    text : the text.
-    where : what errors call it.
+    text : the text of a file.
+    where : the name of the text in error messages.
     """
     return _Graph(Scanner(text, where, DOT)).draft()
 
 
 class _Graph:
-    """The nodes and arcs read so far."""
+    """The nodes and arcs of a digraph."""
 
     def __init__(self, scanner: Scanner) -> None:
         self.scanner = scanner
@@ -77,7 +77,7 @@ class _Graph:
         self.strict = False
 
     def draft(self) -> Draft:
-        """Read it all."""
+        """Read the whole text and return its draft."""
         scanner = self.scanner
         word = scanner.word("digraph").lower()
         if word == "strict":
@@ -91,7 +91,7 @@ class _Graph:
             self._statement()
         if not scanner.done:
             raise scanner.expected("the end")
-        return arcs_draft({name: tuple(own) for name, own in self.parents.items()}, self.lines, self.notes, scanner.where)
+        return arcs_draft({name: tuple(parents) for name, parents in self.parents.items()}, self.lines, self.notes, scanner.where)
 
     def _statement(self) -> None:
         scanner = self.scanner
@@ -137,15 +137,15 @@ class _Graph:
         self.parents[child][parent] = None
 
     def _attributes(self) -> dict[str, str]:
-        found = {}
+        attributes = {}
         while self.scanner.accept("["):
             while not self.scanner.accept("]"):
                 key = self.scanner.word("an attribute")
                 self.scanner.mark("=")
-                found[key] = self._value()
+                attributes[key] = self._value()
                 if not self.scanner.accept(","):
                     self.scanner.accept(";")
-        return found
+        return attributes
 
     def _value(self) -> str:
         if self.scanner.next == "<":

@@ -1,4 +1,4 @@
-"""XML without its dangers: no entities, nothing from elsewhere, bounded depth and size."""
+"""Safe parsing of XML: no entities, no external references, bounded depth and size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Element", "attribute", "content", "tree"]
 
 _DEPTH: Final = 64
 _TOKEN: Final = 1 << 20
-"""The most bytes of a tag, a comment or a document type."""
+"""The largest number of bytes of a tag, a comment or a document type."""
 _CHUNK: Final = 1 << 16
 _ATTLISTS: Final = 1000
 _ELEMENTS: Final = 1_000_000
@@ -22,7 +22,7 @@ _ELEMENTS: Final = 1_000_000
 
 @dataclass(slots=True)
 class Element:
-    """An element of a document: its tag, its attributes, its line, what is inside."""
+    """An element of a document: its tag, attributes, line, child elements and pieces of text."""
 
     tag: str
     attributes: dict[str, str]
@@ -32,22 +32,22 @@ class Element:
 
     @property
     def text(self) -> str:
-        """The text directly inside, without blanks around it."""
+        """The text directly inside, without surrounding white space."""
         return "".join(self.pieces).strip()
 
     def all(self, *tags: str) -> Iterator[Element]:
-        """The elements directly inside that have one of these tags."""
+        """Return the child elements with one of these tags."""
         return (child for child in self.children if child.tag in tags)
 
     def texts(self, tag: str) -> list[str]:
-        """The texts of the elements directly inside that have this tag."""
+        """Return the texts of the child elements with this tag."""
         return [child.text for child in self.all(tag)]
 
 
 def tree(text: str, where: str) -> Element:
-    """The root of a document; refuse entities, external references, and what is too deep or too long.
+    """Return the root element of a document; raise an error for entities, external references, and excessive depth or size.
 
-    A document type is taken as long as it only declares elements and attributes, as that of XMLBIF does.
+    A document type may declare elements and attributes only, as that of XMLBIF does.
 
     >>> tree("<a x='1'><b>text</b></a>", "text").children[0].text
     'text'
@@ -56,7 +56,7 @@ def tree(text: str, where: str) -> Element:
 
 
 def content(text: str) -> str:
-    """A text as it stands between tags.
+    """Return a text escaped for use between tags.
 
     >>> content("a < b")
     'a &lt; b'
@@ -65,7 +65,7 @@ def content(text: str) -> str:
 
 
 def attribute(text: str) -> str:
-    """A text as it stands after the name of an attribute and =.
+    """Return a text quoted and escaped as the value of an attribute.
 
     >>> attribute("a & b")
     '"a &amp; b"'
@@ -74,17 +74,17 @@ def attribute(text: str) -> str:
 
 
 class _Builder:
-    """The handlers of a parser, and what they have built so far."""
+    """The handlers of a parser, and the elements built so far."""
 
     def __init__(self, where: str) -> None:
         self.where = where
         self.open: list[Element] = []
-        self.found: Element | None = None
+        self.root_element: Element | None = None
         self.attlists, self.elements = 0, 0
         self.parser = _parser(self)
 
     def root(self, data: bytes) -> Element:
-        """Parse it all, in pieces, so that nothing long is ever held back."""
+        """Parse the document in chunks, so that an excessively long token is detected early, and return its root."""
         try:
             for start in range(0, len(data), _CHUNK):
                 self.parser.Parse(data[start : start + _CHUNK], False)
@@ -94,11 +94,11 @@ class _Builder:
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, str(error)) if hasattr(expat.errors, "messages") else str(error)
             raise DataError(f"{self.where}:{error.lineno}: not well-formed XML: {words}; was the file cut?") from None
-        assert self.found is not None  # the parser takes no empty document
-        return self.found
+        assert self.root_element is not None  # the parser refuses an empty document
+        return self.root_element
 
     def refuse(self, problem: str) -> NoReturn:
-        raise DataError(f"{self.where}:{self.parser.CurrentLineNumber}: {problem} is refused; this is no file of a network")
+        raise DataError(f"{self.where}:{self.parser.CurrentLineNumber}: {problem} is refused; this is not a network file")
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if len(self.open) == _DEPTH:
@@ -110,7 +110,7 @@ class _Builder:
         if self.open:
             self.open[-1].children.append(element)
         else:
-            self.found = element
+            self.root_element = element
         self.open.append(element)
 
     def end(self, _: str) -> None:
@@ -121,7 +121,7 @@ class _Builder:
 
     def doctype(self, _: str, system: str | None, public: str | None, __: bool) -> None:
         if system is not None or public is not None:
-            self.refuse(f"a document type elsewhere ({quoted(system or public)})")
+            self.refuse(f"an external document type ({quoted(system or public)})")
 
         self.parser.DefaultHandler = self.declaration
 

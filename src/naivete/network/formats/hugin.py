@@ -25,7 +25,7 @@ _IGNORED: Final = ("experience", "fading")
 
 
 def pieces(network: Network) -> Iterator[str]:
-    """The text of the network, piece by piece.
+    """Yield the text of the network, piece by piece.
 
     >>> from naivete.variables import Variable
     >>> coin = Network((Variable("side", ("heads", "tails")),), {-1: ()}, {-1: np.array([0.25, 0.75])})
@@ -62,7 +62,7 @@ def _potential(node: Node) -> Iterator[str]:
 
 
 def _trailing(codes: Sequence[int], bounds: Sequence[int]) -> int:
-    """How many of the last codes are at their bounds: so many brackets open or close there.
+    """Return how many of the last codes are at their bounds, which is the number of brackets that open or close there.
 
     >>> _trailing((1, 0, 0), (0, 0, 0))
     2
@@ -71,12 +71,12 @@ def _trailing(codes: Sequence[int], bounds: Sequence[int]) -> int:
 
 
 def draft(text: str, where: str) -> Draft:
-    """What a text in this format declares; fields that say nothing of states or probabilities are passed over.
+    """Return the draft of a HUGIN text; fields other than states and probabilities are ignored.
 
     Parameters
     ----------
-    text : the text.
-    where : what errors call it.
+    text : the text of a file.
+    where : the name of the text in error messages.
     """
     scanner, found = Scanner(text, where, HUGIN), Draft(where)
     inside = False
@@ -109,7 +109,7 @@ def draft(text: str, where: str) -> Draft:
 
 
 def _fields(scanner: Scanner) -> Iterator[str]:
-    """The names of the fields of a block; what asks for them reads their values."""
+    """Yield the names of the fields of a block; the caller reads their values."""
     scanner.mark("{")
     while not scanner.accept("}"):
         key = scanner.word("a field or '}'")
@@ -132,8 +132,8 @@ def _node(scanner: Scanner, line: int, found: Draft, word: str) -> None:
             note = scanner.raw(";").strip('"')
         else:
             scanner.raw(";")
-    own = states.get("states") or states.get("state_values") or []
-    found.declare(Declaration(name, tuple(own), line, note))
+    labels = states.get("states") or states.get("state_values") or []
+    found.declare(Declaration(name, tuple(labels), line, note))
 
 
 def _definition(scanner: Scanner, line: int) -> Definition:
@@ -162,8 +162,8 @@ def _definition(scanner: Scanner, line: int) -> Definition:
 def _fill(data: str, name: str, scanner: Scanner, line: int) -> Fill:
     def fill(shape: tuple[int, ...], states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         if not _fits(data, shape):
-            told = f"the brackets of the data of {quoted(name)} do not fit {' x '.join(map(str, shape))} cells"
-            raise scanner.error(told, line)
+            problem = f"the brackets of the data of {quoted(name)} do not fit {' x '.join(map(str, shape))} cells"
+            raise scanner.error(problem, line)
         values = numbers_of(data.replace("(", " ").replace(")", " "))
         return flat(values, lambda problem: scanner.error(f"{quoted(name)}: {problem}", line))(shape, states)
 
@@ -171,7 +171,7 @@ def _fill(data: str, name: str, scanner: Scanner, line: int) -> Fill:
 
 
 def _fits(data: str, shape: tuple[int, ...]) -> bool:
-    """Whether the brackets are those of a table of this shape, or one pair around all numbers.
+    """Return whether the brackets are those of a table of this shape, or one pair around all numbers.
 
     >>> _fits("((0.5 0.5) (1 0))", (2, 2)), _fits("(0.5 0.5 1 0)", (2, 2)), _fits("((0.5 0.5 1 0))", (2, 2))
     (True, True, False)

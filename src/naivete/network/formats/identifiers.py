@@ -1,4 +1,4 @@
-"""Names that every format takes: letters, digits and underscores, unique whatever the case, no word of a format."""
+"""Names that every format accepts: letters, digits and underscores, unique regardless of case, no reserved words."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Final
 __all__ = ["Spelling", "legal", "plain", "spelled", "unique"]
 
 Spelling = Callable[[str, str], str]
-"""A text and the prefix of what cannot stand alone -> how it is written."""
+"""(text, prefix for texts that are not valid names) -> the written name."""
 
 _ODD: Final = re.compile(r"[^A-Za-z0-9_]")
 _LONGEST: Final = 100
@@ -23,18 +23,18 @@ _RESERVED: Final = frozenset(
 
 
 def legal(text: str, prefix: str) -> str:
-    """The text as an identifier of at most a hundred letters, digits and underscores, a letter first.
+    """Return the text as an identifier of at most a hundred letters, digits and underscores that starts with a letter.
 
     >>> legal("petal width", "v"), legal("2", "s"), legal("Table", "s"), legal("", "v")
     ('petal_width', 's_2', 's_Table', 'v_')
     """
     word = _ODD.sub("_", text[:_LONGEST])
-    stands = word[:1].isalpha() and word.casefold() not in _RESERVED
-    return word if stands else f"{prefix}_{word}"
+    valid = word[:1].isalpha() and word.casefold() not in _RESERVED
+    return word if valid else f"{prefix}_{word}"
 
 
 def plain(text: str, prefix: str) -> str:
-    """The text as it is, for libraries that take any but the empty one and zero characters.
+    """Return the text itself, for libraries that accept any text that is not empty and has no null characters.
 
     >>> plain("petal width", "v"), plain("", "v")
     ('petal width', 'v')
@@ -43,7 +43,7 @@ def plain(text: str, prefix: str) -> str:
 
 
 def spelled(texts: Iterable[str], prefix: str, spelling: Spelling) -> list[str]:
-    """The texts as different words, in their order.
+    """Return the written names of texts, in their order and all different.
 
     >>> spelled(["a b", "A_B", "c"], "v", legal)
     ['a_b', 'A_B_2', 'c']
@@ -52,19 +52,19 @@ def spelled(texts: Iterable[str], prefix: str, spelling: Spelling) -> list[str]:
 
 
 def unique(words: Iterable[str]) -> list[str]:
-    """The words, those that occurred before (in any case) with a number after them.
+    """Return the words, with a number appended to those that occurred before, regardless of case.
 
     >>> unique(["x", "X", "x", "x_2"])
     ['x', 'X_2', 'x_3', 'x_2_2']
     """
     taken: set[str] = set()
     counts: dict[str, int] = {}
-    found = []
+    names = []
     for word in words:
-        own = word
-        while own.casefold() in taken:
+        name = word
+        while name.casefold() in taken:
             counts[word.casefold()] = counts.get(word.casefold(), 1) + 1
-            own = f"{word}_{counts[word.casefold()]}"
-        taken.add(own.casefold())
-        found.append(own)
-    return found
+            name = f"{word}_{counts[word.casefold()]}"
+        taken.add(name.casefold())
+        names.append(name)
+    return names

@@ -1,4 +1,4 @@
-"""A network as its formats see it: spelled names, and tables with the parents in their order and the variable itself last."""
+"""The nodes of a network for writing: valid names, and tables with the parents in their order and the variable itself last."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from naivete.variables import CLASS, Variable
 __all__ = ["CELLS", "Node", "Shape", "check_cells", "nodes_of", "rows_of", "shapes_of"]
 
 CELLS: Final = 1 << 24
-"""The most probabilities that the tables of a network may have together, in a file or when it is written."""
+"""The largest total number of cells of the tables of a network that is read or written."""
 
 
 @dataclass(frozen=True)
@@ -28,10 +28,10 @@ class Shape:
 
     Parameters
     ----------
-    name : how the variable is written.
-    states : how its states are written.
-    parents : its parents as they are written, in their order.
-    note : what cannot be said otherwise, the empty text where nothing has to be.
+    name : the written name of the variable.
+    states : the written names of its states.
+    parents : the written names of its parents, in their order.
+    note : the note with what the format cannot express, empty if there is nothing.
     """
 
     name: str
@@ -53,13 +53,13 @@ class Node(Shape):
 
 
 def shapes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = False) -> list[tuple[int, Shape]]:
-    """The variables as they are written, each with its index: the class last, or every parent before its children.
+    """Return the variables as they are written, each with its position: the class last, or every parent before its children.
 
     Parameters
     ----------
     network : the network.
-    spelling : how names and states are written.
-    ordered : whether parents come before their children; the notes then tell the places.
+    spelling : the function that turns names and states into written names.
+    ordered : whether parents come before their children; the notes then contain the positions.
     """
     places = (*network.features, CLASS)
     names = dict(zip(places, spelled((str(network.name(v)) for v in places), "v", spelling), strict=True))
@@ -82,7 +82,7 @@ def _texts(variable: Variable) -> bool:
 
 
 def nodes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = False) -> Iterator[Node]:
-    """The variables as they are written, with their tables; refuse tables that nobody could read back.
+    """Yield the variables as they are written, with their tables; raise an error if the tables are too large to be read back.
 
     >>> coin = Network((Variable("side", ("heads", "2")),), {-1: ()}, {-1: np.array([0.5, 0.5])})
     >>> next(nodes_of(coin))
@@ -98,20 +98,20 @@ def nodes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = Fa
 
 
 def check_cells(sizes: Iterator[int], where: str) -> None:
-    """Refuse tables with too many cells, before any is made."""
+    """Raise an error if tables have too many cells, before any of them is allocated."""
     total = 0
     for size in sizes:
         total += size
         if total > CELLS:
-            told = f"{size:,} cells in one table" if size > CELLS else f"more than {total:,} cells in its tables"
+            problem = f"{size:,} cells in one table" if size > CELLS else f"more than {total:,} cells in its tables"
             raise ResourceError(
-                f"{where}: {told} where files of this format hold at most {CELLS:,}; "
+                f"{where}: {problem} where files of this format hold at most {CELLS:,}; "
                 "use fewer parents or states, or save a model file (.nvt)"
             )
 
 
 def rows_of(node: Node) -> Iterator[tuple[tuple[int, ...], list[str]]]:
-    """The distributions one after the other, the last parent changing fastest: the codes of the parents and the numbers.
+    """Yield the codes of the parents and the numbers of each distribution, the last parent changing fastest.
 
     >>> table = np.array([[0.25, 0.75], [1.0, 0.0]])
     >>> list(rows_of(Node("x", ("a", "b"), ("y",), "", table)))

@@ -1,4 +1,4 @@
-"""What a format cannot say of a variable, in words that every format takes as the value of a property.
+"""Notes: properties of a variable that a format cannot express, as text that every format accepts as the value of a property.
 
 A note is a few words with blanks between them: `target` for the class, `place:3` for the position of the variable, and where
 the names in the file are not the true ones `name:` and `states:` or `cuts:` with their values, `missing` and `other`. A value
@@ -22,7 +22,7 @@ from naivete.variables import Variable
 __all__ = ["KEY", "Malformed", "Note", "noted", "understood"]
 
 KEY: Final = "naivete"
-"""The name of the property in which the note stands."""
+"""The name of the property that contains the note."""
 
 
 class Malformed(Exception):  # noqa: N818 - never leaves the readers
@@ -31,13 +31,13 @@ class Malformed(Exception):  # noqa: N818 - never leaves the readers
 
 @dataclass(frozen=True)
 class Note:
-    """What a file tells of a variable beyond its format.
+    """The properties of a variable that the format cannot express.
 
     Parameters
     ----------
-    variable : the true variable, None where the names in the file are the true ones.
+    variable : the true variable, None if the names in the file are the true ones.
     target : whether it is the class.
-    place : its position among the variables, None where that is its position in the file.
+    place : its position among the variables, None if that is its position in the file.
     """
 
     variable: Variable | None = None
@@ -46,7 +46,7 @@ class Note:
 
 
 def noted(note: Note) -> str:
-    """The note as text.
+    """Return the note as text.
 
     >>> noted(Note(Variable("petal width", cuts=(2.45,), missing=True), target=True))
     'target name:s:petal~20width cuts:f:2.45 missing'
@@ -54,7 +54,9 @@ def noted(note: Note) -> str:
     words = ["target"] * note.target + [f"place:{note.place}"] * (note.place is not None)
     if (own := note.variable) is not None:
         if None in own.states:
-            raise DataError(f"network: variable {quoted(own.name)}: None is no state; make missing a state, or rename it")
+            raise DataError(
+                f"network: variable {quoted(own.name)}: None cannot be written as a state; make missing a state, or rename it"
+            )
         words.append(f"name:{_coded(own.name)}")
         if own.states or own.cuts is None:
             words.append(f"states:{_listed(own.states)}")
@@ -65,7 +67,7 @@ def noted(note: Note) -> str:
 
 
 def understood(text: str) -> Note:
-    """The note of a text; refuse all but what `noted` writes.
+    """Return the note of a text; raise `Malformed` unless `noted` writes the same text.
 
     >>> understood("place:2 name:i:7 states:b:1,s:~C3~A9").variable
     Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None, kernel=False)
@@ -74,7 +76,7 @@ def understood(text: str) -> Note:
     try:
         note = _note(fields)
         same = noted(note) == " ".join(text.split())
-    except ValueError:  # a number that is none, or what could not be written
+    except ValueError:  # not a number, or a value that cannot be written
         raise Malformed from None
     if not same:
         raise Malformed

@@ -1,4 +1,4 @@
-"""The words, marks and numbers of a text, one after the other, in one pass; errors tell the line."""
+"""A scanner for the words, marks and numbers of a text, in one pass, with errors that report the line."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _PORTION: Final = 1 << 20
 
 @dataclass(frozen=True)
 class Lexicon:
-    """What divides the words of a format.
+    """The lexical rules of a format.
 
     Parameters
     ----------
-    marks : characters that are words of their own.
-    comments : how comments begin and end.
+    marks : characters that are tokens by themselves.
+    comments : the beginnings and ends of comments.
     """
 
     marks: str
@@ -38,7 +38,7 @@ class Lexicon:
 
     @property
     def word(self) -> re.Pattern[str]:
-        """What a word is made of, up to what may be the beginning of a comment."""
+        """The pattern of a word, up to a character that may begin a comment."""
         starts = "".join(start[0] for start in self.comments)
         return re.compile(rf'[^\s"{re.escape(self.marks + starts)}]*')
 
@@ -49,13 +49,13 @@ DOT: Final = Lexicon(",;:{}[]=<>-", {"//": "\n", "/*": "*/", "#": "\n"})
 
 
 class Scanner:
-    """A place in a text that moves forward.
+    """A position in a text that only moves forward.
 
     Parameters
     ----------
     text : the text.
-    where : what errors call it.
-    lexicon : what divides its words.
+    where : the name of the text in error messages.
+    lexicon : the lexical rules.
 
     >>> scanner = Scanner('a "b c" /* no */ ;', "text", BIF)
     >>> scanner.word(), scanner.word(), scanner.accept(";"), scanner.done
@@ -72,7 +72,7 @@ class Scanner:
 
     @property
     def line(self) -> int:
-        """The line of what comes next; asked for places that only move forward, so that all counting is one pass."""
+        """The line of the next token; lines are counted from the last position that was asked for, so in one pass."""
         self.skip()
         self._line += self.text.count("\n", self._counted, self.at)
         self._counted = self.at
@@ -80,27 +80,27 @@ class Scanner:
 
     @property
     def done(self) -> bool:
-        """Whether nothing but blanks and comments is left."""
+        """Whether only white space and comments remain."""
         self.skip()
         return self.at == len(self.text)
 
     @property
     def next(self) -> str:
-        """The next character, the empty text at the end."""
+        """The next character, empty at the end of the text."""
         self.skip()
         return self.text[self.at : self.at + 1]
 
     def error(self, problem: str, line: int | None = None) -> DataError:
-        """The error of this place, or of a line."""
+        """Return an error that reports the current line, or another one."""
         return DataError(f"{self.where}:{self.line if line is None else line}: {problem}")
 
     def expected(self, what: str) -> DataError:
-        """The error that something else stands here."""
+        """Return an error that reports what was expected and what was found."""
         found = quoted(self.text[self.at : self.at + 20]) if not self.done else "the end"
         return self.error(f"expected {what}, found {found}" + ("; was the file cut?" if self.done else ""))
 
     def skip(self) -> None:
-        """Go past blanks and comments."""
+        """Skip white space and comments."""
         while True:
             blanks = _BLANKS.match(self.text, self.at)
             assert blanks is not None  # it matches the empty text
@@ -121,7 +121,7 @@ class Scanner:
         return next((start for start in self.lexicon.comments if self.text.startswith(start, self.at)), None)
 
     def accept(self, mark: str) -> bool:
-        """Whether this mark, or word without quotes, comes next; if so, go past it."""
+        """Return whether this mark, or word without quotes, comes next, and skip it if so."""
         self.skip()
         if not self.text.startswith(mark, self.at):
             return False
@@ -129,12 +129,12 @@ class Scanner:
         return True
 
     def mark(self, mark: str) -> None:
-        """Go past this mark; refuse anything else."""
+        """Skip this mark; raise an error if something else comes next."""
         if not self.accept(mark):
             raise self.expected(repr(mark))
 
     def word(self, what: str = "a name") -> str:
-        """The next word, without its quotes if it has some; refuse marks and the end."""
+        """Return the next word, without quotes; raise an error if a mark or the end of the text comes next."""
         if self.next == '"':
             return self._quoted()
         found = self.bare()
@@ -143,7 +143,7 @@ class Scanner:
         return found
 
     def bare(self) -> str:
-        """The next word without quotes, the empty text where there is none."""
+        """Return the next unquoted word, empty if there is none."""
         self.skip()
         start = self.at
         while True:
@@ -169,7 +169,7 @@ class Scanner:
         raise self.error("the quote is never closed", line)
 
     def raw(self, end: str) -> str:
-        """Everything up to this mark outside quotes, as it stands; go past it."""
+        """Return the text up to this mark outside quotes, and skip the mark."""
         self.skip()
         start = self.at
         stops = re.compile(rf'["{re.escape(end)}]')
@@ -182,7 +182,7 @@ class Scanner:
         raise self.expected(repr(end))
 
     def several(self, end: str, separator: str = ",") -> list[str]:
-        """The words up to this mark: what the separators divide, blanks inside kept, or single words where there are none."""
+        """Return the items up to this mark: divided by the separators, or single words if there are no separators."""
         groups: list[list[str]] = [[]]
         divided = False
         while not self.accept(end):
@@ -198,7 +198,7 @@ class Scanner:
         return [" ".join(group) for group in groups]
 
     def numbers(self, *, nested: bool = False) -> str:
-        """The text of the numbers up to a semicolon, perhaps with brackets around them; go past it."""
+        """Return the text of the numbers up to a semicolon, optionally with brackets, and skip the semicolon."""
         pattern, pieces = _NESTED if nested else _NUMERIC, []
         while True:
             more = pattern.match(self.text, self.at)
@@ -213,7 +213,7 @@ class Scanner:
 
 
 def numbers_of(text: str) -> NDArray[np.float64] | None:
-    """The numbers of a text with blanks between them, None where it holds something else.
+    """Return the numbers of a text, separated by white space, or None if it contains something else.
 
     >>> numbers_of("0.5 1e-3 .5"), numbers_of("1_0"), numbers_of("nan")
     (array([0.5  , 0.001, 0.5  ]), None, None)
@@ -227,7 +227,7 @@ def numbers_of(text: str) -> NDArray[np.float64] | None:
 
 
 def _portions(text: str) -> Iterator[list[str]]:
-    """The words of a text, some at a time: as objects they take ten times the room of the numbers."""
+    """Yield the words of a text in portions, because as objects they take ten times the memory of the numbers."""
     start = 0
     while start < len(text):
         gap = _GAP.search(text, start + _PORTION)

@@ -18,7 +18,7 @@ _ODD: Final = re.compile(r"[\[\]|:\r\n]")
 
 
 def pieces(network: Network) -> Iterator[str]:
-    """The model string, the class last; refuse names that it cannot hold: these are texts without brackets, bars and colons.
+    """Yield the model string, the class last; raise an error for names that are not texts or contain brackets, bars or colons.
 
     >>> from naivete.network.formats import loads
     >>> "".join(pieces(loads("[C][A|C][B|C:A]", "string", target="C")))
@@ -26,7 +26,7 @@ def pieces(network: Network) -> Iterator[str]:
     """
     for name in (variable.name for variable in network.variables):
         if type(name) is not str or _ODD.search(name) or name != name.strip() or not name:
-            raise DataError(f"network: the name {quoted(name)} cannot stand in a model string; rename it, or write BIF")
+            raise DataError(f"network: the name {quoted(name)} cannot be written in a model string; rename it, or write BIF")
     for v in (*network.features, CLASS):
         given = ":".join(str(network.name(p)) for p in network.parents[v])
         yield f"[{network.name(v)}{'|' if given else ''}{given}]"
@@ -34,12 +34,12 @@ def pieces(network: Network) -> Iterator[str]:
 
 
 def draft(text: str, where: str) -> Draft:
-    """What a model string declares. It has no end mark: one that is cut after a bracket is a smaller network.
+    """Return the draft of a model string. It has no end mark: a string that is cut off after a bracket is a smaller network.
 
     Parameters
     ----------
-    text : the text.
-    where : what errors call it.
+    text : the text of a file.
+    where : the name of the text in error messages.
     """
     parents: dict[str, tuple[str, ...]] = {}
     lines: dict[str, int] = {}

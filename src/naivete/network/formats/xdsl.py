@@ -1,7 +1,7 @@
 """XDSL, the format of GeNIe: nodes after their parents; a table lists the distributions, the last parent changing fastest.
 
-pyAgrum writes, and reads, tables of several parents with the first one changing fastest. Its files say who made them, and are
-read as they are meant; what is written here is what GeNIe reads.
+pyAgrum writes and reads tables of several parents with the first one changing fastest. Its files name pyAgrum as their
+application and are read in that order; files are written in the order of GeNIe.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["draft", "pieces"]
 
 
 def pieces(network: Network) -> Iterator[str]:
-    """The text of the network, piece by piece.
+    """Yield the text of the network, piece by piece.
 
     >>> from naivete.network.formats import loads
     >>> next(line.strip() for line in "".join(pieces(loads("[a][b|a]", "string"))).splitlines() if "parents" in line)
@@ -54,12 +54,12 @@ def _cpt(node: Node) -> Iterator[str]:
 
 
 def draft(text: str, where: str) -> Draft:
-    """What a text in this format declares; nodes are `cpt` or `deterministic`, extensions are passed over.
+    """Return the draft of an XDSL text; nodes are `cpt` or `deterministic`, extensions are ignored.
 
     Parameters
     ----------
-    text : the text.
-    where : what errors call it.
+    text : the text of a file.
+    where : the name of the text in error messages.
     """
     root, found = tree(text, where), Draft(where)
     if root.tag != "smile":
@@ -103,12 +103,12 @@ def _probabilities(element: Element, _: Sequence[str], error: Callable[[str], Da
 
 
 def _results(element: Element, states: Sequence[str], error: Callable[[str], DataError]) -> Fill:
-    """The table of a node that its parents determine: one state for each of their configurations."""
+    """Return the function that fills the table of a deterministic node: one state for each configuration of its parents."""
     words = " ".join(element.texts("resultingstates")).split()
     codes = {state: code for code, state in enumerate(states)}
     unknown = next((word for word in words if word not in codes), None)
     if unknown is not None:
-        raise error(f"the resulting state {quoted(unknown)} is none of its states")
+        raise error(f"the resulting state {quoted(unknown)} is not one of its states")
 
     def fill(shape: tuple[int, ...], _: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         table = np.zeros((math.prod(shape[:-1]), shape[-1]))
@@ -121,7 +121,7 @@ def _results(element: Element, states: Sequence[str], error: Callable[[str], Dat
 
 
 def _first_fastest(fill: Fill) -> Fill:
-    """The table where the first parent changes fastest, with its axes in the order of the parents all the same."""
+    """Return the function that fills a table in which the first parent changes fastest; its axes keep the order of the parents."""
 
     def reversed_fill(shape: tuple[int, ...], states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         *parents, own = range(len(shape))

@@ -16,7 +16,7 @@ __all__ = ["draft", "pieces"]
 
 
 def pieces(network: Network) -> Iterator[str]:
-    """The text of the network, piece by piece.
+    """Yield the text of the network, piece by piece.
 
     >>> from naivete.network.formats import loads
     >>> print("".join(list(pieces(loads("[a]", "string")))[1:2]), end="")
@@ -46,12 +46,12 @@ def _definition(node: Node) -> Iterator[str]:
 
 
 def draft(text: str, where: str) -> Draft:
-    """What a text in this format declares.
+    """Return the draft of an XMLBIF text.
 
     Parameters
     ----------
-    text : the text.
-    where : what errors call it.
+    text : the text of a file.
+    where : the name of the text in error messages.
     """
     root, found = tree(text, where), Draft(where)
     if root.tag != "BIF":
