@@ -95,6 +95,15 @@ def test_a_model_that_fails_is_a_line_of_the_table(run: Run, files: list[Path]) 
     assert several.code == 5
 
 
+@pytest.mark.parametrize("models", [["recursive", "kdb:k=5", "nb"], ["kdb:k=5", "recursive", "nb"], ["nb", "recursive", "kdb:k=5"]])
+def test_the_model_that_fails_is_named_wherever_it_stands(run: Run, files: list[Path], models: list[str]) -> None:
+    ran = run("evaluate", files[0], "--models", *models, "--folds", "2", "--budget", "1KB", "--json")
+    (record,) = ran.json
+    assert ran.code == 5
+    assert list(record["errors"]) == ["kdb:k=5"]
+    assert [result["model"] for result in record["results"]] == [model for model in models if model != "kdb:k=5"]
+
+
 def test_progress_shows_the_model_that_is_being_fitted(run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("naivete.cli.progress.INTERVAL", 0.0)
     ran = run("evaluate", files[0], "--models", "nb", "tan", "--folds", "2", "--progress")

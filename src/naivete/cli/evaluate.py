@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import labelled_cases, short_names
@@ -58,8 +58,8 @@ class _Evaluation:
     """
 
     rows: int
-    results: list[Result] = field(default_factory=list)
-    errors: dict[str, NaiveteError | MemoryError] = field(default_factory=dict)
+    results: list[Result]
+    errors: dict[str, NaiveteError | MemoryError]
 
 
 def run(args: Namespace) -> int:
@@ -96,21 +96,30 @@ def run(args: Namespace) -> int:
 
 
 def _evaluate(models: Mapping[str, Any], cases: LabelledTable, args: Namespace, step: Callable[[str], None]) -> _Evaluation:
-    """Cross-validate the models together, or one by one if any of them fails."""
-    running = _Running(list(models), args.folds * args.repeat, step)
-    try:
-        return _Evaluation(len(cases), _cross_validate(models, cases, args, running.finished))
-    except (NaiveteError, MemoryError) as error:
-        if len(models) == 1:
-            return _Evaluation(len(cases), errors=dict.fromkeys(models, error))
-        evaluation = _Evaluation(len(cases))
-    for name, model in models.items():
-        running.restart(name)
+    """Cross-validate the models together; if one of them fails, the others start again without it."""
+    running = _Running(args.folds * args.repeat, step)
+    results: list[Result] = []
+    errors: dict[str, NaiveteError | MemoryError] = {}
+
+    def evaluate(chosen: Mapping[str, Any]) -> bool:
+        running.start(chosen)
         try:
-            evaluation.results += _cross_validate({name: model}, cases, args, running.finished)
+            results.extend(_cross_validate(chosen, cases, args, running.finished))
         except (NaiveteError, MemoryError) as error:
-            evaluation.errors[name] = error
-    return evaluation
+            errors[running.name] = error
+            return False
+        return True
+
+    remaining = dict(models)
+    while remaining and not evaluate(remaining):
+        name = running.name
+        if name == next(iter(remaining)) and len(remaining) > 1:  # perhaps not its error, but that of counts that models share
+            del errors[name]
+            evaluate({name: remaining[name]})
+        del remaining[name]
+    order = list(models)
+    results.sort(key=lambda result: order.index(result.model))
+    return _Evaluation(len(cases), results, {name: errors[name] for name in order if name in errors})
 
 
 def _cross_validate(
@@ -126,28 +135,30 @@ class _Running:
 
     Parameters
     ----------
-    names : the models, in the order in which they are fitted in each fold.
     folds : the number of folds.
     step : the function that is called after each fold of each model.
     """
 
-    def __init__(self, names: Sequence[str], folds: int, step: Callable[[str], None]) -> None:
-        self.names, self.step = names, step
-        self.total = folds * len(names)
+    def __init__(self, folds: int, step: Callable[[str], None]) -> None:
+        self.folds, self.step = folds, step
+        self.names: list[str] = []
         self.done = self.reported = 0
 
-    def restart(self, name: str) -> None:
-        """Start again with a single model; folds that were reported before are not reported again."""
-        if len(self.names) > 1:
-            self.done = 0
-        self.names = [name]
+    @property
+    def name(self) -> str:
+        """The model that is being fitted: in each fold, the models are fitted in their order."""
+        return self.names[self.done % len(self.names)]
+
+    def start(self, names: Iterable[str]) -> None:
+        """Start a cross-validation of these models; as many steps as were reported before are not reported again."""
+        self.names, self.done = list(names), 0
 
     def finished(self, name: str) -> None:
         """Report that a fold of a model is finished."""
         self.done += 1
         if self.done > self.reported:
             self.reported = self.done
-            self.step(name if self.done == self.total else self.names[self.done % len(self.names)])
+            self.step(name if self.done == self.folds * len(self.names) else self.name)
 
 
 def _print(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
