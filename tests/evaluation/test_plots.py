@@ -17,7 +17,7 @@ from sklearn import metrics
 
 from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.decisions import LossAware
-from naivete.errors import DataError, ParameterError
+from naivete.errors import DataError
 from naivete.evaluation import plots
 from naivete.evaluation.measures import Cases, calibration, confusion, cost_curve, roc
 from tests.classifiers.test_common import data
@@ -140,31 +140,6 @@ def test_accuracy_against_k_of_sahami() -> None:
     assert axes.get_xticks().tolist() == [0, 1, 2, 3]
 
 
-def test_critical_difference() -> None:
-    """Demšar (2006), section 3.2.2: ranks 3.143, 2.000, 2.893, 1.964 of four classifiers on 14 sets, Nemenyi's CD 1.25."""
-    ranks = {"C4.5": 3.143, "C4.5+m": 2.0, "C4.5+cf": 2.893, "C4.5+m+cf": 1.964}
-    axes = plots.critical_difference(ranks, 1.25)
-    told = [text.get_text() for text in axes.texts]
-    assert "critical difference 1.25" in told
-    for name, rank in ranks.items():
-        assert f"{name} ({rank:.2f})" in told
-        assert any(line.get_xdata()[0] == rank for line in axes.lines)
-    bars = [line.get_xdata() for line in axes.lines if line.get_linewidth() == 3]
-    assert [(low + 0.02, high - 0.02) for low, high in bars] == [pytest.approx((1.964, 3.143))]
-    assert plots.similar(sorted(ranks.values()), 1.12) == [(0, 2), (2, 3)]  # at the level 0.10
-    assert plots.similar([1.0, 2.0, 3.0], 1.0) == []
-    for wrong, cd in (({"a": 1.0}, 1.0), (ranks, 0.0), ({"a": 1.0, "b": np.nan}, 1.0), (ranks, np.inf)):
-        with pytest.raises(ParameterError, match="cd"):
-            plots.critical_difference(wrong, cd)
-
-
-def test_critical_difference_of_many() -> None:
-    rng = np.random.default_rng(4)
-    axes = plots.critical_difference({f"model {at}": float(r) for at, r in enumerate(np.sort(rng.uniform(1, 11, 11)))}, 2.7)
-    bars = [tuple(line.get_xdata()) for line in axes.lines if line.get_linewidth() == 3]
-    assert all(high - low < 2.7 + 0.04 for low, high in bars)
-
-
 def test_cost_curves() -> None:
     cases = Cases.of(*answers())
     curves = {"a": roc(cases, 0), "b": roc(cases, 1)}
@@ -183,7 +158,6 @@ def pictures(labels: list[str]) -> dict[str, Any]:
         "calibration": lambda ax: plots.calibration({name: calibration(cases, c) for c, name in enumerate(labels)}, ax=ax),
         "learning_curve": lambda ax: plots.learning_curve({name: runs(c) for c, name in enumerate(labels)}, ax=ax),
         "accuracy_against_k": lambda ax: plots.accuracy_against_k({n: {0: [0.8, 0.9], 1: [0.9, 0.9]} for n in labels}, ax=ax),
-        "critical_difference": lambda ax: plots.critical_difference({n: c + 1.0 for c, n in enumerate(labels)}, 2.5, ax=ax),
         "cost_curves": lambda ax: plots.cost_curves(curves, ax=ax),
     }
 
@@ -279,7 +253,7 @@ def test_without_matplotlib() -> None:
     code = """
 import sys
 sys.modules["matplotlib"] = None
-from naivete import plots
+from naivete.evaluation import plots
 from naivete.errors import FileError
 try:
     plots.confusion([[1, 0], [0, 1]], "ab")
@@ -287,7 +261,7 @@ except FileError as error:
     print(error)
 """
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.strip() == "pictures need matplotlib; install it with: pip install naivete[plot]"
+    assert told.strip() == "plots need matplotlib; install it with: pip install naivete[plot]"
     loaded = "import naivete.evaluation.plots, sys; print('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True).stdout.strip() == "False"
 

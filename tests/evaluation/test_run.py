@@ -182,14 +182,14 @@ SCRIPT = """
 import sys, time
 from pathlib import Path
 from naivete.data.generated import led7
-from naivete.evaluation import KFold, labelled, run
+from naivete.evaluation import KFold, label_table, run
 from naivete.classifiers.specification import classifier_of
 
 def slowly(done, total, what):
     print(done, flush=True)
     time.sleep(0.05)
 
-cases = labelled(led7(300, random_state=1), "digit")
+cases = label_table(led7(300, random_state=1), "digit")
 models = {name: classifier_of(name) for name in ("nb", "tan", "kdb:k=2")}
 run(models, cases, KFold(5, 4), folder=sys.argv[1], jobs=1, progress=slowly)
 """
@@ -199,8 +199,7 @@ def test_a_killed_run_goes_on_and_repeats_no_finished_split(digits: LabelledTabl
     folder = tmp_path / "experiment"
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
-    while process.stdout.readline().strip() != "7":
-        pass
+    assert any(line.strip() == "7" for line in process.stdout)
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     process.stdout.close()

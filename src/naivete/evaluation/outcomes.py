@@ -1,4 +1,4 @@
-"""Answers beside the true classes: checked once, without the rows that do not count, and counted by decision and class."""
+"""Posterior probabilities with the true classes, checked once, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ __all__ = ["Cases", "confusion", "shares"]
 
 
 _SUM: Final = 1e-6
+"""The maximal deviation of the sum of probabilities from 1."""
 
 
 class Cases(NamedTuple):
-    """Answers that were looked at: rows of weight zero are gone.
+    """Checked posterior probabilities of rows with known classes; rows of weight zero are left out.
 
     Parameters
     ----------
-    truth : the number of the true class of every row.
+    truth : the position of the true class of each row.
     posterior : P(class | row).  # (row, class)
-    weight : the weight of every row.
+    weight : the weight of each row.
     """
 
     truth: NDArray[np.int64]
@@ -41,24 +42,26 @@ class Cases(NamedTuple):
         *,
         classes: Sequence[Any] | NDArray[Any] | None = None,
     ) -> Cases:
-        """The answers, refused where they are none, or not about these classes.
+        """Return the checked cases; raise a DataError if shapes do not fit or probabilities are not valid.
 
         >>> Cases.of([0, 1], [[0.5, 0.5], [0.25, 0.75]], [1, 0]).truth.tolist()
         [0]
         """
-        answers = _posterior(posterior)
-        codes = _codes(truth, *answers.shape)
-        if classes is not None and answers.shape[1] != len(classes):
-            raise DataError(f"posteriors of {answers.shape[1]} classes, but {len(classes)} labels; pass one for each class")
-        counted = checked_weights(weight, len(codes))
-        if counted is None:
-            return cls(codes, answers, np.ones(len(codes)))
-        keep = counted > 0
-        return cls(codes[keep], answers[keep], counted[keep])
+        probabilities = _posterior(posterior)
+        codes = _codes(truth, *probabilities.shape)
+        if classes is not None and probabilities.shape[1] != len(classes):
+            raise DataError(
+                f"posteriors of {probabilities.shape[1]} classes, but {len(classes)} labels; pass one label for each class"
+            )
+        weights = checked_weights(weight, len(codes))
+        if weights is None:
+            return cls(codes, probabilities, np.ones(len(codes)))
+        keep = weights > 0
+        return cls(codes[keep], probabilities[keep], weights[keep])
 
     @property
     def decided(self) -> NDArray[np.int64]:
-        """The most probable class of every row, the first of equals."""
+        """The most probable class of each row, the first of equally probable ones."""
         return np.asarray(self.posterior.argmax(axis=1), np.int64)
 
     @property
@@ -67,21 +70,21 @@ class Cases(NamedTuple):
         return np.asarray(self.posterior[np.arange(len(self.truth)), self.truth])
 
     def mean(self, per_row: NDArray[Any]) -> float:
-        """The weighted mean over the rows."""
+        """Return the weighted mean over the rows."""
         return float((per_row * self.weight).sum() / self.weight.sum())
 
 
 def _posterior(posterior: ArrayLike) -> Numbers:
-    answers = np.asarray(posterior, np.float64)
-    if answers.ndim != 2 or 0 in answers.shape:
-        raise DataError(f"posteriors of shape {answers.shape}; at least one row and one class are needed to measure anything")
-    wrong = np.flatnonzero(~(answers >= 0).all(axis=1) | ~(abs(answers.sum(axis=1) - 1) <= _SUM))
+    probabilities = np.asarray(posterior, np.float64)
+    if probabilities.ndim != 2 or 0 in probabilities.shape:
+        raise DataError(f"posteriors of shape {probabilities.shape}; at least one row and one class are needed to measure anything")
+    wrong = np.flatnonzero(~(probabilities >= 0).all(axis=1) | ~(abs(probabilities.sum(axis=1) - 1) <= _SUM))
     if len(wrong):
-        listed = quoted(answers[wrong[0]].tolist())
+        listed = quoted(probabilities[wrong[0]].tolist())
         raise DataError(
             f"posterior, row {wrong[0] + 1}: {listed}: probabilities are at least 0 and add up to 1; pass predict_proba's"
         )
-    return answers
+    return probabilities
 
 
 def _codes(truth: ArrayLike, rows: int, classes: int) -> NDArray[np.int64]:
@@ -101,14 +104,14 @@ def _codes(truth: ArrayLike, rows: int, classes: int) -> NDArray[np.int64]:
 
 
 def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: ArrayLike | None = None) -> Numbers:
-    """The number of cases by decision and true class, P#(classified, correct) before it is divided by their sum.
+    """Return the number of cases by predicted and true class: P#(classified, correct) times their sum.
 
     Parameters
     ----------
-    truth : the number of the true class of every row.
-    decided : the number of the class decided; `classes` is to reject, which adds a last row.
-    classes : how many classes there are.
-    weight : the weight of every row.
+    truth : the position of the true class of each row.
+    decided : the position of the predicted class of each row; `classes` for a rejected row, which adds a last row.
+    classes : the number of classes.
+    weight : the weight of each row.
 
     >>> confusion([0, 0, 1], [0, 1, 1], 2).tolist()
     [[1.0, 0.0], [1.0, 1.0]]
@@ -117,8 +120,8 @@ def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: Arr
     ----------
     Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1, table 8.2.
     """
-    found = np.asarray(decided)
-    codes, decisions = _codes(truth, len(found), classes), _codes(found, len(found), classes + 1)
+    predicted = np.asarray(decided)
+    codes, decisions = _codes(truth, len(predicted), classes), _codes(predicted, len(predicted), classes + 1)
     if not len(codes):
         raise DataError("no rows; at least one is needed to measure anything")
     rows = classes + bool((decisions == classes).any())
@@ -127,12 +130,12 @@ def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: Arr
 
 
 def shares(counts: ArrayLike) -> Numbers:
-    """P#(classified, correct): the counts divided by their sum.
+    """Return P#(classified, correct): the counts divided by their sum.
 
     >>> shares([[1, 0], [1, 2]]).tolist()
     [[0.25, 0.0], [0.25, 0.5]]
     """
     numbers = np.asarray(counts, np.float64)
     if not numbers.sum() > 0:
-        raise DataError("a confusion matrix without cases has no shares; count at least one")
+        raise DataError("a confusion matrix without cases has no relative frequencies; at least one case is needed")
     return np.asarray(numbers / numbers.sum())
