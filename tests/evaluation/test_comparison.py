@@ -215,7 +215,7 @@ def test_parameters_out_of_range_are_refused() -> None:
         compare_many({"x": two}, test_share=0.5)
     with pytest.raises(DataError, match="'y' has other models"):
         compare_many({"x": two, "y": {"a": [1.0, 2.0]}}, test_share=0.5)
-    with pytest.raises(ParameterError, match="nothing for the data set 'y'"):
+    with pytest.raises(ParameterError, match="no value for the data set 'y'"):
         compare_many({"x": two, "y": two}, test_share={"x": 0.5})
 
 

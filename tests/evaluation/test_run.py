@@ -268,10 +268,10 @@ def test_models_of_others_learn_from_rows_and_labels_too() -> None:
 @pytest.mark.parametrize(
     ("data", "error", "told"),
     [
-        (np.zeros((4, 2)), ParameterError, "data: an array is no cases with labels; pass (X, y), labelled(table, target)"),
+        (np.zeros((4, 2)), ParameterError, "data: an array is no cases with labels; pass (X, y), label_table(table, target)"),
         (corral(), ParameterError, "data: a Table is no cases with labels"),
         ({"one": corral()}, ParameterError, "data 'one': a Table is no cases"),
-        ({}, ParameterError, "data: at least one set of cases is needed"),
+        ({}, ParameterError, "data: at least one data set is needed"),
         (None, ParameterError, "data: a NoneType is no cases"),
         (([[1], [2]], [0, 1], [1, 1]), ParameterError, "data: a tuple of 3"),
         (([[1], [2]], [0, 1, 1]), DataError, "data: X and y differ in length"),
@@ -301,8 +301,8 @@ def test_a_class_that_training_lacks_is_told_once() -> None:
     with pytest.warns(NaiveteWarning) as told:
         run(models("nb", "majority"), data, KFold(5, 2), jobs=1)
     assert [str(w.message) for w in told] == [
-        "few: the training rows of some splits have no row of the class 'once' (2 of 10 splits), 'seldom' (2 of 10 splits): there "
-        "no model can know it, and its test rows count as wrong"
+        "few: the training rows of some splits have no row of the class 'once' (2 of 10 splits), 'seldom' (2 of 10 splits): models cannot "
+        "predict it there, and its test rows count as errors"
     ]
 
 

@@ -1,4 +1,4 @@
-"""Experiments: classifiers compared on cases they have not seen."""
+"""Experiments: classifiers compared on cases that they were not trained on."""
 
 from naivete.data.labelled_table import LabelledTable, label_table
 from naivete.evaluation.comparison import Comparison, Comparisons, compare, compare_many

@@ -1,4 +1,4 @@
-"""Models against a baseline: every test side by side, and in plain words what may be concluded from them."""
+"""Comparisons of models with a baseline: all tests, and sentences with the conclusions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,17 @@ from naivete.evaluation.statistics import Floats
 __all__ = ["MARKS", "Comparison", "Comparisons", "Pair", "Terms", "compare", "compare_many", "visible"]
 
 MARKS: Final = {"better": "v", "undecided": " ", "worse": "*"}
-"""What stands beside a score for the verdict of the corrected test."""
+"""The mark beside a score for each verdict of the corrected test."""
 
-_LARGEST: Final = 1e100  # no score is; squares of what is below are floats
-_SAME: Final = 1e-12  # scores that differ by less than this share are the same but for rounding
+_LARGEST: Final = 1e100
+"""The limit of scores, whose squares must be finite."""
+_SAME: Final = 1e-12
+"""Scores whose relative difference is smaller are equal up to rounding errors."""
 
 
 @dataclass(frozen=True)
 class Terms:
-    """What a comparison is about: the measure, whether more of it is better, the level, and what difference matters."""
+    """The terms of a comparison: the measure, whether higher is better, the significance level, and the practical equivalence."""
 
     measure: str
     higher_is_better: bool
@@ -32,7 +34,7 @@ class Terms:
     rope: float
 
     def value(self, score: float) -> str:
-        """The score as people read it: accuracy in per cent, anything else as it is."""
+        """Return a score as text: accuracy in per cent, other measures unchanged."""
         return f"{100 * score:.1f}" if self.measure == "accuracy" else f"{score:.4g}"
 
     @property
@@ -42,26 +44,26 @@ class Terms:
 
     @property
     def unit(self) -> str:
-        """What is said after a score."""
+        """The unit of a score in sentences."""
         return " per cent accuracy" if self.measure == "accuracy" else f" {visible(self.measure)}"
 
     @property
     def region(self) -> str:
-        """The rope, with its unit."""
+        """The region of practical equivalence (ROPE), with its unit."""
         percent = self.measure == "accuracy"
         return f"{100 * self.rope:g} point{'s' * (self.rope != 0.01)}" if percent else f"{self.rope:g}"
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A model against the baseline on one data set; a positive difference, and the right side, speak for the model.
+    """A model compared with the baseline on one data set; positive differences mean that the model is better.
 
     Parameters
     ----------
-    model, mean, deviation : its name and its scores.
-    difference : by how much it is better than the baseline, on average.
+    model, mean, deviation : the name of the model, and the mean and standard deviation of its scores.
+    difference : the mean difference to the baseline.
     verdict : "better", "worse" or "undecided", by the corrected test alone.
-    plain, corrected, wilcoxon, bayesian : the tests; only the second and the last allow for overlapping training sets.
+    plain, corrected, wilcoxon, bayesian : the tests; only the second and the last account for overlapping training sets.
     adjusted : the p value of the corrected test, adjusted by Holm for all models compared with the baseline.
     """
 
@@ -79,7 +81,7 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models against a baseline on one data set."""
+    """Models compared with a baseline on one data set."""
 
     data: str
     baseline: str
@@ -91,25 +93,25 @@ class Comparison:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What may be concluded about each model."""
+        """The conclusions about each model."""
         return tuple(" ".join(_conclusion(self, pair)) for pair in self.pairs)
 
     @property
     def sentence(self) -> str:
-        """The same in one text."""
+        """All sentences as one text."""
         return " ".join(self.sentences)
 
 
 @dataclass(frozen=True)
 class Comparisons:
-    """Models against a baseline on several data sets.
+    """Models compared with a baseline on several data sets.
 
     Parameters
     ----------
-    models : their names, the baseline first; so are the ranks.
+    models : the names of the models, the baseline first; ranks are in the same order.
     comparisons : one for each data set.
-    friedman, nemenyi : the tests over the means of the data sets.
-    across : Wilcoxon's test over the means, of each model but the first against it.
+    friedman, nemenyi : the tests of the means on the data sets.
+    across : Wilcoxon's test of the means, of each model against the baseline.
     """
 
     models: tuple[str, ...]
@@ -120,19 +122,19 @@ class Comparisons:
     terms: Terms
 
     def counts(self, model: int) -> tuple[int, int, int]:
-        """On how many data sets a model (1 is the first after the baseline) is better, undecided and worse."""
-        verdicts = [own.pairs[model - 1].verdict for own in self.comparisons]
+        """Return the number of data sets on which a model (1 is the first after the baseline) is better, undecided and worse."""
+        verdicts = [comparison.pairs[model - 1].verdict for comparison in self.comparisons]
         return verdicts.count("better"), verdicts.count("undecided"), verdicts.count("worse")
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What may be concluded over all data sets; what about each of them, `comparisons` say."""
+        """The conclusions over all data sets; those about each data set are in `comparisons`."""
         overall = _of_ranks(self) if len(self.models) > 2 else []
         return (*overall, *(_of_counts(self, m) for m in range(1, len(self.models))))
 
     @property
     def sentence(self) -> str:
-        """The same in one text."""
+        """All sentences as one text."""
         return " ".join(self.sentences)
 
 
@@ -147,17 +149,17 @@ def compare(
     measure: str = "accuracy",
     data: str = "",
 ) -> Comparison:
-    """Every model against the baseline, on one data set.
+    """Compare each model with the baseline on one data set.
 
     Parameters
     ----------
     scores : the scores of each model, round by round (fold or split); the rounds are the same for all models.
-    test_share : the share of all cases that a round tests on: 0.1 for ten folds.
-    baseline : the model that the others are compared with, by default the first.
-    alpha : a corrected p value below this level is a verdict.
-    rope : what difference does not matter in practice, in the unit of the scores: 0.01 is one point of accuracy.
+    test_share : the share of the cases in the test set: 0.1 for ten folds.
+    baseline : the model with which the others are compared, by default the first.
+    alpha : the significance level of the corrected test.
+    rope : differences up to this size do not matter in practice, in the unit of the scores: 0.01 is one point of accuracy.
     higher_is_better : False for a loss.
-    measure : what the scores are; accuracy is told in per cent.
+    measure : the name of the measure; accuracy is shown in per cent.
     data : the name of the data set.
 
     >>> result = compare({"nb": [0.80, 0.82, 0.84], "tan": [0.91, 0.92, 0.93]}, test_share=1 / 3)
@@ -200,37 +202,39 @@ def compare_many(
     higher_is_better: bool = True,
     measure: str = "accuracy",
 ) -> Comparisons:
-    """Every model against the baseline on each data set, and all models by their ranks over the data sets.
+    """Compare each model with the baseline on each data set, and all models by their ranks over the data sets.
 
     Parameters
     ----------
-    table : for each data set, at least two, the scores of each model as for `compare`; the same models everywhere.
+    table : the scores of the same models, as for `compare`, on each of two or more data sets.
     test_share : as for `compare`, for all data sets or for each.
     baseline, alpha, rope, higher_is_better, measure : as for `compare`.
     """
     if len(table) < 2:
         raise ParameterError(f"compare_many: {len(table)} data sets; expected two or more (compare takes one)")
     models = list(next(iter(table.values())))
-    for name, own in table.items():
-        if set(own) != set(models):
-            raise DataError(f"compare_many: data set {quoted(name)} has other models than the first: {quoted(list(own))}")
+    for name, scores in table.items():
+        if set(scores) != set(models):
+            raise DataError(f"compare_many: data set {quoted(name)} has other models than the first: {quoted(list(scores))}")
     base = _baseline(baseline, models)
     models = [base, *(m for m in models if m != base)]
     shares = test_share if isinstance(test_share, Mapping) else dict.fromkeys(table, test_share)
     if missing := [name for name in table if name not in shares]:
-        raise ParameterError(f"compare_many: test_share has nothing for the data set {quoted(missing[0])}")
+        raise ParameterError(f"compare_many: test_share has no value for the data set {quoted(missing[0])}")
     terms = _terms(measure, higher_is_better, alpha, rope)
     options: dict[str, Any] = {"baseline": base, "higher_is_better": higher_is_better, "measure": measure}
     options |= {"alpha": alpha, "rope": rope}
-    results = [compare({m: own[m] for m in models}, test_share=shares[name], data=name, **options) for name, own in table.items()]
-    means = np.array([[own.mean, *(pair.mean for pair in own.pairs)] for own in results])
+    results = [
+        compare({m: scores[m] for m in models}, test_share=shares[name], data=name, **options) for name, scores in table.items()
+    ]
+    means = np.array([[one.mean, *(pair.mean for pair in one.pairs)] for one in results])
     across = [tests.wilcoxon(_differences(column, means[:, 0], higher_is_better)) for column in means.T[1:]]
     ranked = tests.nemenyi(means, alpha=alpha, higher_is_better=higher_is_better)
     return Comparisons(tuple(models), tuple(results), tests.friedman(means), ranked, tuple(across), terms)
 
 
 def visible(value: str) -> str:
-    r"""The value as text on one line that a terminal shows and does not obey; an empty one in quotes.
+    r"""Return the text on one line, with control characters escaped, which a terminal would interpret; an empty text in quotes.
 
     >>> visible("a\x1b[31m\nb"), visible("")
     ('a\\x1b[31m\\nb', "''")
@@ -241,25 +245,25 @@ def visible(value: str) -> str:
 
 def _terms(measure: str, higher_is_better: bool, alpha: float, rope: float) -> Terms:
     if not 0 < alpha < 1:
-        raise ParameterError(f"compare: alpha={quoted(alpha)} is no level; expected a number between 0 and 1")
+        raise ParameterError(f"compare: alpha={quoted(alpha)}; expected a number between 0 and 1, exclusive")
     return Terms(measure, higher_is_better, alpha, rope)
 
 
 def _rounds(scores: Mapping[str, Sequence[float]], data: str) -> dict[str, Floats]:
-    """The scores as arrays of one length."""
+    """Return the scores as arrays of the same length."""
     where = f"compare: {quoted(data)}: " if data else "compare: "
     if len(scores) < 2:
         raise ParameterError(f"{where}{len(scores)} models; expected two or more")
     try:
-        rounds = {str(model): np.array(own, np.float64) for model, own in scores.items()}
+        rounds = {str(model): np.array(values, np.float64) for model, values in scores.items()}
     except (TypeError, ValueError):
         raise DataError(f"{where}the scores must be lists of numbers") from None
     first = next(iter(rounds.values()))
-    for model, own in rounds.items():
-        if own.ndim != 1 or own.shape != first.shape or len(own) < 2:
-            told = f"scores of the shape {own.shape}, the first model {first.shape}"
-            raise DataError(f"{where}{quoted(model)} has {told}; expected as many rounds for all, two or more")
-        if not (np.abs(own) < _LARGEST).all():
+    for model, values in rounds.items():
+        if values.ndim != 1 or values.shape != first.shape or len(values) < 2:
+            shapes = f"scores of the shape {values.shape}, the first model {first.shape}"
+            raise DataError(f"{where}{quoted(model)} has {shapes}; expected the same number of rounds for all, two or more")
+        if not (np.abs(values) < _LARGEST).all():
             raise DataError(f"{where}the scores of {quoted(model)} must be finite numbers below {_LARGEST:g}")
     return rounds
 
@@ -274,9 +278,9 @@ def _baseline(baseline: str | None, models: Sequence[str] | Mapping[str, Any]) -
 
 
 def _differences(scores: Floats, base: Floats, higher_is_better: bool) -> Floats:
-    """By how much the scores are better, 0 where only by rounding."""
-    found = scores - base if higher_is_better else base - scores
-    return np.where(np.abs(found) <= _SAME * np.maximum(np.abs(scores), np.abs(base)), 0.0, found)
+    """Return the differences to the baseline, positive if better; 0 for differences of the size of rounding errors."""
+    differences = scores - base if higher_is_better else base - scores
+    return np.where(np.abs(differences) <= _SAME * np.maximum(np.abs(scores), np.abs(base)), 0.0, differences)
 
 
 def _moments(scores: Floats) -> tuple[float, float]:
@@ -288,7 +292,7 @@ def _verdict(test: tests.TTest, alpha: float) -> str:
 
 
 def _conclusion(own: Comparison, pair: Pair) -> Iterator[str]:
-    """The sentences about one model on one data set."""
+    """Yield the sentences about one model on one data set."""
     model, base, terms = visible(pair.model), visible(own.baseline), own.terms
     where = f" on {visible(own.data)}" if own.data else ""
     values = f"{terms.value(pair.mean)} against {terms.value(own.mean)}{terms.unit}"
@@ -311,7 +315,7 @@ def _conclusion(own: Comparison, pair: Pair) -> Iterator[str]:
 
 
 def _practical(model: str, pair: Pair, terms: Terms) -> str:
-    """What the posterior says about differences that matter."""
+    """Return a sentence about the probability of a difference that matters in practice."""
     better = pair.bayesian.right >= pair.bayesian.left
     side = _chance(max(pair.bayesian.left, pair.bayesian.right))
     if terms.rope == 0:
@@ -323,13 +327,13 @@ def _practical(model: str, pair: Pair, terms: Terms) -> str:
 
 
 def _of_ranks(own: Comparisons) -> Iterator[str]:
-    """What the ranks of three or more models say."""
+    """Yield the sentences about the ranks of three or more models."""
     test, ranked, alpha = own.friedman, own.nemenyi, own.terms.alpha
-    told = f"Friedman's chi-square {_p(test.p, alpha)}, Iman and Davenport's F {_p(test.f_p, alpha)}"
+    p_values = f"Friedman's chi-square {_p(test.p, alpha)}, Iman and Davenport's F {_p(test.f_p, alpha)}"
     if test.f_p >= alpha:
-        yield f"Over {ranked.data_sets} data sets the average ranks are not told apart ({told}): none may be called the best."
+        yield f"Over {ranked.data_sets} data sets the average ranks are not told apart ({p_values}): none may be called the best."
         return
-    yield f"Over {ranked.data_sets} data sets the average ranks differ ({told})."
+    yield f"Over {ranked.data_sets} data sets the average ranks differ ({p_values})."
     order = sorted(range(len(own.models)), key=lambda m: ranked.ranks[m])
     names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(own.models, ranked.ranks, strict=True)]
     found = [(names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order]
@@ -338,7 +342,7 @@ def _of_ranks(own: Comparisons) -> Iterator[str]:
 
 
 def _of_counts(own: Comparisons, model: int) -> str:
-    """What the data sets one by one, and their means together, say about a model."""
+    """Return a sentence about a model: the verdicts on the data sets, and the test of the means."""
     better, undecided, worse = own.counts(model)
     test, alpha = own.across[model - 1], own.terms.alpha
     each = f"better on {better}, worse on {worse} and not told apart on {undecided} by the corrected test on each"
@@ -348,7 +352,7 @@ def _of_counts(own: Comparisons, model: int) -> str:
 
 
 def _limit(differing: int, data_sets: int, alpha: float) -> str:
-    """Why no verdict was possible, where none was: data sets are few, or means are the same on too many of them."""
+    """Return the reason why no p value below alpha is possible: too few data sets, or too few with different means."""
     least = 2.0 ** (1 - differing)
     if not differing:
         return ", as the means are the same on all of them"
@@ -359,11 +363,11 @@ def _limit(differing: int, data_sets: int, alpha: float) -> str:
 
 
 def _p(p: float, alpha: float) -> str:
-    """The p value in words, never rounded across the level."""
+    """Return the p value as text, not rounded across the level."""
     if p < 0.0001 <= alpha:
         return "p < 0.0001"
-    told = next((t for d in (2, 4, 8) if (float(t := f"{p:.{d}g}") < alpha) == (p < alpha)), repr(p))
-    return f"p = {told}"
+    rounded = next((t for d in (2, 4, 8) if (float(t := f"{p:.{d}g}") < alpha) == (p < alpha)), repr(p))
+    return f"p = {rounded}"
 
 
 def _chance(p: float) -> str:

@@ -1,4 +1,4 @@
-"""The table of a comparison with its title, legend and conclusions, before any format has escaped it."""
+"""The table of a comparison with its title, legend and conclusions, before it is escaped for an output format."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TESTS: Final = ("plain p", "corrected p", "Holm p", "Wilcoxon p", "P(worse)", "
 
 
 class Sheet(NamedTuple):
-    """A table with its title, legend and conclusions, not escaped yet; the first column holds names."""
+    """A table with its title, legend and conclusions, not escaped; the first column has the names."""
 
     title: str
     headers: Sequence[str]
@@ -22,21 +22,21 @@ class Sheet(NamedTuple):
     sentences: Sequence[str]
 
     def escaped(self, escape: Callable[[str], str]) -> tuple[str, list[list[str]], list[str]]:
-        """The title, the headers with the rows, and the legend with the sentences, every text escaped by itself."""
+        """Return the title, the headers with the rows, and the legend with the sentences, each text escaped separately."""
         table = [[escape(cell) for cell in row] for row in (self.headers, *self.rows)]
         return escape(self.title), table, [escape(line) for line in (self.legend, *self.sentences)]
 
 
 def sheet_of(result: Comparison | Comparisons) -> Sheet:
-    """The table of the models on one data set with all tests, or of the data sets with the ranks of the models.
+    """Return the table of the models on one data set with all tests, or of several data sets with the ranks of the models.
 
     Parameters
     ----------
     result : the comparison.
     """
-    own = result if isinstance(result, Comparison) else result.comparisons[0]
+    first = result if isinstance(result, Comparison) else result.comparisons[0]
     terms = result.terms
-    legend = f"v: better, *: worse than {visible(own.baseline)} by the corrected paired t (p < {terms.alpha:g})"
+    legend = f"v: better, *: worse than {visible(first.baseline)} by the corrected paired t (p < {terms.alpha:g})"
     if isinstance(result, Comparisons):
         title = f"{terms.label}: mean (standard deviation) over the rounds"
         return Sheet(
@@ -46,11 +46,12 @@ def sheet_of(result: Comparison | Comparisons) -> Sheet:
             f"{legend}; rank 1 is best",
             result.sentences,
         )
-    title = f"{f'{visible(own.data)}: ' * bool(own.data)}{terms.label}, {own.rounds} rounds, compared with {visible(own.baseline)}"
+    name = f"{visible(first.data)}: " if first.data else ""
+    title = f"{name}{terms.label}, {first.rounds} rounds, compared with {visible(first.baseline)}"
     headers = ["model", "mean ", "sd", "difference", *_TESTS]
     rows = [
-        [visible(own.baseline), f"{terms.value(own.mean)}  ", terms.value(own.deviation), "", *[""] * len(_TESTS)],
-        *(_row(p, terms) for p in own.pairs),
+        [visible(first.baseline), f"{terms.value(first.mean)}  ", terms.value(first.deviation), "", *[""] * len(_TESTS)],
+        *(_row(p, terms) for p in first.pairs),
     ]
     return Sheet(title, headers, rows, f"{legend}; equal: within {terms.region}", result.sentences)
 
@@ -67,11 +68,11 @@ def _row(pair: Pair, terms: Terms) -> list[str]:
 
 
 def _rows_of_many(result: Comparisons) -> list[list[str]]:
-    told = result.terms.value
+    value = result.terms.value
     rows = [
-        [visible(own.data), f"{told(own.mean)} ({told(own.deviation)})  "]
-        + [f"{told(pair.mean)} ({told(pair.deviation)}) {MARKS[pair.verdict]}" for pair in own.pairs]
-        for own in result.comparisons
+        [visible(one.data), f"{value(one.mean)} ({value(one.deviation)})  "]
+        + [f"{value(pair.mean)} ({value(pair.deviation)}) {MARKS[pair.verdict]}" for pair in one.pairs]
+        for one in result.comparisons
     ]
     counts = [f"{'/'.join(map(str, result.counts(m)))}  " for m in range(1, len(result.models))]
     return [*rows, ["v/ /*", "", *counts], ["average rank", *(f"{rank:.2f}  " for rank in result.nemenyi.ranks)]]

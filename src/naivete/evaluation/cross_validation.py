@@ -1,4 +1,4 @@
-"""k-fold cross-validation: several classifiers on the same stratified folds, everything learned inside the fold."""
+"""k-fold cross-validation of several classifiers on the same stratified folds."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ from naivete.evaluation.protocols import KFold, stratified_folds
 __all__ = ["Progress", "Result", "cross_validate", "stratified_folds"]
 
 Progress = Callable[[str], None]
-"""Told the name of a model after each of its folds."""
+"""Called with the name of a model after each of its folds."""
 
 
 @dataclass(frozen=True, eq=False)
 class Result:
-    """How a model did, fold by fold (the folds of all repetitions in a row).
+    """The results of a model, fold by fold; the folds of all repetitions follow one another.
 
     Parameters
     ----------
-    model : its name.
+    model : the name of the model.
     classes : the class labels.
     accuracies, log_losses, briers, rmses : one value for each fold: the share of cases classified correctly; the mean of
         -log2 P(true class), in bits; the mean over cases of the sum over classes of (P(c) - [c is true])^2; and the root of the
         mean of (1 - P(true class))^2.
-    confusion : the number of cases classified as the row and correctly of the column, over all folds.  # (classified, correct)
-    fit_seconds, predict_seconds : the time of all folds.
-    unseen : how many folds met values that their training did not have.
+    confusion : the number of cases by predicted and true class, over all folds.  # (classified, correct)
+    fit_seconds, predict_seconds : the total time of all folds.
+    unseen : the number of folds with values that did not occur in training.
     """
 
     model: str
@@ -50,7 +50,7 @@ class Result:
 
     @property
     def accuracy(self) -> tuple[float, float]:
-        """The mean over the folds, and the standard deviation."""
+        """The mean and the standard deviation over the folds."""
         return float(self.accuracies.mean()), float(self.accuracies.std(ddof=1))
 
     @property
@@ -78,28 +78,28 @@ def cross_validate(
     repeat: int = 1,
     progress: Progress | None = None,
 ) -> list[Result]:
-    """The results of the models, all trained and tested on the same folds; cut points and structures are learned in each fold.
+    """Return the results of the models, trained and tested on the same folds; cut points and structures are learned in each fold.
 
     Parameters
     ----------
     models : classifiers that are not fitted yet, by name.
     cases : the cases, or (X, y): rows in any form that `fit` takes, and their labels.
-    folds : how many parts; each is classified once by a model that has seen the others.
+    folds : the number of folds.
     random_state : the seed of the folds.
-    repeat : how many times to divide anew.
-    progress : is told of every fold that is done.
+    repeat : the number of repetitions, each with other folds.
+    progress : called with the name of a model after each of its folds.
     """
-    own = cases_of(cases, "cases")
-    tallies = {name: _Tally(name, len(own.classes)) for name in models}
-    for prediction in held_out_predictions(models, own, list(KFold(folds, repeat, random_state).splits(own))):
-        tallies[prediction.model].add(prediction, own)
+    labelled = cases_of(cases, "cases")
+    scores = {name: _Scores(name, len(labelled.classes)) for name in models}
+    for prediction in held_out_predictions(models, labelled, list(KFold(folds, repeat, random_state).splits(labelled))):
+        scores[prediction.model].add(prediction, labelled)
         if progress is not None:
             progress(prediction.model)
-    return [tally.result(own.classes) for tally in tallies.values()]
+    return [collected.result(labelled.classes) for collected in scores.values()]
 
 
-class _Tally:
-    """What is known of a model so far."""
+class _Scores:
+    """The scores of a model, collected fold by fold."""
 
     def __init__(self, name: str, classes: int) -> None:
         self.name = name
@@ -109,7 +109,7 @@ class _Tally:
         self.unseen = 0
 
     def add(self, prediction: Prediction, cases: LabelledTable) -> None:
-        """Measure what was said of the test rows."""
+        """Add the scores of the predictions for one fold."""
         self.fit_seconds += prediction.fit_seconds
         self.predict_seconds += prediction.predict_seconds
         self.unseen += prediction.unseen
@@ -118,12 +118,12 @@ class _Tally:
 
     def _score(self, posterior: NDArray[np.float64], correct: NDArray[np.int64], weight: NDArray[np.float64] | None) -> None:
         if weight is not None and not weight.any():
-            return  # a fold of rows that do not count
-        found = posterior.argmax(axis=1)
-        np.add.at(self.confusion, (found, correct), 1.0 if weight is None else weight)
+            return  # all rows of the fold have weight zero
+        predicted = posterior.argmax(axis=1)
+        np.add.at(self.confusion, (predicted, correct), 1.0 if weight is None else weight)
         true = posterior[np.arange(len(correct)), correct]
         per_case = np.empty((len(correct), 4))
-        per_case[:, 0] = found == correct
+        per_case[:, 0] = predicted == correct
         per_case[:, 1] = -np.log2(np.maximum(true, LEAST))
         per_case[:, 2] = (posterior**2).sum(axis=1) - 2 * true + 1
         per_case[:, 3] = (1 - true) ** 2
@@ -132,7 +132,7 @@ class _Tally:
         self.scores.append((accuracy, log_loss, brier, square**0.5))
 
     def result(self, classes: NDArray[Any]) -> Result:
-        """The result, when all folds are done."""
+        """Return the result over all folds."""
         accuracies, log_losses, briers, rmses = np.array(self.scores, np.float64).reshape(-1, 4).T
         seconds = self.fit_seconds, self.predict_seconds
         return Result(self.name, classes, accuracies, log_losses, briers, rmses, self.confusion, *seconds, self.unseen)

@@ -1,4 +1,4 @@
-"""The cases of an experiment, in whatever form they are given, by name; and which classes its training sets lack."""
+"""The data sets of an experiment in all accepted forms, and the classes that are absent from training sets."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ Given = LabelledTable | tuple[Any, Any]
 Data = Mapping[str, Given] | Given
 """Cases by name, or one set of them."""
 
-_ACCEPTED: Final = "pass (X, y), labelled(table, target), or several of these by name"
-_TOLD: Final = 5
-"""How many classes a message names."""
+_ACCEPTED: Final = "pass (X, y), label_table(table, target), or several of these by name"
+_NAMED: Final = 5
+"""The maximal number of classes that a message names."""
 
 
 def cases_by_name(data: Data) -> dict[str, LabelledTable]:
-    """All cases of an experiment by name; one set of them is called "data".
+    """Return the data sets of an experiment by name; a single data set is called "data".
 
     >>> list(cases_by_name(([["a"], ["b"]], ["no", "yes"])))
     ['data']
@@ -34,33 +34,33 @@ def cases_by_name(data: Data) -> dict[str, LabelledTable]:
     if not isinstance(data, Mapping):
         return {"data": cases_of(data)}
     if not data:
-        raise ParameterError(f"data: at least one set of cases is needed; {_ACCEPTED}")
-    return {name: cases_of(own, f"data {quoted(name)}") for name, own in data.items()}
+        raise ParameterError(f"data: at least one data set is needed; {_ACCEPTED}")
+    return {name: cases_of(cases, f"data {quoted(name)}") for name, cases in data.items()}
 
 
-def cases_of(given: object, called: str = "data") -> LabelledTable:
-    """The cases; rows and labels are put together as `fit` does it.
+def cases_of(cases: object, name: str = "data") -> LabelledTable:
+    """Return labelled cases; rows and labels (X, y) are checked and combined in the same way as by `fit`.
 
     Parameters
     ----------
-    given : cases, or rows and labels.
-    called : what messages call them.
+    cases : labelled cases, or a tuple of rows and labels.
+    name : the name of the cases in error messages.
     """
-    if isinstance(given, LabelledTable):
-        return given
-    if not isinstance(given, tuple) or len(given) != 2:
-        kind = "an array" if isinstance(given, np.ndarray) else f"a {type(given).__name__}"
-        size = f" of {len(given)}" if isinstance(given, tuple) else ""
-        raise ParameterError(f"{called}: {kind}{size} is no cases with labels; {_ACCEPTED}")
+    if isinstance(cases, LabelledTable):
+        return cases
+    if not isinstance(cases, tuple) or len(cases) != 2:
+        kind = "an array" if isinstance(cases, np.ndarray) else f"a {type(cases).__name__}"
+        size = f" of {len(cases)}" if isinstance(cases, tuple) else ""
+        raise ParameterError(f"{name}: {kind}{size} is no cases with labels; {_ACCEPTED}")
     try:
-        return _together(*given)
+        return _labelled(*cases)
     except DataTypeError as error:
-        raise DataTypeError(f"{called}: {error}") from error
+        raise DataTypeError(f"{name}: {error}") from error
     except NaiveteError as error:
-        raise DataError(f"{called}: {error}") from error
+        raise DataError(f"{name}: {error}") from error
 
 
-def _together(X: Any, y: Any) -> LabelledTable:
+def _labelled(X: Any, y: Any) -> LabelledTable:
     table = table_of(X)
     values = class_labels(y, len(table))
     if not len(table) or not table.columns:
@@ -71,18 +71,18 @@ def _together(X: Any, y: Any) -> LabelledTable:
 
 
 def lacking(name: str, cases: LabelledTable, splits: Iterable[Split]) -> str | None:
-    """Which classes do not occur among the training rows of how many splits, for a warning; None where all occur in all."""
+    """Return the text of a warning about classes that do not occur in some training sets; None if all occur in all."""
     total, absent = 0, np.zeros(len(cases.classes), np.int64)
     for split in splits:
         rows = split.train if cases.weight is None else split.train[cases.weight[split.train] > 0]
         absent += np.bincount(cases.labels[rows], minlength=len(absent)) == 0
         total += 1
-    places = np.flatnonzero(absent).tolist()
-    if not places:
+    positions = np.flatnonzero(absent).tolist()
+    if not positions:
         return None
-    told = ", ".join(f"{quoted(cases.classes.tolist()[c])} ({absent[c]} of {total} splits)" for c in places[:_TOLD])
-    more = f" and {len(places) - _TOLD} more" if len(places) > _TOLD else ""
+    listed = ", ".join(f"{quoted(cases.classes.tolist()[c])} ({absent[c]} of {total} splits)" for c in positions[:_NAMED])
+    more = f" and {len(positions) - _NAMED} more" if len(positions) > _NAMED else ""
     return (
-        f"{name}: the training rows of some splits have no row of the class {told}{more}: there no model can know it, and its "
-        "test rows count as wrong"
+        f"{name}: the training rows of some splits have no row of the class {listed}{more}: models cannot "
+        "predict it there, and its test rows count as errors"
     )

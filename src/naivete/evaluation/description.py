@@ -1,4 +1,4 @@
-"""Experiments described in a TOML file: which data, models and protocol, and where the results go."""
+"""Experiments described in a TOML file: data, models, protocol, and where to write the results."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _FILES: Final = ("loss", "html", "records", "resume")
 
 @dataclass(frozen=True)
 class Description:
-    """An experiment; what is None was left out.
+    """The description of an experiment; None for keys that are not in the file.
 
     Parameters
     ----------
-    data : the files of cases.
-    target : the column of the class.
-    models : the models as text.
-    protocol : how the cases are divided, as text.
-    baseline, measure, alpha, rope : how the models are compared.
+    data : the paths of the data files.
+    target : the name of the class column.
+    models : the specifications of the models.
+    protocol : the specification of the protocol, as for `protocol_of`.
+    baseline, measure, alpha, rope : how the models are compared, as for `compare`.
     seed : the seed of the protocol.
-    loss : the file of the costs of wrong decisions.
-    html, records, resume : where the page, the table of all records and every finished split are kept.
+    loss : the file of the losses of wrong decisions.
+    html, records, resume : the paths of the HTML page, of the table of all records, and of the folder of finished splits.
     """
 
     data: list[str] | None = None
@@ -50,36 +50,36 @@ class Description:
 
 
 def read_description(path: str | os.PathLike[str]) -> Description:
-    """The experiment of a TOML file; the paths in it are relative to the file.
+    """Read the description of an experiment from a TOML file; paths in it are relative to the file.
 
     Parameters
     ----------
-    path : the file.
+    path : the path of the TOML file.
     """
-    own = Path(path)
+    file = Path(path)
     try:
-        found = tomllib.loads(own.read_bytes().decode("utf-8-sig"))
+        values = tomllib.loads(file.read_bytes().decode("utf-8-sig"))
     except OSError as error:
-        raise FileError(f"{own}: {error.strerror or error}") from None
-    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are both values
-        raise ParameterError(f"{own}: it is not TOML: {error}") from None
-    return Description(**{key: _value(own, key, value) for key, value in _known(own, found).items()})
+        raise FileError(f"{file}: {error.strerror or error}") from None
+    except (ValueError, RecursionError) as error:  # TOMLDecodeError and UnicodeDecodeError are both ValueErrors
+        raise ParameterError(f"{file}: it is not TOML: {error}") from None
+    return Description(**{key: _value(file, key, value) for key, value in _known(file, values).items()})
 
 
-def _known(path: Path, found: Mapping[str, Any]) -> Mapping[str, Any]:
+def _known(path: Path, values: Mapping[str, Any]) -> Mapping[str, Any]:
     known = [field.name for field in fields(Description)]
-    for key in found:
+    for key in values:
         if key not in known:
             raise ParameterError(f"{path}: there is no key {quoted(key)}; {did_you_mean(key, known, 'the keys are')}")
-    return found
+    return values
 
 
 def _value(path: Path, key: str, value: Any) -> Any:
-    """The value of a key, refused where it is not of its type."""
+    """Return the value of a key; raise a ParameterError if it has the wrong type."""
     if key in _LISTS:
-        if type(value) is not list or not value or not all(type(own) is str and own.strip() for own in value):
+        if type(value) is not list or not value or not all(type(text) is str and text.strip() for text in value):
             raise ParameterError(f'{path}: {key} = {quoted(value)}: expected a list of texts, as in {key} = ["...", "..."]')
-        return [_beside(path, key, own) for own in value] if key == "data" else value
+        return [_beside(path, key, name) for name in value] if key == "data" else value
     if key in _NUMBERS:
         if type(value) not in (int, float):
             raise ParameterError(f"{path}: {key} = {quoted(value)}: expected a number")
@@ -94,7 +94,7 @@ def _value(path: Path, key: str, value: Any) -> Any:
 
 
 def _beside(path: Path, key: str, name: str) -> str:
-    """The path of a name in the file."""
+    """Return a path that is relative to the TOML file."""
     if "\0" in name:
         raise ParameterError(f"{path}: {key} = {quoted(name)}: it is not the name of a file")
     return str(path.parent / name)

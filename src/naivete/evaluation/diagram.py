@@ -1,4 +1,4 @@
-"""Comparisons on paper: as text, Markdown, LaTeX, CSV and JSON, and the critical-difference diagram; names are inert in all."""
+"""Comparisons as text, Markdown, LaTeX, CSV and JSON, and the critical-difference diagram as SVG; names are escaped in all."""
 
 from __future__ import annotations
 
@@ -34,31 +34,31 @@ _STYLE: Final = (
 
 
 def as_text(result: Comparison | Comparisons) -> str:
-    """Aligned columns with a mark beside what is better (v) or worse (*), the legend, and the conclusions."""
-    title, table, told = sheet_of(result).escaped(lambda cell: visible(cell) if cell.strip() else cell)
+    """Return aligned columns with a mark beside models that are better (v) or worse (*), the legend, and the conclusions."""
+    title, table, notes = sheet_of(result).escaped(lambda cell: visible(cell) if cell.strip() else cell)
     widths = [max(map(_columns, column)) for column in zip(*table, strict=True)]
     lines = ["  ".join(_padded(*cell, i == 0) for i, cell in enumerate(zip(row, widths, strict=True))) for row in table]
-    return "\n".join([title, "", *(line.rstrip() for line in lines), "", told[0], "", *told[1:], ""])
+    return "\n".join([title, "", *(line.rstrip() for line in lines), "", notes[0], "", *notes[1:], ""])
 
 
 def as_markdown(result: Comparison | Comparisons) -> str:
-    """A table of GitHub's Markdown, with the legend below and the conclusions as a list."""
-    title, (head, *rows), told = sheet_of(result).escaped(_markdown)
+    """Return a table in GitHub's Markdown, with the legend below and the conclusions as a list."""
+    title, (head, *rows), notes = sheet_of(result).escaped(_markdown)
     lines = [f"| {' | '.join(row)} |" for row in (head, [":--", *["--:"] * (len(head) - 1)], *rows)]
-    return "\n".join([title, "", *lines, "", told[0], "", *(f"- {line}" for line in told[1:]), ""])
+    return "\n".join([title, "", *lines, "", notes[0], "", *(f"- {line}" for line in notes[1:]), ""])
 
 
 def as_latex(result: Comparison | Comparisons) -> str:
-    """A plain `tabular`, which needs no package, and the legend and conclusions as paragraphs."""
-    title, table, told = sheet_of(result).escaped(_latex)
+    """Return a LaTeX `tabular`, which needs no package, and the legend and conclusions as paragraphs."""
+    title, table, notes = sheet_of(result).escaped(_latex)
     head, *rows = [" & ".join(row) + r" \\" for row in table]
     begin = rf"\begin{{tabular}}{{l{'r' * (len(table[0]) - 1)}}}"
-    paragraphs = [part for line in told for part in ("", line)]
+    paragraphs = [part for line in notes for part in ("", line)]
     return "\n".join([title, "", begin, r"\hline", head, r"\hline", *rows, r"\hline", r"\end{tabular}", *paragraphs, ""])
 
 
 def as_csv(result: Comparison | Comparisons) -> str:
-    """One line for each model and data set with all its tests; names with control characters have them escaped."""
+    """Return CSV with one line for each model and data set with all tests; control characters in names are escaped."""
     records = [{k: visible(v) if isinstance(v, str) else v for k, v in record.items()} for record in _records(result)]
     text = io.StringIO()
     writer = csv.DictWriter(text, list(records[0]), lineterminator="\n")
@@ -68,26 +68,26 @@ def as_csv(result: Comparison | Comparisons) -> str:
 
 
 def as_json(result: Comparison | Comparisons) -> dict[str, Any]:
-    """Plain data for `json.dumps`: the lines of `as_csv` under "pairs", the other tests, the conclusions; None is infinite."""
-    own = result if isinstance(result, Comparison) else result.comparisons[0]
-    terms = vars(result.terms) | {"baseline": own.baseline}
+    """Return values for `json.dumps`: the lines of `as_csv` as "pairs", the other tests, the conclusions; None for infinity."""
+    first = result if isinstance(result, Comparison) else result.comparisons[0]
+    terms = vars(result.terms) | {"baseline": first.baseline}
     plain: dict[str, Any] = terms | {"pairs": list(_records(result)), "sentences": list(result.sentences)}
     if isinstance(result, Comparisons):
-        told = {m: dict(zip(MARKS, result.counts(i), strict=True)) for i, m in enumerate(result.models) if i}
+        counts = {m: dict(zip(MARKS, result.counts(i), strict=True)) for i, m in enumerate(result.models) if i}
         ranks = {"models": list(result.models)} | result.nemenyi._asdict()
         across = [{"model": m} | test._asdict() for m, test in zip(result.models[1:], result.across, strict=True)]
-        plain |= {"counts": told, "friedman": result.friedman._asdict(), "nemenyi": ranks, "wilcoxon": across}
+        plain |= {"counts": counts, "friedman": result.friedman._asdict(), "nemenyi": ranks, "wilcoxon": across}
     return dict(_finite(plain))
 
 
 def critical_difference_diagram(ranks: Nemenyi, models: Sequence[object], *, title: object = None) -> Markup:
-    """The average ranks on an axis as one piece of SVG, the best to the left; a bar joins models that are not told apart.
+    """Return an SVG of the average ranks on an axis, the best on the left; bars join models that do not differ significantly.
 
     Parameters
     ----------
-    ranks : Nemenyi's test.
+    ranks : the result of Nemenyi's test.
     models : the names of the models, in the order of the ranks.
-    title : a line above the diagram.
+    title : the title above the diagram.
 
     References
     ----------
@@ -124,7 +124,7 @@ def critical_difference_diagram(ranks: Nemenyi, models: Sequence[object], *, tit
 
 
 class _Axis(NamedTuple):
-    """Ranks from 1 to k, as pixels."""
+    """The axis of ranks from 1 to k; a call returns the position of a rank in pixels."""
 
     left: float
     y: float
@@ -135,7 +135,7 @@ class _Axis(NamedTuple):
 
 
 def _scale(axis: _Axis) -> Iterator[Markup]:
-    """The axis, with at most about twenty numbers."""
+    """Yield the axis, with at most about twenty labels."""
     yield _path(f"M{_n(axis.left)} {_n(axis.y)}h{_n(_LENGTH)}")
     for rank in range(1, axis.k + 1, -(-axis.k // 20)):
         yield _path(f"M{_n(axis(rank))} {_n(axis.y)}v-6")
@@ -144,20 +144,20 @@ def _scale(axis: _Axis) -> Iterator[Markup]:
 
 
 def _ruler(ranks: Nemenyi, axis: _Axis) -> Iterator[Markup]:
-    """The critical difference as a length above the axis, if the axis is that long."""
-    told, y = f"critical difference {ranks.critical_difference:.2f} (p < {ranks.alpha:g})", axis.y - 44
+    """Yield the critical difference as a length above the axis, if it is not longer than the axis."""
+    label, y = f"critical difference {ranks.critical_difference:.2f} (p < {ranks.alpha:g})", axis.y - 44
     if ranks.critical_difference <= axis.k - 1:
         yield _path(f"M{_n(axis.left)} {_n(y - 4)}v8m0 -4H{_n(axis(1 + ranks.critical_difference))}m0 -4v8")
     else:
-        told = f"{told}: longer than the axis"
-    yield _text(told, axis.left, y - 10, "start", class_="nv-small")
+        label = f"{label}: longer than the axis"
+    yield _text(label, axis.left, y - 10, "start", class_="nv-small")
 
 
 def _leaders(ranks: Nemenyi, names: Sequence[str], order: Sequence[int], axis: _Axis, first: float) -> Iterator[Markup]:
-    """A line from the axis to every name: the better half to the left, the other to the right, the outermost on top."""
-    for place, model in enumerate(order):
-        left = place < (axis.k + 1) // 2
-        y = first + _ROW * (place if left else axis.k - 1 - place)
+    """Yield a line from the axis to each name: the better half on the left, the others on the right, the outermost on top."""
+    for position, model in enumerate(order):
+        left = position < (axis.k + 1) // 2
+        y = first + _ROW * (position if left else axis.k - 1 - position)
         end, away, anchor = (axis.left - _LEAD, -1, "end") if left else (axis.left + _LENGTH + _LEAD, 1, "start")
         yield _path(f"M{_n(axis(ranks.ranks[model]))} {_n(axis.y)}V{_n(y)}H{_n(end)}", "nv-lead")
         yield _text(f"{ranks.ranks[model]:.2f}", end + away * _GAP, y + 4, anchor)
@@ -170,7 +170,7 @@ def _bars(levels: Sequence[tuple[int, tuple[float, float]]], axis: _Axis) -> Ite
 
 
 def _levels(ranks: Nemenyi) -> list[tuple[int, tuple[float, float]]]:
-    """The ends of every group's bar, each on the first level where it touches no other."""
+    """Return the level and the ends of the bar of each group; bars on the same level do not touch."""
     levels: list[tuple[int, tuple[float, float]]] = []
     free: list[float] = []
     for group in ranks.groups():
@@ -184,27 +184,27 @@ def _levels(ranks: Nemenyi) -> list[tuple[int, tuple[float, float]]]:
 def _description(ranks: Nemenyi, models: Sequence[object], order: Sequence[int]) -> str:
     listed = ", ".join(f"{shorten(models[m], 300, _NAME)} {ranks.ranks[m]:.2f}" for m in order)
     groups = "; ".join(", ".join(shorten(models[m], 300, _NAME) for m in group) for group in ranks.groups()) or "none"
-    return f"Average ranks over {ranks.data_sets} data sets: {listed}. Not told apart: {groups}."
+    return f"Average ranks over {ranks.data_sets} data sets: {listed}. No significant difference: {groups}."
 
 
 def _n(value: float) -> str:
     return attribute(float(value))
 
 
-def _path(way: str, class_: str | None = None) -> Markup:
-    return element("path", d=way, class_=class_)
+def _path(commands: str, class_: str | None = None) -> Markup:
+    return element("path", d=commands, class_=class_)
 
 
-def _text(told: str, x: float, y: float, anchor: str, **attributes: object) -> Markup:
-    return element("text", told, x=float(x), y=float(y), text_anchor=anchor, **attributes)
+def _text(content: str, x: float, y: float, anchor: str, **attributes: object) -> Markup:
+    return element("text", content, x=float(x), y=float(y), text_anchor=anchor, **attributes)
 
 
 def _records(result: Comparison | Comparisons) -> Iterator[dict[str, Any]]:
-    for own in [result] if isinstance(result, Comparison) else result.comparisons:
-        about = {"data_set": own.data, "baseline": own.baseline, "rounds": own.rounds, "baseline_mean": own.mean}
-        for pair in own.pairs:
+    for one in [result] if isinstance(result, Comparison) else result.comparisons:
+        about = {"data_set": one.data, "baseline": one.baseline, "rounds": one.rounds, "baseline_mean": one.mean}
+        for pair in one.pairs:
             yield about | {
-                "baseline_sd": own.deviation,
+                "baseline_sd": one.deviation,
                 "model": pair.model,
                 "mean": pair.mean,
                 "sd": pair.deviation,
@@ -225,34 +225,34 @@ def _records(result: Comparison | Comparisons) -> Iterator[dict[str, Any]]:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _finite(own) for key, own in value.items()}
+        return {key: _finite(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(own) for own in value]
+        return [_finite(item) for item in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _padded(cell: str, width: int, left: bool) -> str:
-    room = " " * (width - _columns(cell))
-    return cell + room if left else room + cell
+    padding = " " * (width - _columns(cell))
+    return cell + padding if left else padding + cell
 
 
 def _columns(cell: str) -> int:
-    """How many columns of a terminal the text takes."""
+    """Return the number of terminal columns of a text."""
     return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in cell)
 
 
 def _markdown(cell: str) -> str:
-    r"""The text in Markdown.
+    r"""Return the text, escaped for Markdown.
 
     >>> print(_markdown("a|b_c <i>"), _markdown("1. x"))
     a\|b\_c \<i\> 1\. x
     """
-    marked = _MARKDOWN.sub(lambda found: f"\\{found[0]}", visible(cell).strip()) if cell.strip() else ""
+    marked = _MARKDOWN.sub(lambda match: f"\\{match[0]}", visible(cell).strip()) if cell.strip() else ""
     return re.sub(r"^(\d+)([.)])(?=\s)", r"\1\\\2", marked)
 
 
 def _latex(cell: str) -> str:
-    r"""The text in LaTeX.
+    r"""Return the text, escaped for LaTeX.
 
     >>> print(_latex("50% of a_b"))
     50\% of a\_b

@@ -1,10 +1,10 @@
-"""How good answers are: measures of posteriors against the true classes, one definition of each for the whole library.
+"""Measures of the quality of posterior probabilities, given the true classes; used by the whole library.
 
-Rows of weight zero count as absent. What would be 0 / 0 is defined here, so that no measure is ever nan:
+Rows of weight zero are ignored. Quotients 0 / 0 are defined, so that no measure is nan:
 
-- means over classes (`macro`) go over the classes that occur among the rows; one that does not occur is left out;
-- the precision and F of a class that occurs but is never decided are 0;
-- where all rows are of one class, its specificity is 1 (nothing was called it wrongly) and its area is 1/2 (nothing to order).
+- means over classes (macro averages) include only the classes that occur among the rows;
+- the precision and F of a class that occurs but is never predicted are 0;
+- if all rows are of one class, its specificity is 1 (no false positives) and its area under the ROC curve is 1/2.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ __all__ = [
 
 
 LEAST: Final = 2.0**-52
-"""The probability that stands for zero in the log loss, so that one impossible case costs 52 bits and not everything."""
+"""The smallest probability in the log loss, so that a case with probability zero adds 52 bits instead of infinity."""
 
 
 def accuracy(cases: Cases) -> float:
-    """The share of the rows whose most probable class is the true one; the error is what it lacks to 1.
+    """Return the share of the rows whose most probable class is the true one.
 
     >>> accuracy(Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]]))
     0.5
@@ -56,7 +56,7 @@ def accuracy(cases: Cases) -> float:
 
 
 def log_loss(cases: Cases) -> float:
-    """The mean of -log2 P(true class), in bits; a probability below 2^-52 counts as that.
+    """Return the mean of -log2 P(true class), in bits; smaller probabilities are replaced by 2^-52.
 
     >>> log_loss(Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]]))
     1.5
@@ -65,7 +65,7 @@ def log_loss(cases: Cases) -> float:
 
 
 def brier(cases: Cases) -> float:
-    """The mean over the rows of the sum over the classes of (P(c) - [c is true])^2; at most 2.
+    """Return the mean over the rows of the sum over the classes of (P(c) - [c is true])^2; at most 2.
 
     >>> brier(Cases.of([0, 1], [[0.5, 0.5], [1.0, 0.0]]))
     1.25
@@ -74,12 +74,12 @@ def brier(cases: Cases) -> float:
     ----------
     Brier (1950), Verification of forecasts expressed in terms of probability.
     """
-    hit = np.arange(cases.posterior.shape[1]) == cases.truth[:, None]
-    return cases.mean(((cases.posterior - hit) ** 2).sum(axis=1))
+    is_true = np.arange(cases.posterior.shape[1]) == cases.truth[:, None]  # (row, class)
+    return cases.mean(((cases.posterior - is_true) ** 2).sum(axis=1))
 
 
 def rmse(cases: Cases) -> float:
-    """The root of the mean of (1 - P(true class))^2.
+    """Return the square root of the mean of (1 - P(true class))^2.
 
     >>> rmse(Cases.of([0, 1], [[0.5, 0.5], [0.5, 0.5]]))
     0.5
@@ -88,7 +88,7 @@ def rmse(cases: Cases) -> float:
 
 
 class Roc(NamedTuple):
-    """A class against the rest: both rates while the threshold on its posterior falls, and the area under the curve."""
+    """The ROC curve of a class against the others: the rates at decreasing thresholds, and the area under the curve."""
 
     false_positive: Numbers
     true_positive: Numbers
@@ -97,54 +97,55 @@ class Roc(NamedTuple):
 
 
 def roc(cases: Cases, c: int) -> Roc:
-    """The curve of class `c` against the rest, from (0, 0) to (1, 1); the diagonal where rows of it, or of others, are lacking.
+    """Return the ROC curve of class `c` against the others; the diagonal if the rows are all of it, or none is.
 
-    The area is the probability that a row of the class has a larger posterior of it than a row of another, ties counted half.
+    The area is the probability that a row of the class has a larger posterior of it than a row of another class, with ties
+    counted as one half.
 
     >>> roc(Cases.of([0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]]), 1).area
     1.0
     """
     from sklearn.metrics import auc, roc_curve
 
-    hit = cases.truth == c
-    if hit.all() or not hit.any():
+    is_class = cases.truth == c
+    if is_class.all() or not is_class.any():
         return Roc(np.array([0.0, 1.0]), np.array([0.0, 1.0]), np.array([np.inf, 0.0]), 0.5)
-    false, true, thresholds = roc_curve(hit, cases.posterior[:, c], sample_weight=cases.weight)
+    false, true, thresholds = roc_curve(is_class, cases.posterior[:, c], sample_weight=cases.weight)
     return Roc(false, true, thresholds, float(auc(false, true)))
 
 
 def areas(cases: Cases) -> Numbers:
-    """The area of every class against the rest, without the curves; 1/2 where rows of it, or of others, are lacking.
+    """Return the area under the ROC curve of each class against the others; 1/2 if all rows are of the class, or none is.
 
-    In the order of the posteriors of a class, each of its rows is above the weight of the others below it and half of that of
-    its equals.
+    With the rows ordered by their posterior of a class, each row of the class contributes the weight of the other rows below
+    it, and half the weight of those with the same posterior.
 
     >>> areas(Cases.of([0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]])).tolist()
     [1.0, 1.0]
     """
     rows, classes = cases.posterior.shape
     order = cases.posterior.argsort(axis=0)
-    said = np.take_along_axis(cases.posterior, order, axis=0)
-    hit, weight = cases.truth[order] == np.arange(classes), cases.weight[order]
-    others = np.zeros((rows + 1, classes))  # the weight of the others among so many rows
-    np.cumsum(np.where(hit, 0.0, weight), axis=0, out=others[1:])
-    first, last = np.zeros((rows, classes), np.int64), np.full((rows, classes), rows)  # of the rows with an equal posterior
-    place = np.arange(1, rows)[:, None]
-    differs = said[1:] != said[:-1]
-    np.maximum.accumulate(np.where(differs, place, 0), axis=0, out=first[1:])
-    np.minimum.accumulate(np.where(differs, place, rows)[::-1], axis=0, out=last[-2::-1])
+    posterior = np.take_along_axis(cases.posterior, order, axis=0)
+    is_class, weight = cases.truth[order] == np.arange(classes), cases.weight[order]
+    others = np.zeros((rows + 1, classes))  # the cumulative weight of the rows of other classes
+    np.cumsum(np.where(is_class, 0.0, weight), axis=0, out=others[1:])
+    first, last = np.zeros((rows, classes), np.int64), np.full((rows, classes), rows)  # of the rows with the same posterior
+    row = np.arange(1, rows)[:, None]
+    differs = posterior[1:] != posterior[:-1]
+    np.maximum.accumulate(np.where(differs, row, 0), axis=0, out=first[1:])
+    np.minimum.accumulate(np.where(differs, row, rows)[::-1], axis=0, out=last[-2::-1])
     below = (np.take_along_axis(others, first, axis=0) + np.take_along_axis(others, last, axis=0)) / 2
-    own = np.where(hit, weight, 0.0)
-    both = own.sum(axis=0) * others[-1]
-    return np.asarray(np.divide((own * below).sum(axis=0), both, out=np.full(classes, 0.5), where=both > 0))
+    weight = np.where(is_class, weight, 0.0)
+    pairs = weight.sum(axis=0) * others[-1]
+    return np.asarray(np.divide((weight * below).sum(axis=0), pairs, out=np.full(classes, 0.5), where=pairs > 0))
 
 
 def cost_curve(curve: Roc) -> tuple[Numbers, Numbers]:
-    """The corners of a class's cost curve: x, and the normalised expected cost of the best threshold for it.
+    """Return the vertices of the cost curve of a class: x, and the normalized expected cost of the best threshold.
 
-    x is the probability that a row is of the class, weighted with the cost of missing it and scaled to 0 .. 1. A threshold with
-    the rates (FP, TP) costs (1 - TP) x + FP (1 - x), a line; the curve is the smallest of these lines at every x. Never and
-    always deciding for the class cost x and 1 - x.
+    x is the probability of the class, weighted with the cost of a false negative and scaled to [0, 1]. A threshold with the
+    rates (FP, TP) has the cost (1 - TP) x + FP (1 - x), a line; the curve is the minimum of these lines at each x. Never
+    predicting the class has cost x, always predicting it 1 - x.
 
     >>> perfect = roc(Cases.of([0, 1], [[1.0, 0.0], [0.0, 1.0]]), 1)
     >>> [values.tolist() for values in cost_curve(perfect)]
@@ -154,20 +155,20 @@ def cost_curve(curve: Roc) -> tuple[Numbers, Numbers]:
     ----------
     Drummond & Holte (2006), Cost curves: an improved method for visualizing classifier performance.
     """
-    start, end = curve.false_positive, 1 - curve.true_positive  # of each threshold's line, at x = 0 and at x = 1
+    start, end = curve.false_positive, 1 - curve.true_positive  # the cost of each threshold at x = 0 and at x = 1
     line = int(np.lexsort((end, start))[0])
     x, y = [0.0], [float(start[line])]
     while (lower := np.flatnonzero(end < end[line])).size:
         cross = (start[lower] - start[line]) / (start[lower] - start[line] + end[line] - end[lower])
-        at = lower[np.lexsort((end[lower], cross))[0]]  # the line that is first to be below, the lowest of several
-        x.append(max(x[-1], float(cross.min())))  # lines that cross in one point may do so a rounding error too early
+        following = lower[np.lexsort((end[lower], cross))[0]]  # the first line to cross, the lowest of several
+        x.append(max(x[-1], float(cross.min())))  # rounding errors may put a crossing before the last one
         y.append(float(start[line] + (end[line] - start[line]) * x[-1]))
-        line = int(at)
+        line = int(following)
     return np.array([*x, 1.0]), np.array([*y, end[line]])
 
 
 class Calibration(NamedTuple):
-    """Bins of rows with similar posteriors: their mean, how often it came true, and the share of the rows in the bin."""
+    """Bins of rows with similar posteriors: the mean posterior, the relative frequency, and the share of the rows in each bin."""
 
     predicted: Numbers
     observed: Numbers
@@ -175,34 +176,34 @@ class Calibration(NamedTuple):
 
 
 def calibration(cases: Cases, c: int | None = None, *, bins: int = 10) -> Calibration:
-    """What was said against what came true, in bins with the same number of rows.
+    """Return the mean posterior and the relative frequency in bins with about the same number of rows.
 
-    Equal posteriors are in one bin, so that there are fewer bins where there are few different ones.
+    Equal posteriors are in the same bin, so that there can be fewer bins.
 
     Parameters
     ----------
-    cases : the answers.
-    c : the class whose posterior is looked at; by default that of the class decided, which came true where it was right.
-    bins : how many bins.
+    cases : the posterior probabilities.
+    c : the class; by default the predicted class of each row, whose frequency is the accuracy.
+    bins : the number of bins.
 
     >>> calibration(Cases.of([0, 1, 1, 1], [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), 1, bins=2).observed.tolist()
     [0.5, 1.0]
     """
     if bins != int(bins) or bins < 1:
-        raise ParameterError(f"bins={quoted(bins)}: a whole number, at least 1")
-    said = cases.posterior.max(axis=1) if c is None else cases.posterior[:, c]
-    came = cases.truth == (cases.decided if c is None else c)
-    order = np.argsort(said, kind="stable")
-    reached = np.cumsum(cases.weight[order])
-    wanted = reached[-1] * np.arange(1, int(bins)) / bins * (1 - 1e-12)  # so that rounding moves no border
-    at = np.searchsorted(said[order[np.searchsorted(reached, wanted)]], said)
-    mass, predicted, observed = (np.bincount(at, cases.weight * of, bins) for of in (np.ones(len(said)), said, came))
-    there = mass > 0
-    return Calibration(predicted[there] / mass[there], observed[there] / mass[there], mass[there] / mass.sum())
+        raise ParameterError(f"bins={quoted(bins)}: expected a whole number, at least 1")
+    posterior = cases.posterior.max(axis=1) if c is None else cases.posterior[:, c]
+    occurred = cases.truth == (cases.decided if c is None else c)
+    order = np.argsort(posterior, kind="stable")
+    cumulative = np.cumsum(cases.weight[order])
+    borders = cumulative[-1] * np.arange(1, int(bins)) / bins * (1 - 1e-12)  # robust against rounding errors
+    bin_of = np.searchsorted(posterior[order[np.searchsorted(cumulative, borders)]], posterior)
+    mass, predicted, observed = (np.bincount(bin_of, cases.weight * v, bins) for v in (np.ones(len(occurred)), posterior, occurred))
+    used = mass > 0
+    return Calibration(predicted[used] / mass[used], observed[used] / mass[used], mass[used] / mass.sum())
 
 
 def calibration_error(cases: Cases, *, bins: int = 10) -> float:
-    """The expected calibration error: the mean over the bins of |how often it came true - mean posterior| of the class decided.
+    """Return the expected calibration error: the mean over bins of |relative frequency - mean posterior| of the predicted class.
 
     >>> calibration_error(Cases.of([0, 1], [[0.75, 0.25], [0.75, 0.25]]))
     0.25
@@ -211,61 +212,61 @@ def calibration_error(cases: Cases, *, bins: int = 10) -> float:
     ----------
     Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks; bins of equal frequency: Nixon et al. (2019).
     """
-    found = calibration(cases, bins=bins)
-    return float((found.share * abs(found.observed - found.predicted)).sum())
+    curve = calibration(cases, bins=bins)
+    return float((curve.share * abs(curve.observed - curve.predicted)).sum())
 
 
 def expected_loss(cases: Cases, loss: Loss, *, decided: NDArray[np.int64] | None = None) -> float:
-    """The mean loss of the decisions, sum of P#(classified, correct) loss[classified, correct].
+    """Return the mean loss of the decisions: the sum of P#(classified, correct) loss[classified, correct].
 
     Parameters
     ----------
-    cases : the answers.
-    loss : the losses, of the classes in the order of the posteriors.
-    decided : the number of the decision for every row; by default the most probable class.
+    cases : the posterior probabilities.
+    loss : the losses, with the classes in the order of the posteriors.
+    decided : the position of the decision for each row; by default the most probable class.
 
     >>> expected_loss(Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]]), Loss.of([[0, 5], [1, 0]], "ab"))
     2.5
     """
-    found = cases.decided if decided is None else decided
-    return loss.of_classifier(confusion(cases.truth, found, cases.posterior.shape[1], weight=cases.weight))
+    decisions = cases.decided if decided is None else decided
+    return loss.of_classifier(confusion(cases.truth, decisions, cases.posterior.shape[1], weight=cases.weight))
 
 
 def per_class(
     truth: ArrayLike, posterior: ArrayLike, classes: Sequence[Any] | NDArray[Any], *, weight: ArrayLike | None = None
 ) -> dict[Any, dict[str, float]]:
-    """Precision, recall (= sensitivity), specificity, F, area and support of every class that occurs, by its label.
+    """Return precision, recall (sensitivity), specificity, F, area under the ROC curve and support of each class that occurs.
 
-    With the numbers of a class against the rest: precision TP / (TP + FP), recall TP / (TP + FN), specificity TN / (TN + FP),
-    F = 2 precision recall / (precision + recall); support is the weight of its rows.
+    For each class against the others: precision TP / (TP + FP), recall TP / (TP + FN), specificity TN / (TN + FP),
+    F = 2 precision recall / (precision + recall); support is the weight of the rows of the class.
 
-    >>> found = per_class([0, 0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
-    >>> found["yes"]
+    >>> by_class = per_class([0, 0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
+    >>> by_class["yes"]
     {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f': 0.6666666666666666, 'area': 0.625, 'support': 2.0}
     """
     cases = Cases.of(truth, posterior, weight, classes=classes)
-    each = _by_class(cases)
-    there = np.unique(cases.truth).tolist()
-    return {classes[c]: {name: float(values[c]) for name, values in each.items()} for c in there}
+    by_class = _by_class(cases)
+    occurring = np.unique(cases.truth).tolist()
+    return {classes[c]: {name: float(values[c]) for name, values in by_class.items()} for c in occurring}
 
 
 def _by_class(cases: Cases) -> dict[str, Numbers]:
-    """The measures of all classes, those that do not occur among them."""
+    """Return the measures of all classes, including those that do not occur."""
     counts = confusion(cases.truth, cases.decided, cases.posterior.shape[1], weight=cases.weight)
     right, decided, support = counts.diagonal(), counts.sum(axis=1), counts.sum(axis=0)
     return {
-        "precision": _share(right, decided),
-        "recall": _share(right, support),
-        "specificity": 1 - _share(decided - right, counts.sum() - support),
-        "f": _share(2 * right, decided + support),
+        "precision": _quotient(right, decided),
+        "recall": _quotient(right, support),
+        "specificity": 1 - _quotient(decided - right, counts.sum() - support),
+        "f": _quotient(2 * right, decided + support),
         "area": areas(cases),
         "support": support,
     }
 
 
-def _share(some: Numbers, all_of_them: Numbers) -> Numbers:
-    """The quotient, 0 where there is nothing to divide by."""
-    return np.asarray(np.divide(some, all_of_them, out=np.zeros(len(some)), where=all_of_them > 0))
+def _quotient(numerator: Numbers, denominator: Numbers) -> Numbers:
+    """Return the quotient, 0 where the denominator is 0."""
+    return np.asarray(np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0))
 
 
 def measures(
@@ -276,35 +277,35 @@ def measures(
     loss: Loss | ArrayLike | None = None,
     weight: ArrayLike | None = None,
 ) -> dict[str, float]:
-    """All measures by name, one row of a tidy frame; those of single classes are the means over the classes that occur.
+    """Return all measures by name; those of single classes are averaged over the classes that occur.
 
     Parameters
     ----------
-    truth : the number of the true class of every row, in the order of `classes`.
+    truth : the position of the true class of each row among `classes`.
     posterior : P(class | row).  # (row, class)
     classes : the labels.
-    loss : a `Loss`, or an array (decided, true); adds "expected_loss", that of the most probable class, and
-        "least_expected_loss", that of deciding for what is expected to cost least.
-    weight : the weight of every row.
+    loss : a `Loss`, or an array (decided, true); adds "expected_loss", the mean loss of the most probable class, and
+        "least_expected_loss", that of the decisions with the least expected loss.
+    weight : the weight of each row.
 
-    >>> found = measures([0, 1], [[0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
-    >>> found["accuracy"], found["area"], found["brier"]
+    >>> values = measures([0, 1], [[0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
+    >>> values["accuracy"], values["area"], values["brier"]
     (1.0, 1.0, 0.125)
     """
     cases = Cases.of(truth, posterior, weight, classes=classes)
-    each = _by_class(cases)
-    there = each["support"] > 0
-    macro = {name: float(each[name][there].mean()) for name in ("precision", "recall", "specificity", "f", "area")}
-    right = accuracy(cases)
+    by_class = _by_class(cases)
+    occurring = by_class["support"] > 0
+    macro = {name: float(by_class[name][occurring].mean()) for name in ("precision", "recall", "specificity", "f", "area")}
+    share_correct = accuracy(cases)
     rest = {
         "log_loss": log_loss(cases),
         "brier": brier(cases),
         "rmse": rmse(cases),
         "calibration_error": calibration_error(cases),
     }
-    found = {"accuracy": right, "error": 1 - right, **macro, **rest}
+    values = {"accuracy": share_correct, "error": 1 - share_correct, **macro, **rest}
     if loss is None:
-        return found
+        return values
     costs = loss.aligned(classes) if isinstance(loss, Loss) else Loss.of(loss, classes)
     least = expected_loss(cases, costs, decided=costs.decide(cases.posterior))
-    return {**found, "expected_loss": expected_loss(cases, costs), "least_expected_loss": least}
+    return {**values, "expected_loss": expected_loss(cases, costs), "least_expected_loss": least}

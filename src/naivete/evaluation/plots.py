@@ -89,7 +89,9 @@ def confusion(counts: ArrayLike, classes: Sequence[Any], *, share: bool = False,
     """
     numbers = shares(counts) if share else np.asarray(counts, np.float64)
     if numbers.ndim != 2 or numbers.shape[1] != len(classes) or len(numbers) - len(classes) not in (0, 1):
-        raise DataError(f"a confusion matrix of shape {numbers.shape} for {len(classes)} classes; pass one row and one column for each class")
+        raise DataError(
+            f"a confusion matrix of shape {numbers.shape} for {len(classes)} classes; pass one row and one column for each class"
+        )
     names = [plain_text(label, 24) for label in classes]
     decisions = [*names, *["rejected"] * (len(numbers) - len(names))]
     with _drawing(ax) as axes:
@@ -249,8 +251,10 @@ class _Display:
 
     @classmethod
     def from_estimator(cls, estimator: Any, X: Any, y: Any, *, sample_weight: Any = None, ax: Any = None) -> Any:
-        """Draw the predictions of a fitted classifier for rows with the true labels `y`; a `LossAware` classifier may reject rows."""
-        options = {"reject_label": estimator.reject_label} if cls._method == "predict" and hasattr(estimator, "reject_label") else {}
+        """Draw the predictions of a fitted classifier for rows with true labels `y`; a `LossAware` one may reject rows."""
+        options = (
+            {"reject_label": estimator.reject_label} if cls._method == "predict" and hasattr(estimator, "reject_label") else {}
+        )
         predictions = getattr(estimator, cls._method)(X)
         return cls.from_predictions(y, predictions, classes=estimator.classes_, sample_weight=sample_weight, ax=ax, **options)
 
@@ -267,7 +271,7 @@ class ConfusionDisplay(_Display):
     def from_predictions(
         cls, y_true: Any, y_pred: Any, *, classes: Any = None, sample_weight: Any = None, ax: Any = None, reject_label: Any = None
     ) -> Self:
-        """Draw predicted against true labels; `reject_label` marks rejected rows, the other parameters are those of `RocDisplay`."""
+        """Draw predicted against true labels; `reject_label` marks rejected rows, the rest is as for `RocDisplay`."""
         occurring = {*_plain(y_true), *_plain(y_pred)} - {reject_label}
         labels = sorted(occurring) if classes is None else _plain(classes)
         decided = _codes(y_pred, labels, [reject_label])
@@ -329,5 +333,7 @@ def _codes(labels: Any, classes: Sequence[Any], rejects: Sequence[Any] = ()) -> 
     values = _plain(labels)
     unknown = [row for row, label in enumerate(values) if label not in positions]
     if unknown:
-        raise DataError(f"row {unknown[0] + 1}: {quoted(values[unknown[0]])} is none of the classes {quoted(list(classes))}; add it")
+        raise DataError(
+            f"row {unknown[0] + 1}: {quoted(values[unknown[0]])} is none of the classes {quoted(list(classes))}; add it"
+        )
     return np.array([positions[label] for label in values], np.int64)

@@ -1,4 +1,4 @@
-"""How cases are divided into training and test cases: named, seeded, and the same for every model of an experiment."""
+"""Protocols: how cases are divided into training and test sets, the same ones for all models of an experiment."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ __all__ = ["KFold", "LearningCurve", "Protocol", "Split", "Splits", "TrainTest",
 Rows = NDArray[np.int64]
 
 MOST: Final = 10_000
-"""The most repetitions: more only repeat what is known, and a number with a zero too many would never end."""
+"""The maximal number of repetitions."""
 _DIGITS: Final = 18
+"""The maximal number of digits of a number in the text of a protocol."""
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """One division.
+    """A division of the cases into training and test rows.
 
     Parameters
     ----------
-    repeat, fold : which one it is; both count from 0.
-    train, test : the rows.
-    parts : the part of every row, -1 where it has none, if the training sets of several divisions are made of the same parts.
-    nested : whether this training set is part `fold` and those before it, as in a learning curve, or all parts but that one.
+    repeat, fold : the repetition and the fold, both from 0.
+    train, test : the positions of the training and of the test rows.
+    parts : the part of each row, -1 for none, if the training sets of several splits consist of the same parts; else None.
+    nested : whether the training set is part `fold` and all before it, as in a learning curve; otherwise all parts but that one.
     """
 
     repeat: int
@@ -43,20 +44,20 @@ class Split:
 
 
 class Protocol(Protocol_):
-    """A way of dividing cases."""
+    """A way to divide cases into training and test sets."""
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """The divisions, the same ones every time."""
+        """Yield the splits, the same ones in each call."""
 
 
 @dataclass(frozen=True)
 class KFold:
-    """Cross-validation: every row is tested once in each repetition, by a model that has seen the other folds.
+    """Stratified k-fold cross-validation: in each repetition each row is tested once, by a model trained on the other folds.
 
     Parameters
     ----------
-    folds : how many parts, stratified by class.
-    repeat : how many times to divide anew, at most 10,000.
+    folds : the number of folds.
+    repeat : the number of repetitions, at most 10,000.
     random_state : the seed; repetition r uses random_state + r.
     """
 
@@ -65,16 +66,16 @@ class KFold:
     random_state: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """The divisions, fold by fold."""
+        """Yield the splits, fold by fold."""
         _check_folds(self.folds, len(cases))
         self.check()
-        for again in range(self.repeat):
-            fold = stratified_folds(cases.labels, self.folds, self.random_state + again)
-            for at in range(self.folds):
-                yield Split(again, at, np.flatnonzero(fold != at), np.flatnonzero(fold == at), fold)
+        for repetition in range(self.repeat):
+            folds = stratified_folds(cases.labels, self.folds, self.random_state + repetition)
+            for fold in range(self.folds):
+                yield Split(repetition, fold, np.flatnonzero(folds != fold), np.flatnonzero(folds == fold), folds)
 
     def check(self) -> None:
-        """Refuse what can divide no cases whatsoever."""
+        """Raise a ParameterError for parameters that are invalid for all data."""
         _check_count("folds", self.folds, least=2)
         _check_rounds("repeat", self.repeat, self.random_state)
 
@@ -88,8 +89,8 @@ class Splits:
 
     Parameters
     ----------
-    count : how many, at most 10,000.
-    train, test : how many rows each, as numbers or as shares of all rows; by default two thirds and the rest.
+    count : the number of divisions, at most 10,000.
+    train, test : the sizes, as numbers or as shares of all rows; by default two thirds and the rest.
     random_state : the seed; division i uses random_state + i.
     """
 
@@ -99,15 +100,15 @@ class Splits:
     random_state: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """The divisions."""
+        """Yield the splits."""
         self.check()
         train, test = self.sizes(len(cases))
-        for at in range(self.count):
-            order = np.random.default_rng(self.random_state + at).permutation(len(cases))
-            yield Split(at, 0, np.sort(order[:train]), np.sort(order[train : train + test]))
+        for division in range(self.count):
+            order = np.random.default_rng(self.random_state + division).permutation(len(cases))
+            yield Split(division, 0, np.sort(order[:train]), np.sort(order[train : train + test]))
 
     def sizes(self, rows: int) -> tuple[int, int]:
-        """How many rows the training and the test sets have."""
+        """Return the sizes of the training and of the test sets."""
         train = _size("train", self.train, rows)
         test = rows - train if self.test is None else _size("test", self.test, rows)
         if train < 1 or test < 1 or train + test > rows:
@@ -117,7 +118,7 @@ class Splits:
         return train, test
 
     def check(self) -> None:
-        """Refuse what can divide no cases whatsoever."""
+        """Raise a ParameterError for parameters that are invalid for all data."""
         _check_rounds("count", self.count, self.random_state)
 
     def __str__(self) -> str:
@@ -127,22 +128,22 @@ class Splits:
 
 @dataclass(frozen=True)
 class TrainTest:
-    """The first rows train, the next validate, the others test (Jensen and Nielsen 2007, section 8.1).
+    """One division by position: first training, then validation, then test rows (Jensen and Nielsen 2007, section 8.1).
 
-    Fold 0 tests on the validation rows, where there are any, by which a model is chosen; the last fold tests on the others, by
-    which the chosen one is judged. Both learn from the training rows alone.
+    Fold 0 tests on the validation rows, if there are any, to choose a model; the last fold tests on the test rows, to estimate
+    the accuracy of the chosen model. Models are trained on the training rows alone in both.
 
     Parameters
     ----------
-    train : how many of the first rows are for training.
-    validate : how many of the rows after these are for validation; by default none.
+    train : the number of training rows.
+    validate : the number of validation rows; by default none.
     """
 
     train: int
     validate: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """The one division, or the two."""
+        """Yield one split, or two with validation rows."""
         self.check()
         start = self.train + self.validate
         if start >= len(cases):
@@ -152,7 +153,7 @@ class TrainTest:
         yield Split(0, int(self.validate > 0), np.arange(self.train), np.arange(start, len(cases)))
 
     def check(self) -> None:
-        """Refuse what can divide no cases whatsoever."""
+        """Raise a ParameterError for parameters that are invalid for all data."""
         _check_count("train", self.train)
         _check_count("validate", self.validate, least=0)
 
@@ -163,13 +164,13 @@ class TrainTest:
 
 @dataclass(frozen=True)
 class LearningCurve:
-    """Training sets that grow, each a part of the next, tested on the same rows (Langley 1993; Singh and Provan 1995).
+    """Growing training sets, each a subset of the next, tested on the same rows (Langley 1993; Singh and Provan 1995).
 
     Parameters
     ----------
-    sizes : how many training rows, increasing.
-    count : how many random divisions, at most 10,000.
-    test : how many rows test, as a number or as a share.
+    sizes : the numbers of training rows, increasing.
+    count : the number of random divisions, at most 10,000.
+    test : the number of test rows, or their share of all rows.
     random_state : the seed; division i uses random_state + i.
     """
 
@@ -179,22 +180,22 @@ class LearningCurve:
     random_state: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """The divisions; `fold` says which size it is."""
+        """Yield the splits; `fold` is the position of the size."""
         self.check()
         test = _size("test", self.test, len(cases))
         wrong = next((s for s in self.sizes if not 1 <= s <= len(cases) - test), None)
         if wrong is not None or not self.sizes or list(self.sizes) != sorted(set(self.sizes)):
             raise ParameterError(f"sizes={quoted(self.sizes)}: increasing numbers of rows, at most {len(cases) - test}")
-        for again in range(self.count):
-            order = np.random.default_rng(self.random_state + again).permutation(len(cases))
+        for division in range(self.count):
+            order = np.random.default_rng(self.random_state + division).permutation(len(cases))
             parts = np.full(len(cases), -1)
             parts[order[test:]] = np.searchsorted(self.sizes, np.arange(len(cases) - test), side="right")
             parts[parts == len(self.sizes)] = -1
-            for at, size in enumerate(self.sizes):
-                yield Split(again, at, np.sort(order[test : test + size]), np.sort(order[:test]), parts, nested=True)
+            for fold, size in enumerate(self.sizes):
+                yield Split(division, fold, np.sort(order[test : test + size]), np.sort(order[:test]), parts, nested=True)
 
     def check(self) -> None:
-        """Refuse what can divide no cases whatsoever."""
+        """Raise a ParameterError for parameters that are invalid for all data."""
         _check_rounds("count", self.count, self.random_state)
 
     def __str__(self) -> str:
@@ -202,10 +203,10 @@ class LearningCurve:
 
 
 def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 0) -> Rows:
-    """The fold of every row, 0 .. folds-1; every class is spread evenly, and so are the rows.
+    """Return the fold of each row, 0 .. folds-1, stratified by class.
 
-    The rows are shuffled, put in the order of their classes and dealt out one by one. A class with fewer rows than folds is
-    absent from some of them.
+    The rows are shuffled, sorted by class and assigned to the folds in turn. A class with fewer rows than folds is absent from
+    some folds.
 
     >>> fold = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2)
     >>> np.bincount(fold[:4]).tolist(), np.bincount(fold[4:]).tolist()
@@ -214,25 +215,25 @@ def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 
     rows = len(labels)
     _check_folds(folds, rows)
     shuffled = np.random.default_rng(random_state).permutation(rows)
-    dealt = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    sorted_rows = shuffled[np.argsort(labels[shuffled], kind="stable")]
     fold = np.empty(rows, np.int64)
-    fold[dealt] = np.arange(rows) % folds
+    fold[sorted_rows] = np.arange(rows) % folds
     return fold
 
 
 def protocol_of(text: str) -> Protocol:
-    """The protocol that a text stands for: `10-fold`, `10x10-fold`, `30-splits:train=1000,test=2196`, `curve:sizes=10/20/50`.
+    """Return the protocol for a text: `10-fold`, `10x10-fold`, `30-splits:train=1000,test=2196`, `curve:sizes=10/20/50`.
 
-    All of these take `seed=`, a curve `count=` and `test=` too. `first:train=1000,validate=500` stands for `TrainTest`.
+    All of these accept `seed=`, a curve also `count=` and `test=`. `first:train=1000,validate=500` is `TrainTest`.
 
     >>> str(protocol_of("10x10-fold")), str(protocol_of("30-splits:train=1000,test=200,seed=7"))
     ('10 x 10-fold cross-validation, seed 0', '30 random divisions, train 1000, test 200, seed 7')
     """
-    word, _, rest = text.strip().lower().partition(":")
+    kind, _, rest = text.strip().lower().partition(":")
     try:
-        return _protocol(word, _settings(rest))
+        return _protocol(kind, _settings(rest))
     except _Unreadable as error:
-        examples = _FIRST if word == "first" else _EXAMPLES
+        examples = _FIRST if kind == "first" else _EXAMPLES
         raise ParameterError(f"protocol {quoted(text)}: {error}; write for instance {examples}") from None
 
 
@@ -241,81 +242,81 @@ _FIRST = "first:train=1000,validate=500"
 
 
 class _Unreadable(Exception):  # noqa: N818 - caught here
-    """Says what is wrong with the text of a protocol."""
+    """Raised with the reason why the text of a protocol is not valid."""
 
 
-def _protocol(word: str, settings: _Settings) -> Protocol:
-    if word == "first":
-        return settings.all_of(TrainTest(settings.whole("train"), settings.whole("validate", 0)), "train", "validate")
+def _protocol(kind: str, settings: _Settings) -> Protocol:
+    if kind == "first":
+        return settings.checked(TrainTest(settings.whole("train"), settings.whole("validate", 0)), "train", "validate")
     seed = settings.whole("seed", 0)
-    if word.endswith("-fold"):
-        repeat, _, folds = word.removesuffix("-fold").rpartition("x")
-        return settings.all_of(KFold(_whole(folds), _whole(repeat or "1"), seed), "seed")
-    if word.endswith("-splits"):
-        sizes = {name: settings.number(name) for name in ("train", "test") if name in settings.given}
-        return settings.all_of(Splits(_whole(word.removesuffix("-splits")), random_state=seed, **sizes), "train", "test", "seed")
-    if word == "curve":
-        usual = LearningCurve()
-        test = settings.number("test") if "test" in settings.given else usual.test
-        made = LearningCurve(settings.sizes(usual.sizes), settings.whole("count", usual.count), test, seed)
-        return settings.all_of(made, "sizes", "count", "test", "seed")
-    close = close_matches(word, ("10-fold", "30-splits", "curve"), 1)
+    if kind.endswith("-fold"):
+        repeat, _, folds = kind.removesuffix("-fold").rpartition("x")
+        return settings.checked(KFold(_whole(folds), _whole(repeat or "1"), seed), "seed")
+    if kind.endswith("-splits"):
+        sizes = {name: settings.number(name) for name in ("train", "test") if name in settings.values}
+        return settings.checked(Splits(_whole(kind.removesuffix("-splits")), random_state=seed, **sizes), "train", "test", "seed")
+    if kind == "curve":
+        default = LearningCurve()
+        test = settings.number("test") if "test" in settings.values else default.test
+        curve = LearningCurve(settings.sizes(default.sizes), settings.whole("count", default.count), test, seed)
+        return settings.checked(curve, "sizes", "count", "test", "seed")
+    close = close_matches(kind, ("10-fold", "30-splits", "curve"), 1)
     raise _Unreadable(f"it is unknown{f' (did you mean {close[0]}?)' if close else ''}")
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """What stands behind the colon, by name."""
+    """The settings after the colon, by name."""
 
-    given: dict[str, str]
+    values: dict[str, str]
 
-    def whole(self, name: str, usual: int | None = None) -> int:
-        """A whole number; the usual one where none is given."""
-        if name not in self.given:
-            if usual is None:
+    def whole(self, name: str, default: int | None = None) -> int:
+        """Return a setting that is a whole number, or the default if it is absent."""
+        if name not in self.values:
+            if default is None:
                 raise _Unreadable(f"{name} is missing")
-            return usual
-        return _whole(self.given[name], f"{name}=")
+            return default
+        return _whole(self.values[name], f"{name}=")
 
     def number(self, name: str) -> float:
-        """Any number."""
+        """Return a setting that is a number."""
         try:
-            return float(self.given[name])
+            return float(self.values[name])
         except ValueError:
-            raise _Unreadable(f"{name}={quoted(self.given[name])} is not a number") from None
+            raise _Unreadable(f"{name}={quoted(self.values[name])} is not a number") from None
 
-    def sizes(self, usual: tuple[int, ...]) -> tuple[int, ...]:
-        """Whole numbers between slashes."""
-        return tuple(_whole(size, "sizes: ") for size in self.given["sizes"].split("/")) if "sizes" in self.given else usual
+    def sizes(self, default: tuple[int, ...]) -> tuple[int, ...]:
+        """Return the sizes, which are whole numbers separated by slashes."""
+        return tuple(_whole(size, "sizes: ") for size in self.values["sizes"].split("/")) if "sizes" in self.values else default
 
-    def all_of(self, made: KFold | Splits | TrainTest | LearningCurve, *known: str) -> Protocol:
-        """The protocol, refused where a setting was given that it does not have, or where it could divide nothing."""
-        for name in self.given:
+    def checked(self, protocol: KFold | Splits | TrainTest | LearningCurve, *known: str) -> Protocol:
+        """Return the protocol; raise an error for unknown settings and invalid parameters."""
+        for name in self.values:
             if name not in known:
                 listed = did_you_mean(name, known, "there is" if len(known) == 1 else "there are")
                 raise _Unreadable(f"there is no setting {quoted(name)} ({listed})")
         try:
-            made.check()
+            protocol.check()
         except ParameterError as error:
             raise _Unreadable(str(error)) from None
-        return made
+        return protocol
 
 
 def _settings(text: str) -> _Settings:
-    given: dict[str, str] = {}
+    values: dict[str, str] = {}
     for part in filter(None, text.split(",")):
         name, _, value = (piece.strip() for piece in part.partition("="))
         if not value:
             raise _Unreadable(f"the setting {quoted(name)} has no value")
-        if name in given:
+        if name in values:
             raise _Unreadable(f"the setting {quoted(name)} is there twice")
-        given[name] = value
-    return _Settings(given)
+        values[name] = value
+    return _Settings(values)
 
 
-def _whole(text: str, called: str = "") -> int:
+def _whole(text: str, prefix: str = "") -> int:
     if not (text.isascii() and text.isdigit() and len(text) <= _DIGITS):
-        raise _Unreadable(f"{called}{quoted(text)} is not a whole number")
+        raise _Unreadable(f"{prefix}{quoted(text)} is not a whole number")
     return int(text)
 
 
@@ -340,7 +341,7 @@ def _is_whole(count: object) -> TypeGuard[int]:
 
 
 def _size(name: str, size: float, rows: int) -> int:
-    """A number of rows, or a share of them."""
+    """Return a number of rows from a number or a share."""
     if not 0 < size < float("inf") or (size >= 1 and size != int(size)):
         raise ParameterError(f"{name}={quoted(size)}: a number of rows, or a share of them below 1")
     return round(size * rows) if size < 1 else int(size)

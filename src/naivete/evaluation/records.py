@@ -1,4 +1,4 @@
-"""What an experiment found: one record for each model and split, a tidy table of them, and the folder that keeps them."""
+"""The results of an experiment: a record for each model and split, a table of all records, and the folder where they are kept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from naivete.storage.values import record
 __all__ = ["Curve", "Key", "Record", "Results", "Store", "data_hash", "write_split"]
 
 Key = tuple[int, int, int]
-"""Which split of which data: the place of the data, the repetition, the fold."""
+"""The key of a split: the position of the data set, the repetition, the fold."""
 
 _NAME: Final = "experiment.nvc"
 _SPLIT: Final = re.compile(r"split-([0-9]{3,9})-([0-9]{4,9})-([0-9]{4,9})\.nvc")
@@ -34,17 +34,17 @@ _SPLIT: Final = re.compile(r"split-([0-9]{3,9})-([0-9]{4,9})-([0-9]{4,9})\.nvc")
 @record("experiment-record")
 @dataclass(frozen=True)
 class Record:
-    """How one model did on one split; two are equal if they agree in all but the time.
+    """The result of one model on one split; records are compared without the times.
 
     Parameters
     ----------
-    data, model : the names.
-    repeat, fold : which split; both count from 0.
-    train, test : how many rows the model learned from and was tested on.
-    measures : the measures by name; none where the test rows have no weight.
-    confusion : the cases classified as the row and correctly of the column.  # (classified, correct)
+    data, model : the names of the data set and of the model.
+    repeat, fold : the repetition and the fold, both from 0.
+    train, test : the number of training and of test rows.
+    measures : the measures by name; empty if the test rows have no weight.
+    confusion : the number of cases by predicted and true class.  # (classified, correct)
     unseen : whether test rows had values that did not occur in training.
-    fit_seconds, predict_seconds : the time.
+    fit_seconds, predict_seconds : the times of fitting and of prediction.
     """
 
     data: str
@@ -62,7 +62,7 @@ class Record:
 
 @dataclass(frozen=True)
 class Curve:
-    """A measure against the number of training rows, with the half-widths of 95 % intervals; nan where there is one split."""
+    """The means of a measure by the number of training rows, with half-widths of 95 % intervals (nan for a single split)."""
 
     sizes: tuple[int, ...]
     means: tuple[float, ...]
@@ -71,7 +71,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Results:
-    """All records of an experiment, in the order of data, splits and models.
+    """All records of an experiment, in the order of data sets, splits and models.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class Results:
         return tuple(dict.fromkeys(name for r in self.records for name in r.measures))
 
     def columns(self) -> dict[str, list[Any]]:
-        """A tidy table, one row for each record, of which `pandas.DataFrame` or `polars.DataFrame` makes a frame."""
+        """Return a table with one row for each record, for `pandas.DataFrame` or `polars.DataFrame`."""
         plain = ("data", "model", "repeat", "fold", "train", "test")
         seconds = ("fit_seconds", "predict_seconds")
         return {
@@ -108,75 +108,76 @@ class Results:
         }
 
     def scores(self, data: str, model: str, measure: str = "accuracy") -> list[float]:
-        """A measure of a model in the order of the splits; splits whose test rows have no weight are left out.
+        """Return a measure of a model in the order of the splits, without splits whose test rows have no weight.
 
         Parameters
         ----------
-        data, model, measure : the names.
+        data, model, measure : the names of the data set, the model and the measure.
         """
         _check("measure", measure, self.measures)
-        return [r.measures[measure] for r in self._of(data, model) if r.measures]
+        return [r.measures[measure] for r in self.of(data, model) if r.measures]
 
     def table(self, measure: str = "accuracy") -> dict[str, dict[str, list[float]]]:
-        """The scores of every model on every data set, as `compare_many` takes them.
+        """Return the scores of each model on each data set, as for `compare_many`.
 
         Parameters
         ----------
-        measure : its name.
+        measure : the name of the measure.
         """
         return {data: {model: self.scores(data, model, measure) for model in self.models} for data in self.data}
 
     def test_shares(self) -> dict[str, float]:
-        """The share of the rows of a split that it tests on, for each data set, which the corrected t-test needs."""
+        """Return the share of the rows in the test sets of each data set, which the corrected t test needs."""
         sizes = {data: [(r.test, r.train + r.test) for r in self.records if r.data == data] for data in self.data}
-        return {data: sum(test for test, _ in own) / sum(both for _, both in own) for data, own in sizes.items()}
+        return {data: sum(test for test, _ in splits) / sum(rows for _, rows in splits) for data, splits in sizes.items()}
 
     def confusion(self, data: str, model: str) -> NDArray[np.float64]:
-        """The cases classified as the row and correctly of the column, over all splits.  # (classified, correct)"""
-        return np.asarray(np.sum([r.confusion for r in self._of(data, model)], axis=0), np.float64)
+        """Return the number of cases by predicted and true class, over all splits.  # (classified, correct)"""
+        return np.asarray(np.sum([r.confusion for r in self.of(data, model)], axis=0), np.float64)
 
     def curve(self, data: str, model: str, measure: str = "accuracy") -> Curve:
-        """The mean of a measure at each number of training rows, with the half-width of Student's 95 % interval.
+        """Return the mean of a measure for each number of training rows, with the half-width of Student's 95 % interval.
 
         Parameters
         ----------
-        data, model, measure : the names.
+        data, model, measure : the names of the data set, the model and the measure.
         """
         from scipy.special import stdtrit
 
         _check("measure", measure, self.measures)
-        found: dict[int, list[float]] = {}
-        for own in self._of(data, model):
-            if own.measures:
-                found.setdefault(own.train, []).append(own.measures[measure])
-        sizes, means, halfwidths = sorted(found), [], []
+        scores: dict[int, list[float]] = {}
+        for result in self.of(data, model):
+            if result.measures:
+                scores.setdefault(result.train, []).append(result.measures[measure])
+        sizes, means, halfwidths = sorted(scores), [], []
         for size in sizes:
-            values, count = np.array(found[size]), len(found[size])
+            values, count = np.array(scores[size]), len(scores[size])
             means.append(float(values.mean()))
-            spread = values.std(ddof=1) / math.sqrt(count) if count > 1 else math.nan
-            halfwidths.append(float(spread * stdtrit(count - 1, 0.975)) if count > 1 else math.nan)
+            standard_error = values.std(ddof=1) / math.sqrt(count) if count > 1 else math.nan
+            halfwidths.append(float(standard_error * stdtrit(count - 1, 0.975)) if count > 1 else math.nan)
         return Curve(tuple(sizes), tuple(means), tuple(halfwidths))
 
-    def _of(self, data: str, model: str) -> list[Record]:
+    def of(self, data: str, model: str) -> list[Record]:
+        """Return the records of a model on a data set."""
         _check("data", data, self.data)
         _check("model", model, self.models)
         return [r for r in self.records if r.data == data and r.model == model]
 
 
-def _check(what: str, name: str, known: Sequence[str]) -> None:
+def _check(parameter: str, name: str, known: Sequence[str]) -> None:
     if name not in known:
-        raise ParameterError(f"{what}={quoted(name)}: the experiment has no such {what}; {did_you_mean(name, known)}")
+        raise ParameterError(f"{parameter}={quoted(name)}: the experiment has no such {parameter}; {did_you_mean(name, known)}")
 
 
 class Store(RunFolder):
-    """The folder of an experiment, in which every finished split is a file: a run that was killed repeats none of them.
+    """The folder of an experiment with a file for each finished split, so that a run that was killed can be resumed.
 
-    The folder is locked while a run lives. The files stay when the run is complete, so that asking again costs nothing.
+    The folder is locked while a run uses it. The files are kept when the run is complete; the same run then reads them.
 
     Parameters
     ----------
-    folder : where; it is made if need be.
-    fingerprint : plain data by name that has to be the same for a run to be resumed.
+    folder : the folder; it is made if it does not exist.
+    fingerprint : plain values by name that have to be the same for a run to be resumed.
     restart : whether to begin again, whatever is in the folder.
     """
 
@@ -184,50 +185,50 @@ class Store(RunFolder):
         """Check that the folder is of the same experiment, or begin one."""
         path = self.folder / _NAME
         if self.restart:
-            for own in (path, *self._files().values()):
-                own.unlink(missing_ok=True)
+            for file in (path, *self._files().values()):
+                file.unlink(missing_ok=True)
         if not os.path.lexists(path):
             stray = next(iter(self._files().values()), None)
             if stray is not None:
                 raise CheckpointError(f"{stray}: it is of a run that left no {_NAME}; {ADVICE}")
             write_packed(path, pieces(self.fingerprint))
             return
-        found = read_packed(path)[0]
-        if type(found) is not dict:
+        fingerprint = read_packed(path)[0]
+        if type(fingerprint) is not dict:
             raise CheckpointError(f"{path}: it is packed data, but not of an experiment; {ADVICE}")
-        self.check_fingerprint(found, path)
+        self.check_fingerprint(fingerprint, path)
 
     def _files(self) -> dict[Key, Path]:
-        found = ((_SPLIT.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))
-        return {(int(name[1]), int(name[2]), int(name[3])): path for name, path in found if name}
+        matches = ((_SPLIT.fullmatch(path.name), path) for path in sorted(self.folder.iterdir()))
+        return {(int(match[1]), int(match[2]), int(match[3])): path for match, path in matches if match}
 
     def finished(self) -> dict[Key, list[Record]]:
-        """The records of every finished split."""
+        """Return the records of each finished split."""
         return {key: _records(path) for key, path in self._files().items()}
 
 
 def write_split(folder: Path, key: Key, records: Iterable[Record]) -> None:
-    """Keep the records of a finished split: a whole file, or none."""
+    """Write the records of a finished split to a file, completely or not at all."""
     write_packed(folder / "split-{:03}-{:04}-{:04}.nvc".format(*key), pieces(list(records)))
 
 
 def _records(path: Path) -> list[Record]:
-    found = read_packed(path)[0]
-    if type(found) is not list or not all(type(own) is Record for own in found):
+    records = read_packed(path)[0]
+    if type(records) is not list or not all(type(item) is Record for item in records):
         raise CheckpointError(f"{path}: it is packed data, but not the records of a split; {ADVICE}")
-    return found
+    return records
 
 
 def data_hash(cases: LabelledTable) -> str:
-    """The SHA-256 of all that an experiment sees of the cases."""
-    found = hashlib.sha256()
+    """Return the SHA-256 of the labels, weights, columns and names of the cases."""
+    digest = hashlib.sha256()
     for array in (cases.labels, cases.weight, *_arrays(cases.features)):
-        found.update(b"none" if array is None else f"{array.dtype.str}{array.shape}".encode())
+        digest.update(b"none" if array is None else f"{array.dtype.str}{array.shape}".encode())
         if array is not None:
-            found.update(repr(array.tolist()).encode() if array.dtype.kind == "O" else np.ascontiguousarray(array).tobytes())
-    told = [(c.name, c.states, c.kind, c.declared) for c in cases.features.columns] if not _sparse(cases.features) else []
-    found.update(repr((cases.classes.tolist(), cases.features.names, told)).encode(errors="surrogatepass"))
-    return found.hexdigest()
+            digest.update(repr(array.tolist()).encode() if array.dtype.kind == "O" else np.ascontiguousarray(array).tobytes())
+    columns = [(c.name, c.states, c.kind, c.declared) for c in cases.features.columns] if not _sparse(cases.features) else []
+    digest.update(repr((cases.classes.tolist(), cases.features.names, columns)).encode(errors="surrogatepass"))
+    return digest.hexdigest()
 
 
 def _sparse(table: Table) -> bool:

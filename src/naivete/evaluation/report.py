@@ -1,4 +1,4 @@
-"""What an experiment found, compared and put on one HTML page that fetches nothing and runs nothing, all names inert."""
+"""Reports of experiments: the models compared, and one self-contained HTML page without scripts; all names are escaped."""
 
 from __future__ import annotations
 
@@ -23,34 +23,34 @@ __all__ = ["LOWER", "MEASURES", "SHARES", "Report", "check_measure", "check_prot
 
 HIGHER: Final = ("accuracy", "precision", "recall", "specificity", "f", "area")
 LOWER: Final = ("error", "log_loss", "brier", "rmse", "calibration_error", "expected_loss", "least_expected_loss")
-"""The measures of which less is better."""
+"""The measures for which lower values are better."""
 MEASURES: Final = (*HIGHER, *LOWER)
 SHARES: Final = (*HIGHER, "error")
-"""The measures that are shares of 1."""
-_ALSO: Final = {"auc": "area", "roc_auc": "area", "sensitivity": "recall", "loss": "expected_loss", "cost": "expected_loss"}
-"""What others call some of them."""
+"""The measures between 0 and 1 that can be shown in per cent."""
+_SYNONYMS: Final = {"auc": "area", "roc_auc": "area", "sensitivity": "recall", "loss": "expected_loss", "cost": "expected_loss"}
+"""Other names of some measures."""
 _MOST: Final = 40
-"""How many classes a confusion matrix on the page has at most."""
+"""The maximal number of classes of a confusion matrix on the page."""
 _HEAD: Final = "text-align:right;overflow-wrap:break-word;max-width:12rem;"
 _TIGHT: Final = "padding:.3rem .35rem;font-size:.84rem"
 _TESTS: Final = 3
-"""After how many numbers the tests begin."""
+"""The number of columns between the name of a model and the tests."""
 _WIDE: Final = 7
-"""How many columns a table has at most whose cells stand wide apart, so that others fit on paper."""
+"""Tables with more columns have less padding, so that they fit on paper."""
 _MARK: Final = "display:inline-block;width:1.1em;text-align:center;font-weight:700;color:var(--nv-{})"
 
 
 @dataclass(frozen=True)
 class Report:
-    """An experiment with what may be concluded from it.
+    """An experiment with its comparison of models.
 
     Parameters
     ----------
     protocol : how the cases were divided.
-    data : the cases by name.
+    data : the data sets by name.
     results : all records.
     final : the records that are compared: all, or those of the largest training sets of a learning curve.
-    comparison : the models against the baseline.
+    comparison : the comparison of the models with the baseline.
     """
 
     protocol: Protocol
@@ -60,30 +60,30 @@ class Report:
     comparison: Comparison | Comparisons
 
     def means(self) -> dict[str, dict[str, dict[str, float]]]:
-        """The mean of every measure, by data set, model and measure."""
-        found: dict[str, dict[str, dict[str, list[float]]]] = {}
-        for own in self.final.records:
-            scores = found.setdefault(own.data, {}).setdefault(own.model, {})
-            for name, value in own.measures.items():
+        """Return the mean of each measure, by data set, model and measure."""
+        collected: dict[str, dict[str, dict[str, list[float]]]] = {}
+        for record in self.final.records:
+            scores = collected.setdefault(record.data, {}).setdefault(record.model, {})
+            for name, value in record.measures.items():
                 scores.setdefault(name, []).append(value)
         return {
-            data: {model: {name: _mean(values) for name, values in scores.items()} for model, scores in of.items()}
-            for data, of in found.items()
+            data: {model: {name: _mean(values) for name, values in scores.items()} for model, scores in models.items()}
+            for data, models in collected.items()
         }
 
     def curves(self) -> dict[str, dict[str, Curve]]:
-        """The measure that is compared, by data set, model and number of training rows; nothing unless it is a learning curve."""
+        """Return the learning curve of the compared measure, by data set and model; empty for other protocols."""
         if not isinstance(self.protocol, LearningCurve):
             return {}
-        own, measure = self.results, self.comparison.terms.measure
-        return {data: {model: own.curve(data, model, measure) for model in own.models} for data in own.data}
+        results, measure = self.results, self.comparison.terms.measure
+        return {data: {model: results.curve(data, model, measure) for model in results.models} for data in results.data}
 
     def html(self, title: object = None) -> Markup:
-        """The page, good to read and to print.
+        """Return the report as an HTML page.
 
         Parameters
         ----------
-        title : its heading.
+        title : the heading of the page.
         """
         result = self.comparison
         base = result.baseline if isinstance(result, Comparison) else result.models[0]
@@ -93,13 +93,13 @@ class Report:
             (f"Compared with {visible(base)}", [_compared(result)]),
         ]
         if isinstance(result, Comparisons):
-            told = "The average ranks; a bar joins models that Nemenyi's test does not tell apart."
-            sections.append(("Average ranks", [figure(critical_difference_diagram(result.nemenyi, result.models), told)]))
+            caption = "The average ranks; a bar joins models that do not differ significantly by Nemenyi's test."
+            sections.append(("Average ranks", [figure(critical_difference_diagram(result.nemenyi, result.models), caption)]))
         each = [result] if isinstance(result, Comparison) else result.comparisons
         means = self.means()
-        sections += [(own.data, list(self._of_data(own, means[own.data], len(each) > 1))) for own in each]
-        named = title or f"{', '.join(map(visible, self.results.models))}: an experiment"
-        return page.page(named, sections, footer=f"Written by naivete {__version__}.")
+        sections += [(c.data, list(self._data_section(c, means[c.data], len(each) > 1))) for c in each]
+        heading = title or f"{', '.join(map(visible, self.results.models))}: an experiment"
+        return page.page(heading, sections, footer=f"Written by naivete {__version__}.")
 
     def _about(self) -> list[object]:
         rows = [[n, c.target, len(c), len(c.features.names), len(c.classes)] for n, c in self.data.items()]
@@ -112,35 +112,35 @@ class Report:
 
     @property
     def at_size(self) -> str:
-        """At which training sets the models are compared, where that is a question."""
+        """A sentence about the training sets at which models are compared; empty unless the protocol is a learning curve."""
         curve = isinstance(self.protocol, LearningCurve)
         return " The models are compared at the largest training sets." if curve else ""
 
-    def _of_data(self, own: Comparison, means: Mapping[str, Mapping[str, float]], several: bool) -> Iterator[object]:
-        """The parts about one data set."""
-        name = own.data
+    def _data_section(self, comparison: Comparison, means: Mapping[str, Mapping[str, float]], several: bool) -> Iterator[object]:
+        """Yield the tables and charts of one data set."""
+        name = comparison.data
         if several:
-            yield _compared(own)
-            yield from own.sentences
+            yield _compared(comparison)
+            yield from comparison.sentences
         if name in (curves := self.curves()):
-            yield _chart(curves[name], own.terms.measure)
-        for order, told in ((HIGHER, "more is better"), (LOWER, "less is better")):
+            yield _chart(curves[name], comparison.terms.measure)
+        for order, direction in ((HIGHER, "higher is better"), (LOWER, "lower is better")):
             rows = [[m.replace("_", " "), *(means[o][m] for o in means)] for m in order if all(m in means[o] for o in means)]
             best = max if order is HIGHER else min
-            caption = f"Means over {own.rounds} rounds; {told}, the best in bold."
+            caption = f"Means over {comparison.rounds} rounds; {direction}, the best in bold."
             yield page.table(["measure", *map(visible, means)], rows, highlight=best, caption=caption, digits=4)
-        seconds = [[visible(m), *(sum(getattr(r, s) for r in self.results._of(name, m)) for s in _SECONDS)] for m in means]
-        yield page.table(["model", "seconds of learning", "seconds of answering"], seconds, caption="All rounds together.")
+        seconds = [[visible(m), *(sum(getattr(r, s) for r in self.results.of(name, m)) for s in _SECONDS)] for m in means]
+        yield page.table(["model", "seconds of fitting", "seconds of prediction"], seconds, caption="Total time of all rounds.")
         yield from self._confusions(name)
 
     def _confusions(self, name: str) -> Iterator[object]:
         classes = self.final.classes[name]
         if len(classes) > _MOST:
-            yield f"Which classes were taken for which is left out: there are {len(classes)} of them."
+            yield f"The confusion matrices are left out, because there are {len(classes)} classes."
             return
         for model in self.final.models:
-            told = f"{visible(model)}: the cases of all rounds by the class they were given and the one they have."
-            yield page.confusion(self.final.confusion(name, model), classes, told)
+            caption = f"{visible(model)}: the cases of all rounds by predicted and true class."
+            yield page.confusion(self.final.confusion(name, model), classes, caption)
 
 
 _SECONDS: Final = ("fit_seconds", "predict_seconds")
@@ -156,11 +156,11 @@ def report(
     alpha: float = 0.05,
     rope: float = 0.01,
 ) -> Report:
-    """The experiment with its models compared: on one data set, or over several.
+    """Return the report of an experiment, in which the models are compared on one data set or over several.
 
     Parameters
     ----------
-    results, data, protocol : what was found, on which cases, by which protocol; the data as for `run`.
+    results, data, protocol : the result, the data and the protocol of `run`.
     baseline, measure, alpha, rope : as for `compare`.
     """
     if measure not in results.measures:
@@ -179,26 +179,26 @@ def report(
 
 
 def check_protocol(protocol: Protocol) -> None:
-    """Refuse a protocol of one round, from which nothing can be concluded, before any work is done."""
+    """Raise a ParameterError for a protocol with one round, which allows no statistical test."""
     if isinstance(protocol, TrainTest):
-        raise ParameterError("protocol: one division tells no chance from merit; choose 10x10-fold or 30-splits")
+        raise ParameterError("protocol: one division allows no statistical test; choose 10x10-fold or 30-splits")
     if isinstance(protocol, (Splits, LearningCurve)) and protocol.count < 2:
-        raise ParameterError(f"protocol: {protocol.count} division tells no chance from merit; choose two or more")
+        raise ParameterError(f"protocol: {protocol.count} division allows no statistical test; choose two or more")
 
 
 def check_measure(measure: str, *, loss: bool) -> None:
-    """Refuse a measure that the experiment will not have.
+    """Raise a ParameterError for a measure that the experiment will not have.
 
     Parameters
     ----------
-    measure : its name.
-    loss : whether the costs of wrong decisions are given.
+    measure : the name of the measure.
+    loss : whether the losses of wrong decisions are known.
     """
     if measure not in MEASURES:
-        hint = did_you_mean(_ALSO.get(measure, measure), MEASURES, "choose among")
+        hint = did_you_mean(_SYNONYMS.get(measure, measure), MEASURES, "choose among")
         raise ParameterError(f"measure={quoted(measure)}: there is no such measure; {hint}")
     if measure.endswith("expected_loss") and not loss:
-        raise ParameterError(f"measure={quoted(measure)}: it needs the costs of wrong decisions; give them with `loss=`")
+        raise ParameterError(f"measure={quoted(measure)}: it needs the losses of wrong decisions; pass `loss=`")
 
 
 def _mean(scores: Sequence[float]) -> float:
@@ -210,8 +210,8 @@ def _chart(curves: Mapping[str, Curve], measure: str) -> Markup:
     for model, curve in curves.items():
         points = zip(curve.sizes, curve.means, curve.halfwidths, strict=True)
         series[visible(model)] = [(size, mean if math.isnan(half) else (mean, half)) for size, mean, half in points]
-    told = "Means over the divisions, with 95 % intervals."
-    return page.line_chart(series, x="training rows", y=measure.replace("_", " "), caption=told)
+    caption = "Means over the divisions, with 95 % intervals."
+    return page.line_chart(series, x="training rows", y=measure.replace("_", " "), caption=caption)
 
 
 def _joined(parts: Sequence[Markup]) -> Iterator[object]:
@@ -220,18 +220,18 @@ def _joined(parts: Sequence[Markup]) -> Iterator[object]:
 
 
 def _compared(result: Comparison | Comparisons) -> Markup:
-    """The table of a comparison, with its marks and its legend."""
+    """Return the table of a comparison, with its marks and its legend."""
     sheet = sheet_of(result)
-    told = f"{sheet.title}. {sheet.legend}."
+    caption = f"{sheet.title}. {sheet.legend}."
     if isinstance(result, Comparisons):
-        return _grid(sheet.headers, sheet.rows, told)
+        return _grid(sheet.headers, sheet.rows, caption)
     tests = [[name, *cells[_TESTS:]] for name, *cells in sheet.rows[1:]]  # the baseline has none
-    scores = _grid(sheet.headers[: _TESTS + 1], [row[: _TESTS + 1] for row in sheet.rows], told)
+    scores = _grid(sheet.headers[: _TESTS + 1], [row[: _TESTS + 1] for row in sheet.rows], caption)
     return Markup(scores + _grid([sheet.headers[0], *sheet.headers[_TESTS + 1 :]], tests, "All tests of the same differences."))
 
 
 def _grid(headers: Sequence[str], rows: Sequence[Sequence[str]], caption: str) -> Markup:
-    """A table of names, and of numbers with their marks."""
+    """Return a table with names in the first column and numbers with marks in the others."""
     tight = _TIGHT if len(headers) > _WIDE else ""
     first, *others = [name.strip() for name in headers]
     head = [element("th", first, scope="col", style=tight or None)]
@@ -245,11 +245,11 @@ def _row_name(name: str, style: str) -> Markup:
 
 
 def _cell(cell: str, style: str) -> Markup:
-    """A number, and its mark where it has one."""
+    """Return a table cell of a number with its mark, if any."""
     if not cell.strip():
         return element("td")
     value, mark = (cell[:-1], cell[-1]) if cell[-1] in "v* " else (cell, "")
     if not mark:
         return element("td", value, class_="num", style=style or None)
-    own = element("span", Markup("") if mark == " " else mark, style=_MARK.format("class" if mark == "*" else "feature"))
-    return element("td", value.strip(), own, class_="num", style=style or None)
+    symbol = element("span", Markup("") if mark == " " else mark, style=_MARK.format("class" if mark == "*" else "feature"))
+    return element("td", value.strip(), symbol, class_="num", style=style or None)

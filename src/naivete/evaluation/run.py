@@ -1,4 +1,4 @@
-"""Running an experiment: all models on all data by one protocol, in parallel, and resumed where it was killed."""
+"""Experiments: all models on all data sets by one protocol, in several processes, resumed after an interruption."""
 
 from __future__ import annotations
 
@@ -24,30 +24,30 @@ from naivete.evaluation.measures import confusion, measures
 from naivete.evaluation.protocols import Protocol, Split, protocol_of
 from naivete.evaluation.records import Key, Record, Results, Store, data_hash, write_split
 
-__all__ = ["Told", "run"]
+__all__ = ["RunProgress", "run"]
 
-Told = Callable[[int, int, str], object]
-"""Told how many splits are done, how many there are, and which one it was."""
+RunProgress = Callable[[int, int, str], object]
+"""Called with the number of finished splits, the number of all splits, and the name of the last one."""
 
 WORTH: Final = 20.0
-"""Seconds of work that have to be left before it is worth starting other processes."""
+"""Other processes are started if at least this many seconds of work remain."""
 MOST: Final = 2
-"""How many processes are started unless the caller says otherwise."""
+"""The number of processes that are started by default."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Task:
-    """Splits that belong together, on one data set."""
+    """Splits of one data set that are run together; `position` is that of the data set."""
 
-    place: int
+    position: int
     name: str
     cases: LabelledTable
     splits: tuple[Split, ...]
 
-    def halves(self, count: int) -> list[_Task]:
-        """The same splits in so many tasks, neighbours together."""
+    def divided(self, count: int) -> list[_Task]:
+        """Return the splits in `count` tasks, neighbors together."""
         bounds = np.linspace(0, len(self.splits), min(count, len(self.splits)) + 1).astype(int).tolist()
-        return [_Task(self.place, self.name, self.cases, self.splits[lo:hi]) for lo, hi in pairwise(bounds)]
+        return [_Task(self.position, self.name, self.cases, self.splits[lo:hi]) for lo, hi in pairwise(bounds)]
 
 
 def run(
@@ -57,45 +57,45 @@ def run(
     *,
     folder: str | os.PathLike[str] | None = None,
     jobs: int | None = None,
-    progress: Told | None = None,
+    progress: RunProgress | None = None,
     loss: Any = None,
     restart: bool = False,
 ) -> Results:
-    """The records of all models on all splits of all data; the same whatever the number of processes, and after any crash.
+    """Return the records of all models on all splits of all data sets.
 
-    Cut points, states and structures are learned in every training set. The classifiers of this library share the counts of
-    the rows, which changes no bit of any result.
+    Cut points, states and structures are learned in each training set. The classifiers of this library share the counts of the
+    rows. Results are identical for any number of processes, and after a run was interrupted and resumed.
 
     Parameters
     ----------
     models : classifiers that are not fitted yet, by name.
-    data : cases by name, or one set of cases, which is then called "data"; cases are what `labelled` returns, or (X, y): rows in
-        any form that `fit` takes, and their labels. A class that is absent from training sets is warned of, once.
-    protocol : how to divide them, or a text for `protocol_of`, such as "10x10-fold".
-    folder : where every finished split is kept, so that a run that was killed, and is started again with the same arguments,
-        repeats none; by default nowhere.
-    jobs : how many processes; by default one, and a second one as soon as much work turns out to be left.
-    progress : is told how many splits are done, how many there are, and which one it was.
-    loss : the costs of wrong decisions, as for `measures`.
-    restart : begin again, whatever the folder holds.
+    data : data sets by name, or one data set, which is then called "data"; each is the result of `label_table`, or (X, y): rows in
+        any form that `fit` takes, and their labels. There is a warning if a class is absent from training sets.
+    protocol : how to divide the data, or a text for `protocol_of`, such as "10x10-fold".
+    folder : the folder for finished splits; a run that was killed resumes from there when started again with the same arguments.
+        By default splits are not saved.
+    jobs : the number of processes; by default one, and a second one if much work remains.
+    progress : called with the number of finished splits, the number of all splits, and the name of the last one.
+    loss : the losses of wrong decisions, as for `measures`.
+    restart : whether to begin again and delete what is in the folder.
     """
     if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise ParameterError(f"jobs={quoted(jobs)}: a whole number, at least 1")
     _check_models(models)
-    how = protocol_of(protocol) if isinstance(protocol, str) else protocol
+    division = protocol_of(protocol) if isinstance(protocol, str) else protocol
     sets = cases_by_name(data)
     with ExitStack() as stack:
         done: dict[Key, list[Record]] = {}
         if folder is not None:
-            done = stack.enter_context(Store(folder, _fingerprint(models, sets, how, loss), restart=restart)).finished()
-        keys, tasks = _planned(sets, how, done)
+            done = stack.enter_context(Store(folder, _fingerprint(models, sets, division, loss), restart=restart)).finished()
+        keys, tasks = _planned(sets, division, done)
         work = _Work(models, loss, None if folder is None else Path(folder))
-        _tell(progress, len(done), len(keys), "")
+        _report(progress, len(done), len(keys), "")
         for key, records in _done(work, tasks, jobs):
             done[key] = records
-            _tell(progress, len(done), len(keys), _called(records[0]))
-    found = (own for key in keys for own in done[key])
-    return Results(tuple(found), {name: tuple(cases.classes.tolist()) for name, cases in sets.items()})
+            _report(progress, len(done), len(keys), _split_name(records[0]))
+    ordered = (record for key in keys for record in done[key])
+    return Results(tuple(ordered), {name: tuple(cases.classes.tolist()) for name, cases in sets.items()})
 
 
 def _check_models(models: object) -> None:
@@ -125,53 +125,53 @@ def _settings(model: Any) -> dict[str, Any]:
 
 
 def _planned(data: Mapping[str, LabelledTable], protocol: Protocol, done: Mapping[Key, Any]) -> tuple[list[Key], list[_Task]]:
-    """All splits, and those that are left, in tasks of those that share their counts."""
+    """Return the keys of all splits, and tasks for those that are not finished; splits with the same parts share a task."""
     keys: list[Key] = []
     tasks: list[_Task] = []
-    for place, (name, cases) in enumerate(data.items()):
+    for position, (name, cases) in enumerate(data.items()):
         groups: dict[int, list[Split]] = {}
         splits = list(protocol.splits(cases))
-        if (told := lacking(name, cases, splits)) is not None:
-            warn(told, NaiveteWarning)
+        if (message := lacking(name, cases, splits)) is not None:
+            warn(message, NaiveteWarning)
         for split in splits:
-            keys.append((place, split.repeat, split.fold))
+            keys.append((position, split.repeat, split.fold))
             if keys[-1] not in done:
                 groups.setdefault(split.repeat, []).append(split)
-        tasks += [_Task(place, name, cases, tuple(own)) for own in groups.values()]
+        tasks += [_Task(position, name, cases, tuple(group)) for group in groups.values()]
     return keys, tasks
 
 
 @dataclass(frozen=True, eq=False)
 class _Work:
-    """What has to be done with every task."""
+    """Runs a task: fits and tests all models, and saves the records if there is a folder."""
 
     models: Mapping[str, Any]
     loss: Any
     folder: Path | None
 
     def __call__(self, task: _Task) -> Iterator[tuple[Key, list[Record]]]:
-        """The records of the task, split by split, each kept as soon as it is there."""
+        """Yield the records of the task, split by split, each saved as soon as it is finished."""
         records: list[Record] = []
         for prediction in held_out_predictions(self.models, task.cases, task.splits):
             records.append(_record(prediction, task, self.loss))
             if len(records) == len(self.models):
-                key = task.place, prediction.split.repeat, prediction.split.fold
+                key = task.position, prediction.split.repeat, prediction.split.fold
                 if self.folder is not None:
                     write_split(self.folder, key, records)
                 yield key, records
                 records = []
 
     def all_of(self, task: _Task) -> list[tuple[Key, list[Record]]]:
-        """The same at once, for another process."""
+        """Return all records of the task, for use in another process."""
         return list(self(task))
 
 
 def _record(prediction: Prediction, task: _Task, loss: Any) -> Record:
     split, cases = prediction.split, task.cases
     truth, weight = cases.labels[split.test], None if cases.weight is None else cases.weight[split.test]
-    counts = weight is None or bool(weight.any())
-    found = measures(truth, prediction.posterior, cases.classes, loss=loss, weight=weight) if counts else {}
-    table = confusion(truth, prediction.posterior.argmax(axis=1), len(cases.classes), weight=weight) if counts else None
+    weighted = weight is None or bool(weight.any())
+    scores = measures(truth, prediction.posterior, cases.classes, loss=loss, weight=weight) if weighted else {}
+    table = confusion(truth, prediction.posterior.argmax(axis=1), len(cases.classes), weight=weight) if weighted else None
     cells = np.zeros((len(cases.classes),) * 2) if table is None else table
     return Record(
         task.name,
@@ -180,7 +180,7 @@ def _record(prediction: Prediction, task: _Task, loss: Any) -> Record:
         split.fold,
         len(split.train),
         len(split.test),
-        found,
+        scores,
         tuple(map(tuple, cells.tolist())),
         prediction.unseen,
         prediction.fit_seconds,
@@ -189,41 +189,46 @@ def _record(prediction: Prediction, task: _Task, loss: Any) -> Record:
 
 
 def _done(work: _Work, tasks: Sequence[_Task], jobs: int | None) -> Iterator[tuple[Key, list[Record]]]:
-    """The records of all tasks as they come: here, or in other processes where these were asked for or are worth their start."""
+    """Yield the records of all tasks, from this process, or from others if `jobs` is above 1 or much work remains."""
     waiting = list(tasks)
     if jobs is None or jobs == 1:
         ours = jobs is None and all(isinstance(model, NetworkClassifier) for model in work.models.values())
         started, total = time.monotonic(), sum(len(task.splits) for task in tasks)
-        left = total
+        remaining = total
         while waiting:
-            if ours and left < total and (time.monotonic() - started) / (total - left) * left > WORTH and _processors() > 1:
+            if (
+                ours
+                and remaining < total
+                and (time.monotonic() - started) / (total - remaining) * remaining > WORTH
+                and _processors() > 1
+            ):
                 break
-            for found in work(waiting.pop(0)):
-                left -= 1
-                yield found
+            for finished in work(waiting.pop(0)):
+                remaining -= 1
+                yield finished
     if waiting:
         yield from _elsewhere(work, waiting, min(MOST, _processors()) if jobs is None else jobs)
 
 
 def _elsewhere(work: _Work, tasks: Sequence[_Task], jobs: int) -> Iterator[tuple[Key, list[Record]]]:
-    """The records of all tasks from so many processes, each with one thread."""
+    """Yield the records of all tasks from several processes, each with one thread."""
     from joblib import Parallel, delayed, parallel_config  # type: ignore[import-untyped]
 
-    pieces = [piece for task in tasks for piece in task.halves(-(-jobs // len(tasks)))]
+    pieces = [piece for task in tasks for piece in task.divided(-(-jobs // len(tasks)))]
     with parallel_config(backend="loky", inner_max_num_threads=1):
-        together = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-        for found in together(delayed(work.all_of)(piece) for piece in pieces):
-            yield from found
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        for records in parallel(delayed(work.all_of)(piece) for piece in pieces):
+            yield from records
 
 
 def _processors() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _tell(progress: Told | None, done: int, total: int, what: str) -> None:
+def _report(progress: RunProgress | None, done: int, total: int, name: str) -> None:
     if progress is not None:
-        progress(done, total, what)
+        progress(done, total, name)
 
 
-def _called(own: Record) -> str:
-    return f"{own.data}, repetition {own.repeat + 1}, fold {own.fold + 1}"
+def _split_name(record: Record) -> str:
+    return f"{record.data}, repetition {record.repeat + 1}, fold {record.fold + 1}"

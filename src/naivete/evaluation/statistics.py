@@ -62,7 +62,7 @@ class TTest(NamedTuple):
 
 
 class Wilcoxon(NamedTuple):
-    """The smaller sum of ranks, both sums, the number of differences that are not zero, the two-sided p value, whether it is exact."""
+    """The smaller sum of ranks, both sums, the number of nonzero differences, the two-sided p value, and whether it is exact."""
 
     statistic: float
     positive: float
