@@ -71,7 +71,7 @@ def test_many_classes_leave_the_confusion_out() -> None:
     own = {"many": label_table(Table(columns), "c")}
     models = {name: MODELS[name] for name in ("nb", "majority")}
     text = report(run(models, own, KFold(2)), own, KFold(2)).html()
-    assert "there are 45 of them" in text
+    assert "there are 45 classes" in text
     assert 'class="heat"' not in text
 
 

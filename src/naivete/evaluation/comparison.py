@@ -291,13 +291,13 @@ def _verdict(test: tests.TTest, alpha: float) -> str:
     return "undecided" if test.p >= alpha else "better" if test.statistic > 0 else "worse"
 
 
-def _conclusion(own: Comparison, pair: Pair) -> Iterator[str]:
+def _conclusion(comparison: Comparison, pair: Pair) -> Iterator[str]:
     """Yield the sentences about one model on one data set."""
-    model, base, terms = visible(pair.model), visible(own.baseline), own.terms
-    where = f" on {visible(own.data)}" if own.data else ""
-    values = f"{terms.value(pair.mean)} against {terms.value(own.mean)}{terms.unit}"
+    model, base, terms = visible(pair.model), visible(comparison.baseline), comparison.terms
+    where = f" on {visible(comparison.data)}" if comparison.data else ""
+    values = f"{terms.value(pair.mean)} against {terms.value(comparison.mean)}{terms.unit}"
     if pair.wilcoxon.pairs == 0:
-        yield f"{model} and {base} scored the same in every round{where}: {terms.value(own.mean)}{terms.unit}."
+        yield f"{model} and {base} scored the same in every round{where}: {terms.value(comparison.mean)}{terms.unit}."
         return
     decided, plain = pair.verdict != "undecided", _p(pair.plain.p, terms.alpha)
     first = f"{model} is {pair.verdict} than {base}" if decided else f"The data do not tell {model} and {base} apart"
@@ -306,11 +306,11 @@ def _conclusion(own: Comparison, pair: Pair) -> Iterator[str]:
         yield f"The plain paired t, which ignores that the training sets overlap, gives {plain}."
         if pair.adjusted >= terms.alpha:
             adjusted = _p(pair.adjusted, terms.alpha)
-            yield f"Allowing for {len(own.pairs)} comparisons with {base} (Holm) it is {adjusted}: this may still be chance."
+            yield f"Allowing for {len(comparison.pairs)} comparisons with {base} (Holm) it is {adjusted}: this may still be chance."
     elif pair.plain.p < terms.alpha:
         yield f"The plain paired t would find a difference ({plain}), but it ignores that the training sets overlap."
     if pair.bayesian.scale <= _SAME * abs(pair.bayesian.mean):
-        yield f"The difference is the same in all {own.rounds} rounds, so that the tests see no noise to allow for."
+        yield f"The difference is the same in all {comparison.rounds} rounds, so that the tests see no noise to allow for."
     yield _practical(model, pair, terms)
 
 
@@ -326,29 +326,29 @@ def _practical(model: str, pair: Pair, terms: Terms) -> str:
     return f"With a region of practical equivalence of {terms.region} {equal}."
 
 
-def _of_ranks(own: Comparisons) -> Iterator[str]:
+def _of_ranks(comparisons: Comparisons) -> Iterator[str]:
     """Yield the sentences about the ranks of three or more models."""
-    test, ranked, alpha = own.friedman, own.nemenyi, own.terms.alpha
+    test, ranked, alpha = comparisons.friedman, comparisons.nemenyi, comparisons.terms.alpha
     p_values = f"Friedman's chi-square {_p(test.p, alpha)}, Iman and Davenport's F {_p(test.f_p, alpha)}"
     if test.f_p >= alpha:
         yield f"Over {ranked.data_sets} data sets the average ranks are not told apart ({p_values}): none may be called the best."
         return
     yield f"Over {ranked.data_sets} data sets the average ranks differ ({p_values})."
-    order = sorted(range(len(own.models)), key=lambda m: ranked.ranks[m])
-    names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(own.models, ranked.ranks, strict=True)]
-    found = [(names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order]
-    pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in found if others)
+    order = sorted(range(len(comparisons.models)), key=lambda m: ranked.ranks[m])
+    names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(comparisons.models, ranked.ranks, strict=True)]
+    better = [(names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order]
+    pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in better if others)
     yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two can be told apart'}."
 
 
-def _of_counts(own: Comparisons, model: int) -> str:
+def _of_counts(comparisons: Comparisons, model: int) -> str:
     """Return a sentence about a model: the verdicts on the data sets, and the test of the means."""
-    better, undecided, worse = own.counts(model)
-    test, alpha = own.across[model - 1], own.terms.alpha
+    better, undecided, worse = comparisons.counts(model)
+    test, alpha = comparisons.across[model - 1], comparisons.terms.alpha
     each = f"better on {better}, worse on {worse} and not told apart on {undecided} by the corrected test on each"
-    name, base = visible(own.models[model]), visible(own.models[0])
-    means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{_limit(test.pairs, len(own.comparisons), alpha)}"
-    return f"Of {len(own.comparisons)} data sets, {name} is {each}, compared with {base}; {means}."
+    name, base = visible(comparisons.models[model]), visible(comparisons.models[0])
+    means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{_limit(test.pairs, len(comparisons.comparisons), alpha)}"
+    return f"Of {len(comparisons.comparisons)} data sets, {name} is {each}, compared with {base}; {means}."
 
 
 def _limit(differing: int, data_sets: int, alpha: float) -> str:
