@@ -336,7 +336,9 @@ def _of_ranks(comparisons: Comparisons) -> Iterator[str]:
     yield f"Over {ranked.data_sets} data sets the average ranks differ ({p_values})."
     order = sorted(range(len(comparisons.models)), key=lambda m: ranked.ranks[m])
     names = [f"{visible(model)} ({rank:.2f})" for model, rank in zip(comparisons.models, ranked.ranks, strict=True)]
-    better = [(names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order]
+    better = [
+        (names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order
+    ]
     pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in better if others)
     yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two can be told apart'}."
 
