@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete._kernels.exact_sums import settled, subtract_sums, sums_as_numbers
+from naivete._kernels.exact_sums import propagate_carries, subtract_sums, sums_as_numbers
 from naivete.data.frames import table_of
 from naivete.data.table import Column, Table
 from naivete.encoding.column_codes import encode
@@ -162,5 +162,5 @@ def test_differences_of_exact_sums_are_exact(pairs: list[tuple[float, float]]) -
     left = subtract_sums(add_sums(parts(one), parts(two)), parts(two))
     total = [sum(Fraction(int(part[i])) * Fraction(2) ** (32 * q) for q, part in left.items()) for i in range(len(one))]
     assert total == [Fraction(w) for w in one]
-    again = settled(left)
+    again = propagate_carries(left)
     assert all(np.array_equal(again[q], left[q]) for q in left)

@@ -1,4 +1,4 @@
-"""The benchmarks run: a tiny workload, one job of ours and one peer, and the tables that come out."""
+"""The benchmarks run on a tiny workload: one job of naivete, one peer, and the printed tables."""
 
 import json
 
@@ -17,7 +17,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_a_workload_is_what_its_specification_says(folder):
+def test_a_workload_has_the_specified_shape_and_is_generated_once(folder):
     data = workloads.load("W1", folder)
     assert data.X.shape == (400, 6)
     assert data.X_test.shape == (100, 6)
@@ -28,7 +28,7 @@ def test_a_workload_is_what_its_specification_says(folder):
     assert (folder / "W1.xtr.u8").stat().st_mtime_ns == before
 
 
-def test_words_are_sparse(tmp_path):
+def test_the_bag_of_words_is_sparse(tmp_path):
     workloads.ensure("text", tmp_path, workloads.Spec(300, 20, 500, 2, 3, parents=None))
     data = workloads.load("text", tmp_path)
     assert 0 < data.X.mean() < 0.03
@@ -37,8 +37,8 @@ def test_words_are_sparse(tmp_path):
 
 def test_one_command_prints_tables_and_writes_figures(folder, capsys):
     out = folder / "figures.json"
-    what = ["W1", "--jobs", "nb", "--peers", "naivete,scikit-learn", "--tier", "numpy", "--repeat", "1"]
-    assert command.main([*what, "--data", str(folder), "--json", str(out)]) == 0
+    options = ["W1", "--jobs", "nb", "--peers", "naivete,scikit-learn", "--tier", "numpy", "--repeat", "1"]
+    assert command.main([*options, "--data", str(folder), "--json", str(out)]) == 0
     printed = capsys.readouterr().out
     assert "times as fast" in printed
     ours, theirs = json.loads(out.read_text())["classify"]
@@ -56,12 +56,12 @@ def test_a_peer_that_is_absent_is_listed(folder, monkeypatch):
     assert "not found" in report.classifiers("W1", [record])
 
 
-def test_a_job_past_its_time_is_ended():
+def test_a_job_is_killed_after_the_timeout():
     slow = ["python3", "-c", "import time; time.sleep(60)"]
     assert measuring.json_output(slow, 0.2) == {"failed": "over 0 s"}
 
 
-def test_weka_reads_what_is_written(tmp_path):
+def test_arff_values_have_equal_width(tmp_path):
     path = tmp_path / "codes.arff"
     contenders.write_arff(path, np.array([[0, 11], [3, 4]], np.uint8), np.array([1, 0], np.uint8), 12, 2)
     assert path.read_text().splitlines()[-2:] == ["00,11,1", "03,04,0"]
@@ -81,5 +81,5 @@ def test_a_slow_peer_is_compared_by_the_row():
     assert (fit.measured, fit.demanded, fit.outcome) == (pytest.approx(300.0), 200, "met")
 
 
-def test_what_slopes_ask_is_measured():
+def test_required_slopes_are_measured():
     assert {size for size, _ in demands.SLOPES} <= set(runs.SIZES)

@@ -1,4 +1,4 @@
-"""The benchmark of Info-AS against K2-AS: both ways of K2-AS select the same, and the tables come out."""
+"""The benchmark of Info-AS and K2-AS: all variants of K2-AS select the same features, and the tables are printed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def codes() -> list[np.ndarray]:
     return [*features, labels.astype(np.uint8)]
 
 
-def test_anew_or_shared_the_same_features_are_selected(codes: list[np.ndarray]) -> None:
+def test_separate_and_shared_networks_select_the_same_features(codes: list[np.ndarray]) -> None:
     ours = selection.select_k2(False, codes)
     for judge in (selection.by_kernel, selection.by_tree):
-        selected, networks = selection.anew(codes, judge)
+        selected, networks = selection.select_separately(codes, judge)
         assert selected == ours
         assert networks == sum(10 - step for step in range(min(10, len(ours) + 1)))
     assert ours
@@ -32,8 +32,8 @@ def test_anew_or_shared_the_same_features_are_selected(codes: list[np.ndarray]) 
 def test_repeated_rows_begin_with_the_given_ones(codes: list[np.ndarray]) -> None:
     more = selection.repeated(codes, 1000)
     assert all(len(column) == 1000 for column in more)
-    for column, own in zip(more, codes, strict=True):
-        np.testing.assert_array_equal(column[:400], own)
+    for column, original in zip(more, codes, strict=True):
+        np.testing.assert_array_equal(column[:400], original)
     changed = np.mean(more[0][400:800] != codes[0])
     assert 0.03 < changed < 0.13
 
@@ -55,5 +55,5 @@ def test_the_command_prints_its_tables(tmp_path: Path, capsys: pytest.CaptureFix
     monkeypatch.setattr(selection, "whole", lambda *_: {"cgr": {"seconds": 0.1, "accuracy": 95.0}})
     assert selection.main(["--repeat", "1", "--largest", "500", "--json", str(out)]) == 0
     printed = capsys.readouterr().out
-    assert "K2-AS anew, junction tree" in printed
+    assert "K2-AS, separate networks, junction tree" in printed
     assert set(json.loads(out.read_text())) == {"selection", "whole", "memory"}

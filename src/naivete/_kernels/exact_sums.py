@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIMB", "LimbSums", "add_sums", "limbs", "nonzero_sums", "settled", "subtract_sums", "sum_all", "sums_as_numbers"]
+__all__ = [
+    "LIMB",
+    "LimbSums",
+    "add_sums",
+    "limbs",
+    "nonzero_sums",
+    "propagate_carries",
+    "subtract_sums",
+    "sum_all",
+    "sums_as_numbers",
+]
 
 LIMB = 32
 LimbSums = dict[int, NDArray[np.int64]]
@@ -68,10 +78,10 @@ def sum_all(parts: Iterable[LimbSums]) -> LimbSums:
     return reduce(add_sums, parts)
 
 
-def settled(parts: LimbSums) -> LimbSums:
+def propagate_carries(parts: LimbSums) -> LimbSums:
     """Return the same sums with carries propagated: all limbs but the highest are in [0, 2**32), so equal sums have equal limbs.
 
-    >>> {q: v.tolist() for q, v in settled({0: np.array([2**32 + 1]), 1: np.array([1])}).items()}
+    >>> {q: v.tolist() for q, v in propagate_carries({0: np.array([2**32 + 1]), 1: np.array([1])}).items()}
     {0: [1], 1: [2]}
     """
     low, high = min(parts), max(parts)
@@ -90,7 +100,7 @@ def subtract_sums(one: LimbSums, two: LimbSums) -> LimbSums:
     >>> {q: v.tolist() for q, v in subtract_sums({0: np.array([3])}, {0: np.array([2]), -1: np.array([1])}).items()}
     {-1: [4294967295], 0: [0]}
     """
-    return settled(add_sums(one, {q: -part for q, part in two.items()}))
+    return propagate_carries(add_sums(one, {q: -part for q, part in two.items()}))
 
 
 def nonzero_sums(parts: LimbSums) -> NDArray[np.bool_]:
