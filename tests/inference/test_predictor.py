@@ -39,9 +39,9 @@ def gaps_of(codes: tuple[np.ndarray, ...]) -> np.ndarray:
 def class_with_parents(draw: st.DrawFn) -> Network:
     """A network in which some features are parents of the class."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    own = (*tuple(Variable(name, tuple(range(draw(st.integers(1, 3))))) for name in "abcd"), Variable("class", (0, 1, 2)))
+    variables = (*tuple(Variable(name, tuple(range(draw(st.integers(1, 3))))) for name in "abcd"), Variable("class", (0, 1, 2)))
     parents = {0: (), 1: (0,), CLASS: (1, 0), 2: (1, CLASS), 3: (2, 0)}
-    return Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    return Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
 
 
 any_network = networks(sparse=True).filter(lambda n: len(n.features) > 0) | class_with_parents()
@@ -53,16 +53,16 @@ any_network = networks(sparse=True).filter(lambda n: len(n.features) > 0) | clas
 def test_posteriors_equal_enumeration(network: Network, seed: int, tier: str) -> None:
     codes = some_rows(network, seed)
     with _kernels.use(tier):
-        found, impossible = Predictor(network).posterior(codes, gaps_of(codes))
+        posteriors, impossible = Predictor(network).posterior(codes, gaps_of(codes))
         logs = Predictor(network).joint(codes, gaps_of(codes))
-    assert np.isfinite(found).all()
-    assert np.allclose(found.sum(axis=1), 1, rtol=0, atol=1e-12)
-    for i in range(len(found)):
+    assert np.isfinite(posteriors).all()
+    assert np.allclose(posteriors.sum(axis=1), 1, rtol=0, atol=1e-12)
+    for i in range(len(posteriors)):
         row = [None if missing(c)[i] else int(c[i]) for c in codes]
         expected = posterior(network, row)
         assert (expected is None) == (i in impossible)
         if expected is not None:
-            assert np.allclose(found[i], expected, rtol=0, atol=1e-12)
+            assert np.allclose(posteriors[i], expected, rtol=0, atol=1e-12)
             with np.errstate(divide="ignore"):
                 exact = np.log(np.array([float(p) for p in joint(network, row)]))
             assert np.array_equal(np.isneginf(logs[i]), np.isneginf(exact))
@@ -70,8 +70,8 @@ def test_posteriors_equal_enumeration(network: Network, seed: int, tier: str) ->
             assert np.allclose(logs[i][known] - logs[i].max(), exact[known] - exact.max(), atol=1e-10)
         elif CLASS in network.parents and not network.parents[CLASS]:
             assert (
-                set(np.flatnonzero(found[i])) <= set(np.flatnonzero(network.cpts[CLASS]))
-                or not network.cpts[CLASS][found[i] > 0].any()
+                set(np.flatnonzero(posteriors[i])) <= set(np.flatnonzero(network.cpts[CLASS]))
+                or not network.cpts[CLASS][posteriors[i] > 0].any()
             )
 
 
@@ -94,9 +94,9 @@ def test_large_cards_and_batches_keep_the_bits_of_a_row(seed: int, monkeypatch: 
     rng = np.random.default_rng(seed)
     cards = (17, 40, 9, 23)
     classes = int(rng.integers(1, 4))
-    own = (*tuple(Variable(f"x{i}", tuple(range(c))) for i, c in enumerate(cards)), Variable("class", tuple(range(classes))))
+    variables = (*tuple(Variable(f"x{i}", tuple(range(c))) for i, c in enumerate(cards)), Variable("class", tuple(range(classes))))
     parents = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (1, CLASS), 3: (0, 1)}
-    network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     codes = some_rows(network, seed, count=300)
     predictor = Predictor(network)
     whole, _ = predictor.posterior(codes, gaps_of(codes))
@@ -111,11 +111,11 @@ def test_large_cards_and_batches_keep_the_bits_of_a_row(seed: int, monkeypatch: 
 @quick
 def test_a_row_without_a_value_gets_the_prior_itself(network: Network) -> None:
     codes = tuple(np.full(3, 255, np.uint8) for _ in network.features)
-    found, _ = Predictor(network).posterior(codes, np.ones(len(codes), bool))
+    posteriors, _ = Predictor(network).posterior(codes, np.ones(len(codes), bool))
     if network.parents[CLASS]:
-        assert np.allclose(found[0], posterior(network, [None] * len(codes)), atol=1e-12)
+        assert np.allclose(posteriors[0], posterior(network, [None] * len(codes)), atol=1e-12)
     else:
-        assert all(identical(row, network.cpts[CLASS]) for row in found)
+        assert all(identical(row, network.cpts[CLASS]) for row in posteriors)
 
 
 @given(network=any_network, seed=st.integers(0, 999))
@@ -135,9 +135,9 @@ def test_a_missing_value_is_the_sum_over_its_values(network: Network, seed: int)
 
 def test_evidence_that_is_d_separated_has_no_effect() -> None:
     rng = np.random.default_rng(1)
-    own = (*tuple(Variable(n, (0, 1)) for n in "abc"), Variable("class", (0, 1)))
+    variables = (*tuple(Variable(n, (0, 1)) for n in "abc"), Variable("class", (0, 1)))
     parents = {CLASS: (), 0: (CLASS,), 1: (0,), 2: (1,)}
-    network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     predictor = Predictor(network)
     for a in (0, 1):
         known = [
@@ -148,45 +148,45 @@ def test_evidence_that_is_d_separated_has_no_effect() -> None:
 
 
 def test_impossible_evidence_is_answered_by_the_classes_with_the_fewest_impossible_factors() -> None:
-    own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("class", (0, 1, 2)))
+    variables = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("class", (0, 1, 2)))
     certain = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     half = np.array([[0.0, 0.5, 0.5], [1.0, 0.5, 0.5]])
     parents = {CLASS: (), 0: (CLASS,), 1: (CLASS,)}
-    network = Network(own, parents, {CLASS: np.array([0.5, 0.2, 0.3]), 0: certain, 1: half})
+    network = Network(variables, parents, {CLASS: np.array([0.5, 0.2, 0.3]), 0: certain, 1: half})
     rows = (np.array([0, 1, 0], np.uint8), np.array([0, 0, 1], np.uint8))
-    found, impossible = Predictor(network).posterior(rows, np.zeros(2, bool))
+    posteriors, impossible = Predictor(network).posterior(rows, np.zeros(2, bool))
     assert impossible.tolist() == [0, 2]
-    assert found.round(12).tolist() == [[0.0, 0.4, 0.6], [0.0, 0.4, 0.6], [0.5, 0.2, 0.3]]
+    assert posteriors.round(12).tolist() == [[0.0, 0.4, 0.6], [0.0, 0.4, 0.6], [0.5, 0.2, 0.3]]
 
 
 def test_where_the_prior_of_the_best_classes_is_zero_they_share() -> None:
-    own = (Variable("a", (0, 1)), Variable("class", (0, 1)))
-    network = Network(own, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([1.0, 0.0]), 0: np.array([[0.0, 1.0], [1.0, 0.0]])})
-    found, impossible = Predictor(network).posterior((np.array([0], np.uint8),), np.zeros(1, bool))
+    variables = (Variable("a", (0, 1)), Variable("class", (0, 1)))
+    network = Network(variables, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([1.0, 0.0]), 0: np.array([[0.0, 1.0], [1.0, 0.0]])})
+    posteriors, impossible = Predictor(network).posterior((np.array([0], np.uint8),), np.zeros(1, bool))
     assert impossible.tolist() == [0]
-    assert np.isfinite(found).all()
-    assert found.sum() == 1
+    assert np.isfinite(posteriors).all()
+    assert posteriors.sum() == 1
 
 
 def test_a_hundred_thousand_features_are_finite() -> None:
     n = 100_000
     rng = np.random.default_rng(0)
-    own = (*tuple(Variable(i, (0, 1)) for i in range(n)), Variable("class", (0, 1)))
+    variables = (*tuple(Variable(i, (0, 1)) for i in range(n)), Variable("class", (0, 1)))
     tables = rng.uniform(0.01, 0.99, (n, 2))
     cpts = {CLASS: np.array([0.5, 0.5]), **{x: np.stack([tables[x], 1 - tables[x]]) for x in range(n)}}
-    network = Network(own, {CLASS: (), **dict.fromkeys(range(n), (CLASS,))}, cpts)
+    network = Network(variables, {CLASS: (), **dict.fromkeys(range(n), (CLASS,))}, cpts)
     codes = tuple(rng.integers(0, 2, (n, 4)).astype(np.uint8))
-    found, impossible = Predictor(network).posterior(codes, np.zeros(n, bool))
-    assert np.isfinite(found).all()
-    assert np.allclose(found.sum(axis=1), 1, atol=1e-12)
+    posteriors, impossible = Predictor(network).posterior(codes, np.zeros(n, bool))
+    assert np.isfinite(posteriors).all()
+    assert np.allclose(posteriors.sum(axis=1), 1, atol=1e-12)
     assert len(impossible) == 0
 
 
 def test_a_clique_beyond_reason_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
-    own = (*tuple(Variable(n, tuple(range(4))) for n in "abc"), Variable("class", (0, 1)))
+    variables = (*tuple(Variable(n, tuple(range(4))) for n in "abc"), Variable("class", (0, 1)))
     parents = {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (0, 1, CLASS)}
-    network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     monkeypatch.setattr(elimination, "FACTOR_CELLS", 8)
     codes = tuple(np.array([c], np.uint8) for c in (255, 255, 1))
     with pytest.raises(ResourceError, match=r"the missing values of 'a', 'b' together needs a table of 32 cells"):
@@ -194,11 +194,11 @@ def test_a_clique_beyond_reason_is_refused_by_name(monkeypatch: pytest.MonkeyPat
 
 
 def test_no_rows_no_answers() -> None:
-    own = (Variable("a", (0, 1)), Variable("class", (0, 1, 2)))
-    network = Network(own, {CLASS: (), 0: ()}, {CLASS: np.full(3, 1 / 3), 0: np.full(2, 0.5)})
-    found, impossible = Predictor(network).posterior((np.empty(0, np.uint8),), np.zeros(1, bool))
-    assert found.shape == (0, 3)
-    assert len(impossible) == 0 == len(argmax_class(found))
+    variables = (Variable("a", (0, 1)), Variable("class", (0, 1, 2)))
+    network = Network(variables, {CLASS: (), 0: ()}, {CLASS: np.full(3, 1 / 3), 0: np.full(2, 0.5)})
+    posteriors, impossible = Predictor(network).posterior((np.empty(0, np.uint8),), np.zeros(1, bool))
+    assert posteriors.shape == (0, 3)
+    assert len(impossible) == 0 == len(argmax_class(posteriors))
 
 
 def test_equal_classes_go_to_the_first() -> None:
@@ -207,9 +207,9 @@ def test_equal_classes_go_to_the_first() -> None:
 
 def test_sixteen_threads_on_one_predictor_equal_one() -> None:
     rng = np.random.default_rng(0)
-    own = (*tuple(Variable(f"x{i}", tuple(range(3))) for i in range(6)), Variable("class", (0, 1)))
+    variables = (*tuple(Variable(f"x{i}", tuple(range(3))) for i in range(6)), Variable("class", (0, 1)))
     parents = {CLASS: (), **{x: (*range(max(0, x - 2), x), CLASS) for x in range(6)}}
-    network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     codes = some_rows(network, 5, count=200)
     expected = Predictor(network).posterior(codes, gaps_of(codes))[0]
     shared = Predictor(network)
@@ -220,22 +220,22 @@ def test_sixteen_threads_on_one_predictor_equal_one() -> None:
 
 def test_impossible_rows_get_the_prior_of_a_class_with_parents() -> None:
     """P(c) = .5 * .8 + .5 * 1 = .9 for the first class; the row a = 0, b = 1 is impossible."""
-    own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", ("x", "y")))
+    variables = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", ("x", "y")))
     tables = {0: np.array([0.5, 0.5]), 1: np.array([[1.0, 0.0], [0.5, 0.5]]), CLASS: np.array([[0.8, 0.2], [1.0, 0.0]])}
-    network = Network(own, {0: (), 1: (0,), CLASS: (0,)}, tables)
+    network = Network(variables, {0: (), 1: (0,), CLASS: (0,)}, tables)
     codes = (np.array([0], np.uint8), np.array([1], np.uint8), np.array([0], np.uint8))
-    found, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
+    posteriors, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
     assert impossible.tolist() == [0]
-    assert np.allclose(found, [[0.9, 0.1]])
+    assert np.allclose(posteriors, [[0.9, 0.1]])
 
 
 def test_a_prior_beyond_the_budget_is_replaced_by_a_uniform_one_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
-    own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", ("x", "y")))
+    variables = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", ("x", "y")))
     tables = {0: np.array([0.5, 0.5]), 1: np.array([[1.0, 0.0], [0.5, 0.5]]), CLASS: np.array([[0.8, 0.2], [1.0, 0.0]])}
-    network = Network(own, {0: (), 1: (0,), CLASS: (0,)}, tables)
+    network = Network(variables, {0: (), 1: (0,), CLASS: (0,)}, tables)
     monkeypatch.setattr(elimination, "FACTOR_CELLS", 2)
     codes = (np.array([0], np.uint8), np.array([1], np.uint8), np.array([0], np.uint8))
     with pytest.warns(NaiveteWarning, match=r"prior .* of 'c' .* uniform .* marginalizing .* 'a'"):
-        found, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
+        posteriors, impossible = Predictor(network).posterior(codes, np.zeros(2, bool))
     assert impossible.tolist() == [0]
-    assert found.tolist() == [[0.5, 0.5]]
+    assert posteriors.tolist() == [[0.5, 0.5]]

@@ -202,7 +202,7 @@ class RemainingClasses(NamedTuple):
     """The weights of the classes without each row of a piece."""
 
     labels: NDArray[np.int64]  # (row)
-    own: Numbers  # the weight left out, in the class of the row  (row, class)
+    left_out: Numbers  # the weight left out, in the class of the row  (row, class)
     frequencies: Numbers  # (row, class)
     totals: Numbers  # (row)
     whole: bool  # whether a whole case is left out for every row
@@ -212,10 +212,10 @@ def remaining_classes(piece: Block, classes: Numbers) -> RemainingClasses:
     """Return the weights of the classes without each row of a piece."""
     labels = piece.codes[-1].astype(np.int64)
     whole = piece.weight is None or bool(piece.weight.min(initial=1.0) >= 1)
-    own = np.zeros((len(piece), len(classes)))
-    own[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
-    remaining = np.maximum(classes - own, 0.0)  # (row, class)
-    return RemainingClasses(labels, own, normalised(remaining, 1), remaining.sum(axis=1), whole)
+    left_out = np.zeros((len(piece), len(classes)))
+    left_out[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
+    remaining = np.maximum(classes - left_out, 0.0)  # (row, class)
+    return RemainingClasses(labels, left_out, normalised(remaining, 1), remaining.sum(axis=1), whole)
 
 
 class FamilyTerms:
@@ -252,22 +252,22 @@ class FamilyTerms:
         complete = ~np.logical_or.reduce([missing(piece.codes[m]) for m in self.members])
         codes = [np.where(complete, piece.codes[m], 0).astype(np.int64) for m in self.members]
         n, marginal, shorter = self._look(codes[0], codes[1:])
-        rows, own = np.arange(len(piece)), remaining.own
-        n[rows, codes[0]] = np.maximum(n[rows, codes[0]] - own, 0.0)
+        rows, left_out = np.arange(len(piece)), remaining.left_out
+        n[rows, codes[0]] = np.maximum(n[rows, codes[0]] - left_out, 0.0)
         if isinstance(self.smoothing, Backoff):
-            p = _backed_off(n, shorter, codes[0], own, self.smoothing.m)
+            p = _backed_off(n, shorter, codes[0], left_out, self.smoothing.m)
         else:
-            marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - own.sum(axis=1), 0.0)
+            marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - left_out.sum(axis=1), 0.0)
             frequencies, totals = remaining.frequencies[:, None, :], remaining.totals[:, None, None]
             p = self.smoothing(n, 1, Context(normalised(marginal, 1)[:, :, None], frequencies, totals))
         return np.where(complete[:, None], log(p[rows, codes[0]]), 0.0)
 
 
-def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], own: Numbers, m: float) -> Numbers:
+def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], left_out: Numbers, m: float) -> Numbers:
     """Return back-off estimates with the row left out of every context, from the class alone to all parents."""
     rows = np.arange(len(n))
     for context in shorter:
-        context[rows, code] = np.maximum(context[rows, code] - own, 0.0)
+        context[rows, code] = np.maximum(context[rows, code] - left_out, 0.0)
     base = shorter[0] if shorter else n
     p = backoff_table(base, 1, [2], m)
     for context in [*shorter[1:], n] if shorter else []:
@@ -290,14 +290,14 @@ def _tabulated(
     """Return the terms of every cell with one whole case left out; they depend on the cell only, so they are computed once."""
     n, axis = table.astype(np.float64), members.index(x)
     total = classes.sum() - 1
-    elsewhere, own = (_shares(c, np.full_like(c, total), 0) for c in (classes, np.maximum(classes - 1, 0.0)))
+    other_classes, in_class = (_shares(c, np.full_like(c, total), 0) for c in (classes, np.maximum(classes - 1, 0.0)))
     exact = table.dtype.kind == "i" and isinstance(smoothing, Lidstone) and float(smoothing.alpha * 2**16).is_integer()
     if exact and isinstance(smoothing, Lidstone):  # the sums have no rounding errors, so a case can be subtracted
         sums = (n + smoothing.alpha).sum(axis=axis, keepdims=True)
         reduced = np.maximum(n - 1, 0.0) + smoothing.alpha
         parts = smoothing(n, axis, Context(n, classes, total)), _shares(reduced, sums - (n >= 1), axis)
     else:
-        parts = _state_by_state(n, axis, smoothing, elsewhere, own, total)
+        parts = _state_by_state(n, axis, smoothing, other_classes, in_class, total)
     layout = _kernels.Layout(((*range(len(members) - 1), CLASS),), tuple(cards[m] for m in members))
     return members[:-1], layout, log(parts[0]).ravel(), log(parts[1]).ravel()
 
@@ -307,7 +307,7 @@ def _shares(n: Numbers, total: Numbers, axis: int) -> Numbers:
 
 
 def _state_by_state(
-    n: Numbers, axis: int, smoothing: Lidstone | MEstimate | ClarkNiblett, elsewhere: Numbers, own: Numbers, total: float
+    n: Numbers, axis: int, smoothing: Lidstone | MEstimate | ClarkNiblett, other_classes: Numbers, in_class: Numbers, total: float
 ) -> tuple[Numbers, Numbers]:
     """Return the two tables of `_tabulated`, computed state by state of x."""
     others = tuple(a for a in range(n.ndim) if a != axis)
@@ -319,18 +319,18 @@ def _state_by_state(
         reduced_marginal[index] = np.maximum(reduced_marginal[index] - 1, 0.0)
         reduced[index] = np.maximum(reduced[index] - 1, 0.0)
         frequencies = normalised(reduced_marginal, axis)
-        result[0][index] = smoothing(n, axis, Context(frequencies, elsewhere, total))[index]
-        result[1][index] = smoothing(reduced, axis, Context(frequencies, own, total))[index]
+        result[0][index] = smoothing(n, axis, Context(frequencies, other_classes, total))[index]
+        result[1][index] = smoothing(reduced, axis, Context(frequencies, in_class, total))[index]
     return result
 
 
 def _looked_up(piece: Block, tabulated: Tabulated, labels: NDArray[np.int64]) -> Numbers:
     """Return the terms of one family for rows that are left out as a whole.  # (row, class)"""
-    members, layout, elsewhere, own = tabulated
+    members, layout, other_classes, in_class = tabulated
     rows = np.arange(len(piece))
     classes, codes = layout.cards[CLASS], [piece.codes[m] for m in members]
-    terms = _kernels.gather(codes, layout, elsewhere, classes)
-    terms[rows, labels] = _kernels.gather(codes, layout, own, classes)[rows, labels]
+    terms = _kernels.gather(codes, layout, other_classes, classes)
+    terms[rows, labels] = _kernels.gather(codes, layout, in_class, classes)[rows, labels]
     return terms
 
 

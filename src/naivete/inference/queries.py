@@ -191,8 +191,8 @@ def _patterns(columns: Codes, rows: NDArray[np.int64], known: Sequence[int] = ()
 
 def _sprinkler() -> Network:
     """Return the network of the examples: a lawn is wet from a sprinkler or from rain; in rain the sprinkler is mostly off."""
-    own = tuple(Variable(name, ("no", "yes")) for name in ("sprinkler", "rain", "wet"))
+    variables = tuple(Variable(name, ("no", "yes")) for name in ("sprinkler", "rain", "wet"))
     wet = np.array([[[1.0, 0.0], [0.2, 0.8]], [[0.1, 0.9], [0.0, 1.0]]])  # (sprinkler, rain, wet)
     rain = np.array([0.8, 0.2])
     sprinkler = np.array([[0.5, 0.9], [0.5, 0.1]])  # (sprinkler, rain)
-    return Network(own, {0: (1,), 1: (), CLASS: (0, 1)}, {0: sprinkler, 1: rain, CLASS: wet})
+    return Network(variables, {0: (1,), 1: (), CLASS: (0, 1)}, {0: sprinkler, 1: rain, CLASS: wet})

@@ -51,8 +51,8 @@ def sample(
     given : the evidence, as in `naivete.inference.queries.posterior`; the rows are drawn from the distribution given it.
 
     >>> from naivete.variables import Variable
-    >>> own = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
-    >>> network = Network(own, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
     >>> [c.tolist() for c in sample(network, 4, random_state=1, given={"wet": "yes"})]
     [[1, 1, 0, 1], [1, 1, 1, 1]]
     """
@@ -62,13 +62,13 @@ def sample(
     rng = _generator(random_state)
     evidence = evidence_of(tree.network, given or {})
     plan = tree.plan(evidence)
-    found = tree.collected(plan, evidence, kept=True)
-    tree.check_possible(plan, found, evidence)
+    collected = tree.collected(plan, evidence, kept=True)
+    tree.check_possible(plan, collected, evidence)
     order = (*tree.network.features, CLASS)
     drawn = [np.empty(rows, narrowest(tree.cards[v])) for v in order]
     for start in range(0, rows, BLOCK_ROWS):
         part = slice(start, min(rows, start + BLOCK_ROWS))
-        codes = _rows(tree, plan, found, evidence, part.stop - part.start, rng)
+        codes = _rows(tree, plan, collected, evidence, part.stop - part.start, rng)
         for v, column in zip(order, drawn, strict=True):
             column[part] = codes[v]
     return tuple(drawn)
@@ -82,7 +82,7 @@ def _generator(random_state: int | np.random.Generator | None) -> np.random.Gene
 
 
 def _rows(
-    tree: JunctionTree, plan: Plan, found: Collected, evidence: Evidence, rows: int, rng: np.random.Generator
+    tree: JunctionTree, plan: Plan, collected: Collected, evidence: Evidence, rows: int, rng: np.random.Generator
 ) -> dict[int, Codes]:
     codes = {v: np.full(rows, code[0]) for v, code in evidence.codes.items()}
     codes |= {v: np.zeros(rows, np.int64) for v, card in tree.cards.items() if card == 1}
@@ -90,7 +90,7 @@ def _rows(
         members, split = plan.cliques[i].members, plan.cliques[i].separator
         if members:
             context = configuration(codes, members[:split], tree.cards, rows)
-            options = _cumulative(_options(plan, found, i))
+            options = _cumulative(_options(plan, collected, i))
             codes |= zip(members[split:], np.unravel_index(_drawn(options, context, rng), plan.shapes[i][split:]), strict=True)
     for v in tree.network.order:
         if v not in codes:
@@ -98,10 +98,10 @@ def _rows(
     return codes
 
 
-def _options(plan: Plan, found: Collected, i: int) -> Numbers:
+def _options(plan: Plan, collected: Collected, i: int) -> Numbers:
     """Return unnormalized probabilities of the other members of a clique, for each configuration of its separator."""
-    table = found.tables[i].reshape(plan.splits[i])
-    if not found.semiring.logs:
+    table = collected.tables[i].reshape(plan.splits[i])
+    if not collected.semiring.logs:
         return table
     top = table.max(axis=1, keepdims=True)
     with np.errstate(under="ignore"):

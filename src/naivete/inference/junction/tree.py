@@ -57,8 +57,8 @@ class JunctionTree:
     Olesen (1990), Bayesian updating in causal probabilistic networks by local computations: the messages.
 
     >>> from naivete.variables import Variable
-    >>> own = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
-    >>> network = Network(own, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
     >>> JunctionTree(network).posterior((0,), Evidence(codes={-1: np.array([1])})).round(3)
     array([[0.364, 0.636]])
     """
@@ -114,16 +114,16 @@ class JunctionTree:
         if kept:
             self._planner.check(plan.widest, plan.cells)
         semiring = semiring or _fitting(plan, evidence)
-        found = Collected([], [], semiring)
+        collected = Collected([], [], semiring)
         for i in range(len(plan.cliques)):
-            table = product(semiring, self._factors(plan, i, evidence, found))
-            found.messages.append(semiring.total(table.reshape(*plan.splits[i], -1), axis=1))
-            found.tables.append(table if kept or i == plan.query else found.messages[-1])
-        return found
+            table = product(semiring, self._factors(plan, i, evidence, collected))
+            collected.messages.append(semiring.total(table.reshape(*plan.splits[i], -1), axis=1))
+            collected.tables.append(table if kept or i == plan.query else collected.messages[-1])
+        return collected
 
-    def check_possible(self, plan: Plan, found: Collected, evidence: Evidence) -> Numbers:
+    def check_possible(self, plan: Plan, collected: Collected, evidence: Evidence) -> Numbers:
         """Return log P(evidence) of the tables of the plan; evidence of probability zero is an error that reports it."""
-        logs = _spread(_log_total(plan, found), evidence.rows)
+        logs = _spread(_log_total(plan, collected), evidence.rows)
         impossible = np.flatnonzero(np.isneginf(logs))
         if len(impossible):
             raise DataError(f"the evidence is impossible: {described(self.network, evidence, int(impossible[0]))}")
@@ -140,15 +140,15 @@ class JunctionTree:
         for i in range(count):
             yield evidence[i * evidence.rows // count : (i + 1) * evidence.rows // count]
 
-    def _factors(self, plan: Plan, i: int, evidence: Evidence, found: Collected) -> Iterator[Numbers]:
+    def _factors(self, plan: Plan, i: int, evidence: Evidence, collected: Collected) -> Iterator[Numbers]:
         """Yield the factors of a clique: tables of the network, likelihoods, and the messages of its children."""
         for part in plan.parts[i]:
-            yield self._factor(part, evidence, found.semiring).reshape(*part.seat, -1)
+            yield self._factor(part, evidence, collected.semiring).reshape(*part.seat, -1)
         for v in plan.soft[i]:
             axes = tuple(self.cards[v] if m == v else 1 for m in plan.cliques[i].members)
-            yield found.semiring.lifted(evidence.likelihoods[v]).reshape(*axes, -1)
+            yield collected.semiring.lifted(evidence.likelihoods[v]).reshape(*axes, -1)
         for child in plan.below[i]:
-            yield found.messages[child].reshape(*plan.seats[child], -1)
+            yield collected.messages[child].reshape(*plan.seats[child], -1)
 
     def _factor(self, part: Part, evidence: Evidence, semiring: Semiring) -> Numbers:
         """Return the table of a family for each row: observed members fixed, hidden ones as axes.  # (configuration, row)"""
@@ -171,8 +171,8 @@ class JunctionTree:
         observed = np.stack([np.zeros(rows, np.int64), *(evidence.codes[p] for p in known)], axis=1)
         distinct, kind = np.unique(observed, axis=0, return_inverse=True)
         grid = np.array(list(np.ndindex(*(self.cards[p] for p in hidden))), np.int64)  # (configuration, hidden)
-        columns = {p: np.repeat(own, len(grid)) for p, own in zip(known, distinct.T[1:], strict=True)}
-        columns |= {p: np.tile(own, len(distinct)) for p, own in zip(hidden, grid.T, strict=True)}
+        columns = {p: np.repeat(codes, len(grid)) for p, codes in zip(known, distinct.T[1:], strict=True)}
+        columns |= {p: np.tile(codes, len(distinct)) for p, codes in zip(hidden, grid.T, strict=True)}
         single = np.zeros(len(distinct) * len(grid), np.int64)
         tables = cpt.at(np.stack([columns.get(p, single) for p in cpt.parents], axis=1))
         steps = steps_of((*hidden, x, *((CLASS,) if CLASS in self.network.parents[x] else ())), self.cards)
@@ -183,12 +183,14 @@ class JunctionTree:
         return np.asarray(tables.ravel()[offsets_of(part.free, steps, self.cards)[:, None] + address])
 
     def _posterior(self, plan: Plan, of: tuple[int, ...], evidence: Evidence) -> Numbers:
-        found = self.collected(plan, evidence)
-        self.check_possible(plan, found, evidence)
+        collected = self.collected(plan, evidence)
+        self.check_possible(plan, collected, evidence)
         hidden = [m for m in plan.cliques[plan.query].members if m in of] if plan.query >= 0 else []
         table = np.ones(1)
         if hidden:
-            table = shares(found.semiring, found.semiring.total(found.tables[plan.query], axis=plan.others(plan.query, hidden)))
+            table = shares(
+                collected.semiring, collected.semiring.total(collected.tables[plan.query], axis=plan.others(plan.query, hidden))
+            )
         table = table.transpose(table.ndim - 1, *(hidden.index(v) for v in of if v in hidden))
         table = table.reshape(-1, *(self.cards[v] if v in hidden else 1 for v in of))
         for place, v in enumerate(of):
@@ -203,26 +205,26 @@ class JunctionTree:
         return np.asarray(codes[:, None] == np.arange(self.cards[v]), np.float64)
 
     def _marginals(self, plan: Plan, evidence: Evidence) -> dict[int, Numbers]:
-        found = self.collected(plan, evidence, kept=True)
-        self.check_possible(plan, found, evidence)
-        _distribute(plan, found)
-        answers = {}
+        collected = self.collected(plan, evidence, kept=True)
+        self.check_possible(plan, collected, evidence)
+        _distribute(plan, collected)
+        marginals = {}
         for v in self.cards:
             if v in plan.homes:
                 i = plan.homes[v]
-                own = shares(found.semiring, found.semiring.total(found.tables[i], axis=plan.others(i, (v,)))).T
+                table = shares(collected.semiring, collected.semiring.total(collected.tables[i], axis=plan.others(i, (v,)))).T
             else:
-                own = self._certain(v, evidence)
-            answers[v] = _spread(own, evidence.rows)
-        return answers
+                table = self._certain(v, evidence)
+            marginals[v] = _spread(table, evidence.rows)
+        return marginals
 
     def _most_probable(self, plan: Plan, evidence: Evidence) -> tuple[dict[int, Codes], Numbers]:
-        found = self.collected(plan, evidence, MAX, kept=True)
-        logs = self.check_possible(plan, found, evidence)
+        collected = self.collected(plan, evidence, MAX, kept=True)
+        logs = self.check_possible(plan, collected, evidence)
         codes = {v: _spread(evidence.codes.get(v, np.zeros(1, np.int64)), evidence.rows) for v in self.cards}
         for i in reversed(range(len(plan.cliques))):
             members, at = plan.cliques[i].members, plan.cliques[i].separator
-            table = found.tables[i].reshape(*plan.splits[i], -1)
+            table = collected.tables[i].reshape(*plan.splits[i], -1)
             rows = np.arange(evidence.rows) if table.shape[-1] > 1 else 0
             options = table[configuration(codes, members[:at], self.cards, evidence.rows), :, rows]  # (row, option)
             top = options.max(axis=1, keepdims=True)
@@ -277,26 +279,26 @@ def _fitting(plan: Plan, evidence: Evidence) -> Semiring:
     return LINEAR if -low < FITS and high < FITS else LOG
 
 
-def _log_total(plan: Plan, found: Collected) -> Numbers:
+def _log_total(plan: Plan, collected: Collected) -> Numbers:
     """Return the logarithm of the product of the messages of the roots.  # (row,) or (1,)"""
-    roots = [found.messages[i][0] for i, clique in enumerate(plan.cliques) if clique.parent < 0]
-    if not found.semiring.logs:
+    roots = [collected.messages[i][0] for i, clique in enumerate(plan.cliques) if clique.parent < 0]
+    if not collected.semiring.logs:
         roots = [LOG.lifted(message) for message in roots]
     return product(LOG, roots)
 
 
-def _distribute(plan: Plan, found: Collected) -> None:
+def _distribute(plan: Plan, collected: Collected) -> None:
     """Send messages from the roots to the leaves; every table then is the joint table of its clique and the evidence."""
     for i in reversed(range(len(plan.cliques))):
         clique = plan.cliques[i]
         if clique.parent < 0 or not clique.separator:
             continue
-        total = found.semiring.total(
-            found.tables[clique.parent], axis=plan.others(clique.parent, clique.members[: clique.separator])
+        total = collected.semiring.total(
+            collected.tables[clique.parent], axis=plan.others(clique.parent, clique.members[: clique.separator])
         )
-        message = ratio(found.semiring, total.reshape(plan.splits[i][0], -1), found.messages[i])
-        table = found.semiring.times(found.tables[i].reshape(*plan.splits[i], -1), message[:, None, :])
-        found.tables[i] = table.reshape(*plan.shapes[i], -1)
+        message = ratio(collected.semiring, total.reshape(plan.splits[i][0], -1), collected.messages[i])
+        table = collected.semiring.times(collected.tables[i].reshape(*plan.splits[i], -1), message[:, None, :])
+        collected.tables[i] = table.reshape(*plan.shapes[i], -1)
 
 
 def _spread(table: NDArray[Any], rows: int) -> NDArray[Any]:
