@@ -102,7 +102,7 @@ def test_leaving_out_equals_refitting(own: MemoryCases, how: Any, given_prior: b
 @pytest.mark.parametrize("how", [0.0, "m-estimate:0", "backoff:0"], ids=str)
 def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(how: Any, cases: Any) -> None:
     """Without smoothing, by the prior of the classes with the fewest impossible factors, whichever groups these are in."""
-    for seed in range(6):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         y = np.repeat([0, 1, 2], [5, 9, 12])
         columns = [rng.integers(-(seed % 2), 4, 26).tolist() for _ in range(4)]
@@ -116,7 +116,7 @@ def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(ho
 
 
 def test_a_row_that_weighs_little_is_left_out_whole(cases: Any) -> None:
-    for seed in range(6):
+    for seed in range(3):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 30)
         columns = [np.where(rng.random(30) < 0.6, y, rng.integers(0, 2, 30)).tolist() for _ in range(3)]
