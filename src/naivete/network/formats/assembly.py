@@ -140,16 +140,18 @@ def _check_definitions(draft: Draft) -> None:
     for name, declaration in draft.declared.items():
         if name not in draft.defined:
             raise draft.error(declaration.line, f"the variable {quoted(name)} has no table; was the file cut?")
-    for name, own in draft.defined.items():
+    for name, definition in draft.defined.items():
         if name not in draft.declared:
-            raise draft.error(own.line, f"a table of {quoted(name)}, which is not declared{_hint(name, draft)}")
-        unknown = next((p for p in own.parents if p not in draft.declared), None)
+            raise draft.error(definition.line, f"a table of {quoted(name)}, which is not declared{_hint(name, draft)}")
+        unknown = next((p for p in definition.parents if p not in draft.declared), None)
         if unknown is not None:
-            raise draft.error(own.line, f"{quoted(name)} has an unknown parent {quoted(unknown)}{_hint(unknown, draft)}")
-        if name in own.parents or len(set(own.parents)) < len(own.parents):
-            raise draft.error(own.line, f"{quoted(name)} is its own parent or has a parent twice")
-        if len(own.parents) > _AXES:
-            raise draft.error(own.line, f"{quoted(name)} has {len(own.parents)} parents; at most {_AXES} are possible")
+            raise draft.error(definition.line, f"{quoted(name)} has an unknown parent {quoted(unknown)}{_hint(unknown, draft)}")
+        if name in definition.parents or len(set(definition.parents)) < len(definition.parents):
+            raise draft.error(definition.line, f"{quoted(name)} is its own parent or has a parent twice")
+        if len(definition.parents) > _AXES:
+            raise draft.error(
+                definition.line, f"{quoted(name)} has {len(definition.parents)} parents; at most {_AXES} are possible"
+            )
 
 
 def _hint(name: str, draft: Draft) -> str:
@@ -157,24 +159,24 @@ def _hint(name: str, draft: Draft) -> str:
     return f"; did you mean {close[0]!r}?" if close else ""
 
 
-def _note(draft: Draft, found: Declaration) -> Note:
+def _note(draft: Draft, declaration: Declaration) -> Note:
     """Return the note of a declaration; raise an error if it does not agree with the declared name and states."""
     try:
-        note = understood(found.note)
-        if note.variable is not None and not _agrees(found, note.variable):
+        note = understood(declaration.note)
+        if note.variable is not None and not _agrees(declaration, note.variable):
             raise Malformed
     except Malformed:
-        problem = f"the note {KEY!r} of {quoted(found.name)} is not (or no longer) that of its name and states"
-        raise draft.error(found.line, f"{problem}; remove it to read the file as it stands") from None
+        problem = f"the note {KEY!r} of {quoted(declaration.name)} is not (or no longer) that of its name and states"
+        raise draft.error(declaration.line, f"{problem}; remove it to read the file as it stands") from None
     return note
 
 
-def _agrees(found: Declaration, variable: Variable) -> bool:
+def _agrees(declaration: Declaration, variable: Variable) -> bool:
     for spelling in (legal, plain):
         name = spelling(str(variable.name), "v")
-        rest = found.name[len(name) :]
-        if found.name.startswith(name) and (not rest or _NUMBERED.fullmatch(rest)):
-            return any(list(found.states) == spelled(variable.labels, "s", spelling) for spelling in (legal, plain))
+        rest = declaration.name[len(name) :]
+        if declaration.name.startswith(name) and (not rest or _NUMBERED.fullmatch(rest)):
+            return any(list(declaration.states) == spelled(variable.labels, "s", spelling) for spelling in (legal, plain))
     return False
 
 
@@ -234,8 +236,8 @@ def _shape(draft: Draft, name: str) -> tuple[int, ...]:
     return tuple(len(draft.declared[m].states) for m in (*draft.defined[name].parents, name))
 
 
-def _variable(found: Declaration, note: Note) -> Variable:
-    return note.variable or Variable(found.name, found.states)
+def _variable(declaration: Declaration, note: Note) -> Variable:
+    return note.variable or Variable(declaration.name, declaration.states)
 
 
 class _Tables:

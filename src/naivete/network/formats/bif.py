@@ -65,20 +65,20 @@ def draft(text: str, where: str) -> Draft:
     text : the text of a file.
     where : the name of the text in error messages.
     """
-    scanner, found = Scanner(text, where, BIF), Draft(where)
+    scanner, parsed = Scanner(text, where, BIF), Draft(where)
     while not scanner.done:
         line, word = scanner.line, scanner.word("a block")
         if word == "network":
             _network(scanner)
         elif word == "variable":
-            found.declare(_variable(scanner, line))
+            parsed.declare(_variable(scanner, line))
         elif word == "probability":
-            found.define(_definition(scanner, line, found))
+            parsed.define(_definition(scanner, line, parsed))
         elif word == "property":
             scanner.raw(";")
         else:
             raise scanner.error(f"expected network, variable or probability, found {quoted(word)}", line)
-    return found
+    return parsed
 
 
 def _network(scanner: Scanner) -> None:
@@ -173,9 +173,9 @@ class _Rows:
         return values
 
 
-def _definition(scanner: Scanner, line: int, found: Draft) -> Definition:
+def _definition(scanner: Scanner, line: int, parsed: Draft) -> Definition:
     scanner.mark("(")
-    name, parents = _heading(scanner, found)
+    name, parents = _heading(scanner, parsed)
     scanner.mark("{")
     rows = _Rows(scanner, name, line)
     while not scanner.accept("}"):
@@ -186,7 +186,7 @@ def _definition(scanner: Scanner, line: int, found: Draft) -> Definition:
     return Definition(name, tuple(parents), line, fill)
 
 
-def _heading(scanner: Scanner, found: Draft) -> tuple[str, list[str]]:
+def _heading(scanner: Scanner, parsed: Draft) -> tuple[str, list[str]]:
     """Return the variable and its parents, which follow a bar or, in old files, the variable itself."""
     words: list[str] = []
     while not scanner.accept(")"):
@@ -197,7 +197,7 @@ def _heading(scanner: Scanner, found: Draft) -> tuple[str, list[str]]:
     if not words:
         raise scanner.error("expected the name of the variable of a table")
     name = " ".join(words)
-    return (name, []) if name in found.declared else (words[0], words[1:])
+    return (name, []) if name in parsed.declared else (words[0], words[1:])
 
 
 def _row(scanner: Scanner, rows: _Rows) -> None:

@@ -78,7 +78,7 @@ def draft(text: str, where: str) -> Draft:
     text : the text of a file.
     where : the name of the text in error messages.
     """
-    scanner, found = Scanner(text, where, HUGIN), Draft(where)
+    scanner, parsed = Scanner(text, where, HUGIN), Draft(where)
     inside = False
     while not scanner.done:
         line = scanner.line
@@ -94,9 +94,9 @@ def draft(text: str, where: str) -> Draft:
             scanner.mark("{")
             inside = True
         elif word in ("node", "discrete"):
-            _node(scanner, line, found, word)
+            _node(scanner, line, parsed, word)
         elif word == "potential":
-            found.define(_definition(scanner, line))
+            parsed.define(_definition(scanner, line))
         elif inside and scanner.accept("="):
             scanner.raw(";")
         elif word in _KINDS:
@@ -105,7 +105,7 @@ def draft(text: str, where: str) -> Draft:
             raise scanner.error(f"expected net, node or potential, found {quoted(word)}", line)
     if inside:
         raise scanner.expected("'}'")
-    return found
+    return parsed
 
 
 def _fields(scanner: Scanner) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _fields(scanner: Scanner) -> Iterator[str]:
         yield key
 
 
-def _node(scanner: Scanner, line: int, found: Draft, word: str) -> None:
+def _node(scanner: Scanner, line: int, parsed: Draft, word: str) -> None:
     if word == "discrete" and scanner.word("node") != "node":
         raise scanner.error("expected a node after 'discrete'", line)
     name = scanner.word("the name of a node")
@@ -133,7 +133,7 @@ def _node(scanner: Scanner, line: int, found: Draft, word: str) -> None:
         else:
             scanner.raw(";")
     labels = states.get("states") or states.get("state_values") or []
-    found.declare(Declaration(name, tuple(labels), line, note))
+    parsed.declare(Declaration(name, tuple(labels), line, note))
 
 
 def _definition(scanner: Scanner, line: int) -> Definition:
@@ -179,8 +179,8 @@ def _fits(data: str, shape: tuple[int, ...]) -> bool:
     needed = shape if data.count("(") > 1 else (math.prod(shape),)
     counts: list[int] = []
     closed = False
-    for found in _BRACKETS.finditer(data):
-        word = found.group()
+    for token in _BRACKETS.finditer(data):
+        word = token.group()
         if word == "(":
             if closed or len(counts) == len(needed):
                 return False

@@ -63,18 +63,18 @@ def shapes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = F
     """
     places = (*network.features, CLASS)
     names = dict(zip(places, spelled((str(network.name(v)) for v in places), "v", spelling), strict=True))
-    found = []
+    shapes = []
     order = network.order if ordered else places
     for v in order:
-        own = network.variables[v]
-        states = tuple(spelled(own.labels, "s", spelling))
+        variable = network.variables[v]
+        states = tuple(spelled(variable.labels, "s", spelling))
         note = Note(
-            None if own == Variable(names[v], states) and _texts(own) else own,
+            None if variable == Variable(names[v], states) and _texts(variable) else variable,
             target=v == CLASS,
             place=v % len(places) if order != places else None,
         )
-        found.append((v, Shape(names[v], states, tuple(names[p] for p in network.parents[v]), noted(note))))
-    return found
+        shapes.append((v, Shape(names[v], states, tuple(names[p] for p in network.parents[v]), noted(note))))
+    return shapes
 
 
 def _texts(variable: Variable) -> bool:

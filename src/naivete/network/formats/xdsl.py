@@ -61,16 +61,16 @@ def draft(text: str, where: str) -> Draft:
     text : the text of a file.
     where : the name of the text in error messages.
     """
-    root, found = tree(text, where), Draft(where)
+    root, parsed = tree(text, where), Draft(where)
     if root.tag != "smile":
-        raise found.error(root.line, f"the root is {quoted(root.tag)} where XDSL has 'smile'")
+        raise parsed.error(root.line, f"the root is {quoted(root.tag)} where XDSL has 'smile'")
     for element in root.all("dynamic"):
-        raise found.error(element.line, "a dynamic network; only static ones are read")
+        raise parsed.error(element.line, "a dynamic network; only static ones are read")
     agrum = _by_agrum(root)
     for nodes in root.all("nodes"):
         for element in nodes.children:
-            _node(element, found, agrum)
-    return found
+            _node(element, parsed, agrum)
+    return parsed
 
 
 def _by_agrum(root: Element) -> bool:
@@ -78,21 +78,21 @@ def _by_agrum(root: Element) -> bool:
     return any("agrum" in app.lower() for app in apps)
 
 
-def _node(element: Element, found: Draft, agrum: bool) -> None:
+def _node(element: Element, parsed: Draft, agrum: bool) -> None:
     fills = {"cpt": _probabilities, "deterministic": _results}
     if element.tag not in fills:
-        raise found.error(element.line, f"a node of type {quoted(element.tag)}; only 'cpt' and 'deterministic' are read")
+        raise parsed.error(element.line, f"a node of type {quoted(element.tag)}; only 'cpt' and 'deterministic' are read")
     name = element.attributes.get("id", "")
     states = tuple(state.attributes.get("id", "") for state in element.all("state"))
     notes = [own.text for own in element.all("property") if own.attributes.get("id") == KEY]
     parents = tuple(" ".join(element.texts("parents")).split())
 
     def error(problem: str) -> DataError:
-        return found.error(element.line, f"{quoted(name)}: {problem}")
+        return parsed.error(element.line, f"{quoted(name)}: {problem}")
 
-    found.declare(Declaration(name, states, element.line, *notes[:1]))
+    parsed.declare(Declaration(name, states, element.line, *notes[:1]))
     fill = fills[element.tag](element, states, error)
-    found.define(Definition(name, parents, element.line, _first_fastest(fill) if agrum else fill))
+    parsed.define(Definition(name, parents, element.line, _first_fastest(fill) if agrum else fill))
 
 
 def _probabilities(element: Element, _: Sequence[str], error: Callable[[str], DataError]) -> Fill:

@@ -53,44 +53,44 @@ def draft(text: str, where: str) -> Draft:
     text : the text of a file.
     where : the name of the text in error messages.
     """
-    root, found = tree(text, where), Draft(where)
+    root, parsed = tree(text, where), Draft(where)
     if root.tag != "BIF":
-        raise found.error(root.line, f"the root is {quoted(root.tag)} where XMLBIF has 'BIF'")
+        raise parsed.error(root.line, f"the root is {quoted(root.tag)} where XMLBIF has 'BIF'")
     networks = list(root.all("NETWORK"))
     if len(networks) != 1:
-        raise found.error(root.line, f"{len(networks)} networks in the file where one is expected")
+        raise parsed.error(root.line, f"{len(networks)} networks in the file where one is expected")
     for element in networks[0].all("VARIABLE"):
-        found.declare(_declaration(element, found))
+        parsed.declare(_declaration(element, parsed))
     for element in networks[0].all("DEFINITION", "PROBABILITY"):
-        found.define(_definition_of(element, found))
-    return found
+        parsed.define(_definition_of(element, parsed))
+    return parsed
 
 
-def _declaration(element: Element, found: Draft) -> Declaration:
+def _declaration(element: Element, parsed: Draft) -> Declaration:
     kind = element.attributes.get("TYPE", "nature")
     if kind.lower() not in ("nature", "discrete"):
-        raise found.error(element.line, f"a variable of type {quoted(kind)}; only those of type 'nature' are read")
+        raise parsed.error(element.line, f"a variable of type {quoted(kind)}; only those of type 'nature' are read")
     notes = [value.strip() for key, _, value in map(_parted, element.texts("PROPERTY")) if key.strip() == KEY]
     states = tuple(element.texts("OUTCOME") + element.texts("VALUE"))
-    return Declaration(_one(element, "NAME", found), states, element.line, *notes[:1])
+    return Declaration(_one(element, "NAME", parsed), states, element.line, *notes[:1])
 
 
 def _parted(text: str) -> tuple[str, str, str]:
     return text.partition("=")
 
 
-def _one(element: Element, tag: str, found: Draft) -> str:
+def _one(element: Element, tag: str, parsed: Draft) -> str:
     texts = element.texts(tag)
     if len(texts) != 1:
-        raise found.error(element.line, f"{len(texts)} elements {tag} where one is expected")
+        raise parsed.error(element.line, f"{len(texts)} elements {tag} where one is expected")
     return texts[0]
 
 
-def _definition_of(element: Element, found: Draft) -> Definition:
-    name = _one(element, "FOR", found)
-    values = numbers_of(_one(element, "TABLE", found))
+def _definition_of(element: Element, parsed: Draft) -> Definition:
+    name = _one(element, "FOR", parsed)
+    values = numbers_of(_one(element, "TABLE", parsed))
 
     def error(problem: str) -> DataError:
-        return found.error(element.line, f"{quoted(name)}: {problem}")
+        return parsed.error(element.line, f"{quoted(name)}: {problem}")
 
     return Definition(name, tuple(element.texts("GIVEN")), element.line, flat(values, error))
