@@ -92,7 +92,7 @@ def _values(
     reader = pa.RecordBatchReader.from_batches(first.schema, chain([first], batches))
     try:
         for table in arrow_tables(reader, rows=rows, name="the Spark DataFrame"):
-            yield None, function(roles.weighing(table))
+            yield None, function(roles.divide_weighted(table))
     except errors.NaiveteError as error:
         yield type(error).__name__, str(error)
 
