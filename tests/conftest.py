@@ -6,7 +6,6 @@ Property tests run a quarter of their examples, always the same ones, in the ord
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,9 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from naivete.cases import Cases, MemoryCases
+from tests import LONG
 from tests.oracles import chunked
 
-LONG = os.environ.get("NAIVETE_EXAMPLES") == "long"
 FEWEST = 8
 """Every property is tried on at least this many examples, or on as many as it states."""
 

@@ -87,6 +87,7 @@ def test_every_check_passes_without_warnings(estimator: Any) -> None:
     assert failures(estimator) == []
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator", SETTINGS, ids=lambda estimator: type(estimator).__name__)
 def test_every_check_passes_with_other_parameters(estimator: Any) -> None:

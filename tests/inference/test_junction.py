@@ -19,6 +19,7 @@ from naivete.network.conditional_tables import Cpt, SparseCpt
 from naivete.network.graphs import d_separated
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable, family
+from tests import LONG
 from tests.oracles import identical, probability
 from tests.strategies import dense_table, networks, sparse_table
 
@@ -195,8 +196,8 @@ def naive(count: int, classes: int, seed: int) -> tuple[Network, np.ndarray]:
     return Network(own, parents, {CLASS: prior, **{x: tables[x] for x in range(count)}}, check=False), tables
 
 
-def test_a_hundred_thousand_findings_do_not_underflow() -> None:
-    count = 100_000
+def test_many_findings_do_not_underflow() -> None:
+    count = 100_000 if LONG else 10_000
     network, tables = naive(count, 3, seed=5)
     codes = np.random.default_rng(6).integers(0, 2, count)
     junction = JunctionTree(network)
@@ -204,7 +205,7 @@ def test_a_hundred_thousand_findings_do_not_underflow() -> None:
     logs = [math.fsum(np.log(tables[np.arange(count), codes, c]).tolist()) - math.log(3) for c in range(3)]
     top = max(logs)
     expected = top + math.log(math.fsum(math.exp(one - top) for one in logs))
-    assert expected < -90_000
+    assert expected < -0.9 * count
     assert junction.log_probability(evidence)[0] == pytest.approx(expected, rel=1e-13)
 
 

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from naivete.errors import ParameterError
 from naivete.learners import balance
 from naivete.learners.balance import Balanced, balanced
+from tests import LONG
 
 quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
@@ -93,7 +94,7 @@ def test_it_is_what_enumeration_finds(problem: tuple[np.ndarray, int | None]) ->
     assert found.weight == pytest.approx(weight, rel=1e-11)
 
 
-@pytest.mark.parametrize("size", [None, 1, 7, 10, 16, 20])
+@pytest.mark.parametrize("size", [None, 1, 7, 10, 16, 20] if LONG else [None, 7, 20])
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("kind", ["any", "small whole", "repeated"])
 def test_it_is_what_enumeration_finds_for_twenty_features(kind: str, columns: int, size: int | None) -> None:
