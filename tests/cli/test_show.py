@@ -111,7 +111,7 @@ def test_a_network_file_is_shown_like_the_model(run: Run, weather: Path) -> None
     assert f"{network}: network\n" in ran.out
     assert "  parents   the class depends on sky, wind\n" in ran.out
     assert "P(play | sky, wind)" in ran.out
-    assert "<h1>Network for the class play</h1>" in html.read_text()
+    assert "<h1>Network for `play`</h1>" in html.read_text()
     described = run("show", network, "--target", "play", "--json").json
     assert described["model"] == "network"
     assert [variable.get("information") for variable in described["variables"]] == [None] * 6
@@ -124,7 +124,7 @@ def test_a_network_file_is_shown_like_the_model(run: Run, weather: Path) -> None
 def test_the_title_of_the_page(run: Run, weather: Path) -> None:
     model = fitted(run, weather, "kdb:k=1")
     assert run("show", model, "--html", model.with_suffix(".html")).code == 0
-    assert "<h1>KDB (k=1) for the class play</h1>" in model.with_suffix(".html").read_text()
+    assert "<h1>KDB (k=1) for `play`</h1>" in model.with_suffix(".html").read_text()
 
 
 def test_the_same_as_json(run: Run, weather: Path) -> None:

@@ -114,12 +114,12 @@ def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
         kinds = {name: kind for name, kind in kinds.items() if name in cases.features.names}
     encoder = Encoder(kinds=kinds or None)
     labels = cases.labels.astype(narrowest(len(cases.classes)))
-    tallies = encoder.value_counts(cases.features, labels, cases.classes.tolist(), cases.weight)
-    features = encoder.schema(tallies)
+    value_counts = encoder.value_counts(cases.features, labels, cases.classes.tolist(), cases.weight)
+    features = encoder.schema(value_counts)
     encoded = encode(cases.features, features)
-    variables = (*features, Variable(cases.target, tallies.classes))
+    variables = (*features, Variable(cases.target, value_counts.classes))
     memory = MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.gaps)
-    return relevance(Counts(memory, known=FeatureTables(tallies, features)))
+    return relevance(Counts(memory, known=FeatureTables(value_counts, features)))
 
 
 def _consistency(cases: LabelledTable) -> tuple[bool, dict[str, Any] | None]:

@@ -279,7 +279,7 @@ def _page(report: dict[str, Any], diagnosis: Diagnosis) -> Any:
     ]
     arcs = page.table(*_arc_rows(report)) if report["arcs"] else "The network has no arcs between features."
     return page.page(
-        f"Diagnosis of naive Bayes for the class {report['target']}",
+        f"Diagnosis of naive Bayes for `{report['target']}`",
         [
             ("Effect of the dependence between features", [page.figure(diagnosis.svg(), caption), *summary]),
             ("Features with the strongest dependence", [page.table(*_feature_rows(report)), _units(report)]),

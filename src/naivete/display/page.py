@@ -149,10 +149,10 @@ def model_title(model: str, target: object, parameters: str = "") -> str:
     parameters : the parameters that differ from the defaults.
 
     >>> model_title("KDB", "play", "k=2"), model_title("NaiveBayes", "play")
-    ('KDB (k=2) for the class play', 'NaiveBayes for the class play')
+    ('KDB (k=2) for `play`', 'NaiveBayes for `play`')
     """
     name = f"{model} ({parameters})" if parameters else model
-    return f"{name} for the class {bidi_isolated(plain(target))}"
+    return f"{name} for `{bidi_isolated(plain(target))}`"
 
 
 def _section(i: int, heading: object, parts: Iterable[object]) -> Markup:
