@@ -115,9 +115,9 @@ def select(metric: str, codes: Sequence[Any]) -> list[int]:
     return info_selection(Counts(cases_of(codes)), metric=metric)
 
 
-def select_k2(equal: bool, codes: Sequence[Any]) -> list[int]:
+def select_k2(accept_ties: bool, codes: Sequence[Any]) -> list[int]:
     """Return the features that K2-AS of naivete selects."""
-    return k2_selection(Counts(cases_of(codes)), equal=equal)
+    return k2_selection(Counts(cases_of(codes)), accept_ties=accept_ties)
 
 
 def seconds(codes: Sequence[Any], repeat: int) -> dict[str, dict[str, Any]]:
@@ -141,7 +141,11 @@ def whole(cases: LabelledTable, splits: Splits) -> dict[str, dict[str, float]]:
     """Return the time of a whole fit and the accuracy in percent, means over the splits."""
     encoder = Encoder(missing="state")
     models: dict[str, Any] = {metric: InfoAS(metric=metric, encoder=encoder) for metric in METRICS}
-    models |= {"K2-AS": K2AS(encoder=encoder), "K2-AS<=": K2AS(equal=True, encoder=encoder), "naive": NaiveBayes(encoder=encoder)}
+    models |= {
+        "K2-AS": K2AS(encoder=encoder),
+        "K2-AS<=": K2AS(accept_ties=True, encoder=encoder),
+        "naive": NaiveBayes(encoder=encoder),
+    }
     results = run(models, {"splice": cases}, splits, jobs=1)
     return {
         name: {

@@ -105,7 +105,7 @@ RUNS: dict[str, Callable[[workloads.Workload, int, float], Answer]] = {
     "scikit-learn": lambda data, repeat, _: scikit_learn(data, repeat),
     "J48": lambda data, _, timeout: weka(data, timeout),
     "C45": lambda data, repeat, _: ours(data, repeat),
-    "C45, raising=False": lambda data, repeat, _: ours(data, repeat, raising=False),
+    "C45, subtree_raising=False": lambda data, repeat, _: ours(data, repeat, subtree_raising=False),
     "C45, prune=False": lambda data, repeat, _: ours(data, repeat, prune=False),
     "Recursive": lambda data, repeat, _: recursive(data, repeat),
 }

@@ -49,7 +49,7 @@ class Holding(NetworkClassifier):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         settings: dict[str, Any] = {"max_parents": None, "shared": False, "shrinkage": 0.0, "prior": None}
-        return knaive_on(counts, self.held, strong=False, smoothing=self.smoothing, **settings), {}
+        return knaive_on(counts, self.held, strongly_naive=False, smoothing=self.smoothing, **settings), {}
 
 
 def models() -> dict[str, tuple[str, Any]]:
@@ -188,7 +188,7 @@ def _listing_cells(cases: LabelledTable, divisions: int, seed: int, progress: Ca
     programs: dict[str, Any] = {
         "naive Bayes": Listing.naive,
         "full Bayes": Listing.full,
-        "k-weakly naive": lambda listing, rows: listing.k_naive(rows, listing.chosen(), strong=True),
+        "k-weakly naive": lambda listing, rows: listing.k_naive(rows, listing.chosen(), strongly_naive=True),
     }
     for name, predict in programs.items():
         ours = []

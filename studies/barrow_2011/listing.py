@@ -78,10 +78,10 @@ class Listing(NamedTuple):
         """Predict by `FullBayes`: the class whose sum of logarithms is nearest to zero."""
         return self._nearest(self.logs(self.shifted(X, range(X.shape[1]))))
 
-    def k_naive(self, X: Numbers, held: Sequence[int], *, strong: bool) -> Classes:
+    def k_naive(self, X: Numbers, held: Sequence[int], *, strongly_naive: bool) -> Classes:
         """Predict by `StrongKNB` with these attributes naive."""
         rest = [x for x in range(X.shape[1]) if x not in held]
-        logs = self.logs(self.shifted(X, rest if strong else range(X.shape[1])))
+        logs = self.logs(self.shifted(X, rest if strongly_naive else range(X.shape[1])))
         logs[..., list(held)] = self.logs(X[:, None])[..., list(held)]
         return self._nearest(logs)
 

@@ -48,12 +48,12 @@ class ThesisKNaive(KNaive):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         settings = {name: getattr(self, name) for name in ("max_parents", "shared", "shrinkage", "smoothing", "prior")}
-        full_network = knaive_on(counts, (), strong=False, **settings)
+        full_network = knaive_on(counts, (), strongly_naive=False, **settings)
         naive_network = naive(counts, smoothing=self.smoothing, prior=self.prior)
         weights = thesis_weights(counts, full_network, naive_network, ratios=self.ratios)
         chosen = balanced_set(weights, self.k)
         learned = {"naive_": list(chosen.features), "weights_": weights, "weight_": chosen.weight, "exact_": chosen.exact}
-        return knaive_on(counts, chosen.features, strong=False, **settings), learned
+        return knaive_on(counts, chosen.features, strongly_naive=False, **settings), learned
 
 
 def derivatives_given_others(

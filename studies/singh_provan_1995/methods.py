@@ -28,7 +28,7 @@ _MODELS: Final[dict[str, Any]] = {
     "naive-ALL": NaiveBayes(),
     "naive-AS": SelectiveNaive(),
     "K2-AS": K2AS(),
-    "K2-AS<=": K2AS(equal=True),
+    "K2-AS<=": K2AS(accept_ties=True),
     "CB": CB(),
     "CIG-AS": InfoAS(metric="cig"),
     "CGR-AS": InfoAS(metric="cgr"),
@@ -119,7 +119,7 @@ def _in_order(method: str) -> InOrderOfEntry:
 
 
 READINGS: Final[dict[str, Callable[[str], Any]]] = {
-    "significant-gain": lambda method: model_of(method).set_params(stop="chi2"),
+    "significant-gain": lambda method: model_of(method).set_params(stopping_rule="chi2"),
     "missing-left-out": lambda method: model_of(method, Encoder()),
     "class-last": lambda _: ClassLast(encoder=STATE),
     "order-of-entry": _in_order,

@@ -58,7 +58,13 @@ def tables(draw: st.DrawFn, rows: tuple[int, int] = (2, 60)) -> pd.DataFrame:
     return frame
 
 
-ENCODERS = [Encoder(), Encoder(missing="state"), Encoder(cut=EqualFrequency(4)), Encoder(cut=EqualWidth(3)), Encoder(few=2)]
+ENCODERS = [
+    Encoder(),
+    Encoder(missing="state"),
+    Encoder(cut=EqualFrequency(4)),
+    Encoder(cut=EqualWidth(3)),
+    Encoder(max_integer_states=2),
+]
 OTHERS: list[Make] = [
     *(lambda e=e: NaiveBayes(encoder=e) for e in ENCODERS[1:]),
     *(lambda e=e: TAN(encoder=e) for e in [*ENCODERS[1:], Encoder(missing="em")]),
@@ -67,12 +73,12 @@ OTHERS: list[Make] = [
     lambda: KDB(k=1, smoothing="backoff"),
     lambda: K2(order="relevance", max_parents=2, criterion="bdeu:4"),
     lambda: HillClimb(criterion="bic", class_root=True, tabu=3),
-    lambda: CB(stop="score", class_root=False, test="g", encoder=Encoder(missing="state")),
+    lambda: CB(stopping_rule="score", class_root=False, test="g", encoder=Encoder(missing="state")),
     lambda: SelectiveNaive(random_state=5, encoder=Encoder(cut=EqualFrequency(4))),
-    lambda: K2AS(equal=True, learner="k2"),
+    lambda: K2AS(accept_ties=True, learner="k2"),
     lambda: InfoAS(metric="cig", guided="stays", backward=True, learner=KDB(k=1)),
-    lambda: InfoAS(metric="cdc", stop="chi2", learner="nb"),
-    lambda: JoinedNaive(search="forward", equal=True, max_joined=2),
+    lambda: InfoAS(metric="cdc", stopping_rule="chi2", learner="nb"),
+    lambda: JoinedNaive(search="forward", accept_ties=True, max_joined=2),
     lambda: Recursive(parity="split", refit=False, smoothing="clark-niblett"),
     lambda: HiddenNaive(groups=[["text", "byte"]], states=2, starts=2),
     lambda: C45(prune=False, min_rows=1),
@@ -199,13 +205,13 @@ def _modules_with_cells() -> Iterator[str]:
 EACH: dict[str, Make] = {
     "K2": lambda: K2(order="relevance"),
     "HillClimb": HillClimb,
-    "CB": lambda: CB(stop="score", test="g"),
+    "CB": lambda: CB(stopping_rule="score", test="g"),
     "CB-accuracy": CB,
     "PC": lambda: PC(alpha=0.2),
     "SelectiveNaive": SelectiveNaive,
-    "K2AS": lambda: K2AS(equal=True),
+    "K2AS": lambda: K2AS(accept_ties=True),
     "InfoAS": lambda: InfoAS(guided="stays", backward=True, learner="hc"),
-    "InfoAS-chi2": lambda: InfoAS(metric="cdc", stop="chi2", learner=KDB(k=1)),
+    "InfoAS-chi2": lambda: InfoAS(metric="cdc", stopping_rule="chi2", learner=KDB(k=1)),
 }
 
 

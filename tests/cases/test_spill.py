@@ -67,7 +67,12 @@ def open_files(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize(
     "make",
-    [HillClimb, lambda: KDB(k="auto"), lambda: NaiveBayes(encoder=Encoder(numbers="kernel")), lambda: KDB(encoder=Encoder(few=2))],
+    [
+        HillClimb,
+        lambda: KDB(k="auto"),
+        lambda: NaiveBayes(encoder=Encoder(numbers="kernel")),
+        lambda: KDB(encoder=Encoder(max_integer_states=2)),
+    ],
 )
 def test_the_source_is_decoded_twice_and_the_model_is_the_same(rows: Path, decoded: list[str], make: Callable[[], Any]) -> None:
     streamed = make().fit_cases(rows, "y", weight="w", disk=0)

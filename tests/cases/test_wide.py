@@ -105,7 +105,7 @@ def test_a_sparse_matrix_gives_the_model_and_the_answers_of_its_array(
         warnings.simplefilter("ignore")
         patch.setattr(stored_cells, "PART_BYTES", int(rng.choice([1, 40, 1 << 20])))
         patch.setattr(stored_cells, "INCREMENT", float(rng.choice([0, 10, np.inf])))
-        for one in classifiers(Encoder(missing=missing, unseen=unseen, unlabelled="drop", few=few)):
+        for one in classifiers(Encoder(missing=missing, unseen=unseen, unlabelled="drop", max_integer_states=few)):
             expected = model_hash(one.fit(dense, y, sample_weight=weight))
             answers, joint = one.predict_proba(later), one.predict_joint_log_proba(later)
             assert model_hash(one.fit(own, y, sample_weight=weight)) == expected

@@ -177,7 +177,7 @@ def test_f20_what_was_set_up_differently_is_not_merged(name: str) -> None:
     other = KDB(k=5) if name != "KDB" else TAN()
     with pytest.raises(ParameterError, match="cannot be merged with a"):
         one.merge(taught(other, rows(1)))
-    alike = clone(ALL[name]).set_params(encoder=Encoder(few=3))
+    alike = clone(ALL[name]).set_params(encoder=Encoder(max_integer_states=3))
     with pytest.raises(ParameterError, match=r"different parameters.*encoder: None and Encoder\("):
         one.merge(taught(alike, rows(1)))
     renamed = rows(1).rename(columns={"c": "d"})

@@ -30,8 +30,8 @@ from tests.oracles import identical
 ALL: dict[str, NetworkClassifier] = {
     "backward": JoinedNaive(),
     "forward": JoinedNaive(search="forward"),
-    "forward-equal": JoinedNaive(search="forward", equal=True, smoothing="backoff"),
-    "backward-two": JoinedNaive(equal=True, max_joined=2, smoothing="m-estimate", encoder=Encoder(missing="state")),
+    "forward-equal": JoinedNaive(search="forward", accept_ties=True, smoothing="backoff"),
+    "backward-two": JoinedNaive(accept_ties=True, max_joined=2, smoothing="m-estimate", encoder=Encoder(missing="state")),
 }
 each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
 

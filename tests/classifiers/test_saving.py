@@ -43,23 +43,25 @@ CLASSIFIERS: list[Any] = [
     KDB(k="auto", theta="auto", smoothing="friedman"),
     KDB(k=5, theta="chi2", smoothing=Backoff(1.5), budget=1 << 20),
     KDB(smoothing=ClarkNiblett(), encoder=Encoder(kinds={"windy": "nominal"}, cut=EqualWidth(3), missing="state")),
-    NaiveBayes(encoder=Encoder(kinds=None, cut=EqualFrequency(2), unseen="smooth", few=3)),
+    NaiveBayes(encoder=Encoder(kinds=None, cut=EqualFrequency(2), unseen="smooth", max_integer_states=3)),
     K2(),
     K2(order=("windy", None, "outlook", "temperature"), max_parents=np.int64(2), criterion=bic, smoothing=MEstimate(3)),
     K2(order=np.array([2, 0, 1]), criterion="mdl", prior=(0.25, 0.75)),
     HillClimb(),
     HillClimb(criterion=BDeu(2.5), max_parents=1, tabu=0, max_steps=3, class_root=True),
     CB(),
-    CB(alpha=0.2, test=g, criterion=aic, stop="score", class_root=False, partial_order=True, max_order=None, max_parents=3),
+    CB(
+        alpha=0.2, test=g, criterion=aic, stopping_rule="score", class_root=False, partial_order=True, max_order=None, max_parents=3
+    ),
     PC(),
     PC(alpha=0.5, test=pearson, max_order=1, smoothing=Backoff(1.5)),
     SelectiveNaive(),
     SelectiveNaive(random_state=np.int64(3), encoder=Encoder(cut=EqualWidth(3))),
     K2AS(),
-    K2AS(equal=True, learner="tan", criterion=k2, max_parents=2, random_state=4),
+    K2AS(accept_ties=True, learner="tan", criterion=k2, max_parents=2, random_state=4),
     InfoAS(),
-    InfoAS(metric="cdc", stop="chi2", alpha=0.5, guided="stays", backward=True, learner=KDB(k=1)),
-    InfoAS(learner=K2AS(learner=TAN(smoothing=Lidstone(0.5)), encoder=Encoder(few=7))),
+    InfoAS(metric="cdc", stopping_rule="chi2", alpha=0.5, guided="stays", backward=True, learner=KDB(k=1)),
+    InfoAS(learner=K2AS(learner=TAN(smoothing=Lidstone(0.5)), encoder=Encoder(max_integer_states=7))),
 ]
 
 
@@ -152,7 +154,14 @@ HOSTILE: dict[str, dict[str, Any]] = {
     "M3-encoder-choice": {
         "parameters": {
             **GOOD.parameters,
-            "encoder": {"kinds": [], "cut": "mdl", "missing": "no", "unseen": "error", "unlabelled": "error", "few": 1},
+            "encoder": {
+                "kinds": [],
+                "cut": "mdl",
+                "missing": "no",
+                "unseen": "error",
+                "unlabelled": "error",
+                "max_integer_states": 1,
+            },
         }
     },
     "M3-no-notes": {"notes": {}},

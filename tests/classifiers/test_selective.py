@@ -29,7 +29,7 @@ WORDS = {"cb": CB, "nb": NaiveBayes, "tan": TAN, "kdb": KDB, "k2": K2, "hc": Hil
 @pytest.mark.parametrize("word", WORDS)
 def test_a_word_learns_what_its_classifier_learns(word: str) -> None:
     X, y = rows()
-    fitted = InfoAS(learner=word, metric="cig", stop="chi2").fit(X, y)
+    fitted = InfoAS(learner=word, metric="cig", stopping_rule="chi2").fit(X, y)
     assert 0 < len(fitted.selected_) < 5
     columns = [X.columns[i] for i in sorted(fitted.selected_)]
     alone = WORDS[word]().fit(X[columns], y)
@@ -39,12 +39,12 @@ def test_a_word_learns_what_its_classifier_learns(word: str) -> None:
 
 @pytest.mark.parametrize(
     "inner",
-    [KDB(k=1), KDB(k="auto"), TAN(), Lookup(), Majority(), NaiveBayes(smoothing=0.1), K2(max_parents=1), CB(stop="score"), InfoAS(learner="nb")],
+    [KDB(k=1), KDB(k="auto"), TAN(), Lookup(), Majority(), NaiveBayes(smoothing=0.1), K2(max_parents=1), CB(stopping_rule="score"), InfoAS(learner="nb")],
     ids=repr,
 )  # fmt: skip
 def test_a_classifier_learns_from_what_is_selected_with_its_own_parameters(inner: Any, tmp_path: Path) -> None:
     X, y = rows()
-    fitted = InfoAS(learner=inner, metric="cig", stop="chi2").fit(X, y)
+    fitted = InfoAS(learner=inner, metric="cig", stopping_rule="chi2").fit(X, y)
     columns = [X.columns[i] for i in sorted(fitted.selected_)]
     alone = clone(inner).fit(X[columns], y)
     assert np.allclose(fitted.predict_proba(X), alone.predict_proba(X[columns]), rtol=0, atol=1e-12)
@@ -77,7 +77,7 @@ def test_nothing_selected_is_the_majority(classifier: Any, learner: Any) -> None
 
 def test_selected_are_positions_in_the_order_they_entered() -> None:
     X, y = rows()
-    for classifier in (SelectiveNaive(), K2AS(equal=True), InfoAS()):
+    for classifier in (SelectiveNaive(), K2AS(accept_ties=True), InfoAS()):
         fitted = clone(classifier).fit(X, y)
         assert sorted(set(fitted.selected_)) == sorted(fitted.selected_)
         assert all(type(x) is int and 0 <= x < 5 for x in fitted.selected_)
@@ -88,7 +88,7 @@ def test_selected_are_positions_in_the_order_they_entered() -> None:
 
 def test_a_structure_that_is_kept_keeps_what_was_selected() -> None:
     X, y = rows(0, 300)
-    model = InfoAS(metric="cig", stop="chi2", learner="nb").partial_fit(X[:200], y[:200])
+    model = InfoAS(metric="cig", stopping_rule="chi2", learner="nb").partial_fit(X[:200], y[:200])
     before = list(model.selected_), dict(model.network_.parents)
     model.partial_fit(X[200:], y[200:], structure="keep")
     assert (model.selected_, dict(model.network_.parents)) == before

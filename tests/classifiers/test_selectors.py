@@ -30,12 +30,12 @@ from naivete.errors import DataError, NaiveteWarning, ParameterError
 
 ALL: dict[str, Selector] = {
     "info": InfoSelector(),
-    "info-chi2": InfoSelector(metric="cig", stop="chi2", alpha=0.1, encoder=Encoder(missing="state")),
+    "info-chi2": InfoSelector(metric="cig", stopping_rule="chi2", alpha=0.1, encoder=Encoder(missing="state")),
     "info-guided": InfoSelector(metric="cdc", guided="stays", backward=True, random_state=3),
     "naive": NaiveSelector(),
     "naive-backoff": NaiveSelector(smoothing="backoff", random_state=None, encoder=Encoder(cut=EqualFrequency(4))),
     "k2": K2Selector(),
-    "k2-equal": K2Selector(equal=True, criterion="bic", max_parents=2, smoothing=0.5),
+    "k2-equal": K2Selector(accept_ties=True, criterion="bic", max_parents=2, smoothing=0.5),
 }
 each = pytest.mark.parametrize("selector", ALL.values(), ids=ALL)
 
@@ -106,7 +106,7 @@ def test_frames_stay_frames_where_asked() -> None:
 
 def test_order_of_entry_is_kept_and_that_of_the_columns_comes_out() -> None:
     X, y = frame()
-    own = InfoSelector(metric="cig", stop="chi2").fit(X[["heat", "noise", "sky"]], y)
+    own = InfoSelector(metric="cig", stopping_rule="chi2").fit(X[["heat", "noise", "sky"]], y)
     assert own.selected_ == [2, 0] or own.selected_ == [0, 2]
     assert own.get_feature_names_out().tolist() == ["heat", "sky"]
 
@@ -115,9 +115,9 @@ def test_order_of_entry_is_kept_and_that_of_the_columns_comes_out() -> None:
     ("selector", "classifier"),
     [
         (InfoSelector(metric="cgr"), InfoAS(metric="cgr")),
-        (InfoSelector(stop="chi2", guided="stays"), InfoAS(stop="chi2", guided="stays", learner="nb")),
+        (InfoSelector(stopping_rule="chi2", guided="stays"), InfoAS(stopping_rule="chi2", guided="stays", learner="nb")),
         (NaiveSelector(random_state=4), SelectiveNaive(random_state=4)),
-        (K2Selector(equal=True, max_parents=2), K2AS(equal=True, max_parents=2)),
+        (K2Selector(accept_ties=True, max_parents=2), K2AS(accept_ties=True, max_parents=2)),
     ],
 )
 def test_selects_what_the_classifier_selects(selector: Selector, classifier: Any) -> None:
@@ -141,9 +141,11 @@ def test_a_weight_of_two_is_the_row_twice(selector: Selector) -> None:
 @pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(20, random_state=0)], ids=["linear", "forest"])
 def test_in_a_pipeline_before_any_estimator(final: Any) -> None:
     X, y = frame()
-    pipeline = make_pipeline(InfoSelector(stop="chi2"), OneHotEncoder(handle_unknown="ignore"), final)
+    pipeline = make_pipeline(InfoSelector(stopping_rule="chi2"), OneHotEncoder(handle_unknown="ignore"), final)
     assert cross_val_score(pipeline, X.drop(columns=["gaps"]).round(0), y, cv=3).mean() > 0.85
-    search = GridSearchCV(pipeline, {"infoselector__metric": ["cig", "cgr"], "infoselector__encoder": [None, Encoder(few=2)]}, cv=2)
+    search = GridSearchCV(
+        pipeline, {"infoselector__metric": ["cig", "cgr"], "infoselector__encoder": [None, Encoder(max_integer_states=2)]}, cv=2
+    )
     assert search.fit(X.drop(columns=["gaps"]).round(0), y).best_score_ > 0.8
 
 
@@ -182,7 +184,7 @@ def test_pickles_and_not_fitted() -> None:
 def test_nothing_selected_is_said() -> None:
     X = np.tile([[0, 1], [1, 0]], (20, 1))
     y = np.repeat([0, 1], 20)
-    own = InfoSelector(stop="chi2").fit(X, y)
+    own = InfoSelector(stopping_rule="chi2").fit(X, y)
     assert own.selected_ == []
     with pytest.warns(NaiveteWarning, match="no feature is selected"):
         assert own.transform(X).shape == (40, 0)

@@ -41,10 +41,10 @@ def test_no_word_has_two_meanings() -> None:
      "nb:prior=0.2/0.8", "majority:prior=1/1", "tan:prior=1/1/1",
      "k2", "k2:order=relevance,max_parents=2,criterion=bdeu:10", "k2:max_parents=0,criterion=aic", "hc",
      "hc:criterion=bic,max_parents=3,tabu=0,max_steps=7,class_root=true", "cb",
-     "cb:alpha=0.05,test=g,criterion=bdeu,stop=score,class_root=false,partial_order=true,max_order=none,max_parents=4",
+     "cb:alpha=0.05,test=g,criterion=bdeu,stopping_rule=score,class_root=false,partial_order=true,max_order=none,max_parents=4",
      "cb:max_order=3", "pc", "pc:alpha=0.01,test=chi2,max_order=1", "naive-as", "naive-as:random_state=7,smoothing=0.5",
-     "naive-as:random_state=none", "k2-as", "k2-as:equal=true,learner=hc,criterion=k2,max_parents=1,random_state=3", "info-as",
-     "info-as:metric=cig,learner=nb,stop=chi2,alpha=0.2,guided=stays,backward=true,random_state=2", "info-as:prior=1/3"],
+     "naive-as:random_state=none", "k2-as", "k2-as:accept_ties=true,learner=hc,criterion=k2,max_parents=1,random_state=3", "info-as",
+     "info-as:metric=cig,learner=nb,stopping_rule=chi2,alpha=0.2,guided=stays,backward=true,random_state=2", "info-as:prior=1/3"],
 )  # fmt: skip
 def test_text_to_classifier_and_back(text: str) -> None:
     classifier = classifier_of(text)
@@ -77,7 +77,7 @@ def test_usual_parameters_are_not_written_but_k_is() -> None:
 
 
 def test_the_encoder_is_passed_on() -> None:
-    encoder = Encoder(few=3)
+    encoder = Encoder(max_integer_states=3)
     assert classifier_of(Spec("nb"), encoder=encoder).encoder is encoder
 
 

@@ -127,12 +127,16 @@ def test_as_good_as_the_tree_of_scikit_learn() -> None:
 
 def test_parameters_can_be_searched() -> None:
     X, y = drawn()
-    search = GridSearchCV(C45(), {"confidence": [0.05, 0.25], "min_rows": [2, 10], "raising": [True, False]}, cv=2).fit(X, y)
+    search = GridSearchCV(C45(), {"confidence": [0.05, 0.25], "min_rows": [2, 10], "subtree_raising": [True, False]}, cv=2).fit(
+        X, y
+    )
     assert search.best_score_ > 0.5
     assert GridSearchCV(ID3(), {"max_depth": [1, 2, None]}, cv=2).fit(X, y).best_score_ > 0.5
 
 
-@pytest.mark.parametrize("model", [ID3(min_rows=-1), ID3(max_depth="deep"), C45(confidence=1), C45(raising="yes"), C45(min_rows=0)])
+@pytest.mark.parametrize(
+    "model", [ID3(min_rows=-1), ID3(max_depth="deep"), C45(confidence=1), C45(subtree_raising="yes"), C45(min_rows=0)]
+)
 def test_parameters_out_of_range_are_refused(model: NetworkClassifier) -> None:
     X, y = drawn()
     with pytest.raises(ParameterError, match="="):

@@ -33,7 +33,7 @@ ALL: dict[str, NetworkClassifier] = {
     "CB-score": CB(stop="score", class_root=False, test="g"),
     "PC": PC(),
     "SelectiveNaive": SelectiveNaive(),
-    "K2AS": K2AS(equal=True),
+    "K2AS": K2AS(accept_ties=True),
     "InfoAS": InfoAS(metric="cig"),
 }
 each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)

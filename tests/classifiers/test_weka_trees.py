@@ -30,7 +30,7 @@ FOLDS = (
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "": {},
-    "-S": {"raising": False},
+    "-S": {"subtree_raising": False},
     "-U": {"prune": False},
     "-M 5 -C 0.1": {"min_rows": 5, "confidence": 0.1},
 }

@@ -19,7 +19,7 @@ def test_the_summary(run: Run, weather: Path) -> None:
     lines = ran.out.splitlines()
     assert lines[0] == f"kdb:k=1 learned from {weather}"
     assert "rows      8" in ran.out
-    assert "2 of play: no, yes" in ran.out
+    assert "target    play, with 2 classes: no, yes" in ran.out
 
 
 def test_the_summary_as_json(run: Run, weather: Path) -> None:
@@ -108,7 +108,7 @@ def test_missing_tokens_delimiter_and_encoding(run: Run, tmp_path: Path) -> None
 def test_many_classes_are_cut_short(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("x,c\n" + "".join(f"a,{i}\n" for i in range(9)))
-    assert "9 of c: 0, 1, 2, 3, 4, 5, ..." in run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt").out
+    assert "c, with 9 classes: 0, 1, 2, 3, 4, 5, ..." in run("fit", file, "--target", "c", "--out", tmp_path / "m.nvt").out
 
 
 def test_the_columns_are_listed_when_the_class_is_not_given(run: Run, weather: Path) -> None:

@@ -135,7 +135,7 @@ def test_the_same_as_json(run: Run, weather: Path) -> None:
     assert [v["alone"] for v in described["variables"][:-1]] == [False, False, False, False, True]
 
 
-@pytest.mark.parametrize("model", ["naive-as", "k2-as", "info-as", "info-as:stop=chi2,learner=nb"])
+@pytest.mark.parametrize("model", ["naive-as", "k2-as", "info-as", "info-as:stopping_rule=chi2,learner=nb"])
 def test_selected_features_in_their_order(run: Run, weather: Path, model: str) -> None:
     file = fitted(run, weather, model)
     chosen = load(file)

@@ -43,7 +43,7 @@ def codes_of(X: Any, *variables: Variable, unseen: str = "marginalise") -> list[
     return [c.tolist() for c in encode(table_of(X), variables, unseen=unseen).codes]
 
 
-@given(frames(), st.sampled_from([Encoder(), Encoder(missing="state"), Encoder(unseen="smooth"), Encoder(few=0)]))
+@given(frames(), st.sampled_from([Encoder(), Encoder(missing="state"), Encoder(unseen="smooth"), Encoder(max_integer_states=0)]))
 @settings(deadline=None, max_examples=60)
 def test_codes_stand_for_the_values_they_came_from(drawn: tuple[dict[str, list[Any]], list[str]], encoder: Encoder) -> None:
     columns, labels = drawn
@@ -99,9 +99,9 @@ def test_numbers_with_fractions_or_of_many_values_are_numeric() -> None:
     assert schema(column([0.9, 1.0, 2.0], float))[0].cuts is not None
     assert schema(column(list(range(21)), int))[0].numeric
     assert not schema(column(list(range(20)), int))[0].numeric
-    assert not schema(column(list(range(21)), int), Encoder(few=21))[0].numeric
+    assert not schema(column(list(range(21)), int), Encoder(max_integer_states=21))[0].numeric
     assert schema(column(list(range(21)), np.uint8))[0].numeric
-    assert schema(column([*range(20_000)], int), Encoder(few=5))[0].numeric
+    assert schema(column([*range(20_000)], int), Encoder(max_integer_states=5))[0].numeric
     assert schema(column([*[1] * 10_001, *range(40)], int))[0].numeric
     assert schema(column([*[1.0] * 300, 1.5], float))[0].numeric
 
@@ -125,8 +125,8 @@ def test_kinds_can_be_declared() -> None:
         ({"missing": "x"}, "missing='x': choose one of 'omit', 'state'"),
         ({"unseen": None}, "unseen=None"),
         ({"unlabelled": "x"}, "unlabelled='x'"),
-        ({"few": -1}, "few=-1"),
-        ({"few": True}, "few=True"),
+        ({"max_integer_states": -1}, "max_integer_states=-1"),
+        ({"max_integer_states": True}, "max_integer_states=True"),
         ({"cut": 3}, "cut=3"),
         ({"cut": EqualWidth(0)}, "bins=0"),
         ({"cut": EqualFrequency(-1)}, "bins=-1"),
@@ -146,7 +146,7 @@ def test_settings_out_of_range_are_refused(settings: dict[str, Any], message: st
 
 
 def test_settings_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    encoder = Encoder(few=3)
+    encoder = Encoder(max_integer_states=3)
     monkeypatch.setattr(Encoder, "_check", None)
     NaiveBayes(encoder=encoder).fit([["a"], ["b"]], [0, 1]).predict([["a"]])
 
@@ -279,8 +279,8 @@ def test_unseen_is_decided_when_predicting() -> None:
         assert encode(table, [Variable("x", ("a", "b"))], unseen="smooth").codes[0].tolist() == [0, 255]
 
 
-@pytest.mark.parametrize("few", [0, 1])
-def test_booleans_are_nominal_however_few_is_few(few: int) -> None:
+@pytest.mark.parametrize("max_integer_states", [0, 1])
+def test_booleans_are_nominal_however_few_is_few(max_integer_states: int) -> None:
     table = table_of(np.array([[True], [False], [True]]))
-    (variable,) = schema_of(table, np.array([0, 1, 0], np.uint8), 2, Encoder(few=few))
+    (variable,) = schema_of(table, np.array([0, 1, 0], np.uint8), 2, Encoder(max_integer_states=max_integer_states))
     assert variable == Variable("x0", (False, True))

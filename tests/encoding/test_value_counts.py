@@ -91,7 +91,11 @@ def test_cells_are_a_matter_of_the_values_alone(numbers: list[float], most: int,
     assert np.all(order[starts][1:] > order[ends][:-1])
 
 
-@given(columns, st.sampled_from([Encoder(), Encoder(missing="state"), Encoder(unseen="smooth"), Encoder(few=1)]), st.data())
+@given(
+    columns,
+    st.sampled_from([Encoder(), Encoder(missing="state"), Encoder(unseen="smooth"), Encoder(max_integer_states=1)]),
+    st.data(),
+)
 @settings(deadline=None, max_examples=100)
 def test_margins_are_what_counting_the_codes_gives(cells: list[Any], encoder: Encoder, data: st.DataObject) -> None:
     labels = np.random.default_rng(data.draw(st.integers(0, 99))).integers(0, 2, len(cells))

@@ -33,8 +33,8 @@ ENCODERS = [
     Encoder(),
     Encoder(missing="state"),
     Encoder(unseen="smooth"),
-    Encoder(missing="state", unseen="smooth", few=2),
-    Encoder(cut=EqualFrequency(3), few=0),
+    Encoder(missing="state", unseen="smooth", max_integer_states=2),
+    Encoder(cut=EqualFrequency(3), max_integer_states=0),
 ]
 
 
@@ -234,7 +234,13 @@ def test_an_unseen_value_is_refused_where_the_encoder_says_so() -> None:
 
 
 def test_models_with_other_encoders_and_budgets_do_not_share() -> None:
-    own = {"a": NaiveBayes(), "b": TAN(), "c": NaiveBayes(encoder=Encoder(few=3)), "d": NaiveBayes(budget=10**6), "e": object()}
+    own = {
+        "a": NaiveBayes(),
+        "b": TAN(),
+        "c": NaiveBayes(encoder=Encoder(max_integer_states=3)),
+        "d": NaiveBayes(budget=10**6),
+        "e": object(),
+    }
     assert [list(group.models) for group in module._groups(own)] == [["a", "b"], ["c"], ["d"], ["e"]]
 
 

@@ -328,9 +328,11 @@ def test_the_difference_itself_is_told(digits: LabelledTable, tmp_path: Path) ->
     assert "models: 'tan' is gone" in told(models=models("nb"))
     assert "models: 'tan' is gone, 'kdb:k=1' is new" in told(models=models("nb", "kdb:k=1"))
     assert "models: they were in another order" in told(models=models("tan", "nb"))
-    one, two = ({"nb": classifier_of("nb", encoder=Encoder(few=few)), **models("tan")} for few in (2, 3))
+    one, two = ({"nb": classifier_of("nb", encoder=Encoder(max_integer_states=few)), **models("tan")} for few in (2, 3))
     run(**{**own, "models": one, "restart": True})
-    assert re.search(r"models\['nb'\]\['encoder'\] was .*'few': '2'.* and is now .*'few': '3'", told(models=two))
+    assert re.search(
+        r"models\['nb'\]\['encoder'\] was .*'max_integer_states': '2'.* and is now .*'max_integer_states': '3'", told(models=two)
+    )
 
 
 def test_a_difference_deep_in_long_texts_is_shown() -> None:

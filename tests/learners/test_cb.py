@@ -69,7 +69,7 @@ def test_alarm_is_recovered_from_ten_thousand_cases(alarm: Network, test: str, s
 
     block = Block(sample(alarm, 10_000, seed))
     counts = Counts(MemoryCases(alarm.variables, block, np.zeros(len(alarm.variables) - 1, bool)))
-    found, true = arcs_of(cb(counts, stop="score", class_root=False, test=test)), arcs_of(alarm)
+    found, true = arcs_of(cb(counts, stopping_rule="score", class_root=False, test=test)), arcs_of(alarm)
     assert len(true) == 46
     assert len(true - found) <= 2
     assert len(found - true) <= 16
@@ -77,21 +77,24 @@ def test_alarm_is_recovered_from_ten_thousand_cases(alarm: Network, test: str, s
 
 @given(
     own=some_cases(rows=(1, 80), features=(1, 5), max_card=3),
-    stop=st.sampled_from(["accuracy", "score"]),
+    stopping_rule=st.sampled_from(["accuracy", "score"]),
     class_root=st.booleans(),
     most=st.sampled_from([None, 0, 1, 2]),
 )
 @quick
 def test_more_orders_are_never_worse_and_the_class_stays_a_root(
-    own: MemoryCases, stop: Any, class_root: bool, most: int | None, cases: Any
+    own: MemoryCases, stopping_rule: Any, class_root: bool, most: int | None, cases: Any
 ) -> None:
-    options: dict[str, Any] = {"stop": stop, "class_root": class_root, "max_parents": most}
+    options: dict[str, Any] = {"stopping_rule": stopping_rule, "class_root": class_root, "max_parents": most}
     networks = [cb(Counts(cases(own)), max_order=order, **options) for order in (0, 1, None)]
     scores = FamilyScores(Counts(own), score_of("k2"))
     for network in networks:
         assert not (class_root and network.parents[CLASS])
         assert max(map(len, network.parents.values())) <= (9 if most is None else most)
-    values = [correct(Counts(own), network) if stop == "accuracy" else scores.total(dict(network.parents)) for network in networks]
+    values = [
+        correct(Counts(own), network) if stopping_rule == "accuracy" else scores.total(dict(network.parents))
+        for network in networks
+    ]
     assert values[0] <= values[1] <= values[2]
 
 
@@ -109,7 +112,7 @@ def test_the_parents_are_those_of_k2_for_an_order(class_root: bool, monkeypatch:
     for seed in range(8):
         orders.clear()
         own = cases_of([2, 3, 2, 3, 2, 3], sampled(seed, 300).T.tolist())
-        network = cb(Counts(own), stop="score", class_root=class_root)
+        network = cb(Counts(own), stopping_rule="score", class_root=class_root)
         assert any(dict(k2(Counts(own), order=order).parents) == dict(network.parents) for order in orders)
         assert all(sorted(order) == sorted(network.parents) for order in orders)
         assert not class_root or all(order[0] == CLASS for order in orders)
@@ -122,22 +125,22 @@ def test_parents_may_be_kept_to_the_neighbours_that_the_tests_left() -> None:
     b = np.where(rng.random(2000) < 0.8, a, 1 - a)
     c = np.where(rng.random(2000) < 0.8, b, 1 - b)
     own = cases_of([2, 2, 2, 2], [a.tolist(), b.tolist(), c.tolist(), rng.integers(0, 2, 2000).tolist()])
-    kept = cb(Counts(own), stop="score", class_root=False, partial_order=True, alpha=0.001)
+    kept = cb(Counts(own), stopping_rule="score", class_root=False, partial_order=True, alpha=0.001)
     assert arcs_of(kept) == {frozenset((0, 1)), frozenset((1, 2))}
 
 
-@given(own=some_cases(rows=(1, 60), features=(1, 4)), stop=st.sampled_from(["accuracy", "score"]), seed=st.integers(0, 99))
+@given(own=some_cases(rows=(1, 60), features=(1, 4)), stopping_rule=st.sampled_from(["accuracy", "score"]), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, stop: Any, seed: int) -> None:
+def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, stopping_rule: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    network = cb(Counts(own), stop=stop)
+    network = cb(Counts(own), stopping_rule=stopping_rule)
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
-    assert identical(network, cb(Counts(shuffled), stop=stop))
-    assert identical(network, cb(Counts(chunked(own, rng)), stop=stop))
+    assert identical(network, cb(Counts(shuffled), stopping_rule=stopping_rule))
+    assert identical(network, cb(Counts(chunked(own, rng)), stopping_rule=stopping_rule))
     if own.block.weight is not None and (own.block.weight % 1 == 0).all():
         rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
         twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
-        assert identical(network, cb(Counts(twice), stop=stop))
+        assert identical(network, cb(Counts(twice), stopping_rule=stopping_rule))
 
 
 def test_missing_values_cost_no_pass_for_each_family() -> None:
@@ -147,7 +150,7 @@ def test_missing_values_cost_no_pass_for_each_family() -> None:
     cards = [int(c.max()) + 1 for c in table.T]
     complete, gaps = Counts(cases_of(cards, table.T.tolist())), Counts(cases_of(cards, [*columns, table[:, -1].tolist()]))
     for counts in (complete, gaps):
-        cb(counts, stop="score")
+        cb(counts, stopping_rule="score")
     assert gaps.passes <= complete.passes + 8
 
 
@@ -158,9 +161,9 @@ def test_missing_values_cost_no_pass_for_each_family() -> None:
         ({"alpha": "x"}, "alpha='x'"),
         ({"test": "t"}, "test='t'"),
         ({"criterion": "k"}, "criterion='k'"),
-        ({"stop": "never"}, "stop='never'"),
-        ({"stop": None}, "stop=None"),
-        ({"stop": np.array(["score", "score"])}, "stop=array"),
+        ({"stopping_rule": "never"}, "stopping_rule='never'"),
+        ({"stopping_rule": None}, "stopping_rule=None"),
+        ({"stopping_rule": np.array(["score", "score"])}, "stopping_rule=array"),
         ({"class_root": "yes"}, "class_root='yes'"),
         ({"class_root": None}, "class_root=None"),
         ({"partial_order": 2}, "partial_order=2"),

@@ -68,14 +68,14 @@ class Judge:
         return sum((Fraction(float(w)) for w in weight[hits]), Fraction(0))
 
 
-def slow_forward(judge: Judge, features: list[int], equal: bool) -> list[int]:
-    """Add the feature with which most is right, while that rises, or with `equal` while it does not fall."""
+def slow_forward(judge: Judge, features: list[int], accept_ties: bool) -> list[int]:
+    """Add the feature with which most is right, while that rises, or with `accept_ties` while it does not fall."""
     selected: list[int] = []
     right = judge.right([])
     while len(selected) < len(features):
         tried = {x: judge.right([*selected, x]) for x in features if x not in selected}
         best = max(tried.values())
-        if best < right or (best == right and not equal):
+        if best < right or (best == right and not accept_ties):
             break
         selected.append(min(x for x, r in tried.items() if r == best))
         right = best
@@ -94,7 +94,7 @@ drawn = some_cases(rows=(2, 40), features=(1, 5), max_card=3, weights="fractiona
 def test_naive_as_is_the_definition(own: MemoryCases, seed: int, smoothing: Any, cases: Any) -> None:
     judge = Judge(own, lambda counts: naive(counts, smoothing=smoothing), seed)
     try:
-        expected = slow_forward(judge, telling(own), equal=True)
+        expected = slow_forward(judge, telling(own), accept_ties=True)
     except DoubtError:
         assume(False)
     found = naive_selection(Counts(cases(own)), random_state=seed, smoothing=smoothing)
@@ -108,16 +108,16 @@ def test_naive_as_is_the_definition(own: MemoryCases, seed: int, smoothing: Any,
     assert all(identical(network.cpts[v], whole.cpts[v]) for v in (*expected, CLASS))
 
 
-@given(own=drawn, seed=st.integers(0, 3), equal=st.booleans(), most=st.sampled_from([None, 1, 2]))
+@given(own=drawn, seed=st.integers(0, 3), accept_ties=st.booleans(), most=st.sampled_from([None, 1, 2]))
 @quick
-def test_k2_as_is_the_definition(own: MemoryCases, seed: int, equal: bool, most: int | None, cases: Any) -> None:
+def test_k2_as_is_the_definition(own: MemoryCases, seed: int, accept_ties: bool, most: int | None, cases: Any) -> None:
     judge = Judge(own, lambda counts: k2(counts, max_parents=most), seed)
     try:
-        expected = slow_forward(judge, telling(own), equal=equal)
+        expected = slow_forward(judge, telling(own), accept_ties=accept_ties)
     except DoubtError:
         assume(False)
-    assert k2_selection(Counts(cases(own)), equal=equal, max_parents=most, random_state=seed) == expected
-    network = k2_as(Counts(cases(own)), equal=equal, max_parents=most, random_state=seed)
+    assert k2_selection(Counts(cases(own)), accept_ties=accept_ties, max_parents=most, random_state=seed) == expected
+    network = k2_as(Counts(cases(own)), accept_ties=accept_ties, max_parents=most, random_state=seed)
     final = cb(Counts(select_features(own, tuple(sorted(expected))))) if expected else None
     at = {CLASS: CLASS, **dict(enumerate(sorted(expected)))}
     parents = {} if final is None else {at[v]: tuple(at[p] for p in ps) for v, ps in final.parents.items()}
@@ -146,7 +146,7 @@ def test_a_feature_that_changes_nothing_is_selected_only_where_that_is_allowed()
     y = rng.integers(0, 2, 400)
     own = cases_of([2, 2, 2], [np.where(rng.random(400) < 0.95, y, 1 - y).tolist(), rng.integers(0, 2, 400).tolist(), y.tolist()])
     assert k2_selection(Counts(own)) == [0]
-    assert k2_selection(Counts(own), equal=True) == [0, 1]
+    assert k2_selection(Counts(own), accept_ties=True) == [0, 1]
     assert naive_selection(Counts(own)) == [0, 1]
 
 
@@ -159,30 +159,30 @@ def test_impossible_rows_are_judged_by_the_rule_of_prediction() -> None:
         own = cases_of([4, 4, 4, 2], [*columns, y.tolist()], (rng.random(20) + 0.5).tolist())
         judge = Judge(own, lambda counts: naive(counts, smoothing=0), 0)
         try:
-            expected = slow_forward(judge, [0, 1, 2], equal=True)
+            expected = slow_forward(judge, [0, 1, 2], accept_ties=True)
         except DoubtError:
             continue
         assert naive_selection(Counts(own), smoothing=0) == expected
 
 
-@given(own=some_cases(rows=(1, 40), features=(1, 4)), equal=st.booleans(), seed=st.integers(0, 99))
+@given(own=some_cases(rows=(1, 40), features=(1, 4)), accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, equal: bool, seed: int) -> None:
+def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, accept_ties: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
-    for learner in (naive_as, lambda counts: k2_as(counts, equal=equal)):
+    for learner in (naive_as, lambda counts: k2_as(counts, accept_ties=accept_ties)):
         network = learner(Counts(own))
         others: list[Cases] = [shuffled, chunked(own, rng)]
         assert all(identical(network, learner(Counts(other))) for other in others)
 
 
-@given(own=some_cases(weights="whole", rows=(1, 30)), equal=st.booleans())
+@given(own=some_cases(weights="whole", rows=(1, 30)), accept_ties=st.booleans())
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, equal: bool) -> None:
+def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, accept_ties: bool) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
     twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
     assert identical(naive_as(Counts(own)), naive_as(Counts(twice)))
-    assert identical(k2_as(Counts(own), equal=equal), k2_as(Counts(twice), equal=equal))
+    assert identical(k2_as(Counts(own), accept_ties=accept_ties), k2_as(Counts(twice), accept_ties=accept_ties))
 
 
 def test_each_feature_that_enters_costs_two_passes() -> None:
@@ -198,8 +198,8 @@ def test_each_feature_that_enters_costs_two_passes() -> None:
 @pytest.mark.parametrize(
     ("options", "named"),
     [
-        ({"equal": "yes"}, "equal='yes'"),
-        ({"equal": None}, "equal=None"),
+        ({"accept_ties": "yes"}, "accept_ties='yes'"),
+        ({"accept_ties": None}, "accept_ties=None"),
         ({"criterion": "zz"}, "criterion='zz'"),
         ({"max_parents": -3}, "max_parents=-3"),
         ({"smoothing": "no"}, "smoothing='no'"),

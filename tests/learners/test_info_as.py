@@ -123,7 +123,7 @@ def test_the_selection_is_the_definition(
         assume(False)
     options: dict[str, Any] = {"metric": metric, "guided": guided, "backward": backward, "random_state": seed}
     if alpha is not None:
-        options |= {"stop": "chi2", "alpha": alpha}
+        options |= {"stopping_rule": "chi2", "alpha": alpha}
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:  # tables of what occurs instead of full ones
             patch.setattr("naivete.counts.counts.FEW_CELLS", 1)
@@ -221,8 +221,8 @@ def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCa
         ({"metric": "gain"}, "metric='gain'"),
         ({"metric": None}, "metric=None"),
         ({"metric": ["cig"]}, "metric="),
-        ({"stop": "one"}, "stop='one'"),
-        ({"stop": "chi2", "alpha": 2}, "alpha=2"),
+        ({"stopping_rule": "one"}, "stopping_rule='one'"),
+        ({"stopping_rule": "chi2", "alpha": 2}, "alpha=2"),
         ({"guided": True}, "guided=True"),
         ({"guided": "up"}, "guided='up'"),
         ({"backward": "no"}, "backward='no'"),

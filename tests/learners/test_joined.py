@@ -163,7 +163,7 @@ def slow_backward(_: MemoryCases, allowed: Callable[[Group], bool]) -> Callable[
     return candidates
 
 
-def slow_search(own: MemoryCases, groups: list[Group], candidates: Any, how: Any, equal: bool) -> list[Group]:
+def slow_search(own: MemoryCases, groups: list[Group], candidates: Any, how: Any, accept_ties: bool) -> list[Group]:
     """Refit everything for every candidate; refuse to say where two classes are so near that rounding decides."""
 
     def wrong(groups: list[Group]) -> Fraction:
@@ -174,7 +174,7 @@ def slow_search(own: MemoryCases, groups: list[Group], candidates: Any, how: Any
     now = wrong(groups)
     while now and (found := [(wrong(c), c) for c in candidates(groups)]):
         best = min(w for w, _ in found)
-        if best > now or (best == now and not equal):
+        if best > now or (best == now and not accept_ties):
             break
         now, groups = next((w, c) for w, c in found if w == best)
     return groups
@@ -186,11 +186,11 @@ searched = some_cases(rows=(2, 16), max_card=3, features=(1, 4), weights="fracti
 @given(
     own=searched,
     how=st.sampled_from([1.0, 0.3, "m-estimate", "backoff"]),
-    equal=st.booleans(),
+    accept_ties=st.booleans(),
     most=st.sampled_from([None, 1, 2]),
 )
 @quick
-def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, equal: bool, most: int | None, cases: Any) -> None:
+def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, accept_ties: bool, most: int | None, cases: Any) -> None:
     def allowed(group: Group) -> bool:
         return most is None or len(group) <= most
 
@@ -199,8 +199,8 @@ def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, equal: b
         (fssj, fssj_groups, slow_forward, []),
         (bsej, bsej_groups, slow_backward, everything),
     ):
-        expected = slow_search(own, start, slow(own, allowed), how, equal)
-        options: Any = {"equal": equal, "max_joined": most, "smoothing": how}
+        expected = slow_search(own, start, slow(own, allowed), how, accept_ties)
+        options: Any = {"accept_ties": accept_ties, "max_joined": most, "smoothing": how}
         assert find(Counts(cases(own)), **options) == expected
         network = learner(Counts(cases(own)), **options)
         structure = {CLASS: (), **dict.fromkeys(range(len(own.variables) - 1), ())}
@@ -208,23 +208,25 @@ def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, equal: b
         assert identical(network, joined_naive_on(Counts(own), expected, smoothing=how))
 
 
-@given(own=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, equal=st.booleans(), seed=st.integers(0, 99))
+@given(own=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(own: MemoryCases, how: Any, equal: bool, seed: int) -> None:
+def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(
+    own: MemoryCases, how: Any, accept_ties: bool, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
     for learner in (fssj, bsej):
-        network = learner(Counts(own), equal=equal, smoothing=how)
+        network = learner(Counts(own), accept_ties=accept_ties, smoothing=how)
         others: list[Cases] = [shuffled, chunked(own, rng)]
-        assert all(identical(network, learner(Counts(other), equal=equal, smoothing=how)) for other in others)
+        assert all(identical(network, learner(Counts(other), accept_ties=accept_ties, smoothing=how)) for other in others)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(evaluator_module, "KEPT_SHARE", 1 << 40)
             patch.setattr(evaluator_module, "PIECE_CELLS", 50)
             patch.setattr(evaluator_module, "TABLES_SHARE", 1 << 24)
             many_threads(patch)
-            assert identical(network, learner(Counts(own), equal=equal, smoothing=how))
+            assert identical(network, learner(Counts(own), accept_ties=accept_ties, smoothing=how))
             patch.setattr(evaluator_module, "KEPT_SHARE", 8)
-            assert identical(network, learner(Counts(own), equal=equal, smoothing=how))
+            assert identical(network, learner(Counts(own), accept_ties=accept_ties, smoothing=how))
 
 
 @given(own=some_cases(weights="whole", rows=(1, 30)), how=smoothings)
@@ -277,7 +279,7 @@ def test_parity_is_found_by_joining() -> None:
     assert bsej_groups(Counts(parity())) == [(0, 2), (1,)]
     assert bsej_groups(Counts(parity()), max_joined=1) == [(0,), (1,), (2,)]
     assert fssj_groups(Counts(parity())) == []
-    assert fssj_groups(Counts(parity()), equal=True) == [(0, 2)]
+    assert fssj_groups(Counts(parity()), accept_ties=True) == [(0, 2)]
 
 
 def test_of_equally_good_changes_the_first_is_made() -> None:
@@ -287,15 +289,15 @@ def test_of_equally_good_changes_the_first_is_made() -> None:
     own = cases_of([2, 2, 2, 2], [*copies, y])
     assert fssj_groups(Counts(own)) == [(0,)]
     assert bsej_groups(Counts(own)) == [(0,), (1,), (2,)]
-    assert fssj_groups(Counts(own), equal=True) == [(0,), (1,), (2,)]
-    assert bsej_groups(Counts(own), equal=True) == [(2,)]
+    assert fssj_groups(Counts(own), accept_ties=True) == [(0,), (1,), (2,)]
+    assert bsej_groups(Counts(own), accept_ties=True) == [(2,)]
 
 
 def test_where_all_is_right_nothing_is_changed() -> None:
     y = [0, 1] * 10
     own = cases_of([2, 2, 2], [y, y, y])
-    assert fssj_groups(Counts(own), equal=True) == [(0,)]
-    assert bsej_groups(Counts(own), equal=True) == [(0,), (1,)]
+    assert fssj_groups(Counts(own), accept_ties=True) == [(0,)]
+    assert bsej_groups(Counts(own), accept_ties=True) == [(0,), (1,)]
 
 
 def test_with_one_attribute_a_feature_backward_only_takes_away() -> None:
@@ -345,7 +347,7 @@ def test_what_is_done_to_a_block_can_travel() -> None:
 def test_features_of_one_state_are_left_out() -> None:
     own = cases_of([1, 2, 2], [[0] * 8, [0, 1] * 4, [0, 1] * 4])
     assert bsej_groups(Counts(own)) == [(1,)]
-    assert fssj_groups(Counts(own), equal=True) == [(1,)]
+    assert fssj_groups(Counts(own), accept_ties=True) == [(1,)]
     nothing = cases_of([1, 2], [[0] * 8, [0, 1] * 4])
     assert bsej_groups(Counts(nothing)) == fssj_groups(Counts(nothing)) == []
 
@@ -357,7 +359,7 @@ def test_features_of_one_state_are_left_out() -> None:
         ({"max_joined": 0}, "max_joined=0"),
         ({"max_joined": 1.5}, "max_joined=1.5"),
         ({"max_joined": True}, "max_joined=True"),
-        ({"equal": "yes"}, "equal='yes'"),
+        ({"accept_ties": "yes"}, "accept_ties='yes'"),
         ({"smoothing": "no"}, "smoothing='no'"),
         ({"prior": [1.0]}, "prior="),
     ],

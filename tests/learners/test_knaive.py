@@ -33,17 +33,17 @@ HOW: dict[str, Any] = {"max_parents": None, "shared": False, "shrinkage": 0.0, "
 
 @given(some_cases(features=(1, 4)), st.booleans())
 @quick
-def test_with_all_features_it_is_naive_and_with_none_full(cases: MemoryCases, strong: bool) -> None:
+def test_with_all_features_it_is_naive_and_with_none_full(cases: MemoryCases, strongly_naive: bool) -> None:
     counts = Counts(cases)
-    assert identical(knaive(counts, k=len(counts.features), strong=strong), naive(counts))
-    assert identical(knaive(counts, k=0, strong=strong), full(counts))
+    assert identical(knaive(counts, k=len(counts.features), strongly_naive=strongly_naive), naive(counts))
+    assert identical(knaive(counts, k=0, strongly_naive=strongly_naive), full(counts))
 
 
 @given(number_cases(), st.booleans())
 @quick
-def test_with_all_numbers_it_is_naive(cases: MemoryCases, strong: bool) -> None:
+def test_with_all_numbers_it_is_naive(cases: MemoryCases, strongly_naive: bool) -> None:
     counts = Counts(cases)
-    assert identical(knaive(counts, k=len(counts.features), strong=strong), naive(counts))
+    assert identical(knaive(counts, k=len(counts.features), strongly_naive=strongly_naive), naive(counts))
 
 
 @given(some_cases(features=(2, 4), gaps=False, weights=None), st.integers(1, 3))
@@ -78,7 +78,7 @@ def test_who_is_held_naive_has_no_parents_and_if_strongly_no_children(cases: Mem
     counts = Counts(cases)
     held = data.draw(st.sets(st.sampled_from(list(counts.features))))
     telling = [x for x in counts.features if cases.variables[x].card > 1]
-    weak, strong = (knaive_structure(counts, held, strong=own) for own in (False, True))
+    weak, strong = (knaive_structure(counts, held, strongly_naive=own) for own in (False, True))
     for x in held:
         assert weak[x] == strong[x] == (CLASS,)
     rest = [x for x in telling if x not in held]
@@ -96,13 +96,13 @@ def test_it_is_the_same_on_every_back_end(cases: Callable[[MemoryCases], Cases],
     assert identical(knaive(Counts(cases(own))), knaive(Counts(own)))
 
 
-@pytest.mark.parametrize("strong", [True, False])
-def test_numbers_lie_between_naive_and_full(strong: bool) -> None:
+@pytest.mark.parametrize("strongly_naive", [True, False])
+def test_numbers_lie_between_naive_and_full(strongly_naive: bool) -> None:
     X, y = load_breast_cancer(return_X_y=True)
     X = X[:, :6]
     likelihoods = []
     for k in range(7):
-        model = KNaive(k=k, strong=strong, encoder=NORMAL).fit(X, y)
+        model = KNaive(k=k, strongly_naive=strongly_naive, encoder=NORMAL).fit(X, y)
         assert len(model.naive_) == k
         likelihoods.append(model.predict_joint_log_proba(X)[np.arange(len(y)), y].sum())
     ends = [model.fit(X, y).predict_joint_log_proba(X) for model in (Full(encoder=NORMAL), NaiveBayes(encoder=NORMAL))]
@@ -133,7 +133,7 @@ def test_a_bound_for_parents() -> None:
         ({"k": -1}, "k=-1"),
         ({"k": 1.5}, "k=1.5"),
         ({"k": True}, "k=True"),
-        ({"strong": "yes"}, "strong='yes'"),
+        ({"strongly_naive": "yes"}, "strongly_naive='yes'"),
         ({"shrinkage": 2}, "shrinkage=2"),
         ({"max_parents": -1}, "max_parents=-1"),
         ({"starts": 0}, "starts=0"),

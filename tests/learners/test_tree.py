@@ -426,7 +426,7 @@ def test_smoothing_softens_the_leaves() -> None:
         (c45, {"confidence": 0}, "confidence=0"),
         (c45, {"confidence": 0.6}, r"confidence=0\.6"),
         (c45, {"confidence": "much"}, "confidence='much'"),
-        (c45, {"raising": 1}, "raising=1"),
+        (c45, {"subtree_raising": 1}, "subtree_raising=1"),
         (c45, {"prune": None}, "prune=None"),
     ],
     ids=lambda value: getattr(value, "__name__", str(value)),

@@ -68,9 +68,9 @@ def expected(dist: list[float], confidence: float) -> float:
 class Pruner:
     """Pruning by the definitions, one node after the other, on a tree that keeps its rows."""
 
-    def __init__(self, confidence: float, raising: bool) -> None:
+    def __init__(self, confidence: float, subtree_raising: bool) -> None:
         self.confidence = confidence
-        self.raising = raising
+        self.subtree_raising = subtree_raising
 
     def training_errors(self, node: Node) -> float:
         return sum(map(self.training_errors, node.kids)) if node.kids else node.wrong
@@ -100,7 +100,7 @@ class Pruner:
             self.prune(kid)
         most = max(kid.total for kid in node.kids)
         largest = [kid for kid in node.kids if kid.total >= most - EPS][-1]
-        branch = self.errors(largest, node.rows) if self.raising else np.inf
+        branch = self.errors(largest, node.rows) if self.subtree_raising else np.inf
         leaf, whole = expected(node.dist, self.confidence), self.errors(node)
         if leaf < whole + 0.1 + EPS and leaf < branch + 0.1 + EPS:
             node.feature, node.kids = None, []
@@ -115,20 +115,20 @@ class Pruner:
     which=st.integers(0, 15),
     least=st.sampled_from([1, 2]),
     confidence=st.sampled_from([0.1, 0.25, 0.5]),
-    raising=st.booleans(),
+    subtree_raising=st.booleans(),
     prune=st.sampled_from([True, True, False]),
 )
 @settings(quick, max_examples=150)
 def test_c45_prunes_by_the_definition(
-    own: MemoryCases, which: int, least: float, confidence: float, raising: bool, prune: bool, cases: Any
+    own: MemoryCases, which: int, least: float, confidence: float, subtree_raising: bool, prune: bool, cases: Any
 ) -> None:
     own = numbered(own, which)
-    rows, pruner = rows_of(own), Pruner(confidence, raising)
+    rows, pruner = rows_of(own), Pruner(confidence, subtree_raising)
     slow = Slow(own.variables, least, ratio=True, size=sum(w for _, _, w in rows)).grown(rows)
     pruner.collapse(slow)
     if prune:
         pruner.prune(slow)
-    check(c45(Counts(cases(own)), min_rows=least, confidence=confidence, raising=raising, prune=prune), slow)
+    check(c45(Counts(cases(own)), min_rows=least, confidence=confidence, subtree_raising=subtree_raising, prune=prune), slow)
 
 
 def noisy(seed: int, *, gaps: bool = False) -> MemoryCases:
@@ -147,7 +147,7 @@ def test_branches_are_raised(seed: int, gaps: bool) -> None:
     """Raising changes these trees, and the slow version raises the same branches."""
     own = noisy(seed, gaps=gaps)
     raised = c45(Counts(own))
-    assert not identical(raised, c45(Counts(own), raising=False))
+    assert not identical(raised, c45(Counts(own), subtree_raising=False))
     slow = Slow(own.variables, 2, ratio=True, size=200.0).grown(rows_of(own))
     pruner = Pruner(0.25, True)
     pruner.collapse(slow)
@@ -159,7 +159,7 @@ def test_a_pass_for_each_round_where_nothing_is_missing() -> None:
     own = noisy(10)
     counts, plain = Counts(own), Counts(own)
     c45(counts)
-    tree = tree_of(c45(plain, raising=False))
+    tree = tree_of(c45(plain, subtree_raising=False))
     assert plain.passes < counts.passes <= plain.passes + 2 * tree.nodes
 
 

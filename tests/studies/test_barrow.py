@@ -361,9 +361,9 @@ def test_the_listing_line_by_line() -> None:
         full = [abs(sum(shifted(row, a, c, every) for a in every)) for c in (0, 1)]
         assert own.naive(row[None])[0] == np.argmax(naive)
         assert own.full(row[None])[0] == np.argmin(full)
-        for strong, others in ((True, rest), (False, every)):
+        for strongly_naive, others in ((True, rest), (False, every)):
             sums = [sum(log_norm(row[a], a, c) for a in held) + sum(shifted(row, a, c, others) for a in rest) for c in (0, 1)]
-            assert own.k_naive(row[None], held, strong=strong)[0] == np.argmin(np.abs(sums))
+            assert own.k_naive(row[None], held, strongly_naive=strongly_naive)[0] == np.argmin(np.abs(sums))
 
 
 def test_the_listing_tests_whole_folds_only() -> None:

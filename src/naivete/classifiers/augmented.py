@@ -240,7 +240,7 @@ class KNaive(NetworkClassifier):
     Parameters
     ----------
     k : how many features stay naive; by default the number whose dependences cancel best.
-    strong : whether naive features have no children either; otherwise they may be parents of the other features.
+    strongly_naive : whether naive features have no children either; otherwise they may be parents of the other features.
     max_parents : how many features may be parents of a feature; by default any number.
     shared, shrinkage : as for `Full`.
     starts : how often the local search starts, where there are too many features to find the best set exactly.
@@ -276,7 +276,7 @@ class KNaive(NetworkClassifier):
         self,
         *,
         k: int | None = None,
-        strong: bool = False,
+        strongly_naive: bool = False,
         max_parents: int | None = None,
         shared: bool = False,
         shrinkage: Any = 0.0,
@@ -289,7 +289,7 @@ class KNaive(NetworkClassifier):
     ) -> None:
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.k = k
-        self.strong = strong
+        self.strongly_naive = strongly_naive
         self.max_parents = max_parents
         self.shared = shared
         self.shrinkage = shrinkage
@@ -297,7 +297,7 @@ class KNaive(NetworkClassifier):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        chosen, weights = knaive_choice(counts, **self._arguments("strong", random_state=seed_of(self.random_state)))
+        chosen, weights = knaive_choice(counts, **self._arguments("strongly_naive", random_state=seed_of(self.random_state)))
         selection = ("k", "starts", "random_state")
         network = knaive_on(counts, chosen.features, **self._arguments(*selection))
         learned = {"naive_": list(chosen.features), "weights_": weights, "weight_": chosen.weight, "exact_": chosen.exact}

@@ -31,8 +31,8 @@ class JoinedNaive(NetworkClassifier):
     ----------
     search : "backward" starts with all attributes and removes or joins them (BSEJ); "forward" starts with none and adds or joins
         them (FSSJ).
-    equal : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly. Without it
-        "forward" selects nothing where no single attribute is more accurate than the most frequent class.
+    accept_ties : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly.
+        Without it "forward" selects nothing where no single attribute is more accurate than the most frequent class.
     max_joined : how many attributes a group may have; by default any number.
 
     Attributes
@@ -58,7 +58,7 @@ class JoinedNaive(NetworkClassifier):
         self,
         *,
         search: str = "backward",
-        equal: bool = False,
+        accept_ties: bool = False,
         max_joined: int | None = None,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
@@ -67,7 +67,7 @@ class JoinedNaive(NetworkClassifier):
     ) -> None:
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.search = search
-        self.equal = equal
+        self.accept_ties = accept_ties
         self.max_joined = max_joined
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:

@@ -108,7 +108,7 @@ REGISTRY: Final = (
         {"hc:criterion=bic": "hill climbing with a tabu list; criterion=bdeu, k2, bic, aic"},
         similar=("hillclimb", "hill-climb"),
     ),
-    Entry("cb", "CB", "unrestricted", {"cb": "independence tests give an order, K2 the network; alpha=0.05, stop=score"}),
+    Entry("cb", "CB", "unrestricted", {"cb": "independence tests give an order, K2 the network; alpha=0.05, stopping_rule=score"}),
     Entry("pc", "PC", "unrestricted", {"pc": "the graph whose edges no independence test removes; alpha=0.01, test=chi2"}),
     Entry(
         "naive-as",
@@ -121,14 +121,14 @@ REGISTRY: Final = (
         "k2-as",
         "K2AS",
         "selective",
-        {"k2-as:equal=true": "features selected by the accuracy of K2, then CB or another learner: learner=kdb"},
+        {"k2-as:accept_ties=true": "features selected by the accuracy of K2, then CB or another learner: learner=kdb"},
         similar=("k2as",),
     ),
     Entry(
         "info-as",
         "InfoAS",
         "selective",
-        {"info-as:metric=cgr": "features selected by conditional information, then CB; metric=cig, cdc; stop=chi2"},
+        {"info-as:metric=cgr": "features selected by conditional information, then CB; metric=cig, cdc; stopping_rule=chi2"},
         similar=("infoas", "cig", "cgr", "cdc"),
     ),
     Entry(
@@ -146,7 +146,7 @@ REGISTRY: Final = (
         "knaive",
         "KNaive",
         "augmented",
-        {"knaive:k=3,strong=true": "k features whose dependences cancel stay naive, the others are modelled jointly"},
+        {"knaive:k=3,strongly_naive=true": "k features whose dependences cancel stay naive, the others are modelled jointly"},
         similar=("k-naive",),
     ),
     Entry(
@@ -168,7 +168,7 @@ REGISTRY: Final = (
         "c45",
         "C45",
         "trees",
-        {"c45:confidence=0.1": "a classification tree by gain ratio, pruned; prune=false, raising=false, min_rows=2"},
+        {"c45:confidence=0.1": "a classification tree by gain ratio, pruned; prune=false, subtree_raising=false, min_rows=2"},
         similar=("j48", "c4.5", "tree"),
     ),
 )

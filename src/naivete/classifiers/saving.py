@@ -184,7 +184,7 @@ def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
         "missing": encoder.missing,
         "unseen": encoder.unseen,
         "unlabelled": encoder.unlabelled,
-        "few": encoder.few,
+        "max_integer_states": encoder.max_integer_states,
         **({} if encoder.numbers == "cut" else {"numbers": encoder.numbers}),
     }
 

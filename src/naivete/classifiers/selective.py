@@ -103,7 +103,7 @@ class K2AS(Selecting):
 
     Parameters
     ----------
-    equal : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
+    accept_ties : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
     learner : what learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
         "kdb:k=1", which then has the smoothing and the prior of this classifier.
     criterion, max_parents : as for `K2`, for the networks of the selection.
@@ -128,7 +128,7 @@ class K2AS(Selecting):
     def __init__(
         self,
         *,
-        equal: bool = False,
+        accept_ties: bool = False,
         learner: Any = "cb",
         criterion: Any = "k2",
         max_parents: int | None = None,
@@ -139,7 +139,7 @@ class K2AS(Selecting):
         budget: int = BUDGET,
     ) -> None:
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
-        self.equal = equal
+        self.accept_ties = accept_ties
         self.learner = learner
         self.criterion = criterion
         self.max_parents = max_parents
@@ -160,8 +160,9 @@ class InfoAS(Selecting):
     metric : "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
     learner : what learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
         "kdb:k=1", which then has the smoothing and the prior of this classifier.
-    stop : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level `alpha`.
-    alpha : the significance level of stop="chi2".
+    stopping_rule : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level
+        `alpha`.
+    alpha : the significance level of stopping_rule="chi2".
     guided : "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases.
     backward : whether features are removed afterwards as long as that does not reduce the accuracy.
     random_state : the seed of the halves for `guided` and `backward`.
@@ -179,8 +180,8 @@ class InfoAS(Selecting):
 
     References
     ----------
-    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4; stop="chi2": section 6;
-    `guided` and `backward`: section 5.6.
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4;
+    stopping_rule="chi2": section 6; `guided` and `backward`: section 5.6.
     """
 
     def __init__(
@@ -188,7 +189,7 @@ class InfoAS(Selecting):
         *,
         metric: str = "cgr",
         learner: Any = "cb",
-        stop: Any = "zero",
+        stopping_rule: Any = "zero",
         alpha: float = 0.05,
         guided: Any = "no",
         backward: bool = False,
@@ -201,7 +202,7 @@ class InfoAS(Selecting):
         super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
         self.metric = metric
         self.learner = learner
-        self.stop = stop
+        self.stopping_rule = stopping_rule
         self.alpha = alpha
         self.guided = guided
         self.backward = backward

@@ -125,8 +125,9 @@ class InfoSelector(Selector):
     Parameters
     ----------
     metric : "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
-    stop : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level `alpha`.
-    alpha : the significance level of stop="chi2".
+    stopping_rule : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level
+        `alpha`.
+    alpha : the significance level of stopping_rule="chi2".
     guided : "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases.
     backward : whether features are removed afterwards as long as that does not reduce the accuracy.
     random_state : the seed of the halves for `guided` and `backward`.
@@ -147,7 +148,7 @@ class InfoSelector(Selector):
         self,
         *,
         metric: str = "cgr",
-        stop: Literal["zero", "chi2"] = "zero",
+        stopping_rule: Literal["zero", "chi2"] = "zero",
         alpha: float = 0.05,
         guided: Literal["no", "rises", "stays"] = "no",
         backward: bool = False,
@@ -156,7 +157,7 @@ class InfoSelector(Selector):
         budget: int = BUDGET,
     ) -> None:
         self.metric = metric
-        self.stop = stop
+        self.stopping_rule = stopping_rule
         self.alpha = alpha
         self.guided = guided
         self.backward = backward
@@ -168,7 +169,7 @@ class InfoSelector(Selector):
         return info_selection(
             counts,
             metric=self.metric,
-            stop=self.stop,
+            stopping_rule=self.stopping_rule,
             alpha=self.alpha,
             guided=self.guided,
             backward=self.backward,
@@ -213,7 +214,7 @@ class K2Selector(Selector):
 
     Parameters
     ----------
-    equal : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
+    accept_ties : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
     criterion, max_parents : as for `K2`, for the networks of the selection.
     random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
     smoothing : the smoothing of these networks, as for `NetworkClassifier`.
@@ -232,7 +233,7 @@ class K2Selector(Selector):
     def __init__(
         self,
         *,
-        equal: bool = False,
+        accept_ties: bool = False,
         criterion: Any = "k2",
         max_parents: int | None = None,
         random_state: Any = 0,
@@ -240,7 +241,7 @@ class K2Selector(Selector):
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        self.equal = equal
+        self.accept_ties = accept_ties
         self.criterion = criterion
         self.max_parents = max_parents
         self.random_state = random_state
@@ -252,7 +253,7 @@ class K2Selector(Selector):
         smoothing_of(self.smoothing)
         return k2_selection(
             counts,
-            equal=self.equal,
+            accept_ties=self.accept_ties,
             criterion=self.criterion,
             max_parents=self.max_parents,
             random_state=seed_of(self.random_state),

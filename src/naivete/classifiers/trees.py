@@ -68,7 +68,7 @@ class C45(NetworkClassifier):
     ----------
     min_rows : at least two branches of a split need this weight.
     confidence : the confidence level of the pessimistic error estimate, above 0 and at most 0.5; a smaller one prunes more.
-    raising : whether a node may be replaced by its largest branch.
+    subtree_raising : whether a node may be replaced by its largest branch.
     prune : whether the tree is pruned.
     max_depth : the most splits between the root and a leaf; by default any number.
     smoothing : the pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the
@@ -92,7 +92,7 @@ class C45(NetworkClassifier):
         *,
         min_rows: float = 2,
         confidence: float = 0.25,
-        raising: bool = True,
+        subtree_raising: bool = True,
         prune: bool = True,
         max_depth: int | None = None,
         smoothing: Any = 0.0,
@@ -102,7 +102,7 @@ class C45(NetworkClassifier):
         super().__init__(smoothing=smoothing, encoder=encoder, budget=budget)
         self.min_rows = min_rows
         self.confidence = confidence
-        self.raising = raising
+        self.subtree_raising = subtree_raising
         self.prune = prune
         self.max_depth = max_depth
 

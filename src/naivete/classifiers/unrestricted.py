@@ -143,7 +143,7 @@ class CB(NetworkClassifier):
     alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson).
     criterion : the score of families, as for `K2`.
-    stop : the tests condition on more variables while this improves: the "accuracy" on the training cases, or the "score".
+    stopping_rule : the tests condition on more variables while this improves: the "accuracy" on the training cases, or the "score".
     class_root : whether the class comes first in the order.
     partial_order : whether parents are chosen only among the neighbors that the tests left.
     max_order : how many variables the tests condition on at most; None for any number.
@@ -168,7 +168,7 @@ class CB(NetworkClassifier):
         alpha: float = 0.1,
         test: Any = "g",
         criterion: Any = "k2",
-        stop: Any = "accuracy",
+        stopping_rule: Any = "accuracy",
         class_root: bool = True,
         partial_order: bool = False,
         max_order: int | None = 2,
@@ -182,7 +182,7 @@ class CB(NetworkClassifier):
         self.alpha = alpha
         self.test = test
         self.criterion = criterion
-        self.stop = stop
+        self.stopping_rule = stopping_rule
         self.class_root = class_root
         self.partial_order = partial_order
         self.max_order = max_order

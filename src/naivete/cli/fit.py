@@ -22,7 +22,7 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, listed, named, say
+from naivete.cli.output import counted, escaped, json_text, say, target_text
 from naivete.cli.parsing import Command
 from naivete.cli.progress import pass_progress
 from naivete.cli.signals import advising
@@ -139,7 +139,7 @@ def _summary_lines(summary: dict[str, Any]) -> list[str]:
         "rows": f"{summary['rows']:,}",
         "features": f"{summary['features']:,}{arcs}",
         **sizes,
-        "classes": f"{len(summary['classes']):,} of {named(summary['target'])}: {listed(summary['classes'], 6)}",
+        "target": target_text(summary["target"], summary["classes"], 6),
         "tables": counted(summary["cells"], "cell"),
         "training": f"{summary['seconds']:.3f} s, {counted(summary['passes'], 'pass')} over the rows, "
         f"{counted(summary['rows_per_second'], 'row')} per second",

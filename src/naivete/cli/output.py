@@ -27,6 +27,7 @@ __all__ = [
     "number",
     "say",
     "silence",
+    "target_text",
     "text_table",
     "write_text",
 ]
@@ -133,6 +134,15 @@ def named(name: object) -> str:
     """
     text = str(name)
     return text if text.strip() else repr(text)
+
+
+def target_text(name: object, classes: Sequence[object], most: int = 20) -> str:
+    """Return the name of the target column with the number and the names of its classes.
+
+    >>> target_text("play", ["no", "yes"]), target_text("play", [])
+    ('play, with 2 classes: no, yes', 'play')
+    """
+    return f"{named(name)}, with {counted(len(classes), 'class')}: {listed(classes, most)}" if classes else named(name)
 
 
 def text_table(headers: Sequence[str], rows: Sequence[Sequence[object]], *, left: Collection[int] = (0,)) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import is_network, read_network_file
 from naivete.cli.options import check_output, network_options, text_encoding_option
-from naivete.cli.output import counted, escaped, json_text, listed, named, number, say, text_table, write_text
+from naivete.cli.output import counted, escaped, json_text, listed, named, number, say, target_text, text_table, write_text
 from naivete.cli.parsing import Command
 from naivete.cli.show_tree import outline_lines, outline_record, outline_section, size_lines
 from naivete.variables import CLASS
@@ -157,7 +157,7 @@ def _lines(described: dict[str, Any], network: Network, tables: bool) -> list[st
     outlined = _kind(described) is not None
     lines = [
         escaped(f"{described['file']}: {described['model']}"),
-        escaped(f"  class     {named(described['target'])}: {', '.join(map(str, described['classes'][:20]))}"),
+        escaped(f"  target    {target_text(described['target'], described['classes'])}"),
         f"  features  {len(features):,}" + ("" if outlined else f", with {counted(arcs, 'arc')} between them"),
         *(escaped(f"  {name:<8}  {text}") for name, text in _summary(described)),
         f"  tables    {counted(described['cells'], 'cell')}",

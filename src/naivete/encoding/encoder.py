@@ -34,8 +34,8 @@ class Encoder:
     Parameters
     ----------
     kinds : "nominal" or "numeric" for all columns, or a mapping from column names to these; what it leaves open is decided by
-        the values: text, categories, booleans and whole numbers with at most `few` distinct values are nominal, other numbers
-        numeric.
+        the values: text, categories, booleans and whole numbers with at most `max_integer_states` distinct values are nominal,
+        other numbers numeric.
     numbers : how numeric columns are modelled. "cut" discretizes them into intervals. "normal" gives them a normal density in
         each class; NaiveBayes, TAN, KDB, Full, KNaive and Recursive support it. "kernel" gives them a kernel density (normal
         kernels around the training values, with Silverman's widths); NaiveBayes supports it. "auto" chooses intervals or a
@@ -50,7 +50,7 @@ class Encoder:
     unseen : how a value that did not occur in training is treated when predicting: "marginalise" treats it as missing, with a
         warning; "smooth" gives it the probability that smoothing reserves for it; "error" refuses it.
     unlabelled : how training rows without a label are treated: "error" refuses them, "drop" leaves them out with a warning.
-    few : whole numbers with at most this many distinct values are nominal.
+    max_integer_states : whole numbers with at most this many distinct values are nominal.
     """
 
     kinds: Kind | Mapping[Name, Kind] | None = None
@@ -58,14 +58,14 @@ class Encoder:
     missing: Literal["omit", "state", "em"] = "omit"
     unseen: Literal["marginalise", "smooth", "error"] = "marginalise"
     unlabelled: Literal["error", "drop"] = "error"
-    few: int = 20
+    max_integer_states: int = 20
     numbers: Literal["cut", "normal", "kernel", "auto"] = "cut"
 
     def __post_init__(self) -> None:
         self._check()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Return the settings by name, so that scikit-learn's searches reach them as `encoder__few` and so on."""
+        """Return the settings by name, so that scikit-learn's searches reach them as `encoder__max_integer_states` and so on."""
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def set_params(self, **settings: Any) -> Encoder:
@@ -92,8 +92,8 @@ class Encoder:
             raise ParameterError(f"cut={quoted(self.cut)}: pass mdl, EqualFrequency(bins), EqualWidth(bins) or distinct")
         if isinstance(self.cut, (EqualFrequency, EqualWidth)):
             check_bins(self.cut.bins)
-        if type(self.few) is not int or self.few < 0:
-            raise ParameterError(f"few={quoted(self.few)}: a whole number, at least 0")
+        if type(self.max_integer_states) is not int or self.max_integer_states < 0:
+            raise ParameterError(f"max_integer_states={quoted(self.max_integer_states)}: a whole number, at least 0")
 
     def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
         """Return the variables of the columns that were counted."""
@@ -171,8 +171,8 @@ class Encoder:
         if isinstance(column.values, tuple):
             return column.states if column.declared is None else _united(column.declared, column.states)
         whole = column.values.dtype.kind != "f" or (len(column.values) and not (column.values != np.floor(column.values)).any())
-        few = column.kind is None and whole and not column.level and len(column.values) <= self.few
-        return column.states if column.kind == "nominal" or few else None
+        few_integers = column.kind is None and whole and not column.level and len(column.values) <= self.max_integer_states
+        return column.states if column.kind == "nominal" or few_integers else None
 
 
 def _origin(column: ColumnCounts) -> float:

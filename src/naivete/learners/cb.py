@@ -28,7 +28,7 @@ def cb(
     alpha: float = 0.1,
     test: Statistic | str = "g",
     criterion: Score | str = "k2",
-    stop: Literal["accuracy", "score"] = "accuracy",
+    stopping_rule: Literal["accuracy", "score"] = "accuracy",
     class_root: bool = True,
     partial_order: bool = False,
     max_order: int | None = 2,
@@ -52,7 +52,7 @@ def cb(
     alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
     criterion : the score of families, as for `k2`.
-    stop : what makes a network better: "accuracy" on the training cases, as in the paper, or the "score" of the network.
+    stopping_rule : what makes a network better: "accuracy" on the training cases, as in the paper, or the "score" of the network.
     class_root : whether the class is first in the order and so has no parents; without it a network may fit better and classify
         worse.
     partial_order : whether K2 chooses parents only among the remaining neighbors, instead of all earlier variables.
@@ -73,7 +73,7 @@ def cb(
     Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3; Singh and Valtorta (1995),
     Construction of Bayesian network structures from data.
     """
-    checked_choice(stop, "stop", ("accuracy", "score"))
+    checked_choice(stopping_rule, "stopping_rule", ("accuracy", "score"))
     for name, flag in (("class_root", class_root), ("partial_order", partial_order)):
         checked_flag(flag, name)
     for name, limit in (("max_order", max_order), ("max_parents", max_parents)):
@@ -90,7 +90,7 @@ def cb(
         oriented = _oriented(graph, separators, scores, class_root)
         structure = {**unrelated, **_learned(oriented, scores, max_parents, class_root, partial_order)}
         if best is None or structure != best.structure:
-            network = estimate(counts, structure, smoothing, prior=prior) if stop == "accuracy" else None
+            network = estimate(counts, structure, smoothing, prior=prior) if stopping_rule == "accuracy" else None
             value = correct(counts, network) if network is not None else scores.total(structure)
             if best is not None and value <= best.value:
                 break

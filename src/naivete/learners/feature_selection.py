@@ -78,15 +78,15 @@ class Trials:
         return self._chains[selected]
 
 
-def forward(trials: Trials, *, equal: bool, features: Sequence[int]) -> list[int]:
-    """Return the selected features: the one with the best accuracy is added while that improves (or with `equal`, stays)."""
+def forward(trials: Trials, *, accept_ties: bool, features: Sequence[int]) -> list[int]:
+    """Return the selected features: the one with the best accuracy is added while that improves (or with `accept_ties`, stays)."""
     selected: dict[int, tuple[int, ...]] = {}
     correct = trials.nothing()
     while len(selected) < len(features):
         remaining = [x for x in features if x not in selected]
         parents, accuracies = trials.additions(selected, remaining)
         best = max(accuracies)
-        if best < correct or (best == correct and not equal):
+        if best < correct or (best == correct and not accept_ties):
             break
         x, correct = remaining[accuracies.index(best)], best
         selected[x] = parents[x]

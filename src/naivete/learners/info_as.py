@@ -69,7 +69,7 @@ def info_as(
     *,
     metric: str = "cgr",
     learner: Learner | None = None,
-    stop: Literal["zero", "chi2"] = "zero",
+    stopping_rule: Literal["zero", "chi2"] = "zero",
     alpha: float = 0.05,
     guided: Literal["no", "rises", "stays"] = "no",
     backward: bool = False,
@@ -88,8 +88,9 @@ def info_as(
     metric : "cig", the conditional information gain I(A; C | selected); "cgr", that over H(A | selected), the gain ratio; "cdc",
         over H(A, C | selected), the complement of the distance.
     learner : the learner of the final network from the selected features; by default `cb`.
-    stop : "zero" continues while the metric is above zero; with "chi2" the gain must also be significant at the level `alpha`.
-    alpha : the significance level for stop="chi2".
+    stopping_rule : "zero" continues while the metric is above zero; with "chi2" the gain must also be significant at the level
+        `alpha`.
+    alpha : the significance level for stopping_rule="chi2".
     guided : whether a feature must also improve the accuracy of K2, learned from one half of the cases, on the other half
         ("rises"), or at least not reduce it ("stays"); the feature with the largest metric that satisfies this is added.
     backward : whether features are removed afterwards while that does not reduce the accuracy.
@@ -106,13 +107,13 @@ def info_as(
 
     References
     ----------
-    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4; stop="chi2": section 6;
-    `guided`, `backward` and a `learner` of naive Bayes: section 5.6.
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4;
+    stopping_rule="chi2": section 6; `guided`, `backward` and a `learner` of naive Bayes: section 5.6.
     """
     selected = info_selection(
         counts,
         metric=metric,
-        stop=stop,
+        stopping_rule=stopping_rule,
         alpha=alpha,
         guided=guided,
         backward=backward,
@@ -128,7 +129,7 @@ def info_selection(
     counts: Counts,
     *,
     metric: str = "cgr",
-    stop: Literal["zero", "chi2"] = "zero",
+    stopping_rule: Literal["zero", "chi2"] = "zero",
     alpha: float = 0.05,
     guided: Literal["no", "rises", "stays"] = "no",
     backward: bool = False,
@@ -137,7 +138,7 @@ def info_selection(
     prior: Sequence[float] | None = None,
 ) -> list[int]:
     """Return the features that Info-AS selects, in the order in which they are added; parameters as for `info_as`."""
-    _check_parameters(metric, stop, alpha, guided, backward)
+    _check_parameters(metric, stopping_rule, alpha, guided, backward)
     common: dict[str, Any] = {"random_state": random_state, "smoothing": smoothing, "prior": prior}
     trials = Trials(counts, k2_families("k2", None), **common) if guided != "no" or backward else None
     selected = Configuration((), ())
@@ -145,7 +146,7 @@ def info_selection(
     chain: dict[int, tuple[int, ...]] = {}  # the parents of the selected features in the networks that are evaluated
     while True:
         steps = [s for s in _steps(counts, selected, METRICS[metric]) if s.metric > POSITIVE]
-        if stop == "chi2":
+        if stopping_rule == "chi2":
             steps = [s for s in steps if s.significant(alpha)]
         steps.sort(key=lambda s: (-s.metric, s.feature))
         if correct is not None and trials is not None and steps:
@@ -196,9 +197,9 @@ def _tables(counts: Counts, selected: Configuration, features: Sequence[int]) ->
     yield from wide.arranged(orders, [wide.cards(order) for order in orders])
 
 
-def _check_parameters(metric: object, stop: object, alpha: object, guided: object, backward: object) -> None:
+def _check_parameters(metric: object, stopping_rule: object, alpha: object, guided: object, backward: object) -> None:
     checked_choice(metric, "metric", tuple(METRICS))
-    checked_choice(stop, "stop", ("zero", "chi2"))
+    checked_choice(stopping_rule, "stopping_rule", ("zero", "chi2"))
     checked_choice(guided, "guided", ("no", "rises", "stays"))
     checked_flag(backward, "backward")
     checked_level(alpha)

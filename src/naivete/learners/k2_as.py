@@ -19,7 +19,7 @@ __all__ = ["k2_as", "k2_families", "k2_selection"]
 def k2_as(
     counts: Counts,
     *,
-    equal: bool = False,
+    accept_ties: bool = False,
     learner: Learner | None = None,
     criterion: Score | str = "k2",
     max_parents: int | None = None,
@@ -27,17 +27,17 @@ def k2_as(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
-    """Return a network on the features with which K2 is most accurate: K2-AS, and with `equal` K2-AS<=.
+    """Return a network on the features with which K2 is most accurate: K2-AS, and with `accept_ties` K2-AS<=.
 
     Half of the cases are used to learn, half to evaluate. Starting from the most frequent class, the feature with which the
-    network of K2 classifies most cases correctly is added while that improves; with `equal`, also while it stays the same. The
-    order of K2 is the class, then the features in the order in which they were added. The final network is learned from all
+    network of K2 classifies most cases correctly is added while that improves; with `accept_ties`, also while it stays the same.
+    The order of K2 is the class, then the features in the order in which they were added. The final network is learned from all
     cases.
 
     Parameters
     ----------
     counts : the training cases.
-    equal : whether a feature that does not change the accuracy is added too.
+    accept_ties : whether a feature that does not change the accuracy is added too.
     learner : the learner of the final network from the selected features; by default `cb`.
     criterion, max_parents : as for `k2`, for the networks that are evaluated.
     random_state : the seed of the halves.
@@ -59,7 +59,7 @@ def k2_as(
     """
     selected = k2_selection(
         counts,
-        equal=equal,
+        accept_ties=accept_ties,
         criterion=criterion,
         max_parents=max_parents,
         random_state=random_state,
@@ -73,18 +73,18 @@ def k2_as(
 def k2_selection(
     counts: Counts,
     *,
-    equal: bool = False,
+    accept_ties: bool = False,
     criterion: Score | str = "k2",
     max_parents: int | None = None,
     random_state: int = 0,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> list[int]:
-    """Return the features that K2-AS selects, in the order in which they are added; with `equal`, those of K2-AS<=."""
-    checked_flag(equal, "equal")
+    """Return the features that K2-AS selects, in the order in which they are added; with `accept_ties`, those of K2-AS<=."""
+    checked_flag(accept_ties, "accept_ties")
     families = k2_families(criterion, checked_count(max_parents, "max_parents"))
     trials = Trials(counts, families, random_state=random_state, smoothing=smoothing, prior=prior)
-    return forward(trials, equal=equal, features=informative_features(counts))
+    return forward(trials, accept_ties=accept_ties, features=informative_features(counts))
 
 
 def k2_families(criterion: Score | str, max_parents: int | None) -> Callable[[Counts], Families]:

@@ -41,7 +41,7 @@ def knaive(
     counts: Counts,
     *,
     k: int | None = None,
-    strong: bool = False,
+    strongly_naive: bool = False,
     max_parents: int | None = None,
     shared: bool = False,
     shrinkage: Any = 0.0,
@@ -60,7 +60,7 @@ def knaive(
     ----------
     counts : the training cases.
     k : the number of naive features; by default the best balanced set of any size, and all features of weight zero.
-    strong : whether naive features are parents of no other feature; by default they may be (weakly naive).
+    strongly_naive : whether naive features are parents of no other feature; by default they may be (weakly naive).
     max_parents : the largest number of feature parents; None for no limit. Many parents make the counts of tables small.
     shared, shrinkage : as for `full`.
     starts, random_state : of the local search that is used where there are too many features for an exact one, see `balanced`.
@@ -81,12 +81,12 @@ def knaive(
     """
     settings = {"max_parents": max_parents, "shared": shared, "shrinkage": shrinkage, "smoothing": smoothing, "prior": prior}
     choice = knaive_choice(counts, k=k, starts=starts, random_state=random_state, **settings)
-    return knaive_on(counts, choice.balanced.features, strong=strong, **settings)
+    return knaive_on(counts, choice.balanced.features, strongly_naive=strongly_naive, **settings)
 
 
 def knaive_choice(counts: Counts, *, k: Any = None, starts: int = 32, random_state: int = 0, **settings: Any) -> Choice:
     """Return the features that `knaive` treats as naive, and the weights of all; `settings` are those of `knaive_on`."""
-    full_network = knaive_on(counts, (), strong=False, **settings)
+    full_network = knaive_on(counts, (), strongly_naive=False, **settings)
     naive_network = naive(counts, smoothing=settings["smoothing"], prior=settings["prior"])
     weights = mean_weights(counts, full_network, naive_network)
     return Choice(balanced_set(weights, k, starts=starts, random_state=random_state), weights)
@@ -113,7 +113,7 @@ def knaive_on(
     counts: Counts,
     naive_features: Collection[int],
     *,
-    strong: bool,
+    strongly_naive: bool,
     max_parents: int | None,
     shared: bool,
     shrinkage: Any,
@@ -121,15 +121,15 @@ def knaive_on(
     prior: Sequence[float] | None,
 ) -> Network:
     """Return the network with given naive features; the parameters are those of `knaive`."""
-    structure = knaive_structure(counts, naive_features, strong=strong, max_parents=max_parents)
+    structure = knaive_structure(counts, naive_features, strongly_naive=strongly_naive, max_parents=max_parents)
     return estimate(counts, structure, smoothing, prior=prior, scatter=covariances(counts, shared, shrinkage))
 
 
 def knaive_structure(
-    counts: Counts, naive_features: Collection[int], *, strong: bool, max_parents: int | None = None
+    counts: Counts, naive_features: Collection[int], *, strongly_naive: bool, max_parents: int | None = None
 ) -> dict[int, tuple[int, ...]]:
     """Return the parents of every variable: the naive features come first, the others in decreasing I(X; C)."""
-    checked_flag(strong, "strong")
+    checked_flag(strongly_naive, "strongly_naive")
     limit, informative = checked_count(max_parents, "max_parents"), set(informative_features(counts))
     structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(counts.features, (CLASS,))}
     if informative <= set(naive_features):
@@ -138,7 +138,7 @@ def knaive_structure(
     for kind in feature_kinds(counts):
         features = [x for x in kind if x in informative]
         others = sorted((x for x in features if x not in naive_features), key=lambda x: -relevant[x])
-        earlier = [] if strong else [x for x in features if x in naive_features]
+        earlier = [] if strongly_naive else [x for x in features if x in naive_features]
         for x in others:
             parents = best(dependent[x], np.array(sorted(earlier), np.int64), len(earlier) if limit is None else limit)
             structure[x] = (*parents, CLASS)

@@ -50,7 +50,7 @@ def naive_selection(
 ) -> list[int]:
     """Return the features that naive-AS selects, in the order in which they are added."""
     trials = Trials(counts, _naive_families, random_state=random_state, smoothing=smoothing, prior=prior)
-    return forward(trials, equal=True, features=informative_features(counts))
+    return forward(trials, accept_ties=True, features=informative_features(counts))
 
 
 def _naive_families(_: Counts) -> Families:

@@ -26,7 +26,7 @@ BUDGET_SHARE = 16
 def fssj(
     counts: Counts,
     *,
-    equal: bool = False,
+    accept_ties: bool = False,
     max_joined: int | None = None,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
@@ -36,15 +36,15 @@ def fssj(
     A feature is a set of attributes that are modeled jointly given the class. Starting without features, each step adds an unused
     attribute as a new feature, or joins it to an existing feature. The change with the best leave-one-out accuracy is made, as
     long as that improves. Ties go to additions before joins, then to lower attributes, then to features with lower attributes.
-    Where no attribute alone is better than the most frequent class, nothing is added, unless `equal` allows it. Unused attributes
-    have no parents.
+    Where no attribute alone is better than the most frequent class, nothing is added, unless `accept_ties` allows it. Unused
+    attributes have no parents.
 
     Each step takes two passes, and time proportional to rows x classes x unused attributes x features.
 
     Parameters
     ----------
     counts : the training cases.
-    equal : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly.
+    accept_ties : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly.
     max_joined : the largest number of attributes of a feature; None for no limit. In any case a joint table has at most
         `JOINT_CELLS` cells.
     smoothing, prior : as for `naive`.
@@ -56,21 +56,21 @@ def fssj(
     >>> from naivete.variables import Variable
     >>> a, b = np.array([0, 0, 1, 1] * 5, np.uint8), np.array([0, 1, 0, 1] * 5, np.uint8)
     >>> cases = MemoryCases(tuple(Variable(name, (0, 1)) for name in "abc"), Block((a, b, a ^ b)), np.array([False, False]))
-    >>> bsej_groups(Counts(cases)), fssj_groups(Counts(cases), equal=True)
+    >>> bsej_groups(Counts(cases)), fssj_groups(Counts(cases), accept_ties=True)
     ([(0, 1)], [(0, 1)])
 
     References
     ----------
     Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
     """
-    groups = fssj_groups(counts, equal=equal, max_joined=max_joined, smoothing=smoothing, prior=prior)
+    groups = fssj_groups(counts, accept_ties=accept_ties, max_joined=max_joined, smoothing=smoothing, prior=prior)
     return joined_naive_on(counts, groups, smoothing=smoothing, prior=prior)
 
 
 def bsej(
     counts: Counts,
     *,
-    equal: bool = False,
+    accept_ties: bool = False,
     max_joined: int | None = None,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
@@ -88,20 +88,20 @@ def bsej(
 
     Parameters
     ----------
-    counts, equal, max_joined, smoothing, prior : as for `fssj`.
+    counts, accept_ties, max_joined, smoothing, prior : as for `fssj`.
 
     References
     ----------
     Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
     """
-    groups = bsej_groups(counts, equal=equal, max_joined=max_joined, smoothing=smoothing, prior=prior)
+    groups = bsej_groups(counts, accept_ties=accept_ties, max_joined=max_joined, smoothing=smoothing, prior=prior)
     return joined_naive_on(counts, groups, smoothing=smoothing, prior=prior)
 
 
 def fssj_groups(
     counts: Counts,
     *,
-    equal: bool = False,
+    accept_ties: bool = False,
     max_joined: int | None = None,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
@@ -114,13 +114,13 @@ def fssj_groups(
         joins = [Move((group,), tuple(sorted((*group, x)))) for x in unused for group in groups]
         return [*(Move((), (x,)) for x in unused), *filter(allowed, joins)]
 
-    return _searched(MoveEvaluator(counts, smoothing, prior), [], moves, checked_flag(equal, "equal"))
+    return _searched(MoveEvaluator(counts, smoothing, prior), [], moves, checked_flag(accept_ties, "accept_ties"))
 
 
 def bsej_groups(
     counts: Counts,
     *,
-    equal: bool = False,
+    accept_ties: bool = False,
     max_joined: int | None = None,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
@@ -133,18 +133,21 @@ def bsej_groups(
         return [*(Move((group,), None) for group in groups), *filter(allowed, joins)]
 
     return _searched(
-        MoveEvaluator(counts, smoothing, prior), [(x,) for x in informative_features(counts)], moves, checked_flag(equal, "equal")
+        MoveEvaluator(counts, smoothing, prior),
+        [(x,) for x in informative_features(counts)],
+        moves,
+        checked_flag(accept_ties, "accept_ties"),
     )
 
 
 def _searched(
-    evaluator: MoveEvaluator, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], equal: bool
+    evaluator: MoveEvaluator, groups: list[Group], moves_of: Callable[[Sequence[Group]], list[Move]], accept_ties: bool
 ) -> list[Group]:
-    """Make the best move until no case is wrong, or no move is better than none (with `equal`, as good)."""
+    """Make the best move until no case is wrong, or no move is better than none (with `accept_ties`, as good)."""
     while moves := moves_of(groups):
         current, *wrong = evaluator.wrong(groups, [NO_MOVE, *moves]).tolist()
         best = min(wrong)
-        if current == 0 or best > current or (best == current and not equal):
+        if current == 0 or best > current or (best == current and not accept_ties):
             break
         groups = moves[wrong.index(best)].applied(groups)
     return groups

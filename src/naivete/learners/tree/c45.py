@@ -19,7 +19,7 @@ def c45(
     *,
     min_rows: float = 2,
     confidence: float = 0.25,
-    raising: bool = True,
+    subtree_raising: bool = True,
     prune: bool = True,
     max_depth: int | None = None,
     smoothing: object = 0.0,
@@ -36,7 +36,7 @@ def c45(
     counts : the training cases.
     min_rows : at least two branches of a split need this weight.
     confidence : the level of the upper limit of the error at a leaf, above 0 and at most 0.5; a smaller one prunes more.
-    raising : whether a node may be replaced by its largest branch, which then gets all its cases.
+    subtree_raising : whether a node may be replaced by its largest branch, which then gets all its cases.
     prune : whether the tree is pruned; otherwise only splits that save no error on the training cases are removed.
     max_depth : the largest number of splits on a path; None for no limit.
     smoothing : as for `id3`.
@@ -55,11 +55,11 @@ def c45(
     Quinlan (1993), C4.5: Programs for machine learning; (1996), Improved use of continuous attributes in C4.5, for release 8.
     """
     smoothing_of(smoothing)
-    level, raises = checked_confidence(confidence), checked_flag(raising, "raising")
+    level, raises = checked_confidence(confidence), checked_flag(subtree_raising, "subtree_raising")
     least = checked_min_rows(min_rows)
     grower = Grower(counts, greatest_ratio, checked_count(max_depth, "max_depth"), 2 * least, least, binary=True)
     nodes, rows = grower.grown()
     nodes = collapsed(nodes)
     if checked_flag(prune, "prune"):
-        nodes = pruned(rows, nodes, confidence=level, raising=raises)
+        nodes = pruned(rows, nodes, confidence=level, subtree_raising=raises)
     return tree_network(counts, nodes, smoothing)

@@ -72,7 +72,7 @@ def _summed(values: Numbers, nodes: Nodes, levels: list[Positions]) -> Numbers:
     return sums
 
 
-def pruned(counts: Counts, nodes: Nodes, *, confidence: float, raising: bool) -> Nodes:
+def pruned(counts: Counts, nodes: Nodes, *, confidence: float, subtree_raising: bool) -> Nodes:
     """Return the tree in which nodes are replaced by leaves, or by their largest branches, where that is expected to err no more.
 
     Nodes are visited from the leaves up, those of all branches together. A node that is replaced by its largest branch sends all
@@ -83,7 +83,7 @@ def pruned(counts: Counts, nodes: Nodes, *, confidence: float, raising: bool) ->
     counts : the training cases.
     nodes : the tree.
     confidence : the level of `added_errors`.
-    raising : whether a node may be replaced by its largest branch (subtree raising); each round then takes a pass over the
+    subtree_raising : whether a node may be replaced by its largest branch (subtree raising); each round then takes a pass over the
         cases, or one for each level of the branches where values are missing.
     """
     schedule, as_leaf = _Schedule(nodes), _estimated(nodes.weights, confidence)
@@ -91,7 +91,7 @@ def pruned(counts: Counts, nodes: Nodes, *, confidence: float, raising: bool) ->
     while len(ready):
         leaf, whole = as_leaf[ready], _summed(as_leaf, nodes, nodes.levels(ready)[0])[ready]
         branch, trial, trial_errors = np.full(len(ready), np.inf), nodes, as_leaf
-        if raising:
+        if subtree_raising:
             trial, trial_errors = _raised(counts, nodes, ready, schedule.parents, as_leaf, confidence)
             branch = _summed(trial_errors, trial, trial.levels(ready)[0])[ready]
         better_leaf = (leaf - whole - SLACK < EPSILON) & (leaf - branch - SLACK < EPSILON)
