@@ -130,12 +130,12 @@ def measured(folder: Path) -> Constants:
     small = BatchRows(tuple(part.take(np.arange(1000)) for part in parts))
 
     def pairs(batches: Any) -> Any:
-        dependence(Counts(EncodedCases(batches, variables, value_counts.gaps)))
+        dependence(Counts(EncodedCases(batches, variables, value_counts.has_missing)))
 
     families = [(*sorted({x, (x + 1) % COLUMNS, (x + 2) % COLUMNS}), -1) for x in range(COLUMNS)]
 
     def counted(batches: Any) -> Any:
-        Counts(EncodedCases(batches, variables, value_counts.gaps)).tables(families)
+        Counts(EncodedCases(batches, variables, value_counts.has_missing)).tables(families)
 
     limb = {0: np.ones(1 << 20, np.int64)}
     encode_ = best(lambda: [encode(part.features, features) for part in parts]) / cells

@@ -141,7 +141,7 @@ def counted(X: Array, y: Array, encoder: Any) -> Callable[[], Any]:
     features = encoder.schema(encoder.value_counts(table, y, range(classes), None))
     encoded = encode(table, features)
     target = Variable("class", tuple(range(classes)))
-    return lambda: Counts(MemoryCases((*features, target), Block((*encoded.codes, y), None), encoded.gaps))
+    return lambda: Counts(MemoryCases((*features, target), Block((*encoded.codes, y), None), encoded.has_missing))
 
 
 def drained(counts: Any) -> None:

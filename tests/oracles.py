@@ -41,10 +41,10 @@ def missing(column: np.ndarray) -> np.ndarray:
 
 def rows_of(block: Block) -> Iterator[tuple[list[int | None], Fraction]]:
     """Every row as a list of codes, None where missing, and its exact weight."""
-    gaps = [missing(c) for c in block.codes]
+    has_missing = [missing(c) for c in block.codes]
     for i in range(len(block)):
         weight = Fraction(1) if block.weight is None else Fraction(float(block.weight[i]))
-        yield [None if gap[i] else int(c[i]) for c, gap in zip(block.codes, gaps, strict=True)], weight
+        yield [None if gap[i] else int(c[i]) for c, gap in zip(block.codes, has_missing, strict=True)], weight
 
 
 def counted(block: Block, members: Sequence[int], cards: Sequence[int]) -> np.ndarray:
@@ -175,7 +175,7 @@ def without_one(cases: MemoryCases, row: int) -> MemoryCases:
     weight[row] -= min(1.0, weight[row])
     keep = np.flatnonzero(weight > 0)
     left = Block(tuple(c[keep] for c in block.codes), None if block.weight is None else weight[keep])
-    return MemoryCases(cases.variables, left, cases.gaps)
+    return MemoryCases(cases.variables, left, cases.has_missing)
 
 
 def honest_leave_one_out(cases: MemoryCases, structure: Any, smoothing: object, prior: Any = None) -> np.ndarray:
@@ -184,8 +184,8 @@ def honest_leave_one_out(cases: MemoryCases, structure: Any, smoothing: object, 
     for row in range(len(cases.block)):
         network = estimate(Counts(without_one(cases, row)), structure, smoothing, prior=prior)
         codes = tuple(c[row : row + 1] for c in cases.block.codes[:-1])
-        gaps = np.array([missing(c).any() for c in codes], bool)
-        answers.append(Predictor(network).posterior(codes, gaps)[0][0])
+        has_missing = np.array([missing(c).any() for c in codes], bool)
+        answers.append(Predictor(network).posterior(codes, has_missing)[0][0])
     return np.array(answers)
 
 
@@ -195,7 +195,7 @@ class ChunkedCases:
 
     variables: Variables
     blocks: tuple[Block, ...]
-    gaps: np.ndarray
+    has_missing: np.ndarray
     order: tuple[int, ...]
 
     def map(self, function: Callable[[Block], Any]) -> Iterable[Any]:
@@ -212,15 +212,15 @@ def chunked(cases: MemoryCases, rng: np.random.Generator, count: int = 4) -> Chu
     rows = len(cases.block)
     cuts = np.sort(rng.integers(0, rows + 1, count - 1))
     blocks = tuple(cases.block.take(part) for part in np.split(np.arange(rows), cuts))
-    return ChunkedCases(cases.variables, blocks, cases.gaps, tuple(rng.permutation(count).tolist()))
+    return ChunkedCases(cases.variables, blocks, cases.has_missing, tuple(rng.permutation(count).tolist()))
 
 
 def cases_of(cards: Sequence[int], columns: Sequence[Sequence[int]], weight: Sequence[float] | None = None) -> MemoryCases:
     """Cases with so many states each, the class last; -1 is missing."""
     variables = tuple(Variable(f"x{i}", tuple(range(card))) for i, card in enumerate(cards))
     codes = tuple(np.array(column, np.int64).astype(np.uint8) for column in columns)
-    gaps = np.array([missing(c).any() for c in codes[:-1]], bool)
-    return MemoryCases(variables, Block(codes, None if weight is None else np.array(weight, np.float64)), gaps)
+    has_missing = np.array([missing(c).any() for c in codes[:-1]], bool)
+    return MemoryCases(variables, Block(codes, None if weight is None else np.array(weight, np.float64)), has_missing)
 
 
 def identical(one: Any, two: Any) -> bool:

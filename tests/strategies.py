@@ -182,7 +182,7 @@ def some_cases(
     rows: tuple[int, int] = (1, 40),
     max_card: int = 4,
     max_classes: int = 3,
-    gaps: bool | None = None,
+    has_missing: bool | None = None,
     weights: str | None = "any",
 ) -> MemoryCases:
     """Random cases in memory: dependent columns, perhaps with missing values and weights ("whole", "fractional" or None)."""
@@ -193,7 +193,7 @@ def some_cases(
     hidden = rng.integers(0, 12, count)
     columns = [(hidden * int(rng.integers(1, 5)) + rng.integers(0, 3, count)) % card for card in cards]
     codes = [c.astype(np.uint8) for c in columns]
-    if draw(st.booleans()) if gaps is None else gaps:
+    if draw(st.booleans()) if has_missing is None else has_missing:
         for c in codes[:-1]:
             c[rng.random(count) < rng.choice([0.0, 0.3, 0.6])] = 255
     weight = {None: None, "whole": rng.integers(1, 4, count).astype(float), "fractional": rng.random(count) * 3 + 1e-3}[kind]

@@ -57,7 +57,7 @@ class ThesisKNaive(KNaive):
 
 
 def derivatives_given_others(
-    network: Network, naive_network: Network, codes: Sequence[NDArray[Any]], gaps: NDArray[np.bool_]
+    network: Network, naive_network: Network, codes: Sequence[NDArray[Any]], has_missing: NDArray[np.bool_]
 ) -> Derivatives:
     """Return log2 P(x | all other observed features, c) / P(x | c), 0 where x is missing or the other features impossible.
 
@@ -65,17 +65,17 @@ def derivatives_given_others(
     ----------
     network, naive_network : networks over the same variables in which every class has a positive prior.
     codes : one column for each feature.
-    gaps : which features have missing values.
+    has_missing : which features have missing values.
     """
     whole, alone = Predictor(network), Predictor(naive_network)
     logs = np.zeros((len(codes[0]), len(codes), whole.classes))
     nothing = [_all_missing(column) for column in codes]
     everything = np.ones(len(codes), bool)
     with np.errstate(invalid="ignore"):
-        joint, prior = whole.joint(codes, gaps), alone.joint(nothing, everything)
+        joint, prior = whole.joint(codes, has_missing), alone.joint(nothing, everything)
         for x, column in enumerate(codes):
             without, single = [*codes[:x], nothing[x], *codes[x + 1 :]], [*nothing[:x], column, *nothing[x + 1 :]]
-            given_others = joint - whole.joint(without, gaps | (np.arange(len(codes)) == x))
+            given_others = joint - whole.joint(without, has_missing | (np.arange(len(codes)) == x))
             given_class = alone.joint(single, everything) - prior
             excluded = np.isnan(given_others) | (np.isneginf(given_others) & np.isneginf(given_class)) | _missing(column)[:, None]
             logs[:, x] = np.where(excluded, 0.0, given_others - given_class) / np.log(2)
@@ -84,7 +84,7 @@ def derivatives_given_others(
 
 def thesis_weights(counts: Counts, network: Network, naive_network: Network, *, ratios: bool) -> Numbers:
     """Return the weight of each feature: the mean log2 ratio, or with `ratios` log2 of the mean ratio.  # (feature, contrast)"""
-    sums = counts.fold(_Sums(network, naive_network, counts.cases.gaps, ratios), np.add)
+    sums = counts.fold(_Sums(network, naive_network, counts.cases.has_missing, ratios), np.add)
     if not np.isfinite(sums).all():
         raise DataError("a ratio of derivatives is zero or infinite in floating point; use shrinkage for continuous features")
     means = sums[:-1] / sums[-1]
@@ -97,11 +97,11 @@ class _Sums:
 
     network: Network
     naive_network: Network
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
     ratios: bool
 
     def __call__(self, block: Block) -> Numbers:
-        logs = contrasts(derivatives_given_others(self.network, self.naive_network, block.codes[:-1], self.gaps).logs)
+        logs = contrasts(derivatives_given_others(self.network, self.naive_network, block.codes[:-1], self.has_missing).logs)
         weight = np.ones(len(block)) if block.weight is None else block.weight
         with np.errstate(over="ignore"):
             values = np.exp2(logs) if self.ratios else logs

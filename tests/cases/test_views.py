@@ -31,7 +31,7 @@ def test_some_features_are_those_columns(own: MemoryCases, data: st.DataObject, 
     features = tuple(data.draw(st.lists(st.sampled_from(range(len(own.variables) - 1)), unique=True)))
     seen = select_features(cases(own), features)
     assert [v.name for v in seen.variables] == [*(f"x{x}" for x in features), own.variables[-1].name]
-    assert seen.gaps.tolist() == own.gaps[list(features)].tolist()
+    assert seen.has_missing.tolist() == own.has_missing[list(features)].tolist()
     expected = [([-1 if row[x] is None else row[x] for x in (*features, CLASS)], weight) for row, weight in rows_of(own.block)]
     assert rows(seen) == sorted(expected, key=repr)
     counts = Counts(cases(own))
@@ -57,7 +57,7 @@ def test_a_configuration_is_a_dense_number_for_what_occurs(own: MemoryCases, dat
         assert found.card == max(1, len(full))
     counts = Counts(cases(own))
     margin = counts.margins()[0, CLASS]
-    wide = counts.with_column(Variable("all", tuple(range(found.card))), found, gaps=True)
+    wide = counts.with_column(Variable("all", tuple(range(found.card))), found, has_missing=True)
     at = len(features)
     table = wide.tables([(at, CLASS)])[at, CLASS]
     members = (*features, CLASS)

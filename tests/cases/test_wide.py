@@ -37,7 +37,7 @@ KINDS: dict[str, list[Any]] = {
     "counts": [1, 2, 3, 7],
     "signed": [-2, -1, 1, 4],
     "floats": [0.5, -1.25, 1.0, 2.75, 1e-9],
-    "gaps": [1.0, 2.0, np.nan, -3.0],
+    "has_missing": [1.0, 2.0, np.nan, -3.0],
     "truth": [True],
 }
 DTYPES = {"words": [np.uint8, np.int64, np.float32, np.float64], "counts": [np.uint8, np.int32, np.float64], "truth": [np.bool_]}
@@ -125,11 +125,11 @@ def test_codes_of_a_sparse_matrix_are_those_of_its_array(dense: np.ndarray, way:
         tallies = [encoder.value_counts(table_of(X), labels, [0, 1], None) for X in (dense, stored(dense, way))]
         one, two = (encoder.schema(t) for t in tallies)
     assert one == two
-    assert (tallies[0].gaps == tallies[1].gaps).all()
+    assert (tallies[0].has_missing == tallies[1].has_missing).all()
     table = table_of(stored(dense, way))
     assert isinstance(table, SparseMatrix)
     cells, expected = sparse_codes(table, two, unseen="marginalise"), encode(table_of(dense), one)
-    assert (cells.gaps == expected.gaps).all()
+    assert (cells.has_missing == expected.has_missing).all()
     whole = cells.dense(0, len(dense)).T
     missing = np.iinfo(whole.dtype).max
     for x, codes in enumerate(expected.codes):
@@ -271,7 +271,7 @@ with open("/proc/self/clear_refs", "w") as peak:
 before = status("VmRSS")
 model.fit(own, y)
 variables = model.network_.variables
-print(status("VmHWM") - before, predicted(variables, rows, k, gaps=np.zeros(columns, bool), cells=cells))
+print(status("VmHWM") - before, predicted(variables, rows, k, has_missing=np.zeros(columns, bool), cells=cells))
 """
 
 
@@ -294,15 +294,21 @@ def binary(columns: int) -> tuple[Variable, ...]:
 
 def test_the_prediction_grows_with_what_it_is_made_of() -> None:
     few, many = binary(100), binary(1000)
-    gaps = {len(v): np.zeros(len(v) - 1, bool) for v in (few, many)}
-    assert predicted(few, 1000, 0, gaps=gaps[101]) < predicted(few, 1000, 1, gaps=gaps[101])
-    assert needs(many, 1000, 1, gaps=gaps[1001])["informations"] == 8_000_000
-    assert needs(few, 1000, 0, gaps=gaps[101])["informations"] == needs(few, 1000, 0, gaps=gaps[101])["planes"] == 0
-    streamed = predicted(many, 10**7, 1, gaps=gaps[1001], block_rows=10**5)
-    assert streamed < predicted(many, 10**7, 1, gaps=gaps[1001])
-    assert predicted(many, 10**5, 1, gaps=gaps[1001], cells=10**5) < predicted(many, 10**5, 1, gaps=gaps[1001])
+    has_missing = {len(v): np.zeros(len(v) - 1, bool) for v in (few, many)}
+    assert predicted(few, 1000, 0, has_missing=has_missing[101]) < predicted(few, 1000, 1, has_missing=has_missing[101])
+    assert needs(many, 1000, 1, has_missing=has_missing[1001])["informations"] == 8_000_000
+    assert (
+        needs(few, 1000, 0, has_missing=has_missing[101])["informations"]
+        == needs(few, 1000, 0, has_missing=has_missing[101])["planes"]
+        == 0
+    )
+    streamed = predicted(many, 10**7, 1, has_missing=has_missing[1001], block_rows=10**5)
+    assert streamed < predicted(many, 10**7, 1, has_missing=has_missing[1001])
+    assert predicted(many, 10**5, 1, has_missing=has_missing[1001], cells=10**5) < predicted(
+        many, 10**5, 1, has_missing=has_missing[1001]
+    )
     wide = (*(Variable(f"w{i}", tuple(range(50_000))) for i in range(2)), *few)
-    found = needs(wide, 10**5, 1, gaps=np.zeros(102, bool))
+    found = needs(wide, 10**5, 1, has_missing=np.zeros(102, bool))
     assert found["pairs"] > 10**7
     assert found["tables"] > 2**31
 

@@ -50,8 +50,8 @@ def number_cases(draw: st.DrawFn) -> MemoryCases:
     codes = (labels + rng.integers(0, 2, len(labels))).astype(np.uint8) % 3
     own = (*(Variable(f"n{i}", origin=0.0) for i in range(len(numbers))), Variable("x", (0, 1, 2)))
     weight = draw(st.sampled_from([None, rng.integers(1, 4, len(labels)).astype(float)]))
-    gaps = np.array([*(bool(np.isnan(c).any()) for c in numbers), False])
-    return MemoryCases((*own, Variable("class", tuple(range(classes)))), Block((*numbers, codes, labels), weight), gaps)
+    has_missing = np.array([*(bool(np.isnan(c).any()) for c in numbers), False])
+    return MemoryCases((*own, Variable("class", tuple(range(classes)))), Block((*numbers, codes, labels), weight), has_missing)
 
 
 @given(number_cases(), st.integers(0, 2**32 - 1))
@@ -116,7 +116,7 @@ def by_hand(cases: MemoryCases, row: int) -> np.ndarray:
 def test_naive_bayes_with_mixed_columns_is_bayes_rule(cases: MemoryCases) -> None:
     from naivete.inference.derived_predictor import predictor_of
 
-    answers = predictor_of(naive(Counts(cases))).posterior(cases.block.codes, cases.gaps)[0]
+    answers = predictor_of(naive(Counts(cases))).posterior(cases.block.codes, cases.has_missing)[0]
     for row in range(len(cases.block)):
         assert np.allclose(answers[row], by_hand(cases, row), atol=1e-12)
 
@@ -178,8 +178,8 @@ def test_k_dependence_with_all_parents_is_the_quadratic_discriminant() -> None:
     every = np.ones(X.shape, bool)
     assert np.allclose(model.predict_joint_log_proba(X), discriminant(X, y, every), rtol=1e-9)
     known = np.random.default_rng(0).random(X.shape) < 0.6
-    with_gaps = np.where(known, X, np.nan)
-    assert np.allclose(model.predict_joint_log_proba(with_gaps), discriminant(X, y, known), rtol=1e-9)
+    with_missing = np.where(known, X, np.nan)
+    assert np.allclose(model.predict_joint_log_proba(with_missing), discriminant(X, y, known), rtol=1e-9)
 
 
 def test_full_is_k_dependence_with_all_parents_and_the_discriminants_of_scikit_learn() -> None:

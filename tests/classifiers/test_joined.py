@@ -37,9 +37,9 @@ each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
 
 
 @each
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "gaps"])
-def test_the_groups_are_the_network(classifier: NetworkClassifier, gaps: bool) -> None:
-    X, y = rows(gaps=gaps)
+@pytest.mark.parametrize("has_missing", [False, True], ids=["complete", "has_missing"])
+def test_the_groups_are_the_network(classifier: NetworkClassifier, has_missing: bool) -> None:
+    X, y = rows(has_missing=has_missing)
     fitted = clone(classifier).fit(X, y)
     structure = {x: ps for group in fitted.groups_ for x, ps in chain(tuple(group)).items()}
     assert {v: ps for v, ps in fitted.network_.parents.items() if ps} == structure
@@ -87,7 +87,7 @@ def test_files_read_in_pieces_give_the_same_network(
     classifier: NetworkClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("naivete.cases.sources.ROWS", 37)
-    X, y = rows(gaps=True)
+    X, y = rows(has_missing=True)
     weight = np.random.default_rng(1).random(len(y)) * 2
     table = X.assign(y=y, w=weight)
     table.to_parquet(tmp_path / "rows.parquet", index=False)
@@ -101,7 +101,7 @@ def test_files_read_in_pieces_give_the_same_network(
 
 def test_dask_gives_the_same_network() -> None:
     frames = pytest.importorskip("dask.dataframe")
-    X, y = rows(gaps=True)
+    X, y = rows(has_missing=True)
     table = X.assign(y=y)
     fitted = JoinedNaive().fit(X, table["y"])
     spread = frames.from_pandas(table, npartitions=3)

@@ -108,7 +108,7 @@ def test_posteriors_are_those_of_lazy_propagation(own: MemoryCases, learner: Any
     network = learner(Counts(own))
     theirs = gum_network(network)
     codes = own.block.take(np.arange(min(8, len(own.block)))).codes[:-1]
-    found, impossible = Predictor(network).posterior(codes, own.gaps)
+    found, impossible = Predictor(network).posterior(codes, own.has_missing)
     for i in range(len(found)):
         if i in impossible:
             continue

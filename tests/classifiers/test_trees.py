@@ -43,7 +43,7 @@ def tree_of(model: NetworkClassifier) -> Tree:
     return tree
 
 
-def drawn(seed: int = 0, rows: int = 300, gaps: float = 0.1) -> tuple[pd.DataFrame, np.ndarray]:
+def drawn(seed: int = 0, rows: int = 300, missing_rate: float = 0.1) -> tuple[pd.DataFrame, np.ndarray]:
     """Words, numbers with few and many values, and holes."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, rows)
@@ -54,14 +54,14 @@ def drawn(seed: int = 0, rows: int = 300, gaps: float = 0.1) -> tuple[pd.DataFra
             "whole": rng.integers(0, 3, rows) + y,
         }
     )
-    return frame.mask(rng.random(frame.shape) < gaps), np.array(["x", "y", "z"])[y]
+    return frame.mask(rng.random(frame.shape) < missing_rate), np.array(["x", "y", "z"])[y]
 
 
 @each
-@pytest.mark.parametrize("gaps", [0.0, 0.15])
-def test_answers_are_averages_over_leaves(classifier: NetworkClassifier, gaps: float) -> None:
+@pytest.mark.parametrize("missing_rate", [0.0, 0.15])
+def test_answers_are_averages_over_leaves(classifier: NetworkClassifier, missing_rate: float) -> None:
     """P(class | row): from the root down by hand; where the value is missing, the branches by their cases."""
-    X, y = drawn(gaps=gaps)
+    X, y = drawn(missing_rate=missing_rate)
     model = clone(classifier).fit(X, y)
     tree, table = tree_of(model), np.asarray(model.network_.cpts[CLASS])
     codes = [next(iter(model.encoded(X))).codes[x] for x in range(X.shape[1])]
@@ -144,7 +144,7 @@ def test_parameters_out_of_range_are_refused(model: NetworkClassifier) -> None:
 
 
 def test_the_encoder_of_the_caller_is_used() -> None:
-    X, y = drawn(gaps=0.0)
+    X, y = drawn(missing_rate=0.0)
     cut = EqualFrequency(4)
     coarse = C45(encoder=Encoder(cut=cut)).fit(X, y).network_.variables[1]
     allowed = NaiveBayes(encoder=Encoder(cut=cut)).fit(X, y).network_.variables[1]

@@ -39,7 +39,7 @@ ALL: dict[str, NetworkClassifier] = {
 each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
 
 
-def rows(seed: int = 0, n: int = 400, gaps: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
+def rows(seed: int = 0, n: int = 400, has_missing: bool = False) -> tuple[pd.DataFrame, np.ndarray]:
     """Columns of different strength and number of states around a class, without ties."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 3, n)
@@ -48,7 +48,7 @@ def rows(seed: int = 0, n: int = 400, gaps: bool = False) -> tuple[pd.DataFrame,
     c = np.where(rng.random(n) < 0.8, (a + b) % 2, rng.integers(0, 2, n))
     d = np.where(rng.random(n) < 0.55, y, rng.integers(0, 5, n))
     frame = pd.DataFrame({"a": a, "b": b, "c": c, "d": d, "e": rng.integers(0, 2, n)}).astype(float)
-    if gaps:
+    if has_missing:
         frame = frame.mask(rng.random(frame.shape) < 0.1)
     return frame, np.array(["x", "y", "z"])[y]
 
@@ -110,11 +110,11 @@ def test_an_order_that_is_none_is_named(order: Any, said: str) -> None:
         K2(order=order).fit(X, y)
 
 
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "missing"])
+@pytest.mark.parametrize("has_missing", [False, True], ids=["complete", "missing"])
 @pytest.mark.parametrize("name", [name for name in ALL if name not in ("SelectiveNaive", "K2AS", "K2")])
-def test_columns_in_another_order_give_the_same_network_in_another_order(name: str, gaps: bool) -> None:
+def test_columns_in_another_order_give_the_same_network_in_another_order(name: str, has_missing: bool) -> None:
     """But not K2, which takes the order as given, nor halves, which are drawn by lot from the codes, nor where ties decide."""
-    X, y = rows(3, 800, gaps)
+    X, y = rows(3, 800, has_missing)
     own = clone(ALL[name]).fit(X, y)
     order = ["d", "b", "e", "a", "c"]
     other = clone(ALL[name]).fit(X[order], y)
@@ -128,12 +128,12 @@ def test_columns_in_another_order_give_the_same_network_in_another_order(name: s
 
 
 @each
-@pytest.mark.parametrize("gaps", [False, True], ids=["complete", "missing"])
+@pytest.mark.parametrize("has_missing", [False, True], ids=["complete", "missing"])
 @pytest.mark.parametrize("smoothing", [1.0, "backoff", "clark-niblett"], ids=str)
 def test_tables_of_what_occurs_give_the_same_answers_as_full_ones(
-    classifier: NetworkClassifier, gaps: bool, smoothing: Any, monkeypatch: pytest.MonkeyPatch
+    classifier: NetworkClassifier, has_missing: bool, smoothing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    X, y = rows(1, 200, gaps)
+    X, y = rows(1, 200, has_missing)
     full = clone(classifier).set_params(smoothing=smoothing).fit(X, y)
     monkeypatch.setattr("naivete.counts.counts.FEW_CELLS", 1)
     monkeypatch.setattr("naivete.counts.counts.DENSE_ROWS", 0)

@@ -97,14 +97,14 @@ def test_pairs_are_the_tables_of_all_pairs(training: MemoryCases, seed: int, tie
     for (x, y), (table, complete) in seen.items():
         expected = counted(training.block, (x, y, CLASS), [training.variables[v].card for v in (x, y, CLASS)])
         assert np.allclose(table.astype(float), expected.astype(float), rtol=1e-13, atol=1e-15)
-        assert complete == (not training.gaps[x] and not training.gaps[y])
+        assert complete == (not training.has_missing[x] and not training.has_missing[y])
 
 
 @given(training=some_cases(weights="fractional"), seed=st.integers(0, 999))
 @quick
 def test_fractional_sums_do_not_depend_on_the_order_of_rows(training: MemoryCases, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.gaps)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     families = all_families(len(training.variables) - 1)
     one, two, three = (Counts(c).tables(families) for c in (training, shuffled, chunked(training, rng)))
     assert all(identical(one[f].counts, two[f].counts) and identical(one[f].counts, three[f].counts) for f in families)

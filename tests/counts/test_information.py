@@ -88,7 +88,7 @@ def test_informations_do_not_depend_on_the_order_of_rows_and_states(training: Me
     block = training.block.take(rng.permutation(len(training.block)))
     maps = [np.append(rng.permutation(v.card), np.full(256 - v.card, 255)).astype(np.uint8) for v in training.variables]
     renamed = Block(tuple(m[c] for m, c in zip(maps, block.codes, strict=True)), block.weight)
-    one, two = Counts(training), Counts(MemoryCases(training.variables, renamed, training.gaps))
+    one, two = Counts(training), Counts(MemoryCases(training.variables, renamed, training.has_missing))
     if training.block.weight is None or (training.block.weight % 1 == 0).all():
         assert identical(relevance(one), relevance(two))
         assert identical(dependence(one), dependence(two))
@@ -108,7 +108,7 @@ def test_sparse_pairs_have_the_same_informations(training: MemoryCases, cases, t
         count = Counts(cases(training), budget=1 << 14)
         sparse = dependence(count)
         assert all(isinstance(pair, SparsePair) for pair in Counts(cases(training)).pairs())
-    if training.block.weight is None or (training.block.weight % 1 == 0).all() or not training.gaps.any():
+    if training.block.weight is None or (training.block.weight % 1 == 0).all() or not training.has_missing.any():
         assert identical(sparse, full)
     else:
         assert np.allclose(sparse, full, atol=1e-12)

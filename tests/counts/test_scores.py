@@ -85,7 +85,7 @@ def test_scores_and_gains_are_those_of_the_cases_with_the_family_observed(cases:
         after = np.moveaxis(full, wide.index(v), -1).reshape(-1, n.shape[1])
         expected = float(score(after, len(after)) - score(fewer, len(fewer)))
         observed = counted(cases.block, (v,), counts.cards((v,))).sum()
-        if new != CLASS and cases.gaps[new] and 2 * full.sum() < observed:
+        if new != CLASS and cases.has_missing[new] and 2 * full.sum() < observed:
             expected = -np.inf
         assert scores.gain(v, parents, new) == pytest.approx(expected, rel=1e-9, abs=1e-9)
 
@@ -94,10 +94,10 @@ def test_sparse_tables_have_the_scores_of_full_ones(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(3)
 
     codes = tuple(rng.integers(0, 5, 200).astype(np.uint8) for _ in range(5))
-    gaps = np.array([False, True, False, True])
+    has_missing = np.array([False, True, False, True])
     for x in (1, 3):
         codes[x][rng.random(200) < 0.2] = 255
-    cases = MemoryCases(tuple(Variable(f"x{i}", tuple(range(5))) for i in range(5)), Block(codes), gaps)
+    cases = MemoryCases(tuple(Variable(f"x{i}", tuple(range(5))) for i in range(5)), Block(codes), has_missing)
     keys = [(v, tuple(u for u in (0, 1, 2, 3, CLASS) if u not in (v, w)), w) for v in (0, 1, CLASS) for w in (2, 3)]
     full = FamilyScores(Counts(cases), k2)
     full.prepare(keys)
@@ -142,8 +142,8 @@ def test_a_variable_that_is_observed_in_few_cases_is_no_parent() -> None:
     codes = [rng.integers(0, 2, 500).astype(np.uint8) for _ in range(4)]
     codes[0] = codes[3].copy()  # where it is observed, it determines the class
     codes[0][5:] = 255
-    gaps = np.array([True, False, False])
-    cases = MemoryCases(tuple(Variable(f"x{i}", (0, 1)) for i in range(4)), Block(tuple(codes)), gaps)
+    has_missing = np.array([True, False, False])
+    cases = MemoryCases(tuple(Variable(f"x{i}", (0, 1)) for i in range(4)), Block(tuple(codes)), has_missing)
     scores = FamilyScores(Counts(cases), k2)
     assert scores.gain(CLASS, (), 0) == -np.inf
     assert scores.gain(0, (), CLASS) > 0

@@ -50,7 +50,7 @@ def test_codes_stand_for_the_values_they_came_from(drawn: tuple[dict[str, list[A
     table = table_of(pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in columns.items()}))
     variables = schema_of(table, np.array([label == "yes" for label in labels], np.uint8), 2, encoder)
     encoded = encode(table, variables, unseen=encoder.unseen)
-    for variable, codes, gap in zip(variables, encoded.codes, encoded.gaps, strict=True):
+    for variable, codes, gap in zip(variables, encoded.codes, encoded.has_missing, strict=True):
         values = columns[variable.name]
         last = np.iinfo(codes.dtype).max
         assert gap == (None in values and not variable.missing)
@@ -157,9 +157,9 @@ def test_missing_can_be_a_state_of_the_columns_where_it_occurs() -> None:
     assert (a.missing, b.missing, c.missing) == (True, False, True)
     encoded = encode(table_of(X), (a, b, c))
     assert [codes.tolist() for codes in encoded.codes] == [[0, 1], [0, 1], [0, 1]]
-    assert not encoded.gaps.any()
+    assert not encoded.has_missing.any()
     later = encode(table_of(pd.DataFrame({"a": ["x"], "b": [None], "c": [1.0]})), (a, b, c))
-    assert later.gaps.tolist() == [False, True, False]
+    assert later.has_missing.tolist() == [False, True, False]
 
 
 def test_unseen_values_are_missing_with_one_warning_that_counts_them() -> None:
@@ -259,8 +259,8 @@ def test_cut_points_honour_weights_and_missing_values() -> None:
     once = schema(values, None, labels, weight)
     assert once == schema(values[rows], None, labels[rows])
     assert once[0].cuts
-    gaps = np.vstack([values, np.full((5, 1), np.nan)])
-    assert schema(gaps, None, np.append(labels, [0, 1, 0, 1, 1]), np.append(weight, np.ones(5))) == once
+    has_missing = np.vstack([values, np.full((5, 1), np.nan)])
+    assert schema(has_missing, None, np.append(labels, [0, 1, 0, 1, 1]), np.append(weight, np.ones(5))) == once
     order = rng.permutation(120)
     assert schema(values[order], None, labels[order], weight[order]) == once
 
@@ -270,11 +270,11 @@ def test_unseen_is_decided_when_predicting() -> None:
     table = table_of(pd.DataFrame({"x": ["a", "z"]}))
     smooth = encode(table, fitted, unseen="smooth")
     assert smooth.codes[0].tolist() == [0, 2]
-    assert not smooth.gaps.any()
+    assert not smooth.has_missing.any()
     with pytest.warns(UnseenValueWarning, match="'x': 1"):
         marginal = encode(table, fitted, unseen="marginalise")
     assert marginal.codes[0].tolist() == [0, 255]
-    assert marginal.gaps.tolist() == [True]
+    assert marginal.has_missing.tolist() == [True]
     with pytest.warns(UnseenValueWarning):  # nothing was left for it in training
         assert encode(table, [Variable("x", ("a", "b"))], unseen="smooth").codes[0].tolist() == [0, 255]
 

@@ -62,8 +62,8 @@ def said(terms: Terms) -> np.ndarray:
     return np.asarray(terms.naive + terms.dependence.sum(axis=1))
 
 
-def posterior(network: Any, codes: Sequence[np.ndarray], gaps: np.ndarray) -> np.ndarray:
-    return Predictor(network).posterior(list(codes), gaps)[0]
+def posterior(network: Any, codes: Sequence[np.ndarray], has_missing: np.ndarray) -> np.ndarray:
+    return Predictor(network).posterior(list(codes), has_missing)[0]
 
 
 def with_one_arc(arc: tuple[int, int], features: Sequence[int]) -> dict[int, tuple[int, ...]]:
@@ -117,14 +117,14 @@ def check_classifiers(model: NetworkClassifier, X: Any, y: Any) -> None:
 
 
 @pytest.mark.parametrize("model", [KDB(k=1), KDB(k=2), TAN(), Full(), KNaive()])
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_densities_beside_tables(model: NetworkClassifier, gaps: float) -> None:
+@pytest.mark.parametrize("has_missing", [0.0, 0.2])
+def test_densities_beside_tables(model: NetworkClassifier, has_missing: float) -> None:
     rng = np.random.default_rng(1)
     numbers, y = numbers_with_classes(120)
     X = pd.DataFrame(
         {"u": numbers[:, 0], "v": numbers[:, 1], "w": numbers[:, 2], "word": np.array(["p", "q"])[rng.integers(0, 2, 120)]}
     )
-    X = X.mask(rng.random(X.shape) < gaps)
+    X = X.mask(rng.random(X.shape) < has_missing)
     mixed = clone(model).set_params(encoder=Encoder(numbers="normal"))
     check_classifiers(mixed, X, y)
     check_identity(diagnose(mixed, X, y))
@@ -141,11 +141,11 @@ def test_left_out_is_learning_without_the_case(cases: MemoryCases, data: st.Data
         rest = Counts(without(cases, i))
         row = [c[i : i + 1] for c in cases.block.codes[:-1]]
         for contrast, parents in ((found.naive, naive(rest).parents), (said(found), network.parents)):
-            slow, impossible = Predictor(estimate(rest, parents, smoothing)).posterior(row, cases.gaps)
+            slow, impossible = Predictor(estimate(rest, parents, smoothing)).posterior(row, cases.has_missing)
             assert len(impossible) or np.allclose(shares(contrast[i : i + 1]), slow, atol=1e-9)
         for a, arc in enumerate(arcs):
             one = Predictor(estimate(rest, with_one_arc(arc, counts.features), smoothing))
-            slow, impossible = one.posterior(row, cases.gaps)
+            slow, impossible = one.posterior(row, cases.has_missing)
             assert len(impossible) or agree(found.with_arc[i : i + 1, a], slow)
 
 
@@ -154,7 +154,7 @@ def without(cases: MemoryCases, i: int) -> MemoryCases:
     rows = np.arange(len(cases.block))
     weight = np.ones(len(rows)) if cases.block.weight is None else cases.block.weight.copy()
     weight[i] = max(weight[i] - 1, 0.0)
-    return MemoryCases(cases.variables, Block(cases.block.codes, weight).take(rows[weight > 0]), cases.gaps)
+    return MemoryCases(cases.variables, Block(cases.block.codes, weight).take(rows[weight > 0]), cases.has_missing)
 
 
 @given(some_learned_from, st.integers(1, 3))
@@ -166,10 +166,10 @@ def test_each_arc_is_added_to_naive_bayes_alone(cases: MemoryCases, k: int) -> N
     networks = estimated_networks(counts, network, 1.0, None, network.arcs)
     assert counts.passes <= passes + 1
     codes = cases.block.codes[:-1]
-    found = case_terms(networks, codes, cases.gaps)
-    assert np.allclose(shares(said(found)), posterior(network, codes, cases.gaps), atol=1e-9)
+    found = case_terms(networks, codes, cases.has_missing)
+    assert np.allclose(shares(said(found)), posterior(network, codes, cases.has_missing), atol=1e-9)
     for a, arc in enumerate(network.arcs):
-        slow = posterior(estimate(counts, with_one_arc(arc, counts.features)), codes, cases.gaps)
+        slow = posterior(estimate(counts, with_one_arc(arc, counts.features)), codes, cases.has_missing)
         assert agree(found.with_arc[:, a], slow)
 
 

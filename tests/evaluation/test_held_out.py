@@ -62,19 +62,19 @@ def tables(draw: st.DrawFn, *, rows: tuple[int, int] = (4, 25), weights: bool = 
     )
     columns = []
     for j, kind in enumerate(kinds):
-        gaps = rng.random(count) < draw(st.sampled_from([0.0, 0.0, 0.1]))
+        has_missing = rng.random(count) < draw(st.sampled_from([0.0, 0.0, 0.1]))
         few = rng.integers(0, 3, count)
         if kind in ("text", "declared"):
-            columns.append(Column(f"x{j}", np.where(gaps, -1, few), tuple("bca"), declared=kind == "declared"))
+            columns.append(Column(f"x{j}", np.where(has_missing, -1, few), tuple("bca"), declared=kind == "declared"))
         elif kind == "rare":
             rare = np.where(rng.random(count) < 0.1, 2 + few, 0)
-            columns.append(Column(f"x{j}", np.where(gaps, -1, rare), ("b", 1, "c", True, 2.5)))
+            columns.append(Column(f"x{j}", np.where(has_missing, -1, rare), ("b", 1, "c", True, 2.5)))
         elif kind == "truth":
             columns.append(Column(f"x{j}", few > 0))
         else:
             values = rng.integers(0, 30, count) / (1 if kind == "whole" else 4)
             values = np.where(rng.random(count) < 0.9, np.floor(values), values) if kind == "mixed" else values
-            columns.append(Column(f"x{j}", np.where(gaps, np.nan, values)))
+            columns.append(Column(f"x{j}", np.where(has_missing, np.nan, values)))
     labels = np.where(rng.random(count) < 0.1, 2, rng.integers(0, 2, count))
     if draw(st.booleans()):
         labels = np.where(few == 0, labels, few - 1)

@@ -96,9 +96,9 @@ def test_answers_equal_those_of_one_row_after_the_other(network: Network, random
     random.shuffle(rows)  # type: ignore[attr-defined]
     rows = rows[:40]
     codes = [np.array([row[x] for row in rows], np.uint8) for x in network.inputs]
-    gaps = np.array([(c == MISSING).any() for c in codes])
-    answers, impossible = predictor_of(network).posterior(codes, gaps)
-    alone = [predictor_of(network).posterior([c[i : i + 1] for c in codes], gaps)[0][0] for i in range(len(rows))]
+    has_missing = np.array([(c == MISSING).any() for c in codes])
+    answers, impossible = predictor_of(network).posterior(codes, has_missing)
+    alone = [predictor_of(network).posterior([c[i : i + 1] for c in codes], has_missing)[0][0] for i in range(len(rows))]
     assert np.array_equal(answers, alone)
     assert np.all(np.abs(answers.sum(axis=1) - 1) < 1e-12)
     telling = [x for x in network.inputs if cards[x] > 1]
@@ -134,9 +134,9 @@ def test_the_joint_has_the_proportions_of_the_answers(network: Network) -> None:
     rows = list(product(*(range(card) for card in cards)))[:30]
     codes = [np.array([row[x] for row in rows], np.uint8) for x in network.inputs]
     found = predictor_of(network)
-    gaps = np.zeros(len(codes), bool)
+    has_missing = np.zeros(len(codes), bool)
     assume(any(card > 1 for card in cards))
-    joint, (answers, impossible) = found.joint(codes, gaps), found.posterior(codes, gaps)
+    joint, (answers, impossible) = found.joint(codes, has_missing), found.posterior(codes, has_missing)
     sure = np.isfinite(joint.max(axis=1))
     sure[impossible] = False
     shares = np.exp(joint[sure] - joint[sure].max(axis=1, keepdims=True))
@@ -207,13 +207,13 @@ def test_rows_that_lack_values_are_answered_some_at_a_time(monkeypatch: pytest.M
     cpts = {v: dense_table(own, v, p, rng) + 0.0 for v, p in parents.items()}
     network = Network(own, parents, cpts, {3: tree})
     codes = [np.where(rng.random(50) < 0.5, 255, rng.integers(0, 3, 50)).astype(np.uint8) for _ in range(3)]
-    gaps = np.ones(3, bool)
-    whole, joint = predictor_of(network).posterior(codes, gaps), predictor_of(network).joint(codes, gaps)
+    has_missing = np.ones(3, bool)
+    whole, joint = predictor_of(network).posterior(codes, has_missing), predictor_of(network).joint(codes, has_missing)
     monkeypatch.setattr("naivete.inference.derived_predictor.FACTOR_CELLS", 8 * len(tree.leaves))
-    parts = predictor_of(network).posterior(codes, gaps)
+    parts = predictor_of(network).posterior(codes, has_missing)
     assert np.array_equal(whole[0], parts[0])
     assert np.array_equal(whole[1], parts[1])
-    assert np.array_equal(joint, predictor_of(network).joint(codes, gaps))
+    assert np.array_equal(joint, predictor_of(network).joint(codes, has_missing))
 
 
 def test_derived_columns_are_the_last_ones_and_computed_ones_alone() -> None:

@@ -36,7 +36,7 @@ from tests.oracles import cases_of, chunked, identical, many_threads, probabilit
 from tests.strategies import some_cases, structures
 
 quick = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
-small = some_cases(features=(2, 4), rows=(1, 20), max_card=3, gaps=True)
+small = some_cases(features=(2, 4), rows=(1, 20), max_card=3, has_missing=True)
 
 
 def completions(network: Network, row: list[int | None]) -> list[tuple[tuple[int, ...], float]]:
@@ -91,7 +91,7 @@ def test_the_tables_are_a_fixed_point_of_completing_every_cell(own: MemoryCases,
         assert np.allclose(network.cpts[x], table, rtol=0, atol=1e-5)
 
 
-@given(own=some_cases(gaps=True), how=smoothings, forest=st.booleans())
+@given(own=some_cases(has_missing=True), how=smoothings, forest=st.booleans())
 @quick
 def test_naive_bayes_just_leaves_missing_cells_out(own: MemoryCases, how: Any, forest: bool, cases: Any) -> None:
     structure = {CLASS: (), **{x: (CLASS,) if x % 2 or not forest else () for x in range(len(own.variables) - 1)}}
@@ -102,14 +102,14 @@ def test_naive_bayes_just_leaves_missing_cells_out(own: MemoryCases, how: Any, f
     assert number.passes == 1
 
 
-@given(own=some_cases(gaps=False), how=smoothings, data=st.data())
+@given(own=some_cases(has_missing=False), how=smoothings, data=st.data())
 @quick
 def test_nothing_missing_is_plain_counting(own: MemoryCases, how: Any, data: st.DataObject) -> None:
     structure = data.draw(structures(len(own.variables) - 1))
     assert identical(expected_network(Counts(own), structure, how)[0], estimate(Counts(own), structure, how))
 
 
-@given(own=some_cases(gaps=True), how=smoothings, seed=st.integers(0, 999), data=st.data())
+@given(own=some_cases(has_missing=True), how=smoothings, seed=st.integers(0, 999), data=st.data())
 @quick
 @pytest.mark.filterwarnings("ignore:EM has not converged")
 def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
@@ -117,7 +117,7 @@ def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
 ) -> None:
     structure = data.draw(structures(len(own.variables) - 1))
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(counts, "DENSE_CELLS", 8)
@@ -129,13 +129,13 @@ def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
     assert all(identical(found[0][0], network) and found[0][1] == told for network, told in found)
 
 
-@given(own=some_cases(gaps=True, weights="whole"), how=smoothings, data=st.data())
+@given(own=some_cases(has_missing=True, weights="whole"), how=smoothings, data=st.data())
 @quick
 @pytest.mark.filterwarnings("ignore:EM has not converged")
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.DataObject) -> None:
     structure = data.draw(structures(len(own.variables) - 1))
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     one, two = (expected_network(Counts(each), structure, how, max_iterations=20)[0] for each in (own, twice))
     assert identical(one, two)
 

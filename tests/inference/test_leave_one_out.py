@@ -29,7 +29,7 @@ own_cases = some_cases(rows=(1, 14), max_card=3, features=(1, 4))
 @given(own=own_cases, how=smoothings, data=st.data())
 @quick
 def test_leaving_out_by_subtraction_equals_refitting(own: MemoryCases, dense: bool, how: Any, data: st.DataObject) -> None:
-    assume(how != "clark-niblett" or not own.gaps.any())
+    assume(how != "clark-niblett" or not own.has_missing.any())
     structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
     with pytest.MonkeyPatch.context() as patch:
         if not dense:
@@ -44,7 +44,7 @@ def test_leaving_out_by_subtraction_equals_refitting(own: MemoryCases, dense: bo
 @given(own=own_cases, how=smoothings, data=st.data())
 @quick
 def test_a_given_prior_stays(own: MemoryCases, how: Any, data: st.DataObject) -> None:
-    assume(how != "clark-niblett" or not own.gaps.any())
+    assume(how != "clark-niblett" or not own.has_missing.any())
     structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
     prior = np.full(own.variables[-1].card, 1 / own.variables[-1].card)
     found = leave_one_out(Counts(own), structure, how, prior=prior)
@@ -54,7 +54,7 @@ def test_a_given_prior_stays(own: MemoryCases, how: Any, data: st.DataObject) ->
 @given(own=own_cases, how=smoothings, seed=st.integers(0, 99), data=st.data())
 @quick
 def test_losses_of_many_structures_in_one_pass(own: MemoryCases, how: Any, seed: int, data: st.DataObject) -> None:
-    assume(how != "clark-niblett" or not own.gaps.any())
+    assume(how != "clark-niblett" or not own.has_missing.any())
     n = len(own.variables) - 1
     nested = data.draw(structures(n, max_parents=3, class_parent=True))
     parents = {x: nested[x][:-1] for x in range(n)}
@@ -70,7 +70,7 @@ def test_losses_of_many_structures_in_one_pass(own: MemoryCases, how: Any, seed:
         assert abs(float(loss) - float((weight * (1 - true) ** 2).sum())) < 1e-8 * (1 + weight.sum())
     assert losses == leave_one_out_losses(Counts(chunked(own, rng)), parents, candidates, how)
     order = rng.permutation(len(labels))
-    shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
     assert losses == leave_one_out_losses(Counts(shuffled), parents, candidates, how)
 
 
@@ -79,7 +79,7 @@ def test_losses_of_many_structures_in_one_pass(own: MemoryCases, how: Any, seed:
 def test_a_weight_of_two_is_two_cases_of_which_one_is_left_out(own: MemoryCases, how: Any, data: st.DataObject) -> None:
     structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     assert identical(leave_one_out(Counts(own), structure, how)[rows], leave_one_out(Counts(twice), structure, how))
 
 

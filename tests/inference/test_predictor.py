@@ -32,7 +32,7 @@ def some_rows(network: Network, seed: int, count: int = 12) -> tuple[np.ndarray,
     return tuple(codes)
 
 
-def gaps_of(codes: tuple[np.ndarray, ...]) -> np.ndarray:
+def has_missing_of(codes: tuple[np.ndarray, ...]) -> np.ndarray:
     return np.array([missing(c).any() for c in codes], bool)
 
 
@@ -54,8 +54,8 @@ any_network = networks(sparse=True).filter(lambda n: len(n.features) > 0) | clas
 def test_posteriors_equal_enumeration(network: Network, seed: int, tier: str) -> None:
     codes = some_rows(network, seed)
     with _kernels.use(tier):
-        posteriors, impossible = Predictor(network).posterior(codes, gaps_of(codes))
-        logs = Predictor(network).joint(codes, gaps_of(codes))
+        posteriors, impossible = Predictor(network).posterior(codes, has_missing_of(codes))
+        logs = Predictor(network).joint(codes, has_missing_of(codes))
     assert np.isfinite(posteriors).all()
     assert np.allclose(posteriors.sum(axis=1), 1, rtol=0, atol=1e-12)
     for i in range(len(posteriors)):
@@ -81,13 +81,13 @@ def test_posteriors_equal_enumeration(network: Network, seed: int, tier: str) ->
 def test_a_row_alone_in_a_batch_or_shuffled_has_the_same_bits(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=33)
     predictor = Predictor(network)
-    whole, _ = predictor.posterior(codes, gaps_of(codes))
+    whole, _ = predictor.posterior(codes, has_missing_of(codes))
     order = np.random.default_rng(seed).permutation(33)
     turned = tuple(c[order] for c in codes)
-    assert identical(predictor.posterior(turned, gaps_of(turned))[0], whole[order])
+    assert identical(predictor.posterior(turned, has_missing_of(turned))[0], whole[order])
     for i in range(33):
         alone = tuple(c[i : i + 1] for c in codes)
-        assert identical(predictor.posterior(alone, gaps_of(alone))[0], whole[i : i + 1])
+        assert identical(predictor.posterior(alone, has_missing_of(alone))[0], whole[i : i + 1])
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -100,12 +100,12 @@ def test_large_cards_and_batches_keep_the_bits_of_a_row(seed: int, monkeypatch: 
     network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     codes = some_rows(network, seed, count=300)
     predictor = Predictor(network)
-    whole, _ = predictor.posterior(codes, gaps_of(codes))
+    whole, _ = predictor.posterior(codes, has_missing_of(codes))
     for i in range(0, 300, 7):
         alone = tuple(c[i : i + 1] for c in codes)
-        assert identical(predictor.posterior(alone, gaps_of(alone))[0], whole[i : i + 1])
+        assert identical(predictor.posterior(alone, has_missing_of(alone))[0], whole[i : i + 1])
     monkeypatch.setattr(elimination, "FACTOR_CELLS", 17 * 40 * 23 * classes)
-    assert identical(predictor.posterior(codes, gaps_of(codes))[0], whole)
+    assert identical(predictor.posterior(codes, has_missing_of(codes))[0], whole)
 
 
 @given(network=any_network)
@@ -126,11 +126,11 @@ def test_a_missing_value_is_the_sum_over_its_values(network: Network, seed: int)
     x = seed % len(codes)
     hidden = tuple(np.full_like(c, 255) if i == x else c for i, c in enumerate(codes))
     predictor = Predictor(network)
-    summed = np.exp(predictor.joint(hidden, gaps_of(hidden)))
+    summed = np.exp(predictor.joint(hidden, has_missing_of(hidden)))
     each = []
     for value in range(network.variables[x].card):
         filled = tuple(np.full_like(c, value) if i == x else c for i, c in enumerate(codes))
-        each.append(np.exp(predictor.joint(filled, gaps_of(filled))))
+        each.append(np.exp(predictor.joint(filled, has_missing_of(filled))))
     assert np.allclose(summed, np.sum(each, axis=0), rtol=1e-12, atol=1e-300)
 
 
@@ -212,10 +212,10 @@ def test_sixteen_threads_on_one_predictor_equal_one() -> None:
     parents = {CLASS: (), **{x: (*range(max(0, x - 2), x), CLASS) for x in range(6)}}
     network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     codes = some_rows(network, 5, count=200)
-    expected = Predictor(network).posterior(codes, gaps_of(codes))[0]
+    expected = Predictor(network).posterior(codes, has_missing_of(codes))[0]
     shared = Predictor(network)
     with ThreadPoolExecutor(16) as pool:
-        answers = list(pool.map(lambda _: shared.posterior(codes, gaps_of(codes))[0], range(64)))
+        answers = list(pool.map(lambda _: shared.posterior(codes, has_missing_of(codes))[0], range(64)))
     assert all(identical(a, expected) for a in answers)
 
 

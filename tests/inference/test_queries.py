@@ -37,7 +37,7 @@ def weather() -> Network:
     return Network(own, {0: (), 1: (0,), 2: (), CLASS: (0, 1, 2)}, {0: rain, 1: degrees, 2: mixed, CLASS: out})
 
 
-def rows_with_gaps(network: Network, seed: int, count: int = 30) -> list[np.ndarray]:
+def rows_with_missing(network: Network, seed: int, count: int = 30) -> list[np.ndarray]:
     rng = np.random.default_rng(seed)
     table = joint_table(network)
     cells = np.unravel_index(rng.choice(table.size, count, p=table.ravel() / table.sum()), table.shape)
@@ -80,7 +80,7 @@ def test_names_and_states_ask_what_positions_and_codes_ask(network: Network, dat
 @given(network=any_network, seed=st.integers(0, 999))
 @quick
 def test_many_rows_equal_enumeration(network: Network, seed: int) -> None:
-    codes = rows_with_gaps(network, seed)
+    codes = rows_with_missing(network, seed)
     of = [network.name(CLASS), *(network.name(x) for x in network.features[-1:])]
     joint = joint_table(network)
     logs, tables = log_likelihoods(network, codes), posteriors(network, of, codes, np.array([missing(c).any() for c in codes]))
@@ -97,7 +97,7 @@ def test_many_rows_equal_enumeration(network: Network, seed: int) -> None:
 @given(network=any_network.filter(lambda n: len(n.features) > 0), seed=st.integers(0, 999))
 @quick
 def test_the_class_of_many_rows_is_what_the_predictor_says(network: Network, seed: int) -> None:
-    codes = rows_with_gaps(network, seed)[:-1]
+    codes = rows_with_missing(network, seed)[:-1]
     expected, _ = Predictor(network).posterior(codes, np.array([missing(c).any() for c in codes]))
     assert np.allclose(posteriors(network, CLASS, codes), expected, atol=1e-12)
 
@@ -105,7 +105,7 @@ def test_the_class_of_many_rows_is_what_the_predictor_says(network: Network, see
 @given(network=any_network, seed=st.integers(0, 999))
 @quick
 def test_rows_alone_or_shuffled_have_the_same_bits(network: Network, seed: int) -> None:
-    codes = rows_with_gaps(network, seed)
+    codes = rows_with_missing(network, seed)
     whole, logs = posteriors(network, 0, codes), log_likelihoods(network, codes)
     order = np.random.default_rng(seed).permutation(len(logs))
     assert identical(posteriors(network, 0, [c[order] for c in codes]), whole[order])
@@ -229,7 +229,7 @@ def test_a_fitted_classifier_is_taken_for_its_network() -> None:
     assert identical(marginals(model, known)["out"], marginals(network, known)["out"])
     assert log_probability(model, known) == log_probability(network, known)
     assert most_probable(model, known) == most_probable(network, known)
-    codes = rows_with_gaps(network, 0)
+    codes = rows_with_missing(network, 0)
     assert identical(log_likelihoods(model, codes), log_likelihoods(network, codes))
     assert identical(posteriors(model, "out", codes), posteriors(network, "out", codes))
     assert all(map(np.array_equal, sample(model, 5, 0), sample(network, 5, 0)))

@@ -26,11 +26,11 @@ def test_the_majority_ignores_the_features(own: MemoryCases, cases: Any) -> None
     network = majority(Counts(cases(own)))
     assert not network.arcs
     assert all(CLASS not in network.parents[x] for x in network.features)
-    found = Predictor(network).posterior(own.block.codes[:-1], own.gaps)[0]
+    found = Predictor(network).posterior(own.block.codes[:-1], own.has_missing)[0]
     assert np.allclose(found, network.cpts[CLASS], rtol=0, atol=1e-12)
 
 
-@given(own=some_cases(gaps=False, rows=(1, 25), features=(1, 4)))
+@given(own=some_cases(has_missing=False, rows=(1, 25), features=(1, 4)))
 @quick
 def test_a_row_gets_the_classes_of_its_equals(own: MemoryCases, cases: Any, monkeypatch: Any) -> None:
     network = lookup(Counts(cases(own)))
@@ -40,7 +40,7 @@ def test_a_row_gets_the_classes_of_its_equals(own: MemoryCases, cases: Any, monk
     rng = np.random.default_rng(0)
     new = [rng.integers(0, v.card, 20).astype(np.uint8) for v in own.variables[:-1]]
     codes = tuple(np.concatenate([a, b]) for a, b in zip(own.block.codes[:-1], new, strict=True))
-    found, impossible = Predictor(network).posterior(codes, own.gaps)
+    found, impossible = Predictor(network).posterior(codes, own.has_missing)
     for i in range(len(found)):
         known = equals.get(tuple(int(c[i]) for c in codes))
         assert (known is None) == (i in impossible)
@@ -49,7 +49,7 @@ def test_a_row_gets_the_classes_of_its_equals(own: MemoryCases, cases: Any, monk
     with monkeypatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)
         sparse = lookup(Counts(cases(own)))
-    assert np.allclose(Predictor(sparse).posterior(codes, own.gaps)[0], found, rtol=0, atol=1e-12)
+    assert np.allclose(Predictor(sparse).posterior(codes, own.has_missing)[0], found, rtol=0, atol=1e-12)
 
 
 @given(own=some_cases())

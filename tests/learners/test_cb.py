@@ -134,12 +134,12 @@ def test_parents_may_be_kept_to_the_neighbours_that_the_tests_left() -> None:
 def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, stopping_rule: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = cb(Counts(own), stopping_rule=stopping_rule)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     assert identical(network, cb(Counts(shuffled), stopping_rule=stopping_rule))
     assert identical(network, cb(Counts(chunked(own, rng)), stopping_rule=stopping_rule))
     if own.block.weight is not None and (own.block.weight % 1 == 0).all():
         rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
         assert identical(network, cb(Counts(twice), stopping_rule=stopping_rule))
 
 
@@ -148,10 +148,10 @@ def test_missing_values_cost_no_pass_for_each_family() -> None:
     table = sampled(0, 400, 8)
     columns = [np.where(rng.random(400) < 0.2, -1, c).tolist() for c in table.T[:-1]]
     cards = [int(c.max()) + 1 for c in table.T]
-    complete, gaps = Counts(cases_of(cards, table.T.tolist())), Counts(cases_of(cards, [*columns, table[:, -1].tolist()]))
-    for counts in (complete, gaps):
+    complete, has_missing = Counts(cases_of(cards, table.T.tolist())), Counts(cases_of(cards, [*columns, table[:, -1].tolist()]))
+    for counts in (complete, has_missing):
         cb(counts, stopping_rule="score")
-    assert gaps.passes <= complete.passes + 8
+    assert has_missing.passes <= complete.passes + 8
 
 
 @pytest.mark.parametrize(

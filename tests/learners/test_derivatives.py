@@ -34,16 +34,16 @@ some_network = networks(sparse=True).filter(lambda n: len(n.features) > 0)
 seeds = st.integers(0, 2**32 - 1)
 
 
-def some_rows(network: Network, seed: int, *, count: int = 12, gaps: bool = True) -> tuple[np.ndarray, ...]:
+def some_rows(network: Network, seed: int, *, count: int = 12, has_missing: bool = True) -> tuple[np.ndarray, ...]:
     """Codes of random rows, perhaps with missing values."""
     rng = np.random.default_rng(seed)
     codes = [rng.integers(0, v.card, count).astype(np.uint8) for v in network.variables[:-1]]
     for c in codes:
-        c[rng.random(count) < rng.choice([0, 0.4, 0.8])] = 255 if gaps else c[0]
+        c[rng.random(count) < rng.choice([0, 0.4, 0.8])] = 255 if has_missing else c[0]
     return tuple(codes)
 
 
-def gaps_of(codes: Sequence[np.ndarray]) -> np.ndarray:
+def has_missing_of(codes: Sequence[np.ndarray]) -> np.ndarray:
     return np.array([np.isnan(c).any() if c.dtype.kind == "f" else missing(c).any() for c in codes], bool)
 
 
@@ -74,7 +74,7 @@ def rows_of(codes: Sequence[np.ndarray]) -> list[list[int | None]]:
 def test_their_sum_is_what_naive_bayes_neglects_in_every_class(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=8)
     other = naive_like(network, seed)
-    found = derivatives(network, other, codes, gaps_of(codes)).logs
+    found = derivatives(network, other, codes, has_missing_of(codes)).logs
     for i, row in enumerate(rows_of(codes)):
         for c in range(network.variables[CLASS].card):
             expected = log2(conditional(network, row, c))
@@ -90,7 +90,7 @@ def test_their_sum_is_what_naive_bayes_neglects_in_every_class(network: Network,
 def test_each_is_conditioned_on_what_is_known_before_it(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=6)
     other = naive_like(network, seed)
-    found = derivatives(network, other, codes, gaps_of(codes)).logs
+    found = derivatives(network, other, codes, has_missing_of(codes)).logs
     for i, row in enumerate(rows_of(codes)):
         for x, c in product(network.features, range(network.variables[CLASS].card)):
             if row[x] is None:
@@ -107,9 +107,9 @@ def test_each_is_conditioned_on_what_is_known_before_it(network: Network, seed: 
 @given(network=networks(class_parent=True, sparse=True).filter(lambda n: len(n.features) > 0), seed=seeds)
 @quick
 def test_complete_rows_have_the_quotient_of_two_tables(network: Network, seed: int) -> None:
-    codes = some_rows(network, seed, gaps=False)
+    codes = some_rows(network, seed, has_missing=False)
     other = naive_like(network, seed)
-    found = derivatives(network, other, codes, gaps_of(codes)).logs
+    found = derivatives(network, other, codes, has_missing_of(codes)).logs
     dense = {x: cpt for x, cpt in network.cpts.items() if x != CLASS and isinstance(cpt, np.ndarray)}
     for i, row in enumerate(rows_of(codes)):
         for x, cpt in dense.items():
@@ -125,8 +125,8 @@ def test_the_odds_of_the_network_are_those_of_naive_bayes_times_the_factor(netwo
     assume(np.asarray(network.cpts[CLASS]).min() > 0)
     codes = some_rows(network, seed)
     other = naive_like(network, seed)
-    found = derivatives(network, other, codes, gaps_of(codes))
-    whole, alone = (Predictor(n).joint(codes, gaps_of(codes)) / math.log(2) for n in (network, other))
+    found = derivatives(network, other, codes, has_missing_of(codes))
+    whole, alone = (Predictor(n).joint(codes, has_missing_of(codes)) / math.log(2) for n in (network, other))
     possible = np.isfinite(whole).all(axis=1)
     odds, naive_odds = whole[possible, 1] - whole[possible, 0], alone[possible, 1] - alone[possible, 0]
     assert np.abs(naive_odds + found.gdf[possible] - odds).max(initial=0) < 1e-10
@@ -138,12 +138,14 @@ def test_contributions_sum_to_the_posterior(network: Network, seed: int) -> None
     assume(np.asarray(network.cpts[CLASS]).min() > 0)
     codes = some_rows(network, seed)
     other = naive_like(network, seed)
-    found = contributions(network, other, codes, gaps_of(codes))
-    whole = Predictor(network).joint(codes, gaps_of(codes)) / math.log(2)
+    found = contributions(network, other, codes, has_missing_of(codes))
+    whole = Predictor(network).joint(codes, has_missing_of(codes)) / math.log(2)
     possible = np.isfinite(whole).all(axis=1)
     assert found.total.shape == (len(codes[0]), 1 if whole.shape[1] == 2 else whole.shape[1])
     assert np.abs(found.total[possible] - contrasts(whole[possible])).max(initial=0) < 1e-10
-    assert np.array_equal(found.dependence, contrasts(derivatives(network, other, codes, gaps_of(codes)).logs), equal_nan=True)
+    assert np.array_equal(
+        found.dependence, contrasts(derivatives(network, other, codes, has_missing_of(codes)).logs), equal_nan=True
+    )
 
 
 def test_contributions_by_hand() -> None:
@@ -199,10 +201,10 @@ def test_the_naive_part_has_the_marginals_of_the_network(network: Network) -> No
 def test_a_row_alone_has_the_same_bits_as_in_a_batch(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=17)
     other = naive_like(network, seed)
-    whole = derivatives(network, other, codes, gaps_of(codes)).logs
+    whole = derivatives(network, other, codes, has_missing_of(codes)).logs
     for i in range(17):
         alone = tuple(c[i : i + 1] for c in codes)
-        assert identical(derivatives(network, other, alone, gaps_of(alone)).logs, whole[i : i + 1])
+        assert identical(derivatives(network, other, alone, has_missing_of(alone)).logs, whole[i : i + 1])
 
 
 def learned(counts: Counts) -> tuple[Network, Network]:
@@ -217,7 +219,7 @@ def test_means_are_those_of_the_derivatives_on_every_back_end(cases: Callable[[M
     before = counts.passes
     found = mean_weights(counts, network, other)
     assert counts.passes == before + 1
-    rows = derivatives(network, other, own.block.codes[:-1], own.gaps)
+    rows = derivatives(network, other, own.block.codes[:-1], own.has_missing)
     assert identical(found, rows.mean_weights(own.block.weight))
     each = contrasts(rows.logs)
     expected = np.average(each, axis=0, weights=own.block.weight)
@@ -230,7 +232,7 @@ def test_means_have_the_same_bits_however_the_rows_are_divided_and_ordered(own: 
     rng = np.random.default_rng(seed)
     network, other = learned(Counts(own))
     found = mean_weights(Counts(own), network, other)
-    turned = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    turned = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     for moved in (turned, chunked(turned, rng, 5)):
         assert identical(mean_weights(Counts(moved), network, other), found)
     with pytest.MonkeyPatch.context() as patch:
@@ -246,10 +248,10 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(own: MemoryCases) -> No
     assume(weight.any())
     times = np.repeat(np.arange(len(weight)), weight.astype(int))
     network, other = learned(Counts(own))
-    rows = derivatives(network, other, own.block.codes[:-1], own.gaps)
+    rows = derivatives(network, other, own.block.codes[:-1], own.has_missing)
     assert identical(rows.mean_weights(weight), Derivatives(rows.logs[times]).mean_weights())
-    repeated = MemoryCases(own.variables, Block(tuple(c[times] for c in own.block.codes)), own.gaps)
-    weighed = MemoryCases(own.variables, Block(own.block.codes, weight), own.gaps)
+    repeated = MemoryCases(own.variables, Block(tuple(c[times] for c in own.block.codes)), own.has_missing)
+    weighed = MemoryCases(own.variables, Block(own.block.codes, weight), own.has_missing)
     one, two = (mean_weights(Counts(c), network, other) for c in (repeated, weighed))
     assert identical(one, two)
 
@@ -257,7 +259,7 @@ def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(own: MemoryCases) -> No
 def test_what_is_folded_can_travel() -> None:
     own = cases_of([2, 2, 2], [[0, 1, 0, 1, 1], [0, 1, 0, 0, 1], [0, 1, 1, 0, 1]])
     network, other = learned(Counts(own))
-    sums = module._WeightSums(network, other, own.gaps)
+    sums = module._WeightSums(network, other, own.has_missing)
     assert pickle.loads(pickle.dumps(sums))(own.block) == sums(own.block)
 
 
@@ -294,10 +296,10 @@ def test_the_identity_holds_for_numbers(seed: int, lacking: float) -> None:
     codes = [*rng.normal(size=(3, 40)), rng.integers(0, 3, 40).astype(np.uint8)]
     for column in codes:
         column[rng.random(40) < lacking] = np.nan if column.dtype.kind == "f" else 255
-    whole, naive_joint = (Predictor(n).joint(codes, gaps_of(codes)) / math.log(2) for n in (network, other))
-    found = derivatives(network, other, codes, gaps_of(codes))
+    whole, naive_joint = (Predictor(n).joint(codes, has_missing_of(codes)) / math.log(2) for n in (network, other))
+    found = derivatives(network, other, codes, has_missing_of(codes))
     assert np.abs(naive_joint + found.logs.sum(axis=1) - whole).max() < 1e-10
-    assert np.abs(contributions(network, other, codes, gaps_of(codes)).total - contrasts(whole)).max() < 1e-10
+    assert np.abs(contributions(network, other, codes, has_missing_of(codes)).total - contrasts(whole)).max() < 1e-10
 
 
 def test_no_rows_and_no_features() -> None:
@@ -313,15 +315,15 @@ def test_no_rows_and_no_features() -> None:
 
 def test_bad_inputs_are_refused() -> None:
     network, _ = repeating()
-    codes, gaps = (np.zeros(1, np.uint8), np.zeros(1, np.uint8)), np.zeros(2, bool)
+    codes, has_missing = (np.zeros(1, np.uint8), np.zeros(1, np.uint8)), np.zeros(2, bool)
     counts = Counts(cases_of([2, 2, 2], [[0, 1], [0, 1], [0, 1]]))
     with pytest.raises(DataError, match="naive: there is an arc from 'a' to 'b'"):
-        derivatives(network, network, codes, gaps)
+        derivatives(network, network, codes, has_missing)
     with pytest.raises(DataError, match="naive: its variables are not those of the network"):
-        derivatives(network, naive(counts), codes, gaps)
+        derivatives(network, naive(counts), codes, has_missing)
     turned = estimate(counts, {0: (), 1: (CLASS,), CLASS: (0,)})
     with pytest.raises(DataError, match="the class 'x2' has the parent 'x0'"):
-        contributions(turned, turned, codes, gaps)
+        contributions(turned, turned, codes, has_missing)
 
 
 @given(network=deriving_networks())

@@ -169,7 +169,7 @@ def test_impossible_rows_are_judged_by_the_rule_of_prediction() -> None:
 @quick
 def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, accept_ties: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     for learner in (naive_as, lambda counts: k2_as(counts, accept_ties=accept_ties)):
         network = learner(Counts(own))
         others: list[Cases] = [shuffled, chunked(own, rng)]
@@ -180,7 +180,7 @@ def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, accept_ties
 @quick
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, accept_ties: bool) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     assert identical(naive_as(Counts(own)), naive_as(Counts(twice)))
     assert identical(k2_as(Counts(own), accept_ties=accept_ties), k2_as(Counts(twice), accept_ties=accept_ties))
 

@@ -40,7 +40,9 @@ def known(own: MemoryCases) -> MemoryCases:
     """The cases without features of a single state, which halves do not look at."""
     keep = [x for x, v in enumerate(own.variables[:-1]) if v.card > 1]
     codes = (*(own.block.codes[x] for x in keep), own.block.codes[-1])
-    return MemoryCases((*(own.variables[x] for x in keep), own.variables[-1]), Block(codes, own.block.weight), own.gaps[keep])
+    return MemoryCases(
+        (*(own.variables[x] for x in keep), own.variables[-1]), Block(codes, own.block.weight), own.has_missing[keep]
+    )
 
 
 @given(own=some_cases(rows=(1, 60)), seed=st.integers(0, 2**40))
@@ -67,12 +69,12 @@ def test_only_the_rows_count_not_their_order_place_or_spelling(own: MemoryCases,
     budget = 64 if tight else 1 << 30
     rng = np.random.default_rng(seed)
     expected = divided(own, seed, budget)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     assert divided(shuffled, seed, budget) == expected
     assert divided(chunked(own, rng), seed, budget) == expected
     if own.block.weight is not None and (own.block.weight % 1 == 0).all():
         rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
         assert divided(twice, seed, budget) == expected
 
 
@@ -84,7 +86,7 @@ def test_a_feature_of_a_single_state_makes_no_difference(own: MemoryCases, seed:
     more = MemoryCases(
         (Variable("alike", ("only",)), *own.variables),
         Block((alike, *own.block.codes), own.block.weight),
-        np.append(True, own.gaps),
+        np.append(True, own.has_missing),
     )
     for one, two in zip(divided(own, seed, budget), divided(more, seed, budget), strict=True):
         without: Counter[Any] = Counter()

@@ -36,7 +36,7 @@ def group_of(own: MemoryCases) -> tuple[int, ...]:
 
 
 def sampled(
-    seed: int, *, groups: int = 1, alone: int = 0, strength: float = 0.8, gaps: float = 0.0
+    seed: int, *, groups: int = 1, alone: int = 0, strength: float = 0.8, missing_rate: float = 0.0
 ) -> tuple[MemoryCases, list[int], list[tuple[int, ...]]]:
     """Cases of such a model, the number of states of its hidden variables, and their groups.
 
@@ -65,7 +65,7 @@ def sampled(
     for _ in range(alone):
         add(c, classes)
     for column in columns:
-        column[rng.random(rows) < gaps] = -1
+        column[rng.random(rows) < missing_rate] = -1
     return cases_of([*cards, classes], [*columns, c]), sizes, found
 
 
@@ -112,7 +112,7 @@ def test_a_climb_is_that_of_enumeration_and_never_goes_down(own: MemoryCases, al
 @pytest.mark.filterwarnings("ignore:the hidden variable of")
 def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(own: MemoryCases, how: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     setting: dict[str, Any] = {
         "groups": [group_of(own)],
         "random_state": seed,
@@ -138,7 +138,7 @@ def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(own: Memo
 @pytest.mark.filterwarnings("ignore:the hidden variable of")
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     setting: dict[str, Any] = {"groups": [group_of(own)], "max_iterations": 20, "starts": 2}
     assert identical(hidden_naive(Counts(own), **setting), hidden_naive(Counts(twice), **setting))
 
@@ -154,7 +154,7 @@ def test_no_group_is_naive_bayes(own: MemoryCases, how: Any, cases: Any) -> None
 def test_missing_becomes_the_last_state(own: MemoryCases, cases: Any) -> None:
     seen = missing_as_states(cases(own))
     assert [v.card for v in seen.variables] == [*(v.card + 1 for v in own.variables[:-1]), own.variables[-1].card]
-    assert not seen.gaps.any()
+    assert not seen.has_missing.any()
     expected = [([v.card if c is None else c for c, v in zip(row, own.variables, strict=True)], w) for row, w in rows_of(own.block)]
     found = [pair for block in seen.map(lambda b: b) for pair in rows_of(block)]
     assert sorted(found, key=repr) == sorted(expected, key=repr)
@@ -179,7 +179,7 @@ def test_the_hidden_states_are_in_order_of_weight_whatever_the_seed() -> None:
 
 
 def test_bic_counts_the_free_parameters() -> None:
-    own, _, (group,) = sampled(0, gaps=0.1)
+    own, _, (group,) = sampled(0, missing_rate=0.1)
     (seen,) = observed(Counts(own), [group])
     _, trials = searched(seen, None, Search(), 1.0)
     classes, free = own.variables[-1].card, sum(own.variables[x].card - 1 for x in group)
@@ -222,20 +222,20 @@ def test_the_book_tries_two_to_eleven_states_for_twelve_configurations(monkeypat
     assert max(trials, key=lambda t: t.bic).states < 11
 
 
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_bic_finds_the_number_of_states(gaps: float) -> None:
+@pytest.mark.parametrize("missing_rate", [0.0, 0.2])
+def test_bic_finds_the_number_of_states(missing_rate: float) -> None:
     for seed in range(4):
-        own, (states,), groups = sampled(seed, gaps=gaps)
+        own, (states,), groups = sampled(seed, missing_rate=missing_rate)
         _, (told,) = hidden_network(Counts(own), Search(), groups=groups)
         assert told.states == states, seed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gaps", [0.0, 0.2])
-def test_bic_finds_the_number_of_states_of_nearly_all(gaps: float) -> None:
+@pytest.mark.parametrize("missing_rate", [0.0, 0.2])
+def test_bic_finds_the_number_of_states_of_nearly_all(missing_rate: float) -> None:
     found = [
         hidden_network(Counts(own), Search(), groups=groups)[1][0].states == states
-        for own, (states,), groups in (sampled(seed, gaps=gaps) for seed in range(20))
+        for own, (states,), groups in (sampled(seed, missing_rate=missing_rate) for seed in range(20))
     ]
     assert sum(found) >= 18
 

@@ -50,7 +50,7 @@ def neighbours(parents: Parents, most: int, class_root: bool) -> list[Parents]:
 
 
 @given(
-    own=some_cases(features=(1, 5), rows=(1, 60), max_card=3, gaps=False),
+    own=some_cases(features=(1, 5), rows=(1, 60), max_card=3, has_missing=False),
     score=st.sampled_from(["k2", "bdeu:2", "bic", "aic"]),
     most=st.sampled_from([1, 2, 9]),
     class_root=st.booleans(),
@@ -70,7 +70,7 @@ def test_no_single_change_is_better(own: MemoryCases, score: str, most: int, cla
         assert scores.total(other) <= reached + 1e-6
 
 
-@given(own=some_cases(features=(2, 5), rows=(5, 60), max_card=3, gaps=False), score=st.sampled_from(["k2", "bdeu", "bic"]))
+@given(own=some_cases(features=(2, 5), rows=(5, 60), max_card=3, has_missing=False), score=st.sampled_from(["k2", "bdeu", "bic"]))
 @quick
 def test_going_on_over_dips_never_ends_lower(own: MemoryCases, score: str) -> None:
     scores = FamilyScores(Counts(own), score_of(score))
@@ -124,7 +124,7 @@ def test_missing_values_are_no_endless_climb(columns: int, rows: int, monkeypatc
 def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, score: str, seed: int, cases: Any) -> None:
     network = hill_climb(Counts(own), criterion=score)
     order = np.random.default_rng(seed).permutation(len(own.block))
-    shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
     assert identical(network, hill_climb(Counts(shuffled), criterion=score))
     assert identical(network, hill_climb(Counts(cases(own)), criterion=score))
 
@@ -133,7 +133,7 @@ def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, score: str,
 @quick
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     assert identical(hill_climb(Counts(own)), hill_climb(Counts(twice)))
 
 

@@ -206,12 +206,12 @@ def test_one_pass_for_each_feature() -> None:
 def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, metric: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = info_as(Counts(own), metric=metric)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     assert identical(network, info_as(Counts(shuffled), metric=metric))
     assert identical(network, info_as(Counts(chunked(own, rng)), metric=metric))
     if own.block.weight is not None and (own.block.weight % 1 == 0).all():
         rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
         assert identical(network, info_as(Counts(twice), metric=metric))
 
 

@@ -88,7 +88,7 @@ def all_moves(groups: Sequence[Group], features: int) -> list[Move]:
 @given(own=small, how=smoothings, given_prior=st.booleans(), data=st.data())
 @quick
 def test_leaving_out_equals_refitting(own: MemoryCases, how: Any, given_prior: bool, data: st.DataObject, cases: Any) -> None:
-    assume(how != "clark-niblett" or not own.gaps.any())
+    assume(how != "clark-niblett" or not own.has_missing.any())
     n, classes = len(own.variables) - 1, own.variables[-1].card
     prior = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum() if given_prior else None
     groups = data.draw(partitions(n))
@@ -214,7 +214,7 @@ def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(
     own: MemoryCases, how: Any, accept_ties: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     for learner in (fssj, bsej):
         network = learner(Counts(own), accept_ties=accept_ties, smoothing=how)
         others: list[Cases] = [shuffled, chunked(own, rng)]
@@ -233,7 +233,7 @@ def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(
 @quick
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     for learner in (fssj, bsej):
         assert identical(learner(Counts(own), smoothing=how), learner(Counts(twice), smoothing=how))
 
@@ -265,7 +265,7 @@ def test_without_smoothing_a_group_is_one_column_to_scikit_learn() -> None:
     network = joined_naive_on(Counts(own), [(0, 2), (1,)], smoothing=0)
     X = np.stack([3 * columns[0] + columns[2], columns[1]], axis=1)
     expected = CategoricalNB(alpha=1e-12, force_alpha=True).fit(X, y).predict_proba(X)
-    found, _ = Predictor(network).posterior(own.block.codes[:-1], own.gaps)
+    found, _ = Predictor(network).posterior(own.block.codes[:-1], own.has_missing)
     assert np.allclose(found, expected, rtol=0, atol=1e-9)
 
 

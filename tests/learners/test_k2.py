@@ -50,7 +50,7 @@ def gain(own: MemoryCases, v: int, parents: list[int], new: int) -> mpmath.mpf:
     """By how much the logarithm of g rises with one more parent, on the cases that know it: half of them at least."""
     members = (new, *parents, v)
     table = counted(own.block, members, [own.variables[m].card for m in members])
-    if new != CLASS and own.gaps[new] and 2 * table.sum() < counted(own.block, (v,), [own.variables[v].card]).sum():
+    if new != CLASS and own.has_missing[new] and 2 * table.sum() < counted(own.block, (v,), [own.variables[v].card]).sum():
         return mpmath.mpf("-inf")
     return exact_g(table) - exact_g(table.sum(axis=0))
 
@@ -168,7 +168,7 @@ def test_weka_finds_the_same_arcs(tmp_path: Path, seed: int) -> None:
 @quick
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, score: str) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     assert identical(k2(Counts(own), criterion=score), k2(Counts(twice), criterion=score))
 
 

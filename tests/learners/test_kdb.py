@@ -58,7 +58,7 @@ def test_neither_back_end_nor_kernel_nor_threads_nor_order_matter(
             patch.setattr(counts, "DENSE_CELLS", 9)
         network = kdb(Counts(own), smoothing=how, **options)
         order = np.random.default_rng(seed).permutation(len(own.block))
-        shuffled = MemoryCases(own.variables, own.block.take(order), own.gaps)
+        shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
         assert identical(network, kdb(Counts(shuffled), smoothing=how, **options))
         with _kernels.use("numpy"):
             assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
@@ -70,7 +70,7 @@ def test_neither_back_end_nor_kernel_nor_threads_nor_order_matter(
 @quick
 def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, k: Any) -> None:
     rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
     assert identical(kdb(Counts(own), k=k, smoothing=how), kdb(Counts(twice), k=k, smoothing=how))
 
 
@@ -83,7 +83,7 @@ def honest_loss(own: MemoryCases, network: Any, how: Any) -> float:
 @given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings)
 @settings(quick, max_examples=25)
 def test_automatic_k_is_the_k_an_explicit_loop_chooses(own: MemoryCases, how: Any) -> None:
-    assume(how != "clark-niblett" or not own.gaps.any())
+    assume(how != "clark-niblett" or not own.has_missing.any())
     networks = [kdb(Counts(own), k=k, smoothing=how) for k in range(4)]
     losses = [honest_loss(own, network, how) for network in networks]
     chosen = kdb(Counts(own), k="auto", k_max=3, smoothing=how)
@@ -94,7 +94,7 @@ def test_automatic_k_is_the_k_an_explicit_loop_chooses(own: MemoryCases, how: An
 @given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings, k=st.sampled_from([1, 2, "auto"]))
 @settings(quick, max_examples=25)
 def test_automatic_theta_is_the_theta_an_explicit_loop_chooses(own: MemoryCases, how: Any, k: Any) -> None:
-    assume(how != "clark-niblett" or not own.gaps.any())
+    assume(how != "clark-niblett" or not own.has_missing.any())
     values = sorted({-inf, inf, *dependence(Counts(own)).ravel().tolist()})
     sizes = [k] if k != "auto" else range(6)
     tried = [kdb(Counts(own), k=size, theta=theta, smoothing=how) for size in sizes for theta in values]
@@ -197,15 +197,15 @@ def test_the_cost_can_be_read_off_the_passes() -> None:
 
 
 def test_significance_counts_the_rows_that_know_both_and_the_states_that_occur() -> None:
-    kept = {"gaps": 0, "complete": 0, "smooth": 0}
+    kept = {"has_missing": 0, "complete": 0, "smooth": 0}
     for seed in range(100):
         rng = np.random.default_rng(seed)
         X, y = rng.integers(0, 3, (400, 2)).astype(float), rng.integers(0, 2, 400)
-        gaps = X.copy()
-        gaps[rng.random(X.shape) < 0.7] = np.nan
+        has_missing = X.copy()
+        has_missing[rng.random(X.shape) < 0.7] = np.nan
         for name, rows, encoder in (
             ("complete", X, Encoder()),
-            ("gaps", gaps, Encoder()),
+            ("has_missing", has_missing, Encoder()),
             ("smooth", X, Encoder(unseen="smooth")),
         ):
             kept[name] += len(KDB(theta="chi2", encoder=encoder).fit(rows, y).network_.arcs)

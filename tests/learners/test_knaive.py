@@ -46,13 +46,13 @@ def test_with_all_numbers_it_is_naive(cases: MemoryCases, strongly_naive: bool) 
     assert identical(knaive(counts, k=len(counts.features), strongly_naive=strongly_naive), naive(counts))
 
 
-@given(some_cases(features=(2, 4), gaps=False, weights=None), st.integers(1, 3))
+@given(some_cases(features=(2, 4), has_missing=False, weights=None), st.integers(1, 3))
 @quick
 def test_the_set_is_the_best_balanced_one(cases: MemoryCases, k: int) -> None:
     counts = Counts(cases)
     k = min(k, len(counts.features))
     found, weights = knaive_choice(counts, k=k, **HOW)
-    own = derivatives(full(counts), naive(counts), cases.block.codes[:-1], cases.gaps)
+    own = derivatives(full(counts), naive(counts), cases.block.codes[:-1], cases.has_missing)
     assert np.allclose(weights, own.mean_weights(), atol=1e-9)
     norms = {chosen: np.linalg.norm(weights[list(chosen)].sum(axis=0)) for chosen in combinations(counts.features, k)}
     assert found.exact
@@ -60,7 +60,7 @@ def test_the_set_is_the_best_balanced_one(cases: MemoryCases, k: int) -> None:
     assert np.isclose(norms[found.features], found.weight, atol=1e-9)
 
 
-@given(some_cases(features=(2, 4), gaps=False, weights=None))
+@given(some_cases(features=(2, 4), has_missing=False, weights=None))
 @quick
 def test_where_the_size_is_left_open_what_weighs_nothing_is_held_beside_the_best_set_of_the_others(cases: MemoryCases) -> None:
     found, weights = knaive_choice(Counts(cases), **HOW)

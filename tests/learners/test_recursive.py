@@ -37,7 +37,7 @@ def cases_of(columns: np.ndarray, labels: Any, weight: np.ndarray | None = None)
 
 
 def answers(network: Network, cases: MemoryCases) -> np.ndarray:
-    return predictor_of(network).posterior(cases.block.codes, cases.gaps)[0]
+    return predictor_of(network).posterior(cases.block.codes, cases.has_missing)[0]
 
 
 def by_hand(cases: MemoryCases, asked: MemoryCases, how: dict[str, Any], depth: int = 0) -> np.ndarray:
@@ -47,10 +47,10 @@ def by_hand(cases: MemoryCases, asked: MemoryCases, how: dict[str, Any], depth: 
     the same however they are learned, but their logarithms need not be added in the same order.
     """
     own = naive(Counts(cases), smoothing=how["smoothing"])
-    result = Predictor(own).posterior(asked.block.codes, asked.gaps)[0]
+    result = Predictor(own).posterior(asked.block.codes, asked.has_missing)[0]
     if depth == how["max_depth"]:
         return result
-    given_class = most_probable_class(Predictor(own).posterior(cases.block.codes, cases.gaps)[0])
+    given_class = most_probable_class(Predictor(own).posterior(cases.block.codes, cases.has_missing)[0])
     truth = cases.block.codes[CLASS]
     weight = np.ones(len(truth)) if cases.block.weight is None else cases.block.weight
     wrong = given_class != truth
@@ -59,13 +59,13 @@ def by_hand(cases: MemoryCases, asked: MemoryCases, how: dict[str, Any], depth: 
     sent = most_probable_class(result)
     if how["refit"]:
         clusters = Block((*cases.block.codes[:-1], given_class.astype(np.uint8)), cases.block.weight)
-        summaries = naive(Counts(MemoryCases(cases.variables, clusters, cases.gaps)), smoothing=how["smoothing"])
-        sent = most_probable_class(Predictor(summaries).posterior(asked.block.codes, asked.gaps)[0])
+        summaries = naive(Counts(MemoryCases(cases.variables, clusters, cases.has_missing)), smoothing=how["smoothing"])
+        sent = most_probable_class(Predictor(summaries).posterior(asked.block.codes, asked.has_missing)[0])
     for c in set(given_class.tolist()):
         rows, there = np.flatnonzero(given_class == c), np.flatnonzero(sent == c)
         if (truth[rows] != c).any() and weight[rows].sum() >= how["min_rows"] and len(there):
-            inner = MemoryCases(cases.variables, cases.block.take(rows), cases.gaps)
-            result[there] = by_hand(inner, MemoryCases(asked.variables, asked.block.take(there), asked.gaps), how, depth + 1)
+            inner = MemoryCases(cases.variables, cases.block.take(rows), cases.has_missing)
+            result[there] = by_hand(inner, MemoryCases(asked.variables, asked.block.take(there), asked.has_missing), how, depth + 1)
     return result
 
 
@@ -116,17 +116,17 @@ def test_without_depth_it_is_naive_bayes(cases: MemoryCases, smoothing: Any, giv
     classes = cases.variables[CLASS].card
     prior = np.full(classes, 1 / classes) if given_prior and (Counts(cases).margins()[CLASS,] > 0).all() else None
     found = recursive(Counts(cases), max_depth=0, smoothing=smoothing, prior=prior)
-    wanted = Predictor(naive(Counts(cases), smoothing=smoothing, prior=prior)).posterior(cases.block.codes, cases.gaps)[0]
+    wanted = Predictor(naive(Counts(cases), smoothing=smoothing, prior=prior)).posterior(cases.block.codes, cases.has_missing)[0]
     assert np.allclose(answers(found, cases), wanted, atol=1e-12)
 
 
-@given(some_cases(gaps=False, weights="whole"), st.sampled_from([1.0, 0.0, "clark-niblett"]))
+@given(some_cases(has_missing=False, weights="whole"), st.sampled_from([1.0, 0.0, "clark-niblett"]))
 @quick
 def test_cases_without_contradictions_are_all_learned(cases: MemoryCases, smoothing: Any) -> None:
     """Sent down by the classifiers themselves, and split where these are stuck, every case ends among its own kind."""
     rows = np.stack(cases.block.codes, axis=1)
     _, first = np.unique(rows[:, :-1], axis=0, return_index=True)
-    own = MemoryCases(cases.variables, cases.block.take(first), cases.gaps)
+    own = MemoryCases(cases.variables, cases.block.take(first), cases.has_missing)
     found = recursive(Counts(own), parity="split", refit=False, min_rows=0, smoothing=smoothing)
     if known(own).size:
         assert np.array_equal(most_probable_class(answers(found, own)), own.block.codes[CLASS])
@@ -146,7 +146,7 @@ def test_a_weight_of_two_is_the_row_twice_in_any_order(cases: MemoryCases, refit
     assert cases.block.weight is not None
     rows = np.repeat(np.arange(len(cases.block)), cases.block.weight.astype(int)).tolist()
     random.shuffle(rows)
-    twice = MemoryCases(cases.variables, Block(tuple(c[rows] for c in cases.block.codes)), cases.gaps)
+    twice = MemoryCases(cases.variables, Block(tuple(c[rows] for c in cases.block.codes)), cases.has_missing)
     one, two = (recursive(Counts(own), parity="split", refit=refit) for own in (cases, twice))
     assert identical(one, two)
 
@@ -182,7 +182,7 @@ def test_parity_of_five_bits_among_ten() -> None:
         for parity in ("stop", "split")
         for refit in (True, False)
     }
-    plain = (argmax_class(Predictor(naive(Counts(train))).posterior(test.block.codes, test.gaps)[0]) == labels[1000:]).mean()
+    plain = (argmax_class(Predictor(naive(Counts(train))).posterior(test.block.codes, test.has_missing)[0]) == labels[1000:]).mean()
     assert 0.45 < plain < 0.55
     assert right["split", True] > 0.58
     assert right["split", False] > 0.7

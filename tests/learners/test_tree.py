@@ -214,7 +214,7 @@ def numbered(own: MemoryCases, which: int) -> MemoryCases:
         Variable(v.name, cuts=tuple(map(float, range(v.card - 1)))) if which >> x & 1 else v
         for x, v in enumerate(own.variables[:-1])
     )
-    return MemoryCases((*variables, own.variables[-1]), own.block, own.gaps)
+    return MemoryCases((*variables, own.variables[-1]), own.block, own.has_missing)
 
 
 drawn = some_cases(rows=(2, 60), features=(1, 4), max_card=5, weights="any")
@@ -277,12 +277,12 @@ each = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, which: int, seed: int, learner: Any) -> None:
     own, rng = numbered(own, which), np.random.default_rng(seed)
     network = learner(Counts(own))
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.gaps)
+    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     assert identical(network, learner(Counts(shuffled)))
     assert identical(network, learner(Counts(chunked(own, rng))))
     if own.block.weight is not None and (own.block.weight % 1 == 0).all():
         rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        assert identical(network, learner(Counts(MemoryCases(own.variables, Block(own.block.take(rows).codes), own.gaps))))
+        assert identical(network, learner(Counts(MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing))))
 
 
 @each
@@ -304,7 +304,7 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
         assert identical(network, learner(Counts(own)))
 
 
-@given(own=some_cases(rows=(2, 60), features=(1, 4), gaps=False))
+@given(own=some_cases(rows=(2, 60), features=(1, 4), has_missing=False))
 @quick
 def test_id3_knows_the_cases_it_has_seen(own: MemoryCases) -> None:
     """Rows that agree in all features share a leaf, and its classes are theirs; other rows of that leaf are of one class."""
@@ -356,7 +356,7 @@ def test_one_pass_for_each_level() -> None:
 
 def test_the_leaf_is_a_column_with_a_name_of_its_own() -> None:
     own = poker()
-    named = MemoryCases((replace(own.variables[0], name="leaf"), *own.variables[1:]), own.block, own.gaps)
+    named = MemoryCases((replace(own.variables[0], name="leaf"), *own.variables[1:]), own.block, own.has_missing)
     network = id3(Counts(named))
     assert [v.name for v in network.variables] == ["leaf", "FC", "SC", "leaf 2", "BH"]
     assert network.variables[3].states == tuple(range(1, len(tree_of(network).leaves) + 1))

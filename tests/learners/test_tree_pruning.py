@@ -131,21 +131,21 @@ def test_c45_prunes_by_the_definition(
     check(c45(Counts(cases(own)), min_rows=least, confidence=confidence, subtree_raising=subtree_raising, prune=prune), slow)
 
 
-def noisy(seed: int, *, gaps: bool = False) -> MemoryCases:
+def noisy(seed: int, *, has_missing: bool = False) -> MemoryCases:
     """Six columns that each tell a little."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, 2, 200)
     columns = [np.where(rng.random(200) < 0.3, y, rng.integers(0, 2, 200)) for _ in range(6)]
-    for column in columns if gaps else ():
+    for column in columns if has_missing else ():
         column[rng.random(200) < 0.1] = 255
     own = cases_of([2] * 7, [*(column.tolist() for column in columns), y.tolist()])
-    return MemoryCases(own.variables, own.block, np.full(6, gaps))
+    return MemoryCases(own.variables, own.block, np.full(6, has_missing))
 
 
-@pytest.mark.parametrize(("seed", "gaps"), [(10, False), (43, False), (31, True), (52, True)])
-def test_branches_are_raised(seed: int, gaps: bool) -> None:
+@pytest.mark.parametrize(("seed", "has_missing"), [(10, False), (43, False), (31, True), (52, True)])
+def test_branches_are_raised(seed: int, has_missing: bool) -> None:
     """Raising changes these trees, and the slow version raises the same branches."""
-    own = noisy(seed, gaps=gaps)
+    own = noisy(seed, has_missing=has_missing)
     raised = c45(Counts(own))
     assert not identical(raised, c45(Counts(own), subtree_raising=False))
     slow = Slow(own.variables, 2, ratio=True, size=200.0).grown(rows_of(own))

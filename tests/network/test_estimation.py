@@ -110,7 +110,7 @@ def test_the_network_is_bit_identical_for_any_order_and_back_end(
 ) -> None:
     structure = data.draw(structures(len(training.variables) - 1))
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.gaps)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(counts, "DENSE_CELLS", 8)
@@ -128,7 +128,7 @@ def test_the_network_is_bit_identical_for_any_order_and_back_end(
 def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, smoothing: Any, data: st.DataObject) -> None:
     structure = data.draw(structures(len(training.variables) - 1))
     rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
-    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.gaps)
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
     assert identical(estimate(Counts(training), structure, smoothing), estimate(Counts(twice), structure, smoothing))
 
 

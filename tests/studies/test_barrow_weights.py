@@ -22,7 +22,7 @@ from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.learners.test_derivatives import (
     conditional,
-    gaps_of,
+    has_missing_of,
     log2,
     naive_like,
     repeating,
@@ -43,7 +43,7 @@ def test_derivatives_equal_those_by_enumeration(network: Network, seed: int) -> 
     assume(np.asarray(network.cpts[CLASS]).min() > 0)
     codes = some_rows(network, seed, count=6)
     other = naive_like(network, seed)
-    logs = derivatives_given_others(network, other, codes, gaps_of(codes)).logs
+    logs = derivatives_given_others(network, other, codes, has_missing_of(codes)).logs
     for i, row in enumerate(rows_of(codes)):
         for x, c in product(network.features, range(network.variables[CLASS].card)):
             if row[x] is None:
@@ -62,7 +62,7 @@ def test_weights_are_weighted_means(ratios: bool, cases: MemoryCases) -> None:
     counts = Counts(cases)
     assume((counts.margins()[CLASS,] > 0).all())
     network, other = kdb(counts, k=2), naive(counts)
-    each = contrasts(derivatives_given_others(network, other, cases.block.codes[:-1], cases.gaps).logs)
+    each = contrasts(derivatives_given_others(network, other, cases.block.codes[:-1], cases.has_missing).logs)
     mean = np.average(2.0**each if ratios else each, axis=0, weights=cases.block.weight)
     assert np.allclose(thesis_weights(counts, network, other, ratios=ratios), np.log2(mean) if ratios else mean, atol=1e-9)
 

@@ -60,7 +60,7 @@ def pack(codes: Codes, cards: Sequence[int], missing: Sequence[bool], labels: ND
     >>> planes.words[:, planes.bounds[:2]].tolist(), planes.counts.tolist()
     ([[1, 4], [0, 2]], [1, 3])
     """
-    first = np.cumsum([0, *(card - 1 + bool(gaps) for card, gaps in zip(cards, missing, strict=True))], dtype=np.int64)
+    first = np.cumsum([0, *(card - 1 + bool(absent) for card, absent in zip(cards, missing, strict=True))], dtype=np.int64)
     library = compiled()
     if library is None or len(labels) >= 1 << 32:
         order, counts = _class_order_numpy(labels, classes)

@@ -46,14 +46,14 @@ class Block:
         return Block((*np.ascontiguousarray(matrix[lo:hi].T), self.codes[-1][lo:hi]), weight)
 
     def packed(
-        self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int
+        self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
         """Return the bit planes of these features, with a plane "present" for those that have missing values."""
-        matrix = None if any(gaps) else row_major(self.codes[:-1])
+        matrix = None if any(has_missing) else row_major(self.codes[:-1])
         places = None if matrix is None else few_ones(matrix, features, cards)
         if places is not None:
             return places.packed(self.codes[-1], classes)
-        return _kernels.pack([self.codes[x] for x in features], cards, gaps, self.codes[-1], classes)
+        return _kernels.pack([self.codes[x] for x in features], cards, has_missing, self.codes[-1], classes)
 
 
 class Cases(Protocol):
@@ -64,7 +64,7 @@ class Cases(Protocol):
         """The variables, the class last."""
 
     @property
-    def gaps(self) -> NDArray[np.bool_]:
+    def has_missing(self) -> NDArray[np.bool_]:
         """Which features have missing values; known from the pass that fixed the schema."""
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:

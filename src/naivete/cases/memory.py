@@ -23,7 +23,7 @@ class MemoryCases:
 
     variables: Variables
     block: Block
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
 
     @property
     def rows(self) -> int:

@@ -103,13 +103,13 @@ class EncodedCases:
     ----------
     rows : the rows.
     variables : the schema, the class last.
-    gaps : which features have missing values.
+    has_missing : which features have missing values.
     unseen : how values that the schema does not have are encoded, as for `Encoder`.
     """
 
     rows: Rows
     variables: Variables
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
     unseen: str = "marginalise"
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:

@@ -85,17 +85,17 @@ class SparseBlock(Block):
             yield Block((*self.stored.dense(lo, hi), labels[lo:hi]), weight)
 
     def packed(
-        self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int
+        self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
         """Return the bit planes of these features: as lists of ones where these are few, else as bitmaps."""
-        places = Places.of(self.stored, features, cards, gaps)
-        return places.packed(self.codes[-1], classes) if places.few() else self._bitmaps(features, cards, gaps, classes)
+        places = Places.of(self.stored, features, cards, has_missing)
+        return places.packed(self.codes[-1], classes) if places.few() else self._bitmaps(features, cards, has_missing, classes)
 
-    def _bitmaps(self, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool], classes: int) -> _kernels.Planes:
+    def _bitmaps(self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int) -> _kernels.Planes:
         """Return the bitmaps; only a few columns are dense at a time."""
         step = max(1, stored.PART_BYTES // max(1, len(self) * self.stored.codes.itemsize))
         pieces = [
-            _kernels.pack([self.codes[x] for x in features[at]], cards[at], gaps[at], self.codes[-1], classes)
+            _kernels.pack([self.codes[x] for x in features[at]], cards[at], has_missing[at], self.codes[-1], classes)
             for at in (slice(lo, lo + step) for lo in range(0, len(features), step))
         ]
         if len(pieces) == 1:
@@ -111,7 +111,7 @@ class SparseCases:
 
     variables: Variables
     block: SparseBlock
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
 
     @property
     def rows(self) -> int:
@@ -133,14 +133,14 @@ def encoded_cases(
     labels: NDArray[Any],
     weight: NDArray[np.float64] | None,
     unseen: str,
-    gaps: NDArray[np.bool_] | None = None,
+    has_missing: NDArray[np.bool_] | None = None,
 ) -> Cases:
     """Return the rows of a table as cases in memory, those of a sparse matrix by their stored cells."""
     if isinstance(table, SparseMatrix) and not any(v.density for v in variables):
         cells = sparse_codes(table, variables[:-1], unseen=unseen)
-        return SparseCases(variables, SparseBlock.of(cells, labels, weight), cells.gaps)
-    encoded = encode(table, variables[:-1], unseen=unseen, gaps=gaps)
-    return MemoryCases(variables, Block((*encoded.codes, labels), weight), encoded.gaps)
+        return SparseCases(variables, SparseBlock.of(cells, labels, weight), cells.has_missing)
+    encoded = encode(table, variables[:-1], unseen=unseen, has_missing=has_missing)
+    return MemoryCases(variables, Block((*encoded.codes, labels), weight), encoded.has_missing)
 
 
 def encoded_parts(table: Table, variables: Sequence[Variable], *, unseen: str) -> Iterator[Encoded]:
@@ -150,7 +150,7 @@ def encoded_parts(table: Table, variables: Sequence[Variable], *, unseen: str) -
         return
     cells = sparse_codes(table, variables, unseen=unseen)
     for lo, hi in cells.bounds():
-        yield Encoded(tuple(cells.dense(lo, hi)), cells.gaps)
+        yield Encoded(tuple(cells.dense(lo, hi)), cells.has_missing)
 
 
 def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: str) -> SparseCodes:
@@ -163,11 +163,11 @@ def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: 
     for columns, cells in _alike(variables, matrix.indices):
         variable = variables[columns[0]]
         values = np.append(matrix.data[cells], np.zeros(1, matrix.dtype))
-        own, wrong, gaps = encoded_column(Column(None, values), variable, smooth=unseen == "smooth")
+        own, wrong, some_missing = encoded_column(Column(None, values), variable, smooth=unseen == "smooth")
         wide = own.astype(dtype)
         wide[own == np.iinfo(own.dtype).max] = np.iinfo(dtype).max
         codes[cells], zeros[columns] = wide[:-1], wide[-1]
-        if gaps:
+        if some_missing:
             missing[matrix.indices[cells][np.isnan(values[:-1])]] = True
         if len(wrong) and wrong[-1] == len(values) - 1:  # zero itself: as often as it is not stored
             strange[columns] += matrix.shape[0] - stored[columns]
@@ -176,9 +176,9 @@ def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: 
     _report_unseen(table, variables, strange, unseen)
     smoothed = np.array([v.other and unseen == "smooth" for v in variables], bool)
     kept = np.array([v.missing for v in variables], bool)
-    gaps_of = (missing & ~kept) | ((strange > 0) & ~smoothed)
+    has_missing = (missing & ~kept) | ((strange > 0) & ~smoothed)
     starts, indices = matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
-    return SparseCodes(starts, indices, codes, zeros, gaps_of)
+    return SparseCodes(starts, indices, codes, zeros, has_missing)
 
 
 def _matching(table: SparseMatrix, variables: Sequence[Variable]) -> Any:

@@ -196,14 +196,14 @@ class SpilledCases:
     rows : the rows.
     spill : the temporary file.
     variables : the schema, the class last.
-    gaps : which features have missing values.
+    has_missing : which features have missing values.
     unseen : how values that the schema does not have are encoded, as for `Encoder`.
     """
 
     rows: FileRows
     spill: Spill
     variables: Variables
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
     unseen: str
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
@@ -227,16 +227,16 @@ class SpilledCases:
                 yield chunk._replace(part=encode(chunk.part))
 
 
-def encode_rows(rows: Rows, variables: Variables, gaps: NDArray[np.bool_], unseen: str) -> Cases:
+def encode_rows(rows: Rows, variables: Variables, has_missing: NDArray[np.bool_], unseen: str) -> Cases:
     """Return the rows of any back end as cases.
 
     The rows of files are kept encoded in a temporary file where they have one, those of a table in memory in memory.
     """
     if isinstance(rows, FileRows) and rows.spill is not None:
-        return SpilledCases(rows, rows.spill, variables, gaps, unseen)
+        return SpilledCases(rows, rows.spill, variables, has_missing, unseen)
     if isinstance(rows, FileRows) and isinstance(getattr(rows.source, "stream", None), Table):
-        return MemoryCases(variables, _joined([*rows.map(EncodeRows(variables, unseen))]), gaps)
-    return EncodedCases(rows, variables, gaps, unseen)
+        return MemoryCases(variables, _joined([*rows.map(EncodeRows(variables, unseen))]), has_missing)
+    return EncodedCases(rows, variables, has_missing, unseen)
 
 
 def _joined(blocks: list[Block]) -> Block:

@@ -69,14 +69,14 @@ class SparseCodes:
     columns : the column of each cell, increasing in a row.  # (cell,)
     codes : the code of each cell.  # (cell,)
     zeros : the code of the cells that are not stored, column by column.  # (column,)
-    gaps : which columns have missing values.  # (column,)
+    has_missing : which columns have missing values.  # (column,)
     """
 
     starts: NDArray[np.int64]
     columns: NDArray[np.int32]
     codes: NDArray[Any]
     zeros: NDArray[Any]
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
 
     def __len__(self) -> int:
         return len(self.starts) - 1
@@ -96,7 +96,7 @@ class SparseCodes:
         lengths = np.diff(self.starts)[rows]
         starts = np.concatenate([[0], np.cumsum(lengths)])
         cells = np.repeat(self.starts[rows] - starts[:-1], lengths) + np.arange(starts[-1])
-        return SparseCodes(starts, self.columns[cells], self.codes[cells], self.zeros, self.gaps)
+        return SparseCodes(starts, self.columns[cells], self.codes[cells], self.zeros, self.has_missing)
 
     def dense(self, lo: int, hi: int) -> NDArray[Any]:
         """The codes of some neighbouring rows, column after column.  # (column, row)"""
@@ -145,9 +145,9 @@ class Places:
     planes: int
 
     @classmethod
-    def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], gaps: Sequence[bool]) -> Places:
+    def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool]) -> Places:
         """Return the places of these features' planes, one feature after the other."""
-        own, holes = np.array(features, np.int64), np.array(gaps, bool)
+        own, holes = np.array(features, np.int64), np.array(has_missing, bool)
         widths = np.array(cards, np.int64) - 1 + holes
         ends = np.cumsum(widths)
         first = np.full(len(cells.zeros), -1, np.int64)

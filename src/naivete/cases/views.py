@@ -50,7 +50,7 @@ class Viewed:
 
     cases: Cases
     variables: Variables
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
     change: Change
     rows: int | None = None
 
@@ -75,13 +75,13 @@ class _After(Generic[T]):
 
 
 def transformed_cases(
-    cases: Cases, variables: Variables, gaps: NDArray[np.bool_], change: Change, *, same_rows: bool = True
+    cases: Cases, variables: Variables, has_missing: NDArray[np.bool_], change: Change, *, same_rows: bool = True
 ) -> Cases:
     """Return the transformed cases: transformed at once where they are in memory, else block by block in every pass."""
     if isinstance(cases, MemoryCases):
-        return MemoryCases(variables, change(cases.block), gaps)
+        return MemoryCases(variables, change(cases.block), has_missing)
     rows = getattr(cases, "rows", None)
-    return Viewed(cases, variables, gaps, change, rows if same_rows and isinstance(rows, int) else None)
+    return Viewed(cases, variables, has_missing, change, rows if same_rows and isinstance(rows, int) else None)
 
 
 @dataclass(frozen=True)
@@ -95,11 +95,11 @@ class _Chosen:
 def select_features(cases: Cases, features: tuple[int, ...]) -> Cases:
     """Return the cases with these features only, in this order, and the class."""
     variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
-    return transformed_cases(cases, variables, cases.gaps[list(features)], _Chosen(features))
+    return transformed_cases(cases, variables, cases.has_missing[list(features)], _Chosen(features))
 
 
 @dataclass(frozen=True)
-class _GapsAsStates:
+class _MissingAsStates:
     cards: tuple[int, ...]
 
     def __call__(self, block: Block) -> Block:
@@ -116,7 +116,7 @@ def missing_as_states(cases: Cases) -> Cases:
     """Return the cases with missing values as an additional, last state of every feature."""
     cards = tuple(v.card for v in cases.variables[:CLASS])
     variables = tuple(Variable(v.name, tuple(range(v.card + 1))) for v in cases.variables[:CLASS])
-    return transformed_cases(cases, (*variables, cases.variables[CLASS]), np.zeros(len(cards), np.bool_), _GapsAsStates(cards))
+    return transformed_cases(cases, (*variables, cases.variables[CLASS]), np.zeros(len(cards), np.bool_), _MissingAsStates(cards))
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ class _WithColumn:
         return Block((*block.codes[:-1], self.column(block), block.codes[CLASS]), block.weight)
 
 
-def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, gaps: bool) -> Cases:
+def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, has_missing: bool) -> Cases:
     """Return the cases with one more feature, the last before the class.
 
     Parameters
@@ -135,10 +135,10 @@ def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, gap
     cases : the cases.
     variable : the name and states of the new feature.
     column : computes it.
-    gaps : whether it has missing values.
+    has_missing : whether it has missing values.
     """
     variables = (*cases.variables[:CLASS], variable, cases.variables[CLASS])
-    return transformed_cases(cases, variables, np.append(cases.gaps, gaps), _WithColumn(column))
+    return transformed_cases(cases, variables, np.append(cases.has_missing, has_missing), _WithColumn(column))
 
 
 @dataclass(frozen=True, eq=False)
@@ -221,4 +221,4 @@ class _HashHalf:
 
 def hash_half(cases: Cases, columns: tuple[int, ...], seed: int, which: int) -> Cases:
     """Return one half of the rows, 0 or 1, by a hash of these columns; equal rows are in the same half."""
-    return transformed_cases(cases, cases.variables, cases.gaps, _HashHalf(columns, seed, which), same_rows=False)
+    return transformed_cases(cases, cases.variables, cases.has_missing, _HashHalf(columns, seed, which), same_rows=False)

@@ -265,7 +265,7 @@ class IncrementalMixin:
         """Learn from the kept cases."""
         features = encoder.schema(kept.value_counts)
         variables = (*features, Variable(kept.target, kept.classes))
-        cases = EncodedCases(BatchRows(kept.batches), variables, kept.value_counts.gaps, encoder.unseen)
+        cases = EncodedCases(BatchRows(kept.batches), variables, kept.value_counts.has_missing, encoder.unseen)
         counts = Counts(cases, budget=self.budget, known=FeatureTables(kept.value_counts, features), passes=1)
         classes = np.array(kept.classes, object if dtype.kind == "O" else None)
         keep = structure == "keep" and hasattr(self, "network_")
@@ -291,7 +291,7 @@ def _schema(
             raise ParameterError(f"schema={quoted(schema)}: pass variables, {last}, or a fitted classifier that has them")
         return variables, np.ones(len(variables) - 1, np.bool_), None
     features = encoder.schema(value_counts)
-    return (*features, Variable(target, value_counts.classes)), value_counts.gaps, FeatureTables(value_counts, features)
+    return (*features, Variable(target, value_counts.classes)), value_counts.has_missing, FeatureTables(value_counts, features)
 
 
 def _check_arguments(ignore: Any, progress: Any, then: Any, every: Any) -> None:

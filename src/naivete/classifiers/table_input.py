@@ -60,7 +60,7 @@ class TableInputMixin:
         value_counts = encoder.value_counts(cases.features, cases.labels, cases.classes.tolist(), cases.weight)
         features = encoder.schema(value_counts)
         variables = (*features, Variable(cases.target, value_counts.classes))
-        encoded = encoded_cases(cases.features, variables, cases.labels, cases.weight, encoder.unseen, value_counts.gaps)
+        encoded = encoded_cases(cases.features, variables, cases.labels, cases.weight, encoder.unseen, value_counts.has_missing)
         known = FeatureTables(value_counts, features)
         return TrainingCounts(cases, value_counts, Counts(encoded, budget=self.budget, known=known, passes=1))
 

@@ -118,7 +118,7 @@ def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
     features = encoder.schema(value_counts)
     encoded = encode(cases.features, features)
     variables = (*features, Variable(cases.target, value_counts.classes))
-    memory = MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.gaps)
+    memory = MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.has_missing)
     return relevance(Counts(memory, known=FeatureTables(value_counts, features)))
 
 

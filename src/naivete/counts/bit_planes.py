@@ -52,19 +52,19 @@ class Group:
     ----------
     features : the features.
     card : their number of states.
-    gaps : whether they have missing values.
+    has_missing : whether they have missing values.
     start : the position of their first plane.
     """
 
     features: tuple[int, ...]
     card: int
-    gaps: bool
+    has_missing: bool
     start: int
 
     @property
     def width(self) -> int:
         """The number of planes of a feature: one for each state but the first, and one for "observed" if it has missing values."""
-        return self.card - 1 + self.gaps
+        return self.card - 1 + self.has_missing
 
     def planes(self, features: slice) -> slice:
         """Return the positions of the planes of some of the features."""
@@ -139,8 +139,8 @@ def groups(features: Iterable[int], cards: Sequence[int], missing: Bools) -> lis
         if 2 <= cards[x] <= PLANE_STATES:
             members.setdefault((cards[x], bool(missing[x])), []).append(x)
     result, start = [], 0
-    for (card, gaps), same in members.items():
-        result.append(Group(tuple(same), card, gaps, start))
+    for (card, has_missing), same in members.items():
+        result.append(Group(tuple(same), card, has_missing, start))
         start += len(same) * result[-1].width
     return result
 
@@ -167,12 +167,12 @@ def _packed(
     """Yield (limb, bit, planes of the rows whose weight has that bit), only once for rows without weights."""
     order = [x for group in grouped for x in group.features]
     cards = [group.card for group in grouped for _ in group.features]
-    gaps = [group.gaps for group in grouped for _ in group.features]
+    has_missing = [group.has_missing for group in grouped for _ in group.features]
     for q, limb in limbs(block.weight).items():
         bits = [0] if limb is None else [b for b in range(LIMB) if (limb >> b & 1).any()] or [0]
         for bit in bits:
             rows = block if limb is None else block.take(np.flatnonzero(limb >> bit & 1))
-            yield q, bit, rows.packed(order, cards, gaps, classes)
+            yield q, bit, rows.packed(order, cards, has_missing, classes)
 
 
 def _counted(q: int, bit: int, planes: _kernels.Planes | _kernels.SparsePlanes, wanted: Sequence[Panel]) -> PlaneCounts:
@@ -212,7 +212,7 @@ def _strips(counts: PlaneCounts, wanted: Sequence[Panel], panel_grams: Iterable[
         for strip in panel.strips(classes):
             first, second = np.array(panel.one.features[strip.rows]), np.array(panel.two.features[strip.columns])
             made = partial(_strip_tables, counts, grams, panel, strip)
-            yield Pairs(first, second, made, not (panel.one.gaps or panel.two.gaps))
+            yield Pairs(first, second, made, not (panel.one.has_missing or panel.two.has_missing))
 
 
 def _strip_tables(counts: PlaneCounts, grams: LimbSums, panel: Panel, strip: Panel) -> NDArray[Any]:
@@ -237,7 +237,7 @@ def _with_first(margins: Integers, classes: Integers, group: Group) -> Integers:
     """Return the counts of all states; that of the first is the observed rows less the others.  # (feature, state, class)"""
     planes = margins.reshape(len(classes), -1, group.width)
     others = planes[:, :, : group.card - 1]
-    observed = planes[:, :, -1] if group.gaps else classes[:, None]
+    observed = planes[:, :, -1] if group.has_missing else classes[:, None]
     first = observed - others.sum(axis=2)
     return np.ascontiguousarray(np.concatenate([first[:, :, None], others], axis=2).transpose(1, 2, 0))
 
@@ -255,14 +255,14 @@ def _completed(
     split = gram.reshape(c, n, one.width, m, two.width)
     a_alone, b_alone = rows.reshape(c, n, one.width), columns.reshape(c, m, two.width)
     both = split[:, :, : v - 1, :, : w - 1]
-    of_a = split[:, :, : v - 1, :, w - 1] if two.gaps else a_alone[:, :, : v - 1, None]
-    of_b = split[:, :, v - 1, :, : w - 1] if one.gaps else b_alone[:, None, :, : w - 1]
-    if one.gaps and two.gaps:
+    of_a = split[:, :, : v - 1, :, w - 1] if two.has_missing else a_alone[:, :, : v - 1, None]
+    of_b = split[:, :, v - 1, :, : w - 1] if one.has_missing else b_alone[:, None, :, : w - 1]
+    if one.has_missing and two.has_missing:
         of_all = split[:, :, v - 1, :, w - 1]
-    elif one.gaps:
+    elif one.has_missing:
         of_all = a_alone[:, :, v - 1, None]
     else:
-        of_all = b_alone[:, None, :, w - 1] if two.gaps else classes[:, None, None]
+        of_all = b_alone[:, None, :, w - 1] if two.has_missing else classes[:, None, None]
     tables = np.empty((v, w, c, n, m), np.result_type(classes, gram, np.int32))
     for a in range(1, v):
         remaining = tables[a, 0]

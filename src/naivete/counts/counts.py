@@ -90,11 +90,12 @@ class Counts:
             select_features(self.cases, tuple(features)), lambda f: self._without_pass(family(*(position[v] for v in f)))
         )
 
-    def with_column(self, variable: Variable, column: ComputedColumn, *, gaps: bool) -> Counts:
+    def with_column(self, variable: Variable, column: ComputedColumn, *, has_missing: bool) -> Counts:
         """Return the counts with one more feature, the last before the class, computed row by row."""
         new = len(self.features)
         return self.over(
-            with_column(self.cases, variable, column, gaps=gaps), lambda f: None if new in f else self._without_pass(f)
+            with_column(self.cases, variable, column, has_missing=has_missing),
+            lambda f: None if new in f else self._without_pass(f),
         )
 
     def _without_pass(self, members: Family) -> NDArray[Any] | None:
@@ -188,7 +189,7 @@ class Counts:
         """Return the moments that are known from scatter matrices of columns without missing values."""
         result: dict[tuple[int, Family], Moments] = {}
         for (columns, discrete), scatter in self._scatters.items():
-            if discrete == given and not self.cases.gaps[list(columns)].any():
+            if discrete == given and not self.cases.has_missing[list(columns)].any():
                 for j, x in enumerate(columns):
                     moments = Moments(scatter.weights, scatter.means[:, j], scatter.products[:, j, j])
                     result[x, given] = self._moments.get((x, given), moments.at(self.cards(given)))

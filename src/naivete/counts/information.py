@@ -131,7 +131,7 @@ def dependence(counts: Counts) -> Numbers:
 
 def _continuous_dependence(counts: Counts, features: Sequence[int]) -> Numbers:
     """Return I(X; Y | C) of pairs of features that are normal in each class, each on the rows in which both are observed."""
-    if not counts.cases.gaps[list(features)].any():
+    if not counts.cases.has_missing[list(features)].any():
         return normal_dependence(counts.scatters([features], (CLASS,))[0])
     pairs = list(combinations(range(len(features)), 2))
     bits = np.zeros((len(features), len(features)))

@@ -45,7 +45,7 @@ def predicted(
     rows: int,
     k: int,
     *,
-    gaps: Bools,
+    has_missing: Bools,
     block_rows: int | None = None,
     cells: int | None = None,
     budget: int = BUDGET,
@@ -57,12 +57,12 @@ def predicted(
     variables : the schema, the class last.
     rows : the number of rows.
     k : the maximal number of feature parents of a feature: 0 for naive Bayes, 1 for TAN.
-    gaps : which features have missing values.
+    has_missing : which features have missing values.
     block_rows : the number of rows in memory at a time, where they are streamed.
     cells : the number of stored cells of a sparse matrix.
     budget : the maximal number of bytes of tables.
     """
-    part = needs(variables, rows, k, gaps=gaps, block_rows=block_rows, cells=cells, budget=budget)
+    part = needs(variables, rows, k, has_missing=has_missing, block_rows=block_rows, cells=cells, budget=budget)
     counting = part["planes"] + part["pairs"] + part["work"]
     return part["columns"] + part["codes"] + part["informations"] + max(counting, part["tables"])
 
@@ -72,7 +72,7 @@ def needs(
     rows: int,
     k: int,
     *,
-    gaps: Bools,
+    has_missing: Bools,
     block_rows: int | None = None,
     cells: int | None = None,
     budget: int = BUDGET,
@@ -87,7 +87,7 @@ def needs(
         **dict.fromkeys(("informations", "planes", "pairs", "work"), 0),
     }
     if k and n > 1:
-        narrow = groups(range(n), cards, gaps)
+        narrow = groups(range(n), cards, has_missing)
         parts["informations"] = 8 * n * n
         parts["planes"] = _planes_bytes(narrow, in_memory, cards[CLASS], cells)
         parts["pairs"] = _pairs_bytes(narrow, cards, rows, block_rows is not None, budget)

@@ -47,7 +47,7 @@ def count_pairs(counts: Counts) -> Iterator[Pairs | SparsePair]:
     Features with few states are counted by bit planes; pairs with a feature of many states by one dense table each, or by a
     sparse one where the dense one would be mostly empty. Each pass counts as many as fit into a quarter of the budget.
     """
-    narrow = groups(counts.features, counts.cards(counts.features), counts.cases.gaps)
+    narrow = groups(counts.features, counts.cards(counts.features), counts.cases.has_missing)
     planes = {family(x, CLASS) for group in narrow for x in group.features}
     margins = counts.uncounted(f for f in counts.margin_families if f not in planes)
     classes, share = counts.cards([CLASS])[0], counts.budget // 4
@@ -106,19 +106,23 @@ def _whole_block(counts: Counts) -> Block | None:
 
 def _dense_pairs(counts: Counts, families: Sequence[Family], tables: Mapping[Family, NDArray[Any]]) -> Iterator[Pairs]:
     """Yield the dense tables of some pairs; those of one feature with features of one shape together, a few at a time."""
-    gaps = counts.cases.gaps
-    for (x, card, has_gaps), same in groupby(families, key=lambda f: (f[0], counts.variables[f[1]].card, bool(gaps[f[1]]))):
+    has_missing = counts.cases.has_missing
+    for (x, card, second_missing), same in groupby(
+        families, key=lambda f: (f[0], counts.variables[f[1]].card, bool(has_missing[f[1]]))
+    ):
         size = counts.variables[x].card * card * counts.variables[CLASS].card
         for pairs in batches(list(same), repeat(size), PANEL_CELLS):
             stacked = np.stack([tables[f] for f in pairs])[None]
-            yield Pairs(np.array([x]), np.array([y for _, y, _ in pairs]), partial(_itself, stacked), not (gaps[x] or has_gaps))
+            yield Pairs(
+                np.array([x]), np.array([y for _, y, _ in pairs]), partial(_itself, stacked), not (has_missing[x] or second_missing)
+            )
 
 
 def _sparse_pairs(counts: Counts, configurations: Mapping[Family, ConfigurationCounts]) -> Iterator[SparsePair]:
-    gaps = counts.cases.gaps
+    has_missing = counts.cases.has_missing
     for members, (rows, sums) in configurations.items():
         table = SparseTable(members, counts.cards(members), rows, sums_as_numbers(sums))
-        yield SparsePair(table, complete=not (gaps[members[0]] or gaps[members[1]]))
+        yield SparsePair(table, complete=not (has_missing[members[0]] or has_missing[members[1]]))
 
 
 def _itself(tables: NDArray[Any]) -> NDArray[Any]:

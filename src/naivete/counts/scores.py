@@ -203,7 +203,7 @@ class FamilyScores:
         margins = counts.margins()
         self.score = looked_up(score, margins[CLASS,])
         self.tolerance = TOLERANCE * max(1.0, counts.total)
-        self._gaps = {**dict(enumerate(counts.cases.gaps.tolist())), CLASS: False}
+        self._has_missing = {**dict(enumerate(counts.cases.has_missing.tolist())), CLASS: False}
         self._weights = np.array([*(margins[x, CLASS].sum() for x in counts.features), margins[CLASS,].sum()], np.float64)
         self._scores: dict[tuple[int, Family], float] = {}
         self._observed: dict[Family, float] = {}  # the weight of the cases in which all members are observed
@@ -240,7 +240,7 @@ class FamilyScores:
             uncounted = [key for key in uncounted if key[1]]
         self._count([(v, parents) for v, parents, _ in uncounted], uncounted)
         for v, parents, new in uncounted:
-            if not self._gaps[new]:
+            if not self._has_missing[new]:
                 self._gains[v, parents, new] = self._scores[v, _family(*parents, new)] - self._scores[v, parents]
 
     def total(self, structure: dict[int, Family]) -> float:
@@ -253,7 +253,7 @@ class FamilyScores:
 
     def _observed_share(self, members: Family) -> float:
         """Return the share of the cases in which all members are observed."""
-        if not any(self._gaps[m] for m in members):
+        if not any(self._has_missing[m] for m in members):
             return 1.0
         return max(self._observed[members] / self.counts.total, 1e-300)
 
@@ -266,29 +266,29 @@ class FamilyScores:
         wanted = []
         for v, parents, new in additions:
             key = v, _family(*parents, new)
-            if self._gaps[new] or (key not in grown and key not in self._scores):
+            if self._has_missing[new] or (key not in grown and key not in self._scores):
                 wanted.append((v, parents, new))
             grown.setdefault(key, (v, parents, new))
         alone = [key for key in dict.fromkeys(families) if key not in self._scores and key not in grown]
         orders = [*((new, *parents, v) for v, parents, new in wanted), *((*parents, v) for v, parents in alone)]
         shapes = [self._shape(order, i < len(wanted)) for i, order in enumerate(orders)]
         for positions, tables in self.counts.arranged(orders, shapes):
-            gaps = [i < len(wanted) and self._gaps[orders[i][0]] for i in positions]
-            self._keep([orders[i] for i in positions], shapes[positions[0]], tables, gaps)
+            has_missing = [i < len(wanted) and self._has_missing[orders[i][0]] for i in positions]
+            self._keep([orders[i] for i in positions], shapes[positions[0]], tables, has_missing)
 
-    def _keep(self, orders: Sequence[Family], shape: tuple[int, int, int], tables: TableStack, gaps: Sequence[bool]) -> None:
+    def _keep(self, orders: Sequence[Family], shape: tuple[int, int, int], tables: TableStack, has_missing: Sequence[bool]) -> None:
         """Keep the scores of families of one shape, and the gains of those whose first member has missing values."""
         n = tables.slices()
         scores = self.score(n, shape[0] * shape[1])
         for order, score, observed in zip(orders, scores.tolist(), n.sum(axis=(1, 2)).tolist(), strict=True):
             self._scores[order[-1], _family(*order[:-1])] = score
             self._observed[_family(*order)] = observed
-        if not any(gaps):
+        if not any(has_missing):
             return
         n = tables.slices_without_first()
         gains = (scores - self.score(n, shape[1])).tolist()
-        for order, gain, observed, has_gaps in zip(orders, gains, n.sum(axis=(1, 2)).tolist(), gaps, strict=True):
-            if has_gaps:
+        for order, gain, observed, some_missing in zip(orders, gains, n.sum(axis=(1, 2)).tolist(), has_missing, strict=True):
+            if some_missing:
                 enough = observed >= OBSERVED_SHARE * self._weights[order[-1]]
                 self._gains[order[-1], _family(*order[1:-1]), order[0]] = gain if enough else -np.inf
 

@@ -22,11 +22,11 @@ class Encoded(NamedTuple):
     """Codes of the columns of a table, and which columns have missing values."""
 
     codes: tuple[NDArray[Any], ...]
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
 
 
 def encode(
-    table: Table, variables: Sequence[Variable], *, unseen: str = "marginalise", gaps: NDArray[np.bool_] | None = None
+    table: Table, variables: Sequence[Variable], *, unseen: str = "marginalise", has_missing: NDArray[np.bool_] | None = None
 ) -> Encoded:
     """Return the codes of the columns of the variables, matched by name, in the order of the variables.
 
@@ -38,7 +38,7 @@ def encode(
     table : the table.
     variables : the schema of the features.
     unseen : "marginalise", "smooth" or "error", as of `Encoder`.
-    gaps : which columns have missing values, if the same table was counted before; it is not checked again then.
+    has_missing : which columns have missing values, if the same table was counted before; it is not checked again then.
 
     >>> from naivete.data.frames import table_of
     >>> [c.tolist() for c in encode(table_of([["b"], [None], ["a"]]), [Variable("x0", ("a", "b"))]).codes]
@@ -49,20 +49,20 @@ def encode(
     ends: Mapping[int, tuple[float, float]] = {}
     if not sparse:
         columns = [column.without_blank() for column in columns]
-        ends = check_finite(table, columns) if gaps is None else {}
+        ends = check_finite(table, columns) if has_missing is None else {}
     limits = {} if sparse else byte_limits(columns)
     counts_of_states: dict[int, int] = {}
     unseen_counts: dict[Name, int] = {}
     other_types: list[str] = []
-    codes, has_missing = [], []
+    codes, missing_columns = [], []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
         if i in limits and limits[i] <= _plain_states(variable, counts_of_states):
             codes.append(column.values)  # bytes that are their own codes
-            has_missing.append(False)
+            missing_columns.append(False)
             continue
-        if variable.origin is not None and (i in ends or gaps is not None):
+        if variable.origin is not None and (i in ends or has_missing is not None):
             codes.append(_measured(column, variable.origin))
-            has_missing.append(bool(np.isnan(ends[i][0]) if gaps is None else gaps[i]))
+            missing_columns.append(bool(np.isnan(ends[i][0]) if has_missing is None else has_missing[i]))
             continue
         column_codes, strange, missing = encoded_column(column, variable, smooth=unseen == "smooth")
         if len(strange) and unseen == "error":
@@ -71,9 +71,11 @@ def encode(
             unseen_counts[variable.name] = len(strange)
             other_types += other_type_message(column, variable)
         codes.append(column_codes)
-        has_missing.append((missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth")))
+        missing_columns.append(
+            (missing and not variable.missing) or (len(strange) > 0 and not (variable.other and unseen == "smooth"))
+        )
     warn_unseen(unseen_counts, other_types)
-    return Encoded(tuple(codes), np.array(has_missing, np.bool_))
+    return Encoded(tuple(codes), np.array(missing_columns, np.bool_))
 
 
 def _measured(column: Column, origin: float) -> NDArray[np.float64]:
@@ -147,10 +149,10 @@ def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple
     strange = variable.known + variable.missing if variable.other and smooth else missing_code(dtype)
     if variable.cuts is not None:
         numbers = as_numbers(column)
-        gaps = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), np.bool_)
+        absent_rows = np.isnan(numbers) if numbers.dtype.kind == "f" else np.zeros(len(numbers), np.bool_)
         intervals = np.searchsorted(np.array(variable.cuts), numbers.astype(np.float64, copy=False), side="left").astype(dtype)
-        intervals[gaps] = absent
-        return intervals, np.empty(0, np.int64), bool(gaps.any())
+        intervals[absent_rows] = absent
+        return intervals, np.empty(0, np.int64), bool(absent_rows.any())
     codes, missing, wrong = _numeric_states(column.values, variable) if column.states is None else _listed_states(column, variable)
     out = codes.astype(dtype)
     if missing is not None:

@@ -147,7 +147,7 @@ class Encoder:
                 "leave it out (`ignore=`) or fill it in",
                 NaiveteWarning,
             )
-        missing, other = self.missing == "state" and column.gaps, self.unseen == "smooth"
+        missing, other = self.missing == "state" and column.has_missing, self.unseen == "smooth"
         states = self.states(column)
         if states is None and self.numbers in DENSITIES:
             return Variable(column.name, origin=_origin(column), kernel=self.numbers == "kernel")

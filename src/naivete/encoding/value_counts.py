@@ -81,7 +81,7 @@ class ColumnCounts:
         return not len(self.values) and self.declared is None
 
     @property
-    def gaps(self) -> bool:
+    def has_missing(self) -> bool:
         """Whether some value is missing."""
         return any(part.any() for part in self.missing.values())
 
@@ -317,9 +317,9 @@ class ValueCounts:
         )
 
     @property
-    def gaps(self) -> NDArray[np.bool_]:
+    def has_missing(self) -> NDArray[np.bool_]:
         """Which features have missing values."""
-        return np.array([counts.gaps for counts in self.columns], np.bool_)
+        return np.array([counts.has_missing for counts in self.columns], np.bool_)
 
     def merged(self, other: ValueCounts) -> ValueCounts:
         """Return the counts of both sets of rows."""

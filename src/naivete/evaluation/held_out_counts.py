@@ -48,9 +48,9 @@ class _TrainingRows:
     variables: Variables
 
     @property
-    def gaps(self) -> NDArray[np.bool_]:
+    def has_missing(self) -> NDArray[np.bool_]:
         """Which features have missing values that are not a state."""
-        return np.asarray(self.parts.gaps[:, self.position] & ~np.array([v.missing for v in self.variables[:CLASS]]))
+        return np.asarray(self.parts.has_missing[:, self.position] & ~np.array([v.missing for v in self.variables[:CLASS]]))
 
     @property
     def rows(self) -> int:

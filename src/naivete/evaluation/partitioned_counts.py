@@ -133,7 +133,7 @@ class PartitionedCounts:
         return missing.reshape(len(missing), self.classes, self.count)
 
     @cached_property
-    def gaps(self) -> NDArray[np.bool_]:
+    def has_missing(self) -> NDArray[np.bool_]:
         """Which features have missing values in which training set.  # (feature, training set)"""
         return np.asarray(self.training(self._missing_counts).any(axis=1))
 
@@ -145,7 +145,10 @@ class PartitionedCounts:
     @cached_property
     def variables(self) -> list[list[Variable]]:
         """The variable of each feature in each training set.  # (feature, training set)"""
-        return [self._column_variables(column, gaps) for column, gaps in zip(self.value_counts.columns, self.gaps, strict=True)]
+        return [
+            self._column_variables(column, has_missing)
+            for column, has_missing in zip(self.value_counts.columns, self.has_missing, strict=True)
+        ]
 
     @cached_property
     def varying(self) -> list[int]:
@@ -160,7 +163,7 @@ class PartitionedCounts:
         variables = (*features, Variable(self.target, tuple(range(self.classes * self.count))))
         block = Block((*encoded.codes, self.labels), self.cases.weight)
         return Counts(
-            MemoryCases(variables, block, encoded.gaps), budget=self.budget, known=FeatureTables(self.value_counts, features)
+            MemoryCases(variables, block, encoded.has_missing), budget=self.budget, known=FeatureTables(self.value_counts, features)
         )
 
     @cached_property
@@ -196,11 +199,11 @@ class PartitionedCounts:
             return None
         return dependences(self.pairs, self.margins, self._by_training_set(self.value_counts.weights[0]).T, self.totals)
 
-    def _column_variables(self, column: ColumnCounts, gaps: NDArray[np.bool_]) -> list[Variable]:
+    def _column_variables(self, column: ColumnCounts, has_missing: NDArray[np.bool_]) -> list[Variable]:
         """Return the variable of a column in each training set, the same one where all have the same values."""
         weights = self._by_training_set(column.weights[0])  # (value, class, training set)
         occurs = weights.any(axis=1)  # (value, training set)
-        if self.encoder.states(column) is not None and occurs.all() and gaps.all() == gaps.any():
+        if self.encoder.states(column) is not None and occurs.all() and has_missing.all() == has_missing.any():
             return list(self._schema(column, len(self.cases))) * self.count
         missing = self._by_training_set(column.missing[0])
         variables: list[Variable] = []
@@ -241,7 +244,7 @@ class PartitionedCounts:
 
     def _bincount(self, f: Family) -> NDArray[np.int64] | None:
         """Return the table of a family by class and part, counted with `np.bincount`; None unless rows are few and complete."""
-        if len(self.cases) > FEW_ROWS or self.cases.weight is not None or self.shared.cases.gaps[list(f[:-1])].any():
+        if len(self.cases) > FEW_ROWS or self.cases.weight is not None or self.shared.cases.has_missing[list(f[:-1])].any():
             return None
         cards = self.shared.cards(f)
         cells = self.cells(f[:-1]) * cards[-1] + self.labels.astype(np.int64)

@@ -44,7 +44,7 @@ class DerivedPredictor:
     def _informative(self) -> list[int]:
         return [x for x in self.network.inputs if self.network.variables[x].card > 1 or x in self.network.densities]
 
-    def posterior(self, codes: Codes, gaps: Bools) -> tuple[Numbers, Integers]:
+    def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:
         """Return P(class | row), and the rows that have probability zero in every class.
 
         A row without an observed value gets the prior.  # (row, class)
@@ -52,37 +52,37 @@ class DerivedPredictor:
         Parameters
         ----------
         codes : one column of codes for each column of the table.
-        gaps : which columns have missing values.
+        has_missing : which columns have missing values.
         """
         parts = self._parts(codes)
         if len(parts) > 1:
-            results = [self.posterior([column[part] for column in codes], gaps) for part in parts]
+            results = [self.posterior([column[part] for column in codes], has_missing) for part in parts]
             impossible = np.concatenate([part[rows] for part, (_, rows) in zip(parts, results, strict=True)])
             return _reordered(parts, [posterior for posterior, _ in results]), np.sort(impossible)
-        columns, gaps, rows, shares = self._with_derived(codes, gaps)
-        result, impossible = self._inner.posterior(columns, gaps)
+        columns, has_missing, rows, shares = self._with_derived(codes, has_missing)
+        result, impossible = self._inner.posterior(columns, has_missing)
         if shares is not None:
             posteriors = result
             result = np.zeros((len(codes[0]), posteriors.shape[1]))
             np.add.at(result, rows, posteriors * shares[:, None])
             impossible = np.unique(rows[impossible])
-        without_evidence = rows_without_evidence(codes, gaps, self._informative, len(result))
+        without_evidence = rows_without_evidence(codes, has_missing, self._informative, len(result))
         if len(without_evidence):
             result[without_evidence] = self._inner.prior
         return result, impossible
 
-    def joint(self, codes: Codes, gaps: Bools) -> Numbers:
+    def joint(self, codes: Codes, has_missing: Bools) -> Numbers:
         """Return log P(row, class), hidden columns marginalized; a computed column has probability one.  # (row, class)
 
         Parameters
         ----------
-        codes, gaps : as in `posterior`.
+        codes, has_missing : as in `posterior`.
         """
         parts = self._parts(codes)
         if len(parts) > 1:
-            return _reordered(parts, [self.joint([column[part] for column in codes], gaps) for part in parts])
-        columns, gaps, rows, shares = self._with_derived(codes, gaps)
-        logs = self._inner.joint(columns, gaps)
+            return _reordered(parts, [self.joint([column[part] for column in codes], has_missing) for part in parts])
+        columns, has_missing, rows, shares = self._with_derived(codes, has_missing)
+        logs = self._inner.joint(columns, has_missing)
         if shares is None:
             return logs
         result = np.full((len(codes[0]), logs.shape[1]), -np.inf)
@@ -102,31 +102,31 @@ class DerivedPredictor:
         parts = [np.flatnonzero(~incomplete), *(divided[start : start + most] for start in range(0, len(divided), most))]
         return [part for part in parts if len(part)]
 
-    def _with_derived(self, codes: Codes, gaps: Bools) -> tuple[Codes, Bools, NDArray[np.intp], Numbers | None]:
+    def _with_derived(self, codes: Codes, has_missing: Bools) -> tuple[Codes, Bools, NDArray[np.intp], Numbers | None]:
         """Return the columns with the derived ones; if a tree divides rows, also the row of each part and its share."""
-        columns, gaps = list(codes[: self._inputs]), gaps[: self._inputs]
+        columns, has_missing = list(codes[: self._inputs]), has_missing[: self._inputs]
         rows = np.arange(len(columns[0]))
         for v, derived in sorted(self.network.derived.items()):
             if isinstance(derived, Tree):
                 column = derived.column(columns)
                 if missing(column).any():
                     rows, states, shares = derived.divided(columns)
-                    return [*(c[rows] for c in columns), states.astype(column.dtype)], np.append(gaps, False), rows, shares
+                    return [*(c[rows] for c in columns), states.astype(column.dtype)], np.append(has_missing, False), rows, shares
             elif isinstance(derived, Hierarchy):
-                column = self._cells(columns, gaps, derived)
+                column = self._cells(columns, has_missing, derived)
             else:
                 dtype = narrowest(self.network.variables[v].card)
                 column = np.full(len(rows), missing_code(dtype), dtype)
-            columns, gaps = [*columns, column], np.append(gaps, not isinstance(derived, (Tree, Hierarchy)))
-        return columns, gaps, rows, None
+            columns, has_missing = [*columns, column], np.append(has_missing, not isinstance(derived, (Tree, Hierarchy)))
+        return columns, has_missing, rows, None
 
-    def _cells(self, codes: Codes, gaps: Bools, hierarchy: Hierarchy) -> NDArray[Any]:
+    def _cells(self, codes: Codes, has_missing: Bools, hierarchy: Hierarchy) -> NDArray[Any]:
         """Return the last classifier of a hierarchy that each row reaches."""
         node = np.zeros(len(codes[0]), narrowest(len(hierarchy.children)))
         moving = np.arange(len(node))
         while len(moving):
             columns = [c[moving] for c in codes]
-            posterior, _ = self._inner.posterior([*columns, node[moving]], np.append(gaps, False))
+            posterior, _ = self._inner.posterior([*columns, node[moving]], np.append(has_missing, False))
             child = hierarchy.below(node[moving].astype(np.int64), columns, most_probable_class(posterior))
             moving = moving[child >= 0]
             node[moving] = child[child >= 0]

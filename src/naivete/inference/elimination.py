@@ -47,7 +47,7 @@ class Elimination:
         self.network = network
         self.classes = network.variables[CLASS].card
 
-    def add(self, joint: Numbers, codes: Codes, gaps: Bools, memory: dict[Any, Numbers] | None = None) -> None:
+    def add(self, joint: Numbers, codes: Codes, has_missing: Bools, memory: dict[Any, Numbers] | None = None) -> None:
         """Add to the joint log-probabilities of rows the families with missing members, these marginalized.
 
         A missing feature without children sums to one, so that only rows in which a parent is missing change.
@@ -56,12 +56,12 @@ class Elimination:
         ----------
         joint : log-probabilities, changed in place.  # (row, class)
         codes : the codes of the features.
-        gaps : which features have missing values.
+        has_missing : which features have missing values.
         memory : contributions computed before; they are shared by networks with the same tables of the same families, for
             the same rows.
         """
         memory = {} if memory is None else memory
-        rows_of = self.rows_by_component(codes, gaps)
+        rows_of = self.rows_by_component(codes, has_missing)
         for component in sorted(rows_of):  # in this order, so that a row alone gets the same sum as in a batch
             rows = rows_of[component]
             key = component[0], tuple((v, self.network.parents[v]) for v in component[1]), rows.tobytes()
@@ -69,14 +69,14 @@ class Elimination:
                 memory[key] = self._contribution(codes, component, rows)
             joint[rows] += memory[key]
 
-    def rows_by_component(self, codes: Codes, gaps: Bools) -> dict[Component, Integers]:
+    def rows_by_component(self, codes: Codes, has_missing: Bools) -> dict[Component, Integers]:
         """Return the rows in which each component of missing variables has to be marginalized."""
-        inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and gaps[p]})
+        inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and has_missing[p]})
         if not inner:
             return {}
         incomplete = np.flatnonzero(np.logical_or.reduce([missing(codes[x]) for x in inner]))
         rows_of: dict[Component, list[Integers]] = {}
-        for absent, rows in missing_patterns([column[incomplete] for column in codes], np.flatnonzero(gaps).tolist()):
+        for absent, rows in missing_patterns([column[incomplete] for column in codes], np.flatnonzero(has_missing).tolist()):
             for component in self._components(absent):
                 rows_of.setdefault(component, []).append(incomplete[rows])
         return {component: np.concatenate(parts) for component, parts in rows_of.items()}

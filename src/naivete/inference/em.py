@@ -159,7 +159,7 @@ class _Incomplete:
     """Counts the distinct rows of a block with relevant missing values, by component."""
 
     elimination: Elimination
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
     limit: int
 
     def __call__(self, block: Block) -> dict[Component, ConfigurationCounts]:
@@ -167,7 +167,7 @@ class _Incomplete:
 
     def _rows(self, block: Block) -> dict[Component, ConfigurationCounts]:
         network, counts_of = self.elimination.network, {}
-        for component, rows in self.elimination.rows_by_component(block.codes, self.gaps).items():
+        for component, rows in self.elimination.rows_by_component(block.codes, self.has_missing).items():
             observed = _observed(network, component)
             part = block.take(rows) if len(rows) < len(block) else block
             columns = (np.zeros(len(part), np.uint8), *(part.codes[m] for m in observed))  # never without a column
@@ -207,9 +207,9 @@ def _names(network: Network, variables: Iterable[int]) -> str:
 
 def _parts(counts: Counts, network: Network) -> list[_Part]:
     """Return the distinct rows with relevant missing values, from one pass; none where no parent is ever missing."""
-    if not any(counts.cases.gaps[p] for parents in network.parents.values() for p in parents if p != CLASS):
+    if not any(counts.cases.has_missing[p] for parents in network.parents.values() for p in parents if p != CLASS):
         return []
-    gather = _Incomplete(Elimination(network), counts.cases.gaps, counts.budget)
+    gather = _Incomplete(Elimination(network), counts.cases.has_missing, counts.budget)
     counts_of = counts.fold(gather, gather.merged)
     return [_part(gather.elimination, component, *counts_of[component]) for component in sorted(counts_of)]
 

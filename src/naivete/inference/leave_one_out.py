@@ -136,11 +136,11 @@ class _Candidates:
             (x, q): FamilyTerms(tables[members], x, self.parents[x][:q], self.classes, smoothing, cards)
             for (x, q), members in wanted.items()
         }
-        self.gaps = counts.cases.gaps
+        self.has_missing = counts.cases.has_missing
         self.informative = [x for x in counts.features if counts.variables[x].card > 1]
         self.order = self._order(tables, wanted)
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
-        self.eliminations = self._eliminations(counts, prior) if self.gaps.any() else []
+        self.eliminations = self._eliminations(counts, prior) if self.has_missing.any() else []
 
     def _order(self, tables: Mapping[Family, CountTable], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
         """Return the features in the order in which prediction adds them, so that the first structure gets the same sums."""
@@ -188,12 +188,12 @@ class _Candidates:
             previous = candidate
             whole = np.where(zeros > 0, -np.inf, joint)
             if self.eliminations:
-                self.eliminations[i].add(whole, piece.codes[:-1], self.gaps, memory)
+                self.eliminations[i].add(whole, piece.codes[:-1], self.has_missing, memory)
             impossible_rows = np.flatnonzero(np.isneginf(whole.max(axis=1)))
             if len(impossible_rows):
                 whole[impossible_rows] = fallback(zeros[impossible_rows], prior[impossible_rows])
             posteriors[i] = _kernels.posterior(whole)
-        without_evidence = rows_without_evidence(piece.codes[:-1], self.gaps, self.informative, len(piece))
+        without_evidence = rows_without_evidence(piece.codes[:-1], self.has_missing, self.informative, len(piece))
         posteriors[:, without_evidence] = prior[without_evidence]
         return posteriors
 

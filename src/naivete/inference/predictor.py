@@ -69,16 +69,16 @@ class Predictor:
     def _informative(self) -> list[int]:
         return [x for x in self.network.features if self.network.variables[x].card > 1 or x in self.network.densities]
 
-    def joint(self, codes: Codes, gaps: Bools) -> Numbers:
+    def joint(self, codes: Codes, has_missing: Bools) -> Numbers:
         """Return log P(row, class), -inf where it is impossible.  # (row, class)
 
         Parameters
         ----------
         codes : one column of codes for each feature.
-        gaps : which features have missing values.
+        has_missing : which features have missing values.
         """
         self._check(codes)
-        joint = self._joint_of_class(codes, gaps)
+        joint = self._joint_of_class(codes, has_missing)
         for v in self._without_class:
             self._add_family(joint, codes, v)
         return joint
@@ -91,20 +91,20 @@ class Predictor:
                 "derived columns, use naivete.inference.derived_predictor.predictor_of, which computes them"
             )
 
-    def _joint_of_class(self, codes: Codes, gaps: Bools) -> Numbers:
+    def _joint_of_class(self, codes: Codes, has_missing: Bools) -> Numbers:
         """Return log P(row, class) up to a term that is the same for all classes.  # (row, class)"""
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for v in self._sparse:
             self._add_family(joint, codes, v)
-        self._add_densities(joint, codes, gaps)
-        self.elimination.add(joint, codes, gaps)
+        self._add_densities(joint, codes, has_missing)
+        self.elimination.add(joint, codes, has_missing)
         return joint
 
-    def _add_densities(self, joint: Numbers, codes: Codes, gaps: Bools) -> None:
+    def _add_densities(self, joint: Numbers, codes: Codes, has_missing: Bools) -> None:
         """Add the log-densities of the continuous features, with missing continuous parents marginalized."""
         continuous = list(self.network.densities)
         linked = any(density.slopes is not None for density in self.network.densities.values())
-        if not (linked and gaps[continuous].any()):
+        if not (linked and has_missing[continuous].any()):
             for x, density in self.network.densities.items():
                 self._add_density(joint, codes, x, density, slice(None))
             return
@@ -136,7 +136,7 @@ class Predictor:
         logs = density.logs(values, context, regressors[:, None] if by_class and regressors is not None else regressors)
         joint[observed] += logs if by_class else logs[:, None]
 
-    def posterior(self, codes: Codes, gaps: Bools) -> tuple[Numbers, Integers]:
+    def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:
         """Return P(class | row), and the rows that have probability zero in every class.
 
         An impossible row gets the prior of the classes with the fewest impossible factors. A row without an observed value
@@ -145,10 +145,10 @@ class Predictor:
         Parameters
         ----------
         codes : one column of codes for each feature.
-        gaps : which features have missing values.
+        has_missing : which features have missing values.
         """
         self._check(codes)
-        joint = self._joint_of_class(codes, gaps)
+        joint = self._joint_of_class(codes, has_missing)
         for v in self._with_zeros:
             self._add_family(joint, codes, v)
         any_zero = len(joint) and joint.min() == -np.inf
@@ -157,7 +157,7 @@ class Predictor:
             joint[impossible] = self._fallback([column[impossible] for column in codes])
         result = _kernels.posterior(joint)
         if not self.network.parents[CLASS]:
-            result[rows_without_evidence(codes, gaps, self._informative, len(result))] = np.asarray(self.network.cpts[CLASS])
+            result[rows_without_evidence(codes, has_missing, self._informative, len(result))] = np.asarray(self.network.cpts[CLASS])
         return result, impossible
 
     def _add_family(self, joint: Numbers, codes: Codes, v: int) -> None:
@@ -222,9 +222,9 @@ def fallback(zeros: NDArray[Any], prior: Numbers) -> Numbers:
     return np.where(np.isneginf(logs.max(axis=1, keepdims=True)), np.where(fewest, 0.0, -np.inf), logs)
 
 
-def rows_without_evidence(codes: Codes, gaps: Bools, informative: Sequence[int], rows: int) -> NDArray[np.intp]:
+def rows_without_evidence(codes: Codes, has_missing: Bools, informative: Sequence[int], rows: int) -> NDArray[np.intp]:
     """Return the rows in which all of these features are missing, so that the posterior is the prior itself."""
-    if not gaps[list(informative)].all():
+    if not has_missing[list(informative)].all():
         return np.empty(0, np.intp)
     return np.flatnonzero(np.broadcast_to(np.logical_and.reduce([missing(codes[x]) for x in informative], axis=0), rows))
 

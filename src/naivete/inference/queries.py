@@ -110,7 +110,7 @@ def log_likelihoods(network: Model, codes: Codes) -> Numbers:
     return results
 
 
-def posteriors(network: Model, of: Variables, codes: Codes, gaps: NDArray[np.bool_] | None = None) -> Numbers:
+def posteriors(network: Model, of: Variables, codes: Codes, has_missing: NDArray[np.bool_] | None = None) -> Numbers:
     """Return P(of | row) for many rows, computed together for rows with the same observed variables.  # (row, ...)
 
     A row of probability zero is an error that reports its position, counted from 0.
@@ -120,7 +120,7 @@ def posteriors(network: Model, of: Variables, codes: Codes, gaps: NDArray[np.boo
     network : the network, its junction tree, or a fitted classifier.
     of : a variable, or several, by name or position; their observed values in a row are evidence too.
     codes : the codes of all variables, the class last, or of the features only; the largest code of a type means missing.
-    gaps : which columns can have missing values; by default all are checked.
+    has_missing : which columns can have missing values; by default all are checked.
 
     >>> posteriors(_sprinkler(), "wet", [np.array([1, 0], np.uint8), np.array([255, 0], np.uint8)]).round(4)
     array([[0.0952, 0.9048],
@@ -129,7 +129,7 @@ def posteriors(network: Model, of: Variables, codes: Codes, gaps: NDArray[np.boo
     tree = junction_tree_of(network)
     columns, queried = _columns(tree.network, codes), _positions(tree.network, of)
     results = np.empty((len(columns[CLASS]), *(tree.cards[v] for v in queried)))
-    known = None if gaps is None else [*np.flatnonzero(~np.asarray(gaps, bool)).tolist()]
+    known = None if has_missing is None else [*np.flatnonzero(~np.asarray(has_missing, bool)).tolist()]
     for rows, evidence in _patterns(columns, np.arange(len(results)), known or ()):
         results[rows] = tree.posterior(queried, evidence)[: len(rows)]
     return results

@@ -24,7 +24,7 @@ __all__ = ["correct", "correct_with_each", "majority_correct"]
 
 def correct(counts: Counts, network: Network) -> Fraction:
     """Return the weight of the cases that a network classifies correctly."""
-    return _totals(counts.fold(_Correct((network,), counts.cases.gaps), add_sums))[0]
+    return _totals(counts.fold(_Correct((network,), counts.cases.has_missing), add_sums))[0]
 
 
 def majority_correct(test: Counts, train: Counts, prior: Sequence[float] | None) -> Fraction:
@@ -42,10 +42,10 @@ def correct_with_each(counts: Counts, network: Network, selected: Sequence[int],
     """
     members = [*selected, *new]
     positive = network.sparse.isdisjoint(members) and not any(network.table(v).has_zeros for v in members)
-    if positive and not counts.cases.gaps[members].any():
+    if positive and not counts.cases.has_missing[members].any():
         return _totals(counts.fold(_Additions(network, tuple(selected), tuple(new)), add_sums))
     networks = tuple(_restricted(network, [*selected, x]) for x in new)
-    return _totals(counts.fold(_Correct(networks, counts.cases.gaps), add_sums))
+    return _totals(counts.fold(_Correct(networks, counts.cases.has_missing), add_sums))
 
 
 @dataclass(frozen=True)
@@ -53,10 +53,12 @@ class _Correct:
     """The weight of the rows of a block that each network classifies correctly."""
 
     networks: tuple[Network, ...]
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
 
     def __call__(self, block: Block) -> LimbSums:
-        right = [argmax_class(Predictor(n).posterior(block.codes, self.gaps)[0]) == block.codes[CLASS] for n in self.networks]
+        right = [
+            argmax_class(Predictor(n).posterior(block.codes, self.has_missing)[0]) == block.codes[CLASS] for n in self.networks
+        ]
         return _weights(block, right)
 
 

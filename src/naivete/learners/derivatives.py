@@ -34,7 +34,7 @@ from naivete.variables import CLASS
 __all__ = ["Contributions", "Derivatives", "contrasts", "contributions", "derivatives", "mean_weights", "naive_part"]
 
 Codes = Sequence[NDArray[Any]]
-Gaps = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 Rows = NDArray[np.intp]
 
 GRID = 2.0**40
@@ -122,7 +122,7 @@ def contrasts(logs: Numbers) -> Numbers:
     return np.asarray(logs - total / np.maximum(finite.sum(axis=-1, keepdims=True), 1))
 
 
-def derivatives(network: Network, naive: Network, codes: Codes, gaps: Gaps) -> Derivatives:
+def derivatives(network: Network, naive: Network, codes: Codes, has_missing: Bools) -> Derivatives:
     """Return the dependence derivatives of a network in some cases, relative to naive Bayes.
 
     In rows with missing values, P(x | parents of x, c) is replaced by P(x | observed features before x in the order of the
@@ -139,7 +139,7 @@ def derivatives(network: Network, naive: Network, codes: Codes, gaps: Gaps) -> D
     network : the network; its class has no parents.
     naive : naive Bayes over the same variables, such as `naive(counts)` or `naive_part(network)`; the equation holds for any.
     codes : one column for each feature.
-    gaps : which features have missing values.
+    has_missing : which features have missing values.
 
     In class "yes", b always equals a; in class "no", it is independent of a:
 
@@ -159,10 +159,10 @@ def derivatives(network: Network, naive: Network, codes: Codes, gaps: Gaps) -> D
     Bayesian classifiers, section 1.5, who conditions on all other features instead.
     """
     _check_networks(network, naive)
-    return Derivatives(_log_derivatives(network, _naive_logs(naive, codes), codes, gaps))
+    return Derivatives(_log_derivatives(network, _naive_logs(naive, codes), codes, has_missing))
 
 
-def contributions(network: Network, naive: Network, codes: Codes, gaps: Gaps) -> Contributions:
+def contributions(network: Network, naive: Network, codes: Codes, has_missing: Bools) -> Contributions:
     """Split the log posterior odds of a network into a term for the prior and two terms for each feature.
 
     The terms of a feature are what it contributes alone and what its dependence on the other features adds: the information gains
@@ -171,11 +171,13 @@ def contributions(network: Network, naive: Network, codes: Codes, gaps: Gaps) ->
 
     Parameters
     ----------
-    network, naive, codes, gaps : as for `derivatives`; the prior is that of the network.
+    network, naive, codes, has_missing : as for `derivatives`; the prior is that of the network.
     """
     _check_networks(network, naive)
     prior, naive_logs = _log2(np.asarray(network.cpts[CLASS])), _naive_logs(naive, codes)
-    return Contributions(contrasts(prior), contrasts(naive_logs), contrasts(_log_derivatives(network, naive_logs, codes, gaps)))
+    return Contributions(
+        contrasts(prior), contrasts(naive_logs), contrasts(_log_derivatives(network, naive_logs, codes, has_missing))
+    )
 
 
 def mean_weights(counts: Counts, network: Network, naive: Network) -> Numbers:
@@ -191,7 +193,7 @@ def mean_weights(counts: Counts, network: Network, naive: Network) -> Numbers:
     network, naive : as for `derivatives`.
     """
     _check_networks(network, naive)
-    sums = counts.fold(_WeightSums(network, naive, counts.cases.gaps), _added)
+    sums = counts.fold(_WeightSums(network, naive, counts.cases.has_missing), _added)
     return _mean(sums, (len(network.features), network.variables[CLASS].card))
 
 
@@ -245,12 +247,12 @@ def _with_equal_priors(network: Network) -> Network:
     return replace(network, cpts={**network.cpts, CLASS: np.full(classes, 1 / classes)}, check=False)
 
 
-def _log_derivatives(network: Network, naive_logs: Numbers, codes: Codes, gaps: Gaps) -> Numbers:
+def _log_derivatives(network: Network, naive_logs: Numbers, codes: Codes, has_missing: Bools) -> Numbers:
     """log2 dd_c(x), given log2 P(x | c) of naive Bayes.  # (row, feature, class)"""
     result, predictor = np.zeros_like(naive_logs), Predictor(_with_equal_priors(network))
     for x in network.features:
         rows = np.flatnonzero(~missing(codes[x]))
-        logs = _logs_given_earlier(predictor, x, codes, gaps, rows)
+        logs = _logs_given_earlier(predictor, x, codes, has_missing, rows)
         result[rows, x] = _difference(np.where(np.isnan(logs), naive_logs[rows, x], logs), naive_logs[rows, x])
     return result
 
@@ -264,10 +266,10 @@ def _naive_logs(naive: Network, codes: Codes) -> Numbers:
     return result
 
 
-def _logs_given_earlier(predictor: Predictor, x: int, codes: Codes, gaps: Gaps, rows: Rows) -> Numbers:
+def _logs_given_earlier(predictor: Predictor, x: int, codes: Codes, has_missing: Bools, rows: Rows) -> Numbers:
     """log2 P(x | observed features before x, c) in rows where x is observed, nan where those are impossible.  # (row, class)"""
     network = predictor.network
-    parents = [p for p in network.parents[x] if p != CLASS and gaps[p]]
+    parents = [p for p in network.parents[x] if p != CLASS and has_missing[p]]
     incomplete = np.logical_or.reduce([np.zeros(len(rows), bool), *(missing(codes[p][rows]) for p in parents)])
     result = np.empty((len(rows), predictor.classes))
     result[~incomplete] = _logs_given_parents(network, x, codes, rows[~incomplete])
@@ -275,17 +277,19 @@ def _logs_given_earlier(predictor: Predictor, x: int, codes: Codes, gaps: Gaps, 
         later = set(network.order[network.order.index(x) + 1 :])
         earlier = [_all_missing(column) if v in later else column for v, column in enumerate(codes)]
         result[incomplete] = _logs_given_others(
-            predictor, x, earlier, gaps | np.isin(network.features, list(later)), rows[incomplete]
+            predictor, x, earlier, has_missing | np.isin(network.features, list(later)), rows[incomplete]
         )
     return result
 
 
-def _logs_given_others(predictor: Predictor, x: int, codes: Codes, gaps: Gaps, rows: Rows) -> Numbers:
+def _logs_given_others(predictor: Predictor, x: int, codes: Codes, has_missing: Bools, rows: Rows) -> Numbers:
     """log2 P(x | all other observed features, c) in rows where x is observed, nan where those are impossible.  # (row, class)"""
     observed = [column[rows] for column in codes]
     without = [_all_missing(column) if v == x else column for v, column in enumerate(observed)]
     with np.errstate(invalid="ignore"):
-        logs = predictor.joint(observed, gaps) - predictor.joint(without, gaps | (np.array(predictor.network.features) == x))
+        logs = predictor.joint(observed, has_missing) - predictor.joint(
+            without, has_missing | (np.array(predictor.network.features) == x)
+        )
     return np.asarray(logs / np.log(2))
 
 
@@ -328,7 +332,7 @@ class _WeightSums:
 
     network: Network
     naive: Network
-    gaps: Gaps
+    has_missing: Bools
 
     def __call__(self, block: Block) -> list[Fraction]:
         step = max(1, PIECE_CELLS // max(1, len(self.network.features) * self.network.variables[CLASS].card))
@@ -337,7 +341,7 @@ class _WeightSums:
 
     def _of_piece(self, piece: Block) -> list[Fraction]:
         codes = piece.codes[:-1]
-        logs = _log_derivatives(self.network, _naive_logs(self.naive, codes), codes, self.gaps)
+        logs = _log_derivatives(self.network, _naive_logs(self.naive, codes), codes, self.has_missing)
         return _sums(contrasts(logs), piece.weight)
 
 

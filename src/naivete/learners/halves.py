@@ -102,4 +102,4 @@ def _stored(column: NDArray[np.int32], card: int) -> NDArray[Any]:
 def _with_weight(counts: Counts, codes: tuple[NDArray[Any], ...], weight: NDArray[np.float64]) -> MemoryCases:
     rows = np.flatnonzero(weight > 0)
     kept = None if np.all(weight[rows] == 1) else weight[rows]
-    return MemoryCases(counts.variables, Block(tuple(c[rows] for c in codes), kept), counts.cases.gaps)
+    return MemoryCases(counts.variables, Block(tuple(c[rows] for c in codes), kept), counts.cases.has_missing)

@@ -98,7 +98,7 @@ class _Search:
         self.ancestors = np.eye(n, dtype=bool)  # (ancestor, variable); each is an ancestor of itself
         self.gains = np.full((n, n), np.nan)  # of adding parent to child, or of removing it where the arc exists
         self.hash, self.visited = 0, {0}
-        self.has_gaps = bool(self.scores.counts.cases.gaps.any())
+        self.has_missing = bool(self.scores.counts.cases.has_missing.any())
         self.path_scores = {(v, frozenset[int]()): 0.0 for v in self.variables}
 
     def _scored(self, addable: Truths, turnable: Truths) -> None:
@@ -151,7 +151,7 @@ class _Search:
 
     def apply(self, move: Move) -> None:
         """Make the change; the gains of the families that changed become unknown."""
-        if self.has_gaps:
+        if self.has_missing:
             for p, v in [(move.parent, move.child), (move.child, move.parent)][: 2 if move.kind == "turn" else 1]:
                 self._keep_path_score(p, v)
         self.hash = self._after(move)
@@ -169,7 +169,7 @@ class _Search:
         With missing values, the gains of different changes come from different cases and need not be consistent. Each family
         keeps the score of the path on which it was reached first; otherwise the search could gain on a closed path.
         """
-        known = self.path_scores.get((v, frozenset(parents) ^ {p})) if self.has_gaps else None
+        known = self.path_scores.get((v, frozenset(parents) ^ {p})) if self.has_missing else None
         return gain if known is None else known - self.path_scores[v, frozenset(parents)]
 
     def _keep_path_score(self, p: int, v: int) -> None:

@@ -191,8 +191,8 @@ def _tables(counts: Counts, selected: Configuration, features: Sequence[int]) ->
         for i, x in enumerate(features):
             yield [i], DenseStack([(x, CLASS, column)], margins[x, CLASS][None, :, :, None])
         return
-    gaps = bool(counts.cases.gaps[list(selected.features)].any())
-    wide = counts.with_column(Variable("selected", tuple(range(selected.card))), selected, gaps=gaps)
+    has_missing = bool(counts.cases.has_missing[list(selected.features)].any())
+    wide = counts.with_column(Variable("selected", tuple(range(selected.card))), selected, has_missing=has_missing)
     orders = [(x, CLASS, len(counts.features)) for x in features]
     yield from wide.arranged(orders, [wide.cards(order) for order in orders])
 

@@ -148,7 +148,7 @@ class _Growth:
         """Return the levels, two passes for each."""
         features, cell = self.counts.features, len(self.counts.features)
         margins, classes = self.counts.margins(), self.counts.cards([CLASS])[0]
-        whole = self.counts.with_column(_numbered(1), _Zero(), gaps=False)
+        whole = self.counts.with_column(_numbered(1), _Zero(), has_missing=False)
         counted, weights = {x: margins[x, CLASS][:, None] for x in features}, margins[CLASS,][None]
         continuous = [x for x in features if self.counts.variables[x].density]
         moments = {x: moment.at((1, classes)) for x, moment in self.counts.moments(continuous, (CLASS,)).items()}
@@ -156,7 +156,7 @@ class _Growth:
         while True:
             answering = self._classifiers(counted, weights, moments, self.prior_factors)
             here = _network(self.counts.variables, answering, np.full(len(weights), 1 / len(weights)), {})
-            predicted = self._transformed(whole, len(weights) * classes, _Predicted(here, whole.cases.gaps))
+            predicted = self._transformed(whole, len(weights) * classes, _Predicted(here, whole.cases.has_missing))
             clusters = [(x, cell) for x in features if self.refit and len(levels) < self.max_depth]
             tables = predicted.tables([*clusters, (cell, CLASS)])
             confusion = np.asarray(tables[cell, CLASS]).reshape(-1, classes, classes)
@@ -180,7 +180,7 @@ class _Growth:
     def _transformed(self, counts: Counts, cells: int, change: Any) -> Counts:
         """Return the counts of the cases after a change to the column of their nodes."""
         variables = (*self.counts.variables[:CLASS], _numbered(cells), self.counts.variables[CLASS])
-        return counts.over(transformed_cases(counts.cases, variables, counts.cases.gaps, change, same_rows=False))
+        return counts.over(transformed_cases(counts.cases, variables, counts.cases.has_missing, change, same_rows=False))
 
     def _classifiers(
         self,
@@ -253,11 +253,11 @@ class _Predicted:
     """The cases with their clusters in the column before the class: node x number of classes + predicted class."""
 
     network: Network
-    gaps: NDArray[np.bool_]
+    has_missing: NDArray[np.bool_]
 
     def __call__(self, block: Block) -> Block:
         classes = self.network.variables[CLASS].card
-        predicted = most_probable_class(Predictor(self.network).posterior(block.codes[:-1], self.gaps)[0])
+        predicted = most_probable_class(Predictor(self.network).posterior(block.codes[:-1], self.has_missing)[0])
         cluster = block.codes[-2].astype(np.int64) * classes + predicted
         column = cluster.astype(narrowest(self.network.variables[-2].card * classes))
         return Block((*block.codes[:-2], column, block.codes[-1]), block.weight)

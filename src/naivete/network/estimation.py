@@ -179,7 +179,7 @@ def _regressions(
 ) -> dict[int, Normal]:
     """Return linear regressions, from one scatter of all columns if none has missing values, else each from its own rows."""
     columns = tuple(sorted({m for family_columns in members.values() for m in family_columns}))
-    if not counts.cases.gaps[list(columns)].any():
+    if not counts.cases.has_missing[list(columns)].any():
         whole = counts.scatters([columns] if columns else [], given)
         scatters = {x: whole[0].only([columns.index(m) for m in some]) for x, some in members.items()}
     else:

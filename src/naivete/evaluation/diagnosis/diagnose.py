@@ -145,7 +145,7 @@ def _on_cases(
     network = _checked(model, model.classes_)
     parts = list(model.encoded(X))
     codes = [np.concatenate(column) for column in zip(*(part.codes for part in parts), strict=True)]
-    terms = case_terms(networks(network), codes, parts[0].gaps)
+    terms = case_terms(networks(network), codes, parts[0].has_missing)
     rows = np.arange(1, len(codes[0]) + 1)
     weight = _weight(X, sample_weight, len(rows))
     correct = None if y is None else _labels(y, len(rows), model.classes_, network.name(CLASS))

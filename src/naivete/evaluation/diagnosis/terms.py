@@ -40,7 +40,7 @@ __all__ = [
 ]
 
 Codes = Sequence[NDArray[Any]]
-Gaps = NDArray[np.bool_]
+Bools = NDArray[np.bool_]
 Arc = tuple[int, int]
 
 CLOSE = 1e-9
@@ -189,24 +189,25 @@ def _only(network: Network, features: Sequence[int]) -> Network:
     return Network(variables, parents, cpts, densities=densities, check=False)
 
 
-def case_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
+def case_terms(networks: Networks, codes: Codes, has_missing: Bools) -> Terms:
     """Return the terms of some cases.
 
     Parameters
     ----------
     networks : the networks.
     codes : one column for each feature.
-    gaps : which features have missing values.
+    has_missing : which features have missing values.
     """
     pieces = [
-        _piece_terms(networks, [c[start : start + PIECE] for c in codes], gaps) for start in range(0, max(1, len(codes[0])), PIECE)
+        _piece_terms(networks, [c[start : start + PIECE] for c in codes], has_missing)
+        for start in range(0, max(1, len(codes[0])), PIECE)
     ]
     return _joined(pieces)
 
 
-def _piece_terms(networks: Networks, codes: Codes, gaps: Gaps) -> Terms:
-    parts = contributions(networks.network, networks.naive, codes, gaps)
-    arcs = [_of_pair(networks, arc, codes, gaps).dependence for arc in networks.pairs]
+def _piece_terms(networks: Networks, codes: Codes, has_missing: Bools) -> Terms:
+    parts = contributions(networks.network, networks.naive, codes, has_missing)
+    arcs = [_of_pair(networks, arc, codes, has_missing).dependence for arc in networks.pairs]
     return _terms(networks, parts.prior + _informative(parts.naive).sum(axis=1), _informative(parts.dependence), arcs)
 
 
@@ -215,10 +216,10 @@ def _informative(logs: Numbers, otherwise: Numbers | float = 0.0) -> Numbers:
     return np.where(np.isneginf(logs).all(axis=-1, keepdims=True), otherwise, logs)
 
 
-def _of_pair(networks: Networks, arc: Arc, codes: Codes, gaps: Gaps) -> FeatureTerms:
+def _of_pair(networks: Networks, arc: Arc, codes: Codes, has_missing: Bools) -> FeatureTerms:
     """Return the terms of the child of an arc in naive Bayes with this arc."""
     members = sorted(arc)
-    parts = contributions(networks.pairs[arc], _only(networks.naive, members), [codes[v] for v in members], gaps[members])
+    parts = contributions(networks.pairs[arc], _only(networks.naive, members), [codes[v] for v in members], has_missing[members])
     child = members.index(arc[1])
     return FeatureTerms(_informative(parts.naive[:, child]), _informative(parts.dependence[:, child]))
 
@@ -260,7 +261,7 @@ class _LeaveOneOut:
     """The families of the networks, and their terms for rows that are removed from the counts."""
 
     def __init__(self, counts: Counts, networks: Networks, smoothing: object, prior: Sequence[float] | None) -> None:
-        self.networks, self.gaps = networks, counts.cases.gaps
+        self.networks, self.has_missing = networks, counts.cases.has_missing
         self.parents = {x: tuple(p for p in networks.network.parents[x] if p != CLASS) for x in counts.features}
         wanted = {*((x, ()) for x in counts.features), *((x, (p,)) for p, x in networks.pairs)}
         wanted |= {(x, p) for x, p in self.parents.items() if CLASS in networks.network.parents[x]}
@@ -280,14 +281,14 @@ class _LeaveOneOut:
         prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
         logs = {key: family_terms(block, remaining) / np.log(2) for key, family_terms in self.terms.items()}
         terms = {(x, p): contrasts(_informative(_informative(values, logs[x, ()]))) for (x, p), values in logs.items()}
-        parts = contributions(networks.network, networks.naive, codes, self.gaps)
+        parts = contributions(networks.network, networks.naive, codes, self.has_missing)
         dependence = np.empty_like(parts.dependence)
         for x, parents in self.parents.items():
             whole = FeatureTerms(_informative(parts.naive[:, x]), _informative(parts.dependence[:, x]))
             conditional = terms[x, parents] if CLASS in networks.network.parents[x] else np.zeros(1)
             dependence[:, x] = _without(whole, conditional, _observed(codes, (x, *parents))) - terms[x, ()]
         arcs = [
-            _without(_of_pair(networks, (p, x), codes, self.gaps), terms[x, (p,)], _observed(codes, (x, p))) - terms[x, ()]
+            _without(_of_pair(networks, (p, x), codes, self.has_missing), terms[x, (p,)], _observed(codes, (x, p))) - terms[x, ()]
             for p, x in networks.pairs
         ]
         naive_odds = contrasts(_log2(prior)) + sum(terms[x, ()] for x in self.parents)
@@ -318,10 +319,10 @@ def cross_validated_terms(counts: Counts, learn: Callable[[Counts], Networks], *
     fold[order] = np.arange(len(block)) % folds
     positions, parts = [], []
     for f in range(min(folds, len(block))):
-        others = MemoryCases(counts.variables, block.take(np.flatnonzero(fold != f)), counts.cases.gaps)
+        others = MemoryCases(counts.variables, block.take(np.flatnonzero(fold != f)), counts.cases.has_missing)
         positions.append(np.flatnonzero(fold == f))
         parts.append(
-            case_terms(learn(Counts(others, budget=counts.budget)), block.take(positions[-1]).codes[:-1], counts.cases.gaps)
+            case_terms(learn(Counts(others, budget=counts.budget)), block.take(positions[-1]).codes[:-1], counts.cases.has_missing)
         )
     order_back = np.argsort(np.concatenate(positions))
     naive_odds, dependence, with_arc = _joined(parts)

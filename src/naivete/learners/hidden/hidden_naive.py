@@ -198,7 +198,7 @@ def _network(counts: Counts, kept: list[tuple[LearnedHidden, Fit]], smoothing: S
     whole, first = counts, len(counts.features)
     for h, (learned, fit) in enumerate(kept, start=first):
         variable = Variable(unused_name("hidden", whole.variables), tuple(range(1, learned.states + 1)))
-        whole = whole.with_column(variable, _Missing(learned.states), gaps=True)
+        whole = whole.with_column(variable, _Missing(learned.states), has_missing=True)
         structure |= {h: (CLASS,), **dict.fromkeys(learned.group, (h,))}
         parts = np.split(fit.expected.features, np.cumsum(counts.cards(learned.group))[:-1])
         expected = {(h, CLASS): fit.expected.hidden, **{(x, h): part for x, part in zip(learned.group, parts, strict=True)}}

@@ -114,7 +114,7 @@ class GroupTerms:
     families : the terms of the attributes given those before them.
     network : a network of the group and the class, where missing values have to be marginalized; a row with a missing member of
         a family is not counted in its table.
-    gaps : which attributes have missing values.
+    has_missing : which attributes have missing values.
     shape : the number of states of each attribute, including missing, and of the class.
     """
 
@@ -123,10 +123,10 @@ class GroupTerms:
         group: Group,
         families: Sequence[FamilyTerms],
         network: Network | None,
-        gaps: NDArray[np.bool_],
+        has_missing: NDArray[np.bool_],
         shape: tuple[int, ...],
     ) -> None:
-        self.group, self.families, self.network, self.gaps, self.shape = group, families, network, gaps, shape
+        self.group, self.families, self.network, self.has_missing, self.shape = group, families, network, has_missing, shape
         self.table: Term | None = None
 
     def __call__(self, piece: Block, remaining: RemainingClasses) -> Term:
@@ -139,7 +139,7 @@ class GroupTerms:
         """Compute the terms of every configuration of the attributes and the class once, one case left out."""
         *codes, labels = np.indices(self.shape).reshape(len(self.shape), -1)
         columns = [labels] * (features + 1)
-        for x, states, size, gap in zip(self.group, codes, self.shape, self.gaps, strict=False):
+        for x, states, size, gap in zip(self.group, codes, self.shape, self.has_missing, strict=False):
             dtype = narrowest(size)
             columns[x] = np.where(gap & (states == size - 1), np.iinfo(dtype).max, states).astype(dtype)
         configurations = Block(columns)
@@ -153,7 +153,7 @@ class GroupTerms:
             logs, zeros = logs + more, zeros + FACTOR * impossible
         if self.network is not None:
             marginalized = np.zeros_like(logs)
-            Elimination(self.network).add(marginalized, [piece.codes[x] for x in self.group], self.gaps)
+            Elimination(self.network).add(marginalized, [piece.codes[x] for x in self.group], self.has_missing)
             more, impossible = split_infinite(marginalized)
             logs, zeros = logs + more, zeros + impossible
         return term_of(logs, zeros, remaining.labels)
@@ -196,7 +196,7 @@ def group_terms(counts: Counts, groups: Sequence[Group], classes: Numbers, smoot
     copy = counts.only(counts.features)
     parents = dict.fromkeys((x, group[:i]) for group in groups for i, x in enumerate(group))
     tables = copy.tables([family(x, *before, CLASS) for x, before in parents])
-    cards, gaps = counts.cards([*counts.features, CLASS]), counts.cases.gaps
+    cards, has_missing = counts.cards([*counts.features, CLASS]), counts.cases.has_missing
     families = {
         (x, before): FamilyTerms(tables[family(x, *before, CLASS)], x, before, classes, smoothing, cards) for x, before in parents
     }
@@ -204,7 +204,7 @@ def group_terms(counts: Counts, groups: Sequence[Group], classes: Numbers, smoot
     for group in groups:
         shape = shape_of(counts, group)
         chained = [families[x, group[:i]] for i, x in enumerate(group)]
-        terms[group] = GroupTerms(group, chained, _network(copy, group, smoothing), gaps[list(group)], shape)
+        terms[group] = GroupTerms(group, chained, _network(copy, group, smoothing), has_missing[list(group)], shape)
         if prod(shape) <= min(TABULATED, counts.rows or TABULATED):
             terms[group].tabulate(len(counts.features), classes)
     return terms
@@ -212,11 +212,11 @@ def group_terms(counts: Counts, groups: Sequence[Group], classes: Numbers, smoot
 
 def shape_of(counts: Counts, group: Group) -> tuple[int, ...]:
     """Return the number of states of each attribute, including missing, and of the class."""
-    return (*(counts.variables[x].card + int(counts.cases.gaps[x]) for x in group), counts.variables[CLASS].card)
+    return (*(counts.variables[x].card + int(counts.cases.has_missing[x]) for x in group), counts.variables[CLASS].card)
 
 
 def _network(counts: Counts, group: Group, smoothing: Smoothing) -> Network | None:
-    if not counts.cases.gaps[list(group[:-1])].any():
+    if not counts.cases.has_missing[list(group[:-1])].any():
         return None
     structure: Structure = {CLASS: (), **chain(tuple(range(len(group))))}
     return estimate(counts.only(group), structure, smoothing)

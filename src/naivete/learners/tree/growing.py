@@ -121,7 +121,7 @@ class Grower:
         variable = self.counts.variables[x]
         if self.binary and variable.numeric:
             return cut_test(table, variable, nodes)
-        return state_test(table, variable.card, nodes, bool(self.counts.cases.gaps[x]))
+        return state_test(table, variable.card, nodes, bool(self.counts.cases.has_missing[x]))
 
     def _tables(self, rows: Counts, nodes: Nodes, level: Positions) -> Iterator[tuple[list[int], Sequence[CountTable]]]:
         """The counts of the features with the class and these nodes, dense or sparse.  # (class, state, node)"""

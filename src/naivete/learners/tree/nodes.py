@@ -209,13 +209,13 @@ def at_nodes(counts: Counts, nodes: Nodes, wanted: Positions, *, whole: bool = T
     states = np.full(len(nodes), -1, np.int64)
     states[wanted] = np.arange(len(wanted))
     tree = nodes.tests(states >= 0)
-    gaps, before = counts.cases.gaps, counts.variables[:CLASS]
-    divides = bool(gaps[np.unique(tree[:, 0][tree[:, 0] >= 0])].any())
+    has_missing, before = counts.cases.has_missing, counts.variables[:CLASS]
+    divides = bool(has_missing[np.unique(tree[:, 0][tree[:, 0] >= 0])].any())
     if not whole:
-        gaps, before = gaps[:0], ()
+        has_missing, before = has_missing[:0], ()
     variables = (*before, Variable("node", tuple(range(len(wanted)))), counts.variables[CLASS])
     change = _AtNodes(tree, nodes.widths, nodes.shares, states, whole)
-    return counts.over(transformed_cases(counts.cases, variables, np.append(gaps, True), change, same_rows=not divides))
+    return counts.over(transformed_cases(counts.cases, variables, np.append(has_missing, True), change, same_rows=not divides))
 
 
 def grouped(counts: Counts, nodes: Nodes) -> Counts:
@@ -224,4 +224,4 @@ def grouped(counts: Counts, nodes: Nodes) -> Counts:
         return counts
     cases = counts.cases
     order = np.argsort(_kernels.descend(cases.block.codes, nodes.tests(np.zeros(len(nodes), bool))), kind="stable")
-    return counts.over(MemoryCases(cases.variables, cases.block.take(order), cases.gaps))
+    return counts.over(MemoryCases(cases.variables, cases.block.take(order), cases.has_missing))

@@ -168,7 +168,7 @@ def _weighed(counts: Counts, nodes: Nodes, roots: Positions, parents: Positions)
     path = _reaching(nodes, roots, parents)
     members = np.concatenate(levels)
     features = np.unique(nodes.features[members][nodes.inner[members]])
-    if counts.cases.gaps[features].any():
+    if counts.cases.has_missing[features].any():
         for level in levels[1:]:
             nodes = _divided(counts, nodes, path, level, below)
         return nodes

@@ -124,7 +124,7 @@ class Cut:
         return np.stack([self.left[:, nodes], self.right[:, nodes]], axis=1)
 
 
-def state_test(table: CountTable, width: int, nodes: Open, gaps: bool) -> States:
+def state_test(table: CountTable, width: int, nodes: Open, has_missing: bool) -> States:
     """Return the test with a branch for every state of a feature, from its counts with the class and the nodes.
 
     It is allowed where at least two branches have enough cases. The gain is that of the cases in which the feature is observed,
@@ -136,7 +136,7 @@ def state_test(table: CountTable, width: int, nodes: Open, gaps: bool) -> States
     table : the counts (class, state, node), dense or sparse.
     width : the number of states.
     nodes : the nodes that are to be split.
-    gaps : whether the feature has missing values.
+    has_missing : whether the feature has missing values.
     """
     logs = nodes.logs
     classes: NDArray[Any]
@@ -151,7 +151,7 @@ def state_test(table: CountTable, width: int, nodes: Open, gaps: bool) -> States
         n = table.counts
         sizes = n.sum(axis=0)
         large = (sizes >= nodes.least - EPSILON).sum(axis=0)
-        classes = n.sum(axis=1) if gaps else nodes.weights
+        classes = n.sum(axis=1) if has_missing else nodes.weights
         inside = logs(n).sum(axis=(0, 1))
         between = logs(sizes).sum(axis=0)
     return States(_measured(nodes, large > 1, classes, inside, between), width, table)
