@@ -150,9 +150,9 @@ def random_cells(rng: np.random.Generator, cards: list[int], classes: int, count
 
 
 def dense_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> np.ndarray:
-    """P(v | parents), normalised over the axis of v."""
+    """P(v | parents), normalized over the axis of v."""
     members = family(v, *parents)
-    return normalised(rng, tuple(own[m].card for m in members), members.index(v))
+    return normalized(rng, tuple(own[m].card for m in members), members.index(v))
 
 
 def sparse_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rng: np.random.Generator) -> SparseCpt:
@@ -163,11 +163,11 @@ def sparse_table(own: tuple[Variable, ...], v: int, parents: tuple[int, ...], rn
     inner = (own[v].card, own[CLASS].card if CLASS in parents else 1)
     configurations = np.stack(np.unravel_index(some, cards), axis=1).astype(np.int32)
     deeper = len(features) > 1 and rng.random() < 0.5
-    default = sparse_table(own, v, tuple(p for p in parents if p != features[0]), rng) if deeper else normalised(rng, inner, 0)
-    return SparseCpt(configurations, normalised(rng, (len(some), *inner), 1), default, features)
+    default = sparse_table(own, v, tuple(p for p in parents if p != features[0]), rng) if deeper else normalized(rng, inner, 0)
+    return SparseCpt(configurations, normalized(rng, (len(some), *inner), 1), default, features)
 
 
-def normalised(rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> np.ndarray:
+def normalized(rng: np.random.Generator, shape: tuple[int, ...], axis: int) -> np.ndarray:
     """Random numbers that sum to 1 along the axis, about a fifth of them zero."""
     table = rng.random(shape) * (rng.random(shape) > 0.2)
     total = table.sum(axis=axis, keepdims=True)

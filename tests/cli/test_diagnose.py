@@ -40,7 +40,7 @@ def test_as_json_it_is_the_diagnosis(run: Run, pairs: Path) -> None:
 
     diagnosis = diagnose(KDB(k=2), table.without("class"), table["class"])
     summary = diagnosis.summary()
-    assert (report["naive"], report["network"], report["turned"]) == (summary.naive, summary.network, summary.turned)
+    assert (report["naive"], report["network"], report["changed"]) == (summary.naive, summary.network, summary.changed)
     assert report["naive_accuracy"] == summary.naive / 128
     assert [record["feature"] for record in report["features"]] == list(diagnosis.features()["feature"])
     assert [record["net"] for record in report["arcs"]] == diagnosis.arcs()["net"].values.tolist()
@@ -85,7 +85,7 @@ def test_other_cases_than_those_learned_from(run: Run, tmp_path: Path) -> None:
     write(table.take(slice(200)), train)
     write(table.take(slice(200, 300)), test)
     report = run("diagnose", train, "--test", test, "--target", "digit", "--model", "tan", "--json").json
-    assert (report["cases"], report["how"]) == (100, "predictions of a model trained on 200 other cases")
+    assert (report["cases"], report["method"]) == (100, "predictions of a model trained on 200 other cases")
     model = tmp_path / "m.nvt"
     assert run("fit", train, "--target", "digit", "--model", "tan", "--out", model).code == 0
     saved = run("diagnose", test, "--model", model, "--json").json
@@ -102,7 +102,7 @@ def test_weights_and_densities(run: Run, weather: Path) -> None:
     weather.write_text("\n".join([f"{text[0]},w", *(f"{line},{1 + i % 2}" for i, line in enumerate(text[1:] * 3))]) + "\n")
     report = run("diagnose", weather, "--target", "play", "--weight", "w", "--numbers", "normal", "--json").json
     assert report["cases"] == 36
-    assert report["how"].startswith("10-fold")
+    assert report["method"].startswith("10-fold")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from naivete.display.markup import Markup
 from naivete.display.network_drawing import svg
 from naivete.display.page import (
-    Answer,
+    Prediction,
     bars,
     conditional_table_html,
     confusion,
@@ -167,7 +167,7 @@ def everything(name: object, other: object) -> Markup:
         classes=(f"c{name}", f"d{other}"),
         kind=f"kind {name}",
     )
-    answers = [Answer(name, name, {name: 0.25, other: 0.75}), Answer(other, None, {name: 1.0}), Answer("none", "x", {})]
+    answers = [Prediction(name, name, {name: 0.25, other: 0.75}), Prediction(other, None, {name: 1.0}), Prediction("none", "x", {})]
     parts = [
         name,
         text(other),
@@ -295,13 +295,13 @@ class TestBarsAndAnswers:
         assert bars({"a": 1.0, "b": 1.0}, pale=["b"]).count('class="pale"') == 1
 
     def test_wrong_answers_are_said_in_words(self):
-        markup = posterior_table([Answer("one", "a", {"a": 0.25, "b": 0.75}), Answer("two", "b", {"a": 0.25, "b": 0.75})])
+        markup = posterior_table([Prediction("one", "a", {"a": 0.25, "b": 0.75}), Prediction("two", "b", {"a": 0.25, "b": 0.75})])
         assert markup.count("wrong</span>") == 1
         assert "b\u00a00.750, a\u00a00.250" in markup
         assert "in numbers" in markup
 
     def test_many_classes(self):
-        markup = posterior_table([Answer("one", None, dict.fromkeys(range(26), 1 / 26))])
+        markup = posterior_table([Prediction("one", None, dict.fromkeys(range(26), 1 / 26))])
         assert "the 3 most probable" in markup
         assert markup.count('class="key"') == 8
         assert "wrong</span>" not in markup

@@ -96,7 +96,7 @@ def test_the_identity_holds_in_every_row_of_mixed_columns(
         with np.errstate(divide="ignore"):
             odds = np.subtract(*np.log2(columns(table, "network_p")[:, ::-1].T))
         assert np.allclose(odds, columns(table, "network_log_odds")[:, 0], atol=1e-6)
-        assert list(table["turned"]) == [a != b for a, b in zip(table["naive"], table["network"], strict=True)]
+        assert list(table["changed"]) == [a != b for a, b in zip(table["naive"], table["network"], strict=True)]
 
 
 @given(frames(min_rows=4), st.sampled_from([KDB(k=1), KDB(k=2), TAN()]))
@@ -202,7 +202,7 @@ def test_counts_of_features_and_arcs_are_those_of_a_loop() -> None:
     own = pd.DataFrame(cases.to_dict())
     summary = found.summary()
     assert summary.network == (fitted.predict(X.take(slice(150, 300))) == y[150:]).sum()
-    assert summary.turned == (own["naive"] != own["network"]).sum() == own["turned"].sum()
+    assert summary.changed == (own["naive"] != own["network"]).sum() == own["changed"].sum()
     assert (
         summary.repaired == ((own["naive"] != y[150:]) & (own["network"] == y[150:])).sum() == (own["effect"] == "repaired").sum()
     )
@@ -212,7 +212,7 @@ def test_counts_of_features_and_arcs_are_those_of_a_loop() -> None:
         per_class = own[[f"log_ddr[{x}][{c}]" for c in names]].to_numpy()
         ignoring = own[[f"network_log_odds[{c}]" for c in names]].to_numpy() - per_class
         answer = np.array(names)[ignoring.argmax(axis=1)]
-        assert features.loc[x, "turned"] == (answer != own["network"]).sum()
+        assert features.loc[x, "changed"] == (answer != own["network"]).sum()
         assert features.loc[x, "gained"] == ((answer == y[150:]) & (own["network"] != y[150:])).sum()
         assert features.loc[x, "lost"] == ((answer != y[150:]) & (own["network"] == y[150:])).sum()
         assert features.loc[x, "mean_size"] == pytest.approx(np.linalg.norm(per_class, axis=1).mean())
@@ -275,7 +275,7 @@ def test_densities_are_answered_in_folds(model: NetworkClassifier) -> None:
     X, y = numbers_with_classes()
     found = diagnose(model, X, y)
     check_identity(found)
-    assert "10-fold" in found.how
+    assert "10-fold" in found.method
     fold = np.empty(len(y), int)
     fold[np.argsort(y, kind="stable")] = np.arange(len(y)) % 10
     table = found.cases()
@@ -293,7 +293,7 @@ def test_missing_values_by_em_are_answered_in_folds() -> None:
     X = np.where(rng.random((60, 3)) < 0.2, None, rng.integers(0, 2, (60, 3)).astype(object))
     found = diagnose(KDB(k=1, encoder=Encoder(missing="em")), X, rng.integers(0, 2, 60))
     check_identity(found)
-    assert "10-fold" in found.how
+    assert "10-fold" in found.method
 
 
 def test_a_weight_of_two_is_the_row_twice_and_of_zero_its_absence() -> None:
@@ -335,7 +335,7 @@ def test_a_fitted_classifier_is_asked_as_it_is() -> None:
     assert "effect" not in found.cases().names
     assert "net" not in found.arcs().names
     assert "lost" not in found.features().names
-    assert np.isin([case.row for case in found.worst(100)], found.rows[found.naive_answers != found.network_answers]).all()
+    assert np.isin([case.row for case in found.worst(100)], found.rows[found.naive_predictions != found.network_predictions]).all()
     assert [case.correct for case in found.worst(1)] == [None]
 
 
@@ -375,7 +375,7 @@ def test_arrays_lists_and_sparse_matrices(X: Any) -> None:
 
 
 def test_names_that_meet_get_an_underscore() -> None:
-    X = pd.DataFrame({"turned": [0, 1] * 6, "b": [0, 0, 1] * 4})
+    X = pd.DataFrame({"changed": [0, 1] * 6, "b": [0, 0, 1] * 4})
     found = diagnose(None, X, pd.Series(["no", "yes"] * 6, name="naive"))
     assert found.cases().names[:4] == ("row", "naive", "naive_", "network")
 

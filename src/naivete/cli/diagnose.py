@@ -155,7 +155,7 @@ def _case(case: Case) -> dict[str, Any]:
 def _lines(report: dict[str, Any]) -> list[str]:
     """Return the results as text."""
     data = report["data"] if report["test"] is None else f"{report['test']}, fitted on {report['data']}"
-    effects = " (turned), become right (gained) or wrong (lost)" if _labelled(report) else " (turned)"
+    effects = " (changed), become right (gained) or wrong (lost)" if _labelled(report) else " (changed)"
     return [
         escaped(f"{data}: {report['model']} compared with naive Bayes"),
         *(escaped(f"  {name:<8}  {text}") for name, text in _summary(report).items()),
@@ -182,9 +182,9 @@ def _summary(report: dict[str, Any]) -> dict[str, str]:
     accuracies = {name: _accuracy(report, name) for name in ("naive", "network")} if _labelled(report) else {}
     return {
         "cases": f"{_weight(report['cases'])}{labelled}",
-        "how": report["how"],
+        "method": report["method"],
         **accuracies,
-        "changed": f"{_weight(report['turned'])} predictions of naive Bayes{effects * _labelled(report)}",
+        "changed": f"{_weight(report['changed'])} predictions of naive Bayes{effects * _labelled(report)}",
     }
 
 
@@ -198,7 +198,7 @@ def _weight(weight: float) -> str:
 
 
 def _feature_rows(report: dict[str, Any]) -> tuple[list[str], list[list[str]]]:
-    counts = [name for name in ("turned", "gained", "lost") if any(name in record for record in report["features"])]
+    counts = [name for name in ("changed", "gained", "lost") if any(name in record for record in report["features"])]
     rows = [
         [
             *(named(record["feature"]), number(record["weight"]), number(record["mean_size"])),
@@ -274,7 +274,7 @@ def _page(report: dict[str, Any], diagnosis: Diagnosis) -> Any:
         "where their signs differ, the prediction changes."
     )
     summary = [
-        f"{text[0].upper()}{text[1:]}." if name == "how" else f"{name.capitalize()}: {text}."
+        f"{text[0].upper()}{text[1:]}." if name == "method" else f"{name.capitalize()}: {text}."
         for name, text in _summary(report).items()
     ]
     arcs = page.table(*_arc_rows(report)) if report["arcs"] else "The network has no arcs between features."

@@ -15,7 +15,7 @@ from naivete.display.conditional_tables_html import conditional_table_html
 from naivete.display.markup import COLORS, Markup, Number, bidi_isolated, element, escaped, figure, plain, shorten
 
 __all__ = [
-    "Answer",
+    "Prediction",
     "bars",
     "conditional_table_html",
     "confusion",
@@ -83,7 +83,7 @@ figure>.nv-net,figure>.chart{min-width:0}}
 """
 
 
-class Answer(NamedTuple):
+class Prediction(NamedTuple):
     """A classified case.
 
     Parameters
@@ -289,16 +289,16 @@ def _track(shares: Iterable[tuple[float, str, str | None]]) -> Markup:
     return element("span", *pieces, class_="track", aria_hidden="true")
 
 
-def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: int = 3) -> Markup:
+def posterior_table(predictions: Sequence[Prediction], *, caption: object = None, top: int = 3) -> Markup:
     """Return a table of cases with their correct class, the predicted class, and all probabilities as one bar.
 
     Parameters
     ----------
-    answers : the classified cases.
+    predictions : the classified cases.
     caption : a text below the table.
     top : the number of classes whose probabilities are also given as numbers.
     """
-    classes = list(dict.fromkeys(c for answer in answers for c in answer.probabilities))
+    classes = list(dict.fromkeys(c for prediction in predictions for c in prediction.probabilities))
     colors = {c: COLORS[i] if i < len(COLORS) else "var(--muted)" for i, c in enumerate(classes)}
     keys = [element("span", element("i", style=f"background:{colors[c]}"), shorten(c, 200, 14), class_="key") for c in classes[:8]]
     heads = [
@@ -309,19 +309,19 @@ def posterior_table(answers: Sequence[Answer], *, caption: object = None, top: i
         f"the {top} most probable" if len(classes) > top else "in numbers",
     ]
     head = element("thead", element("tr", *(element("th", element("span", h), scope="col") for h in heads)))
-    body = element("tbody", *(_answer(answer, colors, top) for answer in answers))
+    body = element("tbody", *(_prediction_row(prediction, colors, top) for prediction in predictions))
     return figure(Markup(element("div", *keys) + element("table", head, body, style="width:100%")), caption)
 
 
-def _answer(answer: Answer, colors: Mapping[object, str], top: int) -> Markup:
-    ranked = sorted(answer.probabilities.items(), key=lambda item: -item[1])
-    wrong = bool(ranked) and answer.correct is not None and ranked[0][0] != answer.correct
-    shares = [(p, colors[c], f"{bidi_isolated(shorten(c, 200, 14))} {p:.3f}") for c, p in answer.probabilities.items()]
+def _prediction_row(prediction: Prediction, colors: Mapping[object, str], top: int) -> Markup:
+    ranked = sorted(prediction.probabilities.items(), key=lambda item: -item[1])
+    wrong = bool(ranked) and prediction.correct is not None and ranked[0][0] != prediction.correct
+    shares = [(p, colors[c], f"{bidi_isolated(shorten(c, 200, 14))} {p:.3f}") for c, p in prediction.probabilities.items()]
     numbers = ", ".join(f"{bidi_isolated(shorten(c, 120, 14))}\u00a0{p:.3f}" for c, p in ranked[:top])
     predicted = shorten(ranked[0][0], 160, 14) if ranked else "\u2013"
     cells = [
-        element("span", shorten(answer.case, 4000, 14, 400), class_="name case"),
-        "\u2013" if answer.correct is None else shorten(answer.correct, 160, 14),
+        element("span", shorten(prediction.case, 4000, 14, 400), class_="name case"),
+        "\u2013" if prediction.correct is None else shorten(prediction.correct, 160, 14),
         element("span", predicted, element("span", " \u2717 wrong" if wrong else Markup(""), class_="wrong")),
         _track(shares),
         numbers,

@@ -36,7 +36,7 @@ from naivete.network.smoothing import (
     backoff_table,
     blend,
     checked_prior,
-    normalised,
+    normalized,
     smoothing_of,
 )
 from naivete.variables import CLASS, Family, family
@@ -215,7 +215,7 @@ def remaining_classes(piece: Block, classes: Numbers) -> RemainingClasses:
     left_out = np.zeros((len(piece), len(classes)))
     left_out[np.arange(len(piece)), labels] = 1.0 if piece.weight is None or whole else np.minimum(piece.weight, 1.0)
     remaining = np.maximum(classes - left_out, 0.0)  # (row, class)
-    return RemainingClasses(labels, left_out, normalised(remaining, 1), remaining.sum(axis=1), whole)
+    return RemainingClasses(labels, left_out, normalized(remaining, 1), remaining.sum(axis=1), whole)
 
 
 class FamilyTerms:
@@ -259,7 +259,7 @@ class FamilyTerms:
         else:
             marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - left_out.sum(axis=1), 0.0)
             frequencies, totals = remaining.frequencies[:, None, :], remaining.totals[:, None, None]
-            p = self.smoothing(n, 1, Context(normalised(marginal, 1)[:, :, None], frequencies, totals))
+            p = self.smoothing(n, 1, Context(normalized(marginal, 1)[:, :, None], frequencies, totals))
         return np.where(complete[:, None], log(p[rows, codes[0]]), 0.0)
 
 
@@ -318,7 +318,7 @@ def _state_by_state(
         reduced_marginal, reduced = marginal.copy(), n.copy()
         reduced_marginal[index] = np.maximum(reduced_marginal[index] - 1, 0.0)
         reduced[index] = np.maximum(reduced[index] - 1, 0.0)
-        frequencies = normalised(reduced_marginal, axis)
+        frequencies = normalized(reduced_marginal, axis)
         result[0][index] = smoothing(n, axis, Context(frequencies, other_classes, total))[index]
         result[1][index] = smoothing(reduced, axis, Context(frequencies, in_class, total))[index]
     return result

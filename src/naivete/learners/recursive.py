@@ -22,7 +22,7 @@ from naivete.network.densities import Normal
 from naivete.network.derived_columns import Hierarchy
 from naivete.network.network import Network
 from naivete.network.normal_densities import normal
-from naivete.network.smoothing import Backoff, Context, Smoothing, backoff_table, checked_prior, normalised, smoothing_of
+from naivete.network.smoothing import Backoff, Context, Smoothing, backoff_table, checked_prior, normalized, smoothing_of
 from naivete.variables import CLASS, Variable, Variables, unused_name
 
 __all__ = ["recursive"]
@@ -93,7 +93,7 @@ def _prior_factors(counts: Counts, prior: Sequence[float] | None) -> Numbers | N
     """Return the factors by which class frequencies are multiplied, so that the root has the given prior."""
     if prior is None:
         return None
-    shares = normalised(counts.margins()[CLASS,].astype(np.float64), 0)
+    shares = normalized(counts.margins()[CLASS,].astype(np.float64), 0)
     return np.divide(checked_prior(prior, len(shares)), shares, out=np.ones(len(shares)), where=shares > 0)
 
 
@@ -190,7 +190,7 @@ class _Growth:
         prior_factors: Numbers | None = None,
     ) -> Classifiers:
         """Return the naive Bayes classifiers of some nodes from the counts and moments of their cases."""
-        rates = normalised((weights if prior_factors is None else weights * prior_factors).astype(np.float64), 1)
+        rates = normalized((weights if prior_factors is None else weights * prior_factors).astype(np.float64), 1)
         tables = {x: self._smoothed(table, weights) for x, table in counted.items()}
         return Classifiers(rates, tables, {x: normal(moment) for x, moment in moments.items()})
 
@@ -199,8 +199,8 @@ class _Growth:
         n = table.astype(np.float64)
         if isinstance(self.smoothing, Backoff):
             return backoff_table(n, 0, [2], self.smoothing.m)
-        marginal = normalised(n.sum(axis=2, keepdims=True), 0)
-        return self.smoothing(n, 0, Context(marginal, normalised(weights, 1), weights.sum(axis=1)[:, None]))
+        marginal = normalized(n.sum(axis=2, keepdims=True), 0)
+        return self.smoothing(n, 0, Context(marginal, normalized(weights, 1), weights.sum(axis=1)[:, None]))
 
     def _branches(self, counted: Mapping[int, NDArray[Any]], confusion: NDArray[Any]) -> Branches:
         """Return the branches of each classifier, given its confusion matrix.  # (node, predicted class, true class)"""

@@ -18,13 +18,13 @@ from naivete.errors import DataError, FileError, quoted
 from naivete.network.formats.assembly import Declaration, Definition, Draft, flat, network_of
 from naivete.network.formats.identifiers import plain
 from naivete.network.formats.nodes import Node, nodes_of
-from naivete.network.formats.notes import KEY, Note, noted
+from naivete.network.formats.notes import KEY, Note, note_text
 from naivete.network.network import Network
 from naivete.variables import Name, Variable
 
 __all__ = ["from_networkx", "from_pgmpy", "from_pyagrum", "to_networkx", "to_pgmpy", "to_pyagrum"]
 
-_NOTED: Final = f"{KEY}: "
+_NOTE_PREFIX: Final = f"{KEY}: "
 
 
 def to_networkx(network: Network) -> Any:
@@ -43,7 +43,9 @@ def to_networkx(network: Network) -> Any:
     graph = _library("networkx").DiGraph()
     nodes = list(nodes_of(network, spelling=plain))
     for node in nodes:
-        graph.add_node(node.name, states=list(node.states), parents=list(node.parents), table=node.table.copy(), **_noted(node))
+        graph.add_node(
+            node.name, states=list(node.states), parents=list(node.parents), table=node.table.copy(), **_note_attribute(node)
+        )
     graph.add_edges_from((parent, node.name) for node in nodes for parent in node.parents)
     return graph
 
@@ -56,21 +58,21 @@ def from_networkx(graph: Any, *, target: Name = None, tolerance: float = 1e-6) -
     graph : the graph; the parents of a node are in the order of `parents`, else in that of its edges.
     target, tolerance : as in `naivete.network.formats.read_network`.
     """
-    bare = not any("table" in own for _, own in graph.nodes(data=True))
+    without_tables = not any("table" in attributes for _, attributes in graph.nodes(data=True))
     draft = Draft("networkx")
-    for place, (name, own) in enumerate(graph.nodes(data=True), start=1):
-        parents = [str(p) for p in own.get("parents", graph.predecessors(name))]
+    for place, (name, attributes) in enumerate(graph.nodes(data=True), start=1):
+        parents = [str(p) for p in attributes.get("parents", graph.predecessors(name))]
         if set(parents) != set(map(str, graph.predecessors(name))):
             raise DataError(f"networkx: the parents of {quoted(name)} are not those of its edges")
-        states = Variable(None).labels if bare else own.get("states", ())
+        states = Variable(None).labels if without_tables else attributes.get("states", ())
         _add(
             draft,
             place,
             str(name),
             states,
             parents,
-            None if bare else own.get("table"),
-            own.get(KEY, _bare(name) if bare else ""),
+            None if without_tables else attributes.get("table"),
+            attributes.get(KEY, _note_without_states(name) if without_tables else ""),
         )
     return network_of(draft, target, tolerance)
 
@@ -88,7 +90,7 @@ def to_pgmpy(network: Network) -> Any:
     nodes = {node.name: node for node in nodes_of(network, spelling=plain)}
     for node in nodes.values():
         model.add_node(node.name)
-        model.nodes[node.name].update(_noted(node))
+        model.nodes[node.name].update(_note_attribute(node))
     model.add_edges_from((parent, node.name) for node in nodes.values() for parent in node.parents)
     for node in nodes.values():
         model.add_cpds(
@@ -136,7 +138,7 @@ def to_pyagrum(network: Network) -> Any:
     for node in nodes:
         if len(node.states) < 2:
             raise DataError(f"pyagrum: the variable {quoted(node.name)} has a single state, which pyAgrum does not accept")
-        model.add(library.LabelizedVariable(node.name, _NOTED + node.note if node.note else "", list(node.states)))
+        model.add(library.LabelizedVariable(node.name, _NOTE_PREFIX + node.note if node.note else "", list(node.states)))
     for node in nodes:
         for parent in node.parents:
             model.addArc(parent, node.name)
@@ -168,7 +170,7 @@ def from_pyagrum(model: Any, *, target: Name = None, tolerance: float = 1e-6) ->
             variable.labels(),
             parents,
             table,
-            note.removeprefix(_NOTED) if note.startswith(_NOTED) else "",
+            note.removeprefix(_NOTE_PREFIX) if note.startswith(_NOTE_PREFIX) else "",
         )
     return network_of(draft, target, tolerance)
 
@@ -176,28 +178,27 @@ def from_pyagrum(model: Any, *, target: Name = None, tolerance: float = 1e-6) ->
 def _add(draft: Draft, place: int, name: str, states: Iterable[Any], parents: Iterable[str], table: Any, note: str) -> None:
     """Add a node to a draft; its line is its position."""
     values: NDArray[np.float64] | None = None if table is None else np.asarray(table, np.float64)
-    listed = tuple(map(str, states))
-    draft.declare(Declaration(name, listed, place, note))
+    draft.declare(Declaration(name, tuple(map(str, states)), place, note))
 
     def error(problem: str) -> DataError:
         return draft.error(place, f"{quoted(name)}: {problem}")
 
-    def fill(shape: tuple[int, ...], own: Sequence[Sequence[str]]) -> NDArray[np.float64]:
+    def fill(shape: tuple[int, ...], parent_states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
         if values is None:
             return np.ones(shape)
         if values.shape != shape:
             raise error(f"a table of shape {values.shape} where its parents and states make {shape}")
-        return flat(values.ravel(), error)(shape, own)
+        return flat(values.ravel(), error)(shape, parent_states)
 
     draft.define(Definition(name, tuple(parents), place, fill))
 
 
-def _bare(name: Any) -> str:
+def _note_without_states(name: Any) -> str:
     """Return the note of a node without states."""
-    return noted(Note(Variable(str(name))))
+    return note_text(Note(Variable(str(name))))
 
 
-def _noted(node: Node) -> dict[str, str]:
+def _note_attribute(node: Node) -> dict[str, str]:
     return {KEY: node.note} if node.note else {}
 
 

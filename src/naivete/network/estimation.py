@@ -26,7 +26,7 @@ from naivete.network.smoothing import (
     blend,
     checked_prior,
     marginal_distribution,
-    normalised,
+    normalized,
     smoothing_of,
 )
 from naivete.variables import CLASS, Family, family
@@ -61,7 +61,7 @@ def estimate(
     wanted = [members for v, members in families.items() if v not in continuous]
     tables = counts.tables([*wanted, *counts.margin_families])  # the margins in the same pass: they are needed sooner or later
     classes = tables[CLASS,].full()
-    frequencies = normalised(classes.astype(np.float64), 0)
+    frequencies = normalized(classes.astype(np.float64), 0)
     estimator = _Estimator(counts, method, frequencies, float(classes.sum()))
     cpts: dict[int, Cpt] = {}
     for v, members in families.items():

@@ -14,7 +14,7 @@ from naivete.variables import CLASS, Family, family
 __all__ = [
     "Clique",
     "Cpdag",
-    "Elimination",
+    "EliminationStep",
     "Neighbours",
     "Structure",
     "ancestors",
@@ -45,7 +45,7 @@ WEIGHT = 1 << 40
 """Logarithms of cards are rounded to multiples of 1 / WEIGHT, so that their sums are exact."""
 
 
-class Elimination(NamedTuple):
+class EliminationStep(NamedTuple):
     """A variable and its neighbors at its elimination; together they are a clique of the triangulated graph."""
 
     variable: int
@@ -151,7 +151,7 @@ def moral(structure: Structure) -> Neighbours:
 
 def eliminations(
     neighbours: Mapping[int, Iterable[int]], cards: Mapping[int, int], last: Iterable[int] = ()
-) -> Iterator[Elimination]:
+) -> Iterator[EliminationStep]:
     """Yield the variables in min-fill order: the one that needs the fewest new edges between its neighbors first.
 
     Ties go to the variable whose clique has the fewest configurations, then to the lower variable, the class last. The number of
@@ -189,7 +189,7 @@ def eliminations(
             graph[u].discard(v)
         for u in (touched | around) - {v}:
             heappush(heap, key(u))
-        yield Elimination(v, frozenset(around))
+        yield EliminationStep(v, frozenset(around))
 
 
 def _missing_edges(graph: Neighbours, v: int) -> int:
@@ -226,7 +226,7 @@ def triangulated(neighbours: Mapping[int, Iterable[int]], cards: Mapping[int, in
     return interaction_graph((v, *others) for v, others in eliminations(neighbours, cards))
 
 
-def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:
+def junction_tree(steps: Sequence[EliminationStep]) -> tuple[Clique, ...]:
     """Return the maximal cliques of the triangulated graph as a tree with the running intersection property, children first.
 
     The separator of a clique are its variables that are eliminated later than the clique; it is part of the clique in which the
@@ -259,7 +259,7 @@ def junction_tree(steps: Sequence[Elimination]) -> tuple[Clique, ...]:
     )
 
 
-def maximal_cliques(steps: Sequence[Elimination]) -> list[Family]:
+def maximal_cliques(steps: Sequence[EliminationStep]) -> list[Family]:
     """Return the maximal cliques of the triangulated graph.
 
     >>> maximal_cliques(list(eliminations({0: {1}, 1: {0, 2}, 2: {1}}, {0: 2, 1: 2, 2: 2})))

@@ -24,7 +24,7 @@ __all__ = [
     "blend",
     "checked_prior",
     "marginal_distribution",
-    "normalised",
+    "normalized",
     "smoothing_of",
 ]
 
@@ -59,7 +59,7 @@ class Lidstone:
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:  # noqa: ARG002
         """Return P(x | parents) from the counts; uniform where the parents never occur and alpha is 0."""
-        return normalised(n + self.alpha, axis, in_place=True)
+        return normalized(n + self.alpha, axis, in_place=True)
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,9 @@ class ClarkNiblett:
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
         """Return P(x | parents) from the counts; uniform where the parents never occur."""
-        shares = normalised(n, axis)
+        shares = normalized(n, axis)
         occurs = n.sum(axis=axis, keepdims=True) > 0
-        return normalised(np.where(n > 0, np.where(occurs, shares, 0.0), context.prior / np.maximum(context.total, 1.0)), axis)
+        return normalized(np.where(n > 0, np.where(occurs, shares, 0.0), context.prior / np.maximum(context.total, 1.0)), axis)
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
 
 def marginal_distribution(n: NDArray[Any], axis: int) -> Numbers:
     """Return P(x) from counts, x along the axis, broadcast over the others."""
-    return normalised(n.sum(axis=tuple(a for a in range(n.ndim) if a != axis), keepdims=True), axis)
+    return normalized(n.sum(axis=tuple(a for a in range(n.ndim) if a != axis), keepdims=True), axis)
 
 
 def backoff_table(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
@@ -185,7 +185,7 @@ def backoff_table(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Nu
     return blend(n, m, shorter, axis)
 
 
-def normalised(n: NDArray[Any], axis: int, *, in_place: bool = False) -> Numbers:
+def normalized(n: NDArray[Any], axis: int, *, in_place: bool = False) -> Numbers:
     """Return the counts divided by their sum along the axis; uniform where the sum is zero.
 
     Parameters
@@ -202,5 +202,5 @@ def normalised(n: NDArray[Any], axis: int, *, in_place: bool = False) -> Numbers
 
 def blend(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
     """Return (n + m base) / (N + m) along the axis; the base itself where all counts are zero."""
-    mixed = normalised(n + m * base, axis, in_place=True)
+    mixed = normalized(n + m * base, axis, in_place=True)
     return mixed if m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, base)

@@ -138,10 +138,10 @@ def test_what_is_wrong_is_told_with_its_line(old: str, new: str, told: str) -> N
 
 
 def test_nothing_at_all() -> None:
-    assert shared.refused("", "bif") == "f: there are no variables; was the file cut?"
+    assert shared.refused("", "bif") == "f: there are no variables; is the file complete?"
 
 
-def test_rounded_sums_are_renormalised_with_a_note() -> None:
+def test_rounded_sums_are_renormalized_with_a_note() -> None:
     text = GOOD.replace("0.25, 0.75", "0.2500005, 0.75")
     with pytest.warns(NaiveteWarning, match=r"1 table \('b'\) missed a sum of 1 by up to 5e-07 and were renormalized"):
         network = loads(text, "bif")

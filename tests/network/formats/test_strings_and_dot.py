@@ -73,7 +73,7 @@ def test_digraphs_of_others() -> None:
         ("digraph { a -> b\n a -> b }", "f:2: the arc from 'a' to 'b' occurs twice"),
         ("digraph { a -> b -> a }", "form a cycle"),
         ("digraph { a -> a }", "its own parent"),
-        ("digraph { a -> b", "expected a name, found the end; was the file cut?"),
+        ("digraph { a -> b", "expected a name, found the end; is the file complete?"),
         ("digraph { a } b", "expected the end, found 'b'"),
         ("digraph { }", "there are no variables"),
         ('digraph { a [naivete="x"] }', "is not what this library writes"),
@@ -88,7 +88,7 @@ def test_what_dot_does_not_take(text: str, told: str) -> None:
     ("text", "told"),
     [
         ("", "there are no variables"),
-        ("[A][B|A", "expected '[' or the end, found '[B|A'; was the file cut?"),
+        ("[A][B|A", "expected '[' or the end, found '[B|A'; is the file complete?"),
         ("A][B|A]", "expected '[', found 'A'"),
         ("[A]x[B]", "expected '[', found 'x[B'"),
         ("[A]\n[B|C]", "f:2: 'B' has an unknown parent 'C'"),

@@ -163,19 +163,19 @@ def _missing(column: Column) -> Column:
     return replace(column, values=np.full(len(column), np.nan))
 
 
-def _answers(domain: Domain, models: Sequence[str], shown: Sequence[tuple[int, Sequence[str]]]) -> list[page.Answer]:
+def _predictions(domain: Domain, models: Sequence[str], shown: Sequence[tuple[int, Sequence[str]]]) -> list[page.Prediction]:
     """Return the predictions for some rows with hidden columns, of models that were trained on the other rows."""
     cases = domain.cases
     training = np.setdiff1d(np.arange(len(cases)), [row for row, _ in shown])
     trained = {model: _fitted(domain, model, training) for model in models}
-    answers = []
+    predictions = []
     for row, hidden in shown:
         table = _without(cases.features, [row], hidden)
         for model, classifier in trained.items():
             p = classifier.predict_proba(table)[0].tolist()
             probabilities = dict(zip(classifier.classes_.tolist(), p, strict=True))
-            answers.append(page.Answer(f"{model}: {_case(table)}", cases.classes[cases.labels[row]], probabilities))
-    return answers
+            predictions.append(page.Prediction(f"{model}: {_case(table)}", cases.classes[cases.labels[row]], probabilities))
+    return predictions
 
 
 def _case(table: Table, most: int = 8) -> str:
@@ -210,7 +210,7 @@ def _corral(domain: Domain, results: Sequence[Result]) -> list[object]:
         *(_drawn(fitted[model], title) for model, title in models.items()),
         _beside(_confused(results, "nb"), _confused(results, "kdb:k=1")),
         page.posterior_table(
-            _answers(domain, ["nb", "kdb:k=1"], cases),
+            _predictions(domain, ["nb", "kdb:k=1"], cases),
             caption="Held-out cases. The third is the first with A1 missing.",
         ),
         "The conditional table of A1: given the class, its distribution depends on A0.",
@@ -323,7 +323,7 @@ def _led(domain: Domain, results: Sequence[Result]) -> list[object]:
         _drawn(_fitted(domain, "nb"), "naive Bayes"),
         _confused(results, "nb"),
         page.posterior_table(
-            _answers(domain, ["nb"], [(two, ()), (two, hidden), (four, ()), (four, hidden)]),
+            _predictions(domain, ["nb"], [(two, ()), (two, hidden), (four, ()), (four, hidden)]),
             caption="Two held-out displays, and the same two with missing values for the segments on the left.",
         ),
     ]
@@ -338,7 +338,7 @@ def _iris(domain: Domain, results: Sequence[Result]) -> list[object]:
         *_tables(classifier, "petal length", "sepal length"),
         _confused(results, "kdb:k=1"),
         page.posterior_table(
-            _answers(domain, ["kdb:k=1"], [(60, ()), (60, petals[:1]), (60, petals), (0, petals), (106, ())]),
+            _predictions(domain, ["kdb:k=1"], [(60, ()), (60, petals[:1]), (60, petals), (0, petals), (106, ())]),
             caption="Held-out flowers. The first is shown with more and more missing values; the last resembles versicolor.",
         ),
     ]

@@ -36,19 +36,19 @@ class Summary:
     cases : the total weight of the cases.
     labelled : that of the cases with a known class.
     naive, network : that of the cases that naive Bayes and the network predict correctly.
-    turned : that of the cases in which the two predictions differ.
+    changed : that of the cases in which the two predictions differ.
     repaired, broken : that of the cases in which only the network is correct, and only naive Bayes.
-    how : how the predictions were made.
+    method : how the predictions were made.
     """
 
     cases: float
     labelled: float
     naive: float
     network: float
-    turned: float
+    changed: float
     repaired: float
     broken: float
-    how: str
+    method: str
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Diagnosis:
     rows : the number of every case, from 1, in the table X.
     correct : the class of every case where known; labels that are not classes of the network come after the classes.
     weight : the weight of every case, None where all are 1.
-    how : how the predictions were made, as text.
+    method : how the predictions were made, as text.
     """
 
     network: Network
@@ -97,7 +97,7 @@ class Diagnosis:
     rows: NDArray[np.int64]
     correct: Column | None
     weight: Numbers | None
-    how: str
+    method: str
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -108,12 +108,12 @@ class Diagnosis:
         return np.asarray(self.terms.dependence.sum(axis=1))
 
     @cached_property
-    def naive_answers(self) -> NDArray[np.intp]:
+    def naive_predictions(self) -> NDArray[np.intp]:
         """The position of the class that naive Bayes predicts.  # (row)"""
         return predicted_classes(self.terms.naive)
 
     @cached_property
-    def network_answers(self) -> NDArray[np.intp]:
+    def network_predictions(self) -> NDArray[np.intp]:
         """The position of the class that the network predicts.  # (row)"""
         return predicted_classes(self.terms.naive + self.gdf)
 
@@ -129,27 +129,27 @@ class Diagnosis:
 
     def summary(self) -> Summary:
         """Return the numbers of correct predictions and of differences between naive Bayes and the network."""
-        one, two = self.naive_answers, self.network_answers
+        one, two = self.naive_predictions, self.network_predictions
         repaired, broken = self._effects(one, two)
         return Summary(
             cases=self._total(np.ones(len(self), bool)),
             labelled=self._total(self.labels != UNKNOWN),
             naive=self._total(one == self.labels),
             network=self._total(two == self.labels),
-            turned=self._total(one != two),
+            changed=self._total(one != two),
             repaired=repaired,
             broken=broken,
-            how=self.how,
+            method=self.method,
         )
 
     def cases(self) -> Table:
         """Return a table of the cases: the class, both predictions and their probabilities, log odds, log ddr of every feature."""
-        one, two, states = self.naive_answers, self.network_answers, tuple(self.classes.tolist())
+        one, two, states = self.naive_predictions, self.network_predictions, tuple(self.classes.tolist())
         columns = [
             Column("row", self.rows),
             *([] if self.correct is None else [self.correct]),
             *(Column(name, codes, states, "nominal") for name, codes in (("naive", one), ("network", two))),
-            Column("turned", one != two),
+            Column("changed", one != two),
             *([Column("effect", self._effect(), _EFFECTS, "nominal")] if self.labelled else []),
             *self._posteriors("naive_p", self.terms.naive),
             *self._posteriors("network_p", self.terms.naive + self.gdf),
@@ -165,10 +165,10 @@ class Diagnosis:
         """Return a table of the features, the largest weight first.
 
         `weight` is the mean of log ddr, for more than two classes the Euclidean norm of the means; `mean_size` is the mean of the
-        absolute value or norm; `turned` the number of predictions of the network that change when the dependence of this feature
+        absolute value or norm; `changed` the number of predictions of the network that change when the dependence of this feature
         alone is ignored; `gained` and `lost` the numbers of these that become correct and wrong.
         """
-        network, means, sizes = self.network_answers, self._means, _length(self.terms.dependence)
+        network, means, sizes = self.network_predictions, self._means, _length(self.terms.dependence)
         ignoring = [predicted_classes(self.terms.naive + self.gdf - self.terms.dependence[:, x]) for x in self.network.features]
         order = np.argsort(-np.abs(self._weights()), kind="stable")
         effects = np.array([self._effects(network, codes) for codes in ignoring]).reshape(-1, 2)
@@ -177,7 +177,7 @@ class Diagnosis:
             Column("weight", self._weights()),
             *(self._contrasts("weight", means) if means.shape[1] > 1 else []),
             Column("mean_size", np.array([self._mean(sizes[:, x]) for x in self.network.features])),
-            Column("turned", np.array([self._total(codes != network) for codes in ignoring])),
+            Column("changed", np.array([self._total(codes != network) for codes in ignoring])),
             *([Column(name, effects[:, i]) for i, name in enumerate(("gained", "lost"))] if self.labelled else []),
         ]
         return _table(columns, "features").take(order)
@@ -188,7 +188,7 @@ class Diagnosis:
         `changed` is the number of predictions of naive Bayes that change when the arc is added, `repaired` and `broken` the numbers
         of these that become correct and wrong, `net` their difference.
         """
-        naive, added = self.naive_answers, self.terms.with_arc
+        naive, added = self.naive_predictions, self.terms.with_arc
         effects = np.array([self._effects(naive, codes) for codes in added.T]).reshape(-1, 2)
         changed = np.array([self._total(codes != naive) for codes in added.T])
         net = effects[:, 0] - effects[:, 1]
@@ -209,7 +209,7 @@ class Diagnosis:
         count : the largest number of cases.
         terms : the largest number of features for each case.
         """
-        naive, other = self.naive_answers, self._reference()
+        naive, other = self.naive_predictions, self._reference()
         rows = np.flatnonzero((naive != other) & (other < len(self.classes)))
         logs = class_logs(self.terms.naive)
         bits = logs[rows, naive[rows]] - logs[rows, other[rows]]
@@ -223,12 +223,12 @@ class Diagnosis:
         terms = tuple((self.network.name(x), float(change[x])) for x in first if change[x])
         label = None if self.correct is None else self.correct[i]
         classes, bits = self.classes.tolist(), float(logs[naive] - logs[other])
-        return Case(int(self.rows[i]), label, classes[naive], classes[self.network_answers[i]], bits, terms)
+        return Case(int(self.rows[i]), label, classes[naive], classes[self.network_predictions[i]], bits, terms)
 
     def svg(self) -> Markup:
         """Return a figure of the log odds of the network against those of naive Bayes, and of the weights of the features."""
         across, up = self._odds()
-        effect = np.where(self.naive_answers == self.network_answers, len(_EFFECTS), self._effect())
+        effect = np.where(self.naive_predictions == self.network_predictions, len(_EFFECTS), self._effect())
         group = effect if self.labelled else np.where(effect == UNKNOWN, _EFFECTS.index("neither"), effect)
         points = {name: (across[group == i], up[group == i]) for i, name in enumerate(GROUPS)}
         features = self.features()
@@ -241,18 +241,20 @@ class Diagnosis:
     def __repr__(self) -> str:
         summary = self.summary()
         correct = f", correct: naive {summary.naive:g}, network {summary.network:g}" if self.labelled else ""
-        return f"Diagnosis({len(self)} cases, {summary.turned:g} changed{correct}; {self.how})"
+        return f"Diagnosis({len(self)} cases, {summary.changed:g} changed{correct}; {self.method})"
 
     def _reference(self) -> NDArray[np.int64]:
         """Return the class that naive Bayes is compared with: the correct one where known, else the prediction of the network."""
-        return np.where(self.labels == UNKNOWN, self.network_answers, self.labels) if self.labelled else self.network_answers
+        return (
+            np.where(self.labels == UNKNOWN, self.network_predictions, self.labels) if self.labelled else self.network_predictions
+        )
 
     def _odds(self) -> tuple[Numbers, Numbers]:
         """Return the log odds of naive Bayes and of the network; for more than two classes, of the reference class.  # (row)"""
         both = self.terms.naive, self.terms.naive + self.gdf
         if len(self.classes) == 2:
             return both[0][:, 0], both[1][:, 0]
-        of = np.where(self._reference() < len(self.classes), self._reference(), self.network_answers)
+        of = np.where(self._reference() < len(self.classes), self._reference(), self.network_predictions)
         return tuple(_against_the_rest(contrast, of) for contrast in both)  # type: ignore[return-value]
 
     def _odds_text(self) -> str:
@@ -262,7 +264,7 @@ class Diagnosis:
 
     def _effect(self) -> NDArray[np.int64]:
         """Return the effect of the dependences on each case: 0 repaired, 1 broken, 2 neither; -1 where unchanged or unknown."""
-        one, two = self.naive_answers, self.network_answers
+        one, two = self.naive_predictions, self.network_predictions
         effect = np.where(two == self.labels, 0, np.where(one == self.labels, 1, 2))
         return np.where((one == two) | (self.labels == UNKNOWN), UNKNOWN, effect)
 

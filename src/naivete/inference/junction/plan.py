@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from naivete.counts.memory_budget import BUDGET
 from naivete.errors import ResourceError, quoted
-from naivete.network.graphs import Clique, Elimination, Neighbours, ancestors, eliminations, interaction_graph, junction_tree
+from naivete.network.graphs import Clique, EliminationStep, Neighbours, ancestors, eliminations, interaction_graph, junction_tree
 from naivete.network.network import Network
 
 __all__ = ["BUDGET", "WORK", "Part", "Plan", "Planner", "offsets_of", "seat", "steps_of"]
@@ -144,7 +144,7 @@ class Planner:
         needed |= {part[scope[0]] for v, scope in scopes.items() if scope and self._bound(v)[1]}
         return {v: scope for v, scope in scopes.items() if (part[scope[0]] in needed if scope else self._bound(v)[1])}
 
-    def _affordable(self, steps: Iterable[Elimination]) -> Iterator[Elimination]:
+    def _affordable(self, steps: Iterable[EliminationStep]) -> Iterator[EliminationStep]:
         for step in steps:
             self.check((step.variable, *step.neighbours), 0)
             yield step
@@ -162,7 +162,7 @@ class Planner:
             "fewer at a time, learn a network with fewer arcs, or raise `budget=`"
         )
 
-    def _placed(self, scopes: Scopes, soft: frozenset[int], queried: frozenset[int], steps: list[Elimination]) -> Plan:
+    def _placed(self, scopes: Scopes, soft: frozenset[int], queried: frozenset[int], steps: list[EliminationStep]) -> Plan:
         """Return the junction tree of the eliminations, each table in the clique of its first eliminated variable."""
         tree = (*junction_tree(steps), Clique((), 0, -1))
         shapes = tuple(tuple(self.cards[m] for m in clique.members) for clique in tree)

@@ -76,7 +76,7 @@ class Observed:
         """The configurations that occur in each class."""
         return [np.flatnonzero(n) for n in self.counts.T]
 
-    def normalised(self, n: Numbers) -> Numbers:
+    def normalized(self, n: Numbers) -> Numbers:
         """Return counts normalized over the states of each feature, uniform where all are zero.  # (state, ...)"""
         sums, cards = np.add.reduceat(n, self.starts, axis=0), np.array(self.cards)
         total, card = (np.repeat(part, cards, axis=0) for part in (sums, cards.reshape(-1, *(1,) * (n.ndim - 1))))
@@ -192,7 +192,7 @@ def _bic(likelihood: float, parameters: int, total: float) -> float:
 def naive_bic(data: Observed, alpha: float) -> float:
     """Return the BIC of the same features without a hidden variable, each depending on the class alone."""
     n: Numbers = np.asarray(data.states @ data.counts)  # (state, class)
-    likelihood = float((n * _log(np.where(n > 0, data.normalised(n + alpha), 1.0))).sum())
+    likelihood = float((n * _log(np.where(n > 0, data.normalized(n + alpha), 1.0))).sum())
     return _bic(likelihood, data.counts.shape[1] * data.freedom, data.total)
 
 
@@ -210,7 +210,7 @@ def fitted(data: Observed, states: int, search: Search, alpha: float) -> Fit:
         hidden = expected.hidden + alpha
         total = hidden.sum(axis=0)
         shares = np.where(total > 0, hidden / np.where(total > 0, total, 1.0), 1 / states)
-        return Tables(shares, data.normalised(expected.features + alpha))
+        return Tables(shares, data.normalized(expected.features + alpha))
 
     def iterated(tables: Tables, iterations: int) -> tuple[Tables, Tables, Convergence]:
         return iterate_em(tables, expectation, maximized, tolerance=search.tolerance, max_iterations=iterations)
@@ -258,7 +258,7 @@ def _start(data: Observed, states: int, rng: np.random.Generator) -> Tables:
     These cases are drawn by weight, with larger probability if they differ from those drawn before.
     """
     n = data.counts.sum(axis=1)
-    everywhere = data.normalised(np.asarray(data.states @ n) + 1)[:, None]
+    everywhere = data.normalized(np.asarray(data.states @ n) + 1)[:, None]
     distance, drawn = np.ones(len(n)), []
     for _ in range(states):
         odds = n * distance if (n * distance).any() else n

@@ -11,7 +11,7 @@ from naivete.counts.counts import Counts
 from naivete.learners.tree.nodes import EPSILON, Nodes, Numbers, Positions, ragged
 from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
-from naivete.network.smoothing import Backoff, Context, backoff_table, normalised, smoothing_of
+from naivete.network.smoothing import Backoff, Context, backoff_table, normalized, smoothing_of
 from naivete.variables import CLASS, Variable, unused_name
 
 __all__ = ["tree_network"]
@@ -30,7 +30,7 @@ def tree_network(counts: Counts, nodes: Nodes, smoothing: object) -> Network:
     leaf = Variable(unused_name("leaf", counts.variables), tuple(range(1, len(tree.leaves) + 1)))
     leaf_position = len(inputs)
     cpts = {x: _marginal(counts, x, lasts[x]) for x in counts.features}
-    cpts[leaf_position] = normalised(nodes.totals[tree.leaves], 0)
+    cpts[leaf_position] = normalized(nodes.totals[tree.leaves], 0)
     cpts[CLASS] = _classes(nodes, tree.leaves, smoothing)
     structure: dict[int, tuple[int, ...]] = {**dict.fromkeys(range(leaf_position + 1), ()), CLASS: (leaf_position,)}
     return Network((*inputs, leaf, counts.variables[CLASS]), structure, cpts, {leaf_position: tree}, check=False)
@@ -58,7 +58,7 @@ def _marginal(counts: Counts, x: int, lasts: Positions | None) -> Numbers:
         codes, last = np.arange(variable.card), len(variable.cuts)
         merged = np.searchsorted(lasts[lasts < last], np.minimum(codes, last), side="left")
         n = np.bincount(merged + np.maximum(codes - last, 0), n)
-    return normalised(n + 1.0, 0, in_place=True)
+    return normalized(n + 1.0, 0, in_place=True)
 
 
 def _tree(nodes: Nodes, lasts: Sequence[Positions | None], inputs: Sequence[Variable]) -> Tree:
@@ -85,4 +85,4 @@ def _classes(nodes: Nodes, leaves: Positions, smoothing: object) -> Numbers:
     smoother = smoothing_of(smoothing)
     if isinstance(smoother, Backoff):
         return backoff_table(n, 1, [0], smoother.m)
-    return smoother(n, 1, Context(normalised(n.sum(axis=0, keepdims=True), 1), np.ones(1), float(nodes.totals[0])))
+    return smoother(n, 1, Context(normalized(n.sum(axis=0, keepdims=True), 1), np.ones(1), float(nodes.totals[0])))

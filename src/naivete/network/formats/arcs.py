@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.network.formats.assembly import Declaration, Definition, Draft
-from naivete.network.formats.notes import Note, noted
+from naivete.network.formats.notes import Note, note_text
 from naivete.variables import Variable
 
 __all__ = ["arcs_draft", "known_only"]
@@ -27,7 +27,7 @@ def arcs_draft(parents: Mapping[str, tuple[str, ...]], lines: Mapping[str, int],
     draft = Draft(where)
     for name in parents:
         line = lines[name]
-        draft.declare(Declaration(name, Variable(None).labels, line, noted(known_only(notes.get(name, Note()), name))))
+        draft.declare(Declaration(name, Variable(None).labels, line, note_text(known_only(notes.get(name, Note()), name))))
         draft.define(Definition(name, parents[name], line, _ones))
     return draft
 

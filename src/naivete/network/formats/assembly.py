@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete.errors import DataError, NaiveteWarning, ParameterError, close_matches, quoted, warn
 from naivete.network.formats.identifiers import legal, plain, spelled
 from naivete.network.formats.nodes import check_cells
-from naivete.network.formats.notes import KEY, Malformed, Note, understood
+from naivete.network.formats.notes import KEY, Malformed, Note, note_of
 from naivete.network.graphs import topological
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name, Variable, family
@@ -117,7 +117,7 @@ def network_of(draft: Draft, target: Name = None, tolerance: float = 1e-6) -> Ne
         because rounding errors add up. A distribution that is off by more than 1e-9 is divided by its sum, with a warning.
     """
     if not draft.declared:
-        raise DataError(f"{draft.where}: there are no variables; was the file cut?")
+        raise DataError(f"{draft.where}: there are no variables; is the file complete?")
     _check_definitions(draft)
     notes = {name: _note(draft, declaration) for name, declaration in draft.declared.items()}
     order = _order(draft, notes, target)
@@ -139,7 +139,7 @@ def network_of(draft: Draft, target: Name = None, tolerance: float = 1e-6) -> Ne
 def _check_definitions(draft: Draft) -> None:
     for name, declaration in draft.declared.items():
         if name not in draft.defined:
-            raise draft.error(declaration.line, f"the variable {quoted(name)} has no table; was the file cut?")
+            raise draft.error(declaration.line, f"the variable {quoted(name)} has no table; is the file complete?")
     for name, definition in draft.defined.items():
         if name not in draft.declared:
             raise draft.error(definition.line, f"a table of {quoted(name)}, which is not declared{_hint(name, draft)}")
@@ -162,7 +162,7 @@ def _hint(name: str, draft: Draft) -> str:
 def _note(draft: Draft, declaration: Declaration) -> Note:
     """Return the note of a declaration; raise an error if it does not agree with the declared name and states."""
     try:
-        note = understood(declaration.note)
+        note = note_of(declaration.note)
         if note.variable is not None and not _agrees(declaration, note.variable):
             raise Malformed
     except Malformed:

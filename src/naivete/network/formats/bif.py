@@ -46,8 +46,8 @@ def pieces(network: Network) -> Iterator[str]:
 
 
 def _probability(node: Node, states: dict[str, tuple[str, ...]]) -> Iterator[str]:
-    given = f" | {', '.join(node.parents)}" if node.parents else ""
-    yield f"probability ( {node.name}{given} ) {{\n"
+    parents = f" | {', '.join(node.parents)}" if node.parents else ""
+    yield f"probability ( {node.name}{parents} ) {{\n"
     for codes, numbers in rows_of(node):
         labels = ", ".join(states[p][code] for p, code in zip(node.parents, codes, strict=True))
         yield f"  {f'({labels})' if codes else 'table'} {', '.join(numbers)};\n"
@@ -66,7 +66,7 @@ def draft(text: str, where: str) -> Draft:
     where : the name of the text in error messages.
     """
     scanner, parsed = Scanner(text, where, BIF), Draft(where)
-    while not scanner.done:
+    while not scanner.at_end:
         line, word = scanner.line, scanner.word("a block")
         if word == "network":
             _network(scanner)
@@ -75,7 +75,7 @@ def draft(text: str, where: str) -> Draft:
         elif word == "probability":
             parsed.define(_definition(scanner, line, parsed))
         elif word == "property":
-            scanner.raw(";")
+            scanner.text_until(";")
         else:
             raise scanner.error(f"expected network, variable or probability, found {quoted(word)}", line)
     return parsed
@@ -85,7 +85,7 @@ def _network(scanner: Scanner) -> None:
     while not scanner.accept("{"):
         scanner.word("'{'")
     while not scanner.accept("}"):
-        scanner.raw(";")
+        scanner.text_until(";")
 
 
 def _variable(scanner: Scanner, line: int) -> Declaration:
@@ -96,7 +96,7 @@ def _variable(scanner: Scanner, line: int) -> Declaration:
     while not scanner.accept("}"):
         key = scanner.word("type or property")
         if key == "property":
-            note = _noted(scanner.raw(";")) or note
+            note = _note(scanner.text_until(";")) or note
         elif key == "type" and not states:
             states = _states(scanner, name)
         else:
@@ -104,7 +104,8 @@ def _variable(scanner: Scanner, line: int) -> Declaration:
     return Declaration(name, tuple(states), line, note)
 
 
-def _noted(text: str) -> str | None:
+def _note(text: str) -> str | None:
+    """Return the note in the text of a property, None if it is another property."""
     key, equals, value = text.strip('" ').partition("=")
     return value.strip() if equals and key.strip() == KEY else None
 
@@ -113,14 +114,14 @@ def _states(scanner: Scanner, name: str) -> list[str]:
     kind = scanner.word("discrete")
     if kind != "discrete":
         raise scanner.error(f"the variable {quoted(name)} is {quoted(kind)}; only discrete variables are read")
-    scanner.mark("[")
-    claimed = scanner.word("the number of states")
-    scanner.mark("]")
-    scanner.mark("{")
-    line, states = scanner.line, scanner.several("}")
-    scanner.mark(";")
-    if claimed != str(len(states)):
-        raise scanner.error(f"{quoted(name)} has {len(states)} states where {quoted(claimed)} are announced", line)
+    scanner.expect("[")
+    announced = scanner.word("the number of states")
+    scanner.expect("]")
+    scanner.expect("{")
+    line, states = scanner.line, scanner.items("}")
+    scanner.expect(";")
+    if announced != str(len(states)):
+        raise scanner.error(f"{quoted(name)} has {len(states)} states where {quoted(announced)} are announced", line)
     return states
 
 
@@ -144,7 +145,7 @@ class _Rows:
         if self.default is not None:
             table[...] = self._numbers(self.default, shape[-1], self.line)
         filled = np.zeros(shape[:-1], bool)
-        codes = [{state: code for code, state in enumerate(own)} for own in states]
+        codes = [{state: code for code, state in enumerate(labels)} for labels in states]
         for line, labels, text in self.rows:
             index = self._index(labels, codes, line)
             if filled[index]:
@@ -152,18 +153,18 @@ class _Rows:
             filled[index] = True
             table[index] = self._numbers(text, shape[-1], line)
         if self.default is None and not filled.all():
-            absent = [own[code] for own, code in zip(states, np.argwhere(~filled)[0].tolist(), strict=True)]
+            absent = [labels[code] for labels, code in zip(states, np.argwhere(~filled)[0].tolist(), strict=True)]
             raise self.scanner.error(f"the table of {quoted(self.name)} has no row for {quoted(absent)}", self.line)
         return table
 
     def _index(self, labels: list[str], codes: list[dict[str, int]], line: int) -> tuple[int, ...]:
         if len(labels) != len(codes):
             raise self.scanner.error(f"a row of {quoted(self.name)} names {len(labels)} states for {len(codes)} parents", line)
-        unknown = next((label for label, own in zip(labels, codes, strict=True) if label not in own), None)
+        unknown = next((label for label, known in zip(labels, codes, strict=True) if label not in known), None)
         if unknown is not None:
             problem = f"a row of {quoted(self.name)} names {quoted(unknown)}, which is not a state of that parent"
             raise self.scanner.error(problem, line)
-        return tuple(own[label] for label, own in zip(labels, codes, strict=True))
+        return tuple(code_of[label] for label, code_of in zip(labels, codes, strict=True))
 
     def _numbers(self, text: str, count: int, line: int) -> NDArray[np.float64]:
         values = numbers_of(text)
@@ -174,9 +175,9 @@ class _Rows:
 
 
 def _definition(scanner: Scanner, line: int, parsed: Draft) -> Definition:
-    scanner.mark("(")
+    scanner.expect("(")
     name, parents = _heading(scanner, parsed)
-    scanner.mark("{")
+    scanner.expect("{")
     rows = _Rows(scanner, name, line)
     while not scanner.accept("}"):
         _row(scanner, rows)
@@ -191,7 +192,7 @@ def _heading(scanner: Scanner, parsed: Draft) -> tuple[str, list[str]]:
     words: list[str] = []
     while not scanner.accept(")"):
         if scanner.accept("|"):
-            return " ".join(words), scanner.several(")")
+            return " ".join(words), scanner.items(")")
         if not scanner.accept(","):
             words.append(scanner.word("a name"))
     if not words:
@@ -203,11 +204,11 @@ def _heading(scanner: Scanner, parsed: Draft) -> tuple[str, list[str]]:
 def _row(scanner: Scanner, rows: _Rows) -> None:
     line = scanner.line
     if scanner.accept("("):
-        rows.rows.append((line, scanner.several(")"), scanner.numbers()))
+        rows.rows.append((line, scanner.items(")"), scanner.numbers()))
         return
     key = scanner.word("table, default or a row")
     if key == "property":
-        scanner.raw(";")
+        scanner.text_until(";")
     elif key == "table" and rows.whole is None:
         rows.whole = scanner.numbers()
     elif key == "default" and rows.default is None:

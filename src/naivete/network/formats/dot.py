@@ -9,7 +9,7 @@ from naivete.errors import quoted
 from naivete.network.formats.arcs import arcs_draft
 from naivete.network.formats.assembly import Draft
 from naivete.network.formats.identifiers import legal, spelled
-from naivete.network.formats.notes import KEY, Malformed, Note, noted, understood
+from naivete.network.formats.notes import KEY, Malformed, Note, note_of, note_text
 from naivete.network.formats.scanner import DOT, Scanner
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
@@ -36,7 +36,7 @@ def pieces(network: Network) -> Iterator[str]:
     yield "digraph naivete {\n"
     for v, text in zip(places, texts, strict=True):
         same = network.name(v) == names[v]
-        note = noted(Note(None if same else Variable(network.name(v)), target=v == CLASS))
+        note = note_text(Note(None if same else Variable(network.name(v)), target=v == CLASS))
         label = [] if same else [f"label={_quoted(text)}"]
         attributes = ", ".join([*label, *([f'{KEY}="{note}"'] if note else [])])
         yield f"  {names[v]} [{attributes}];\n" if attributes else f"  {names[v]};\n"
@@ -86,10 +86,10 @@ class _Graph:
             raise scanner.error(f"expected digraph, found {quoted(word)}; only directed graphs are networks")
         if scanner.next != "{":
             scanner.word("a name or '{'")
-        scanner.mark("{")
+        scanner.expect("{")
         while not scanner.accept("}"):
             self._statement()
-        if not scanner.done:
+        if not scanner.at_end:
             raise scanner.expected("the end")
         return arcs_draft({name: tuple(parents) for name, parents in self.parents.items()}, self.lines, self.notes, scanner.where)
 
@@ -119,7 +119,7 @@ class _Graph:
     def _name(self) -> str:
         if self.scanner.next == "{":
             raise self.scanner.error("a subgraph; only nodes and arcs are read")
-        if self.scanner.text.startswith("--", self.scanner.at):
+        if self.scanner.text.startswith("--", self.scanner.position):
             raise self.scanner.error("an edge without direction; only arcs -> are read")
         negative = self.scanner.accept("-")
         name = f"{'-' * negative}{self.scanner.word('a name')}"
@@ -141,7 +141,7 @@ class _Graph:
         while self.scanner.accept("["):
             while not self.scanner.accept("]"):
                 key = self.scanner.word("an attribute")
-                self.scanner.mark("=")
+                self.scanner.expect("=")
                 attributes[key] = self._value()
                 if not self.scanner.accept(","):
                     self.scanner.accept(";")
@@ -155,6 +155,6 @@ class _Graph:
 
     def _note(self, name: str, text: str) -> None:
         try:
-            self.notes[name] = understood(text)
+            self.notes[name] = note_of(text)
         except Malformed:
             raise self.scanner.error(f"the note {KEY!r} of {quoted(name)} is not what this library writes; remove it") from None

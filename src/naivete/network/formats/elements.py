@@ -93,7 +93,7 @@ class _Builder:
             self.parser.Parse(b"", True)
         except expat.ExpatError as error:
             words = expat.errors.messages.get(error.code, str(error)) if hasattr(expat.errors, "messages") else str(error)
-            raise DataError(f"{self.where}:{error.lineno}: not well-formed XML: {words}; was the file cut?") from None
+            raise DataError(f"{self.where}:{error.lineno}: not well-formed XML: {words}; is the file complete?") from None
         assert self.root_element is not None  # the parser refuses an empty document
         return self.root_element
 

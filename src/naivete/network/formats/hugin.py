@@ -80,7 +80,7 @@ def draft(text: str, where: str) -> Draft:
     """
     scanner, parsed = Scanner(text, where, HUGIN), Draft(where)
     inside = False
-    while not scanner.done:
+    while not scanner.at_end:
         line = scanner.line
         if inside and scanner.accept("}"):
             inside = False
@@ -88,17 +88,17 @@ def draft(text: str, where: str) -> Draft:
         word = scanner.word("net, node or potential")
         if word == "net":
             for _ in _fields(scanner):
-                scanner.raw(";")
+                scanner.text_until(";")
         elif word == "class" and not inside:
             scanner.word("the name of the class")
-            scanner.mark("{")
+            scanner.expect("{")
             inside = True
         elif word in ("node", "discrete"):
             _node(scanner, line, parsed, word)
         elif word == "potential":
             parsed.define(_definition(scanner, line))
         elif inside and scanner.accept("="):
-            scanner.raw(";")
+            scanner.text_until(";")
         elif word in _KINDS:
             raise scanner.error(f"a {word} node; only discrete ones are read", line)
         else:
@@ -110,10 +110,10 @@ def draft(text: str, where: str) -> Draft:
 
 def _fields(scanner: Scanner) -> Iterator[str]:
     """Yield the names of the fields of a block; the caller reads their values."""
-    scanner.mark("{")
+    scanner.expect("{")
     while not scanner.accept("}"):
         key = scanner.word("a field or '}'")
-        scanner.mark("=")
+        scanner.expect("=")
         yield key
 
 
@@ -125,23 +125,23 @@ def _node(scanner: Scanner, line: int, parsed: Draft, word: str) -> None:
     note = ""
     for key in _fields(scanner):
         if key in ("states", "state_values"):
-            scanner.mark("(")
-            states[key] = scanner.several(")")
-            scanner.mark(";")
+            scanner.expect("(")
+            states[key] = scanner.items(")")
+            scanner.expect(";")
         elif key == KEY:
-            note = scanner.raw(";").strip('"')
+            note = scanner.text_until(";").strip('"')
         else:
-            scanner.raw(";")
+            scanner.text_until(";")
     labels = states.get("states") or states.get("state_values") or []
     parsed.declare(Declaration(name, tuple(labels), line, note))
 
 
 def _definition(scanner: Scanner, line: int) -> Definition:
-    scanner.mark("(")
+    scanner.expect("(")
     children, parents = [], list[str]()
     while not scanner.accept(")"):
         if scanner.accept("|"):
-            parents = scanner.several(")")
+            parents = scanner.items(")")
             break
         children.append(scanner.word("a name"))
     if len(children) != 1:
@@ -151,7 +151,7 @@ def _definition(scanner: Scanner, line: int) -> Definition:
         if key == "data" and data is None:
             data = scanner.numbers(nested=True)
         elif key in _IGNORED:
-            scanner.raw(";")
+            scanner.text_until(";")
         else:
             raise scanner.error(f"the field {quoted(key)} of a potential is not read, or stands there twice", line)
     if data is None:

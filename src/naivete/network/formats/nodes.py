@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from naivete.errors import ResourceError
 from naivete.network.formats.identifiers import Spelling, legal, spelled
-from naivete.network.formats.notes import Note, noted
+from naivete.network.formats.notes import Note, note_text
 from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS, Variable
 
@@ -73,7 +73,7 @@ def shapes_of(network: Network, *, spelling: Spelling = legal, ordered: bool = F
             target=v == CLASS,
             place=v % len(places) if order != places else None,
         )
-        shapes.append((v, Shape(names[v], states, tuple(names[p] for p in network.parents[v]), noted(note))))
+        shapes.append((v, Shape(names[v], states, tuple(names[p] for p in network.parents[v]), note_text(note))))
     return shapes
 
 

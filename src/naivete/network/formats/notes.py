@@ -1,9 +1,9 @@
 """Notes: properties of a variable that a format cannot express, as text that every format accepts as the value of a property.
 
-A note is a few words with blanks between them: `target` for the class, `place:3` for the position of the variable, and where
+A note is some words separated by blanks: `target` for the class, `place:3` for the position of the variable, and where
 the names in the file are not the true ones `name:` and `states:` or `cuts:` with their values, `missing` and `other`. A value
-has a letter for its type: `s:` text, `i:` integer, `f:` float, `b:` truth, `n:` None. In a text all but letters, digits and
-`_.-` is written as ~ and two hexadecimal digits for each byte of its UTF-8.
+has a letter for its type: `s:` text, `i:` integer, `f:` float, `b:` boolean, `n:` None. In a text, every character except
+letters, digits and `_.-` is written as ~ and two hexadecimal digits for each byte of its UTF-8 encoding.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ import numpy as np
 from naivete.errors import DataError, quoted
 from naivete.variables import Variable
 
-__all__ = ["KEY", "Malformed", "Note", "noted", "understood"]
+__all__ = ["KEY", "Malformed", "Note", "note_of", "note_text"]
 
 KEY: Final = "naivete"
 """The name of the property that contains the note."""
 
 
 class Malformed(Exception):  # noqa: N818 - never leaves the readers
-    """A note that this library would not have written."""
+    """A text that is not a note written by this library."""
 
 
 @dataclass(frozen=True)
@@ -45,29 +45,29 @@ class Note:
     place: int | None = None
 
 
-def noted(note: Note) -> str:
+def note_text(note: Note) -> str:
     """Return the note as text.
 
     >>> noted(Note(Variable("petal width", cuts=(2.45,), missing=True), target=True))
     'target name:s:petal~20width cuts:f:2.45 missing'
     """
     words = ["target"] * note.target + [f"place:{note.place}"] * (note.place is not None)
-    if (own := note.variable) is not None:
-        if None in own.states:
+    if (variable := note.variable) is not None:
+        if None in variable.states:
             raise DataError(
-                f"network: variable {quoted(own.name)}: None cannot be written as a state; make missing a state, or rename it"
+                f"network: variable {quoted(variable.name)}: None cannot be written as a state; make missing a state, or rename it"
             )
-        words.append(f"name:{_coded(own.name)}")
-        if own.states or own.cuts is None:
-            words.append(f"states:{_listed(own.states)}")
-        if own.cuts is not None:
-            words.append(f"cuts:{_listed(float(c) for c in own.cuts)}")
-        words += ["missing"] * bool(own.missing) + ["other"] * bool(own.other)
+        words.append(f"name:{_coded(variable.name)}")
+        if variable.states or variable.cuts is None:
+            words.append(f"states:{_listed(variable.states)}")
+        if variable.cuts is not None:
+            words.append(f"cuts:{_listed(float(c) for c in variable.cuts)}")
+        words += ["missing"] * bool(variable.missing) + ["other"] * bool(variable.other)
     return " ".join(words)
 
 
-def understood(text: str) -> Note:
-    """Return the note of a text; raise `Malformed` unless `noted` writes the same text.
+def note_of(text: str) -> Note:
+    """Return the note of a text; raise `Malformed` unless `note_text` writes the same text.
 
     >>> understood("place:2 name:i:7 states:b:1,s:~C3~A9").variable
     Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None, kernel=False)
@@ -75,7 +75,7 @@ def understood(text: str) -> Note:
     fields = dict(_field(word) for word in text.split())
     try:
         note = _note(fields)
-        same = noted(note) == " ".join(text.split())
+        same = note_text(note) == " ".join(text.split())
     except ValueError:  # not a number, or a value that cannot be written
         raise Malformed from None
     if not same:

@@ -15,10 +15,10 @@ from naivete.errors import DataError, quoted
 __all__ = ["BIF", "DOT", "HUGIN", "Lexicon", "Scanner", "numbers_of"]
 
 _BLANKS: Final = re.compile(r"\s*")
-_QUOTE_STOP: Final = re.compile(r'["\\]')
+_QUOTE_OR_ESCAPE: Final = re.compile(r'["\\]')
 _NUMERIC: Final = re.compile(r"[0-9eE.+\-,\s]*")
 _NESTED: Final = re.compile(r"[0-9eE.+\-()\s]*")
-_GAP: Final = re.compile(r"[\s,]")
+_SEPARATOR: Final = re.compile(r"[\s,]")
 _LONGEST_NUMBER: Final = 400
 _PORTION: Final = 1 << 20
 
@@ -64,7 +64,7 @@ class Scanner:
 
     def __init__(self, text: str, where: str, lexicon: Lexicon) -> None:
         self.text, self.where, self.lexicon = text, where, lexicon
-        self.at = 0
+        self.position = 0
         self._word = lexicon.word
         self._starts = frozenset(start[0] for start in lexicon.comments)
         self._ends = frozenset(lexicon.marks + '"')
@@ -72,126 +72,130 @@ class Scanner:
 
     @property
     def line(self) -> int:
-        """The line of the next token; lines are counted from the last position that was asked for, so in one pass."""
+        """The line of the next token; lines are counted on from the last call, so the text is read once."""
         self.skip()
-        self._line += self.text.count("\n", self._counted, self.at)
-        self._counted = self.at
+        self._line += self.text.count("\n", self._counted, self.position)
+        self._counted = self.position
         return self._line
 
     @property
-    def done(self) -> bool:
+    def at_end(self) -> bool:
         """Whether only white space and comments remain."""
         self.skip()
-        return self.at == len(self.text)
+        return self.position == len(self.text)
 
     @property
     def next(self) -> str:
         """The next character, empty at the end of the text."""
         self.skip()
-        return self.text[self.at : self.at + 1]
+        return self.text[self.position : self.position + 1]
 
     def error(self, problem: str, line: int | None = None) -> DataError:
         """Return an error that reports the current line, or another one."""
         return DataError(f"{self.where}:{self.line if line is None else line}: {problem}")
 
-    def expected(self, what: str) -> DataError:
-        """Return an error that reports what was expected and what was found."""
-        found = quoted(self.text[self.at : self.at + 20]) if not self.done else "the end"
-        return self.error(f"expected {what}, found {found}" + ("; was the file cut?" if self.done else ""))
+    def expected(self, token: str) -> DataError:
+        """Return an error that reports which token was expected and which text was found."""
+        found = quoted(self.text[self.position : self.position + 20]) if not self.at_end else "the end"
+        return self.error(f"expected {token}, found {found}" + ("; is the file complete?" if self.at_end else ""))
 
     def skip(self) -> None:
         """Skip white space and comments."""
         while True:
-            blanks = _BLANKS.match(self.text, self.at)
+            blanks = _BLANKS.match(self.text, self.position)
             assert blanks is not None  # it matches the empty text
-            self.at = blanks.end()
-            begun = self._comment()
-            if begun is None:
+            self.position = blanks.end()
+            opening = self._comment_opening()
+            if opening is None:
                 return
-            end = self.lexicon.comments[begun]
-            found = self.text.find(end, self.at + len(begun))
-            if found < 0 and end != "\n":
-                at, self.at = self.at, len(self.text)
-                raise DataError(f"{self.where}:{self.text.count(chr(10), 0, at) + 1}: the comment {begun} is never closed")
-            self.at = len(self.text) if found < 0 else found + len(end)
+            closing = self.lexicon.comments[opening]
+            end = self.text.find(closing, self.position + len(opening))
+            if end < 0 and closing != "\n":
+                start, self.position = self.position, len(self.text)
+                raise DataError(f"{self.where}:{self.text.count(chr(10), 0, start) + 1}: the comment {opening} is never closed")
+            self.position = len(self.text) if end < 0 else end + len(closing)
 
-    def _comment(self) -> str | None:
-        if self.text[self.at : self.at + 1] not in self._starts:
+    def _comment_opening(self) -> str | None:
+        """Return the characters that begin a comment at this position, None if no comment begins here."""
+        if self.text[self.position : self.position + 1] not in self._starts:
             return None
-        return next((start for start in self.lexicon.comments if self.text.startswith(start, self.at)), None)
+        return next((start for start in self.lexicon.comments if self.text.startswith(start, self.position)), None)
 
     def accept(self, mark: str) -> bool:
         """Return whether this mark, or word without quotes, comes next, and skip it if so."""
         self.skip()
-        if not self.text.startswith(mark, self.at):
+        if not self.text.startswith(mark, self.position):
             return False
-        self.at += len(mark)
+        self.position += len(mark)
         return True
 
-    def mark(self, mark: str) -> None:
+    def expect(self, mark: str) -> None:
         """Skip this mark; raise an error if something else comes next."""
         if not self.accept(mark):
             raise self.expected(repr(mark))
 
-    def word(self, what: str = "a name") -> str:
-        """Return the next word, without quotes; raise an error if a mark or the end of the text comes next."""
+    def word(self, description: str = "a name") -> str:
+        """Return the next word, without quotes; raise an error if a mark or the end of the text comes next.
+
+        The description of the word is part of the error message.
+        """
         if self.next == '"':
             return self._quoted()
-        found = self.bare()
-        if not found:
-            raise self.expected(what)
-        return found
+        word = self.unquoted_word()
+        if not word:
+            raise self.expected(description)
+        return word
 
-    def bare(self) -> str:
+    def unquoted_word(self) -> str:
         """Return the next unquoted word, empty if there is none."""
         self.skip()
-        start = self.at
+        start = self.position
         while True:
-            more = self._word.match(self.text, self.at)
+            more = self._word.match(self.text, self.position)
             assert more is not None  # it matches the empty text
-            self.at = more.end()
-            char = self.text[self.at : self.at + 1]
-            if not char or char in self._ends or char.isspace() or self._comment() is not None:
-                return self.text[start : self.at]
-            self.at += 1  # only looked like a comment
+            self.position = more.end()
+            char = self.text[self.position : self.position + 1]
+            if not char or char in self._ends or char.isspace() or self._comment_opening() is not None:
+                return self.text[start : self.position]
+            self.position += 1  # this character begins no comment
 
     def _quoted(self) -> str:
         line = self.line
-        pieces, position = [], self.at + 1
-        while stop := _QUOTE_STOP.search(self.text, position):
-            pieces.append(self.text[position : stop.start()])
-            if stop.group() == '"':
-                self.at = stop.end()
+        pieces, start = [], self.position + 1
+        while match := _QUOTE_OR_ESCAPE.search(self.text, start):
+            pieces.append(self.text[start : match.start()])
+            if match.group() == '"':
+                self.position = match.end()
                 return "".join(pieces)
-            escaped = self.text[stop.end() : stop.end() + 1]
+            escaped = self.text[match.end() : match.end() + 1]
             pieces.append(escaped if escaped in '"\\' else f"\\{escaped}")
-            position = stop.end() + 1
+            start = match.end() + 1
         raise self.error("the quote is never closed", line)
 
-    def raw(self, end: str) -> str:
+    def text_until(self, end: str) -> str:
         """Return the text up to this mark outside quotes, and skip the mark."""
         self.skip()
-        start = self.at
-        stops = re.compile(rf'["{re.escape(end)}]')
-        while stop := stops.search(self.text, self.at):
-            if stop.group() == end:
-                self.at = stop.end()
-                return self.text[start : stop.start()].strip()
-            self.at = stop.start()
+        start = self.position
+        quote_or_end = re.compile(rf'["{re.escape(end)}]')
+        while match := quote_or_end.search(self.text, self.position):
+            if match.group() == end:
+                self.position = match.end()
+                return self.text[start : match.start()].strip()
+            self.position = match.start()
             self._quoted()
         raise self.expected(repr(end))
 
-    def several(self, end: str, separator: str = ",") -> list[str]:
-        """Return the items up to this mark: divided by the separators, or single words if there are no separators."""
+    def items(self, end: str, separator: str = ",") -> list[str]:
+        """Return the items up to this mark: the texts between separators, or single words if there are no separators."""
         groups: list[list[str]] = [[]]
-        divided = False
+        separated = False
         while not self.accept(end):
             if self.accept(separator):
-                divided = True
+                separated = True
                 groups.append([])
             else:
                 groups[-1].append(self.word(f"a name or {end!r}"))
-        if not divided:
+        if not separated:
             return groups[0]
         if not all(groups):
             raise self.error(f"a name is missing beside a {separator!r}")
@@ -201,14 +205,14 @@ class Scanner:
         """Return the text of the numbers up to a semicolon, optionally with brackets, and skip the semicolon."""
         pattern, pieces = _NESTED if nested else _NUMERIC, []
         while True:
-            more = pattern.match(self.text, self.at)
+            more = pattern.match(self.text, self.position)
             assert more is not None  # it matches the empty text
             pieces.append(more.group())
-            self.at = more.end()
+            self.position = more.end()
             self.skip()
-            if self.at == more.end():
+            if self.position == more.end():
                 break
-        self.mark(";")
+        self.expect(";")
         return " ".join(pieces)
 
 
@@ -230,8 +234,8 @@ def _portions(text: str) -> Iterator[list[str]]:
     """Yield the words of a text in portions, because as objects they take ten times the memory of the numbers."""
     start = 0
     while start < len(text):
-        gap = _GAP.search(text, start + _PORTION)
-        end = gap.end() if gap else len(text)
+        separator = _SEPARATOR.search(text, start + _PORTION)
+        end = separator.end() if separator else len(text)
         yield text[start:end].replace(",", " ").split()
         start = end
 

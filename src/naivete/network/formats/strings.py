@@ -58,5 +58,5 @@ def draft(text: str, where: str) -> Draft:
         parents[name.strip()] = tuple(p.strip() for p in given.split(":")) if bar else ()
         lines[name.strip()] = line
     if pieces[-1].strip():
-        raise DataError(f"{where}:{line}: expected '[' or the end, found {quoted(pieces[-1].strip()[:20])}; was the file cut?")
+        raise DataError(f"{where}:{line}: expected '[' or the end, found {quoted(pieces[-1].strip()[:20])}; is the file complete?")
     return arcs_draft(parents, lines, {}, where)

@@ -74,7 +74,7 @@ def draft(text: str, where: str) -> Draft:
 
 
 def _by_agrum(root: Element) -> bool:
-    apps = (genie.attributes.get("app", "") for own in root.all("extensions") for genie in own.all("genie"))
+    apps = (genie.attributes.get("app", "") for extension in root.all("extensions") for genie in extension.all("genie"))
     return any("agrum" in app.lower() for app in apps)
 
 
@@ -84,7 +84,7 @@ def _node(element: Element, parsed: Draft, agrum: bool) -> None:
         raise parsed.error(element.line, f"a node of type {quoted(element.tag)}; only 'cpt' and 'deterministic' are read")
     name = element.attributes.get("id", "")
     states = tuple(state.attributes.get("id", "") for state in element.all("state"))
-    notes = [own.text for own in element.all("property") if own.attributes.get("id") == KEY]
+    notes = [entry.text for entry in element.all("property") if entry.attributes.get("id") == KEY]
     parents = tuple(" ".join(element.texts("parents")).split())
 
     def error(problem: str) -> DataError:
@@ -124,8 +124,8 @@ def _first_fastest(fill: Fill) -> Fill:
     """Return the function that fills a table in which the first parent changes fastest; its axes keep the order of the parents."""
 
     def reversed_fill(shape: tuple[int, ...], states: Sequence[Sequence[str]]) -> NDArray[np.float64]:
-        *parents, own = range(len(shape))
+        *parents, variable = range(len(shape))
         table = fill((*reversed(shape[:-1]), shape[-1]), states)
-        return table.transpose(*reversed(parents), own)
+        return table.transpose(*reversed(parents), variable)
 
     return reversed_fill
