@@ -50,9 +50,9 @@ class Block:
     ) -> _kernels.Planes | _kernels.SparsePlanes:
         """Return the bit planes of these features, with a plane "present" for those that have missing values."""
         matrix = None if any(has_missing) else row_major(self.codes[:-1])
-        places = None if matrix is None else few_ones(matrix, features, cards)
-        if places is not None:
-            return places.packed(self.codes[-1], classes)
+        plane_ones = None if matrix is None else few_ones(matrix, features, cards)
+        if plane_ones is not None:
+            return plane_ones.packed(self.codes[-1], classes)
         return _kernels.pack([self.codes[x] for x in features], cards, has_missing, self.codes[-1], classes)
 
 

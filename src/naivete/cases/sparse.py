@@ -14,7 +14,7 @@ from naivete._kernels.codes import narrowest
 from naivete.cases import stored
 from naivete.cases.base import Block, Cases
 from naivete.cases.memory import MemoryCases
-from naivete.cases.stored import Places, SparseCodes
+from naivete.cases.stored import PlaneOnes, SparseCodes
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
 from naivete.encoding.column_codes import (
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class _Columns(Sequence[NDArray[Any]]):
-    """The codes of every variable, the class last; a column is made dense when it is asked for."""
+    """The codes of every variable, the class last; a column is made dense when it is read."""
 
     cells: SparseCodes
     labels: NDArray[Any]
@@ -88,15 +88,19 @@ class SparseBlock(Block):
         self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
         """Return the bit planes of these features: as lists of ones where these are few, else as bitmaps."""
-        places = Places.of(self.stored, features, cards, has_missing)
-        return places.packed(self.codes[-1], classes) if places.few() else self._bitmaps(features, cards, has_missing, classes)
+        plane_ones = PlaneOnes.of(self.stored, features, cards, has_missing)
+        return (
+            plane_ones.packed(self.codes[-1], classes)
+            if plane_ones.are_few()
+            else self._bitmaps(features, cards, has_missing, classes)
+        )
 
     def _bitmaps(self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int) -> _kernels.Planes:
         """Return the bitmaps; only a few columns are dense at a time."""
         step = max(1, stored.PART_BYTES // max(1, len(self) * self.stored.codes.itemsize))
         pieces = [
-            _kernels.pack([self.codes[x] for x in features[at]], cards[at], has_missing[at], self.codes[-1], classes)
-            for at in (slice(lo, lo + step) for lo in range(0, len(features), step))
+            _kernels.pack([self.codes[x] for x in features[part]], cards[part], has_missing[part], self.codes[-1], classes)
+            for part in (slice(lo, lo + step) for lo in range(0, len(features), step))
         ]
         if len(pieces) == 1:
             return pieces[0]
@@ -154,29 +158,29 @@ def encoded_parts(table: Table, variables: Sequence[Variable], *, unseen: str) -
 
 
 def sparse_codes(table: SparseMatrix, variables: Sequence[Variable], *, unseen: str) -> SparseCodes:
-    """The codes of a sparse matrix, as `encode` gives them of a dense table; columns of equal states are encoded together."""
+    """Return the codes of a sparse matrix, equal to those of `encode`; columns with equal schemas are encoded together."""
     matrix, width = _matching(table, variables), len(variables)
     dtype = narrowest(max((v.card for v in variables), default=1))
     codes, zeros = np.empty(len(matrix.data), dtype), np.zeros(width, dtype)
     stored = np.bincount(matrix.indices, minlength=width)
-    strange, missing = np.zeros(width, np.int64), np.zeros(width, bool)
-    for columns, cells in _alike(variables, matrix.indices):
+    unseen_counts, missing = np.zeros(width, np.int64), np.zeros(width, bool)
+    for columns, cells in _columns_by_schema(variables, matrix.indices):
         variable = variables[columns[0]]
         values = np.append(matrix.data[cells], np.zeros(1, matrix.dtype))
-        own, wrong, some_missing = encoded_column(Column(None, values), variable, smooth=unseen == "smooth")
-        wide = own.astype(dtype)
-        wide[own == np.iinfo(own.dtype).max] = np.iinfo(dtype).max
-        codes[cells], zeros[columns] = wide[:-1], wide[-1]
+        encoded, wrong, some_missing = encoded_column(Column(None, values), variable, smooth=unseen == "smooth")
+        widened = encoded.astype(dtype)
+        widened[encoded == np.iinfo(encoded.dtype).max] = np.iinfo(dtype).max
+        codes[cells], zeros[columns] = widened[:-1], widened[-1]
         if some_missing:
             missing[matrix.indices[cells][np.isnan(values[:-1])]] = True
-        if len(wrong) and wrong[-1] == len(values) - 1:  # zero itself: as often as it is not stored
-            strange[columns] += matrix.shape[0] - stored[columns]
+        if len(wrong) and wrong[-1] == len(values) - 1:  # zero itself, once for each cell that is not stored
+            unseen_counts[columns] += matrix.shape[0] - stored[columns]
             wrong = wrong[:-1]
-        strange += np.bincount(matrix.indices[cells][wrong], minlength=width)
-    _report_unseen(table, variables, strange, unseen)
+        unseen_counts += np.bincount(matrix.indices[cells][wrong], minlength=width)
+    _report_unseen(table, variables, unseen_counts, unseen)
     smoothed = np.array([v.other and unseen == "smooth" for v in variables], bool)
     kept = np.array([v.missing for v in variables], bool)
-    has_missing = (missing & ~kept) | ((strange > 0) & ~smoothed)
+    has_missing = (missing & ~kept) | ((unseen_counts > 0) & ~smoothed)
     starts, indices = matrix.indptr.astype(np.int64, copy=False), matrix.indices.astype(np.int32, copy=False)
     return SparseCodes(starts, indices, codes, zeros, has_missing)
 
@@ -187,44 +191,44 @@ def _matching(table: SparseMatrix, variables: Sequence[Variable]) -> Any:
     if list(table.names) == wanted:
         return table.matrix
     matched_columns(table, variables[:0] if set(wanted) <= set(table.names) else variables)
-    at = {name: j for j, name in enumerate(table.names)}
-    matrix = table.matrix[:, [at[name] for name in wanted]].tocsr()
+    position = {name: j for j, name in enumerate(table.names)}
+    matrix = table.matrix[:, [position[name] for name in wanted]].tocsr()
     matrix.sort_indices()
     return matrix
 
 
-def _alike(variables: Sequence[Variable], columns: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], Any]]:
+def _columns_by_schema(variables: Sequence[Variable], columns: NDArray[Any]) -> Iterator[tuple[NDArray[np.int64], Any]]:
     """Yield the columns that are encoded in the same way, with their stored cells."""
     kinds: dict[Any, int] = {}
-    kind = np.array([kinds.setdefault(_kind(v), len(kinds)) for v in variables], np.int64)
+    kind = np.array([kinds.setdefault(_schema(v), len(kinds)) for v in variables], np.int64)
     if len(kinds) <= 1:
         yield from [(np.arange(len(variables)), slice(None))] * len(kinds)
         return
     of_cell = kind[columns]
     cells, members = np.argsort(of_cell, kind="stable"), np.argsort(kind, kind="stable")
     for i in range(len(kinds)):
-        own = slice(*np.searchsorted(of_cell[cells], [i, i + 1]).tolist())
-        yield members[slice(*np.searchsorted(kind[members], [i, i + 1]).tolist())], cells[own]
+        stored = slice(*np.searchsorted(of_cell[cells], [i, i + 1]).tolist())
+        yield members[slice(*np.searchsorted(kind[members], [i, i + 1]).tolist())], cells[stored]
 
 
-def _kind(variable: Variable) -> Any:
-    """What decides how values become codes; 0 and False are two states."""
+def _schema(variable: Variable) -> Any:
+    """Return the properties of a variable that determine the codes of values; 0 and False are different states."""
     truth = tuple(isinstance(s, bool) for s in variable.states)
     return variable.states, truth, variable.cuts, variable.missing, variable.other
 
 
-def _report_unseen(table: SparseMatrix, variables: Sequence[Variable], strange: NDArray[np.int64], unseen: str) -> None:
-    """Refuse values that did not occur in training, or warn about them."""
-    found: dict[Name, int] = {}
+def _report_unseen(table: SparseMatrix, variables: Sequence[Variable], unseen_counts: NDArray[np.int64], unseen: str) -> None:
+    """Warn about values that did not occur in training, or raise an error."""
+    reported: dict[Name, int] = {}
     other_types: list[str] = []
-    at = {name: j for j, name in enumerate(table.names)} if strange.any() else {}
-    for x in np.flatnonzero(strange).tolist():
+    position = {name: j for j, name in enumerate(table.names)} if unseen_counts.any() else {}
+    for x in np.flatnonzero(unseen_counts).tolist():
         variable = variables[x]
-        column = table.columns[at[variable.name]]
+        column = table.columns[position[variable.name]]
         if unseen == "error":
             _, wrong, _ = encoded_column(column, variable, smooth=False)
             raise DataError(unseen_message(table, column, variable, int(wrong[0])))
         if not (variable.other and unseen == "smooth"):
-            found[variable.name] = int(strange[x])
+            reported[variable.name] = int(unseen_counts[x])
             other_types += other_type_message(column, variable)
-    warn_unseen(found, other_types)
+    warn_unseen(reported, other_types)

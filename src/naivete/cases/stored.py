@@ -12,20 +12,26 @@ from numpy.typing import NDArray
 
 from naivete import _kernels
 
-__all__ = ["PART_BYTES", "Places", "SparseCodes", "few_ones", "parts_of", "row_major"]
+__all__ = ["PART_BYTES", "PlaneOnes", "SparseCodes", "few_ones", "parts_of", "row_major"]
 
 PART_BYTES = 8 << 20
 """The bytes of a table that are made dense, or transposed, at a time."""
 
 INCREMENT = 10
-"""How many word operations of dense planes one increment of sparse planes is worth, as measured."""
+"""The cost of counting one pair of ones in sparse planes, in operations on 64-bit words of dense planes, as measured."""
 
 WIDE = 512
 """A matrix whose rows are at least this many bytes apart is transposed in parts before its columns are read."""
 
 
 def parts_of(rows: int, width: int) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the end of parts of at most `PART_BYTES` bytes, for rows of `width` bytes; at least one part."""
+    """Yield the first row of each part and the row after its last, for parts of at most `PART_BYTES` bytes; at least one part.
+
+    Parameters
+    ----------
+    rows : the number of rows.
+    width : the bytes of a row.
+    """
     step = max(1, PART_BYTES // max(1, width))
     return ((lo, min(lo + step, rows)) for lo in range(0, max(1, rows), step))
 
@@ -44,19 +50,19 @@ def row_major(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8] | None:
     return np.lib.stride_tricks.as_strided(first, (len(first), len(columns)), (step, 1), writeable=False)
 
 
-def few_ones(matrix: NDArray[np.uint8], features: Sequence[int], cards: Sequence[int]) -> Places | None:
-    """Return the ones in the planes of a matrix of codes without missing values, where they are few; else None."""
+def few_ones(matrix: NDArray[np.uint8], features: Sequence[int], cards: Sequence[int]) -> PlaneOnes | None:
+    """Return the positions of the ones in the bit planes of a matrix without missing values; None where they are many."""
     ones, (rows, width) = np.count_nonzero(matrix), matrix.shape
     planes = sum(cards) - len(cards)
     if ones * ones / rows * INCREMENT >= planes * planes * rows / 64:
         return None
-    found = [np.flatnonzero(matrix[lo:hi] != 0) + lo * width for lo, hi in parts_of(rows, width)]
-    row, column = np.divmod(np.concatenate(found), width)
+    nonzero = [np.flatnonzero(matrix[lo:hi] != 0) + lo * width for lo, hi in parts_of(rows, width)]
+    row, column = np.divmod(np.concatenate(nonzero), width)
     starts = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=rows))])
     zeros = np.zeros(width, np.uint8)
     cells = SparseCodes(starts, column.astype(np.int32), matrix[row, column], zeros, zeros != 0)
-    places = Places.of(cells, features, cards, [False] * len(features))
-    return places if places.few() else None
+    plane_ones = PlaneOnes.of(cells, features, cards, [False] * len(features))
+    return plane_ones if plane_ones.are_few() else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +88,7 @@ class SparseCodes:
         return len(self.starts) - 1
 
     @property
-    def absent(self) -> int:
+    def missing_code(self) -> int:
         """The code that means missing."""
         return int(np.iinfo(self.codes.dtype).max)
 
@@ -99,10 +105,10 @@ class SparseCodes:
         return SparseCodes(starts, self.columns[cells], self.codes[cells], self.zeros, self.has_missing)
 
     def dense(self, lo: int, hi: int) -> NDArray[Any]:
-        """The codes of some neighbouring rows, column after column.  # (column, row)"""
-        own = slice(int(self.starts[lo]), int(self.starts[hi]))
+        """Return the codes of the rows from `lo` up to, but not including, `hi`.  # (column, row)"""
+        cells = slice(int(self.starts[lo]), int(self.starts[hi]))
         matrix = np.repeat(self.zeros, hi - lo).reshape(len(self.zeros), hi - lo)
-        matrix[self.columns[own], np.repeat(np.arange(hi - lo), np.diff(self.starts[lo : hi + 1]))] = self.codes[own]
+        matrix[self.columns[cells], np.repeat(np.arange(hi - lo), np.diff(self.starts[lo : hi + 1]))] = self.codes[cells]
         return matrix
 
     @cached_property
@@ -115,19 +121,21 @@ class SparseCodes:
     def column(self, x: int) -> NDArray[Any]:
         """Return the codes of one column."""
         bounds, rows, codes = self._by_column
-        own = slice(int(bounds[x]), int(bounds[x + 1]))
+        cells = slice(int(bounds[x]), int(bounds[x + 1]))
         values = np.full(len(self), self.zeros[x], self.codes.dtype)
-        values[rows[own]] = codes[own]
+        values[rows[cells]] = codes[cells]
         return values
 
     def bounds(self) -> Iterator[tuple[int, int]]:
-        """Yield the first row and the end of parts of a limited size; at least one."""
+        """Yield the first row of each part and the row after its last, as `parts_of`."""
         return parts_of(len(self), len(self.zeros) * self.codes.itemsize)
 
 
 @dataclass(frozen=True, eq=False)
-class Places:
-    """The bit planes in which the cells of a sparse table have a one.
+class PlaneOnes:
+    """The positions of the ones in the bit planes of a sparse table.
+
+    A feature has a plane for each state but its first, and if it has missing values a plane of the rows in which it is observed.
 
     Parameters
     ----------
@@ -145,50 +153,50 @@ class Places:
     planes: int
 
     @classmethod
-    def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool]) -> Places:
-        """Return the places of these features' planes, one feature after the other."""
-        own, holes = np.array(features, np.int64), np.array(has_missing, bool)
-        widths = np.array(cards, np.int64) - 1 + holes
+    def of(cls, cells: SparseCodes, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool]) -> PlaneOnes:
+        """Return the ones of the planes of these features, one feature after the other."""
+        columns, missing = np.array(features, np.int64), np.array(has_missing, bool)
+        widths = np.array(cards, np.int64) - 1 + missing
         ends = np.cumsum(widths)
         first = np.full(len(cells.zeros), -1, np.int64)
-        first[own] = ends - widths
-        full = holes | (cells.zeros[own] != 0)
-        return cls(cells, first, own[full], np.where(holes, ends - 1, -1)[full], int(widths.sum()))
+        first[columns] = ends - widths
+        full = missing | (cells.zeros[columns] != 0)
+        return cls(cells, first, columns[full], np.where(missing, ends - 1, -1)[full], int(widths.sum()))
 
-    def few(self) -> bool:
-        """Return whether counting single ones is cheaper than counting words of bitmaps."""
-        return self.increments() * INCREMENT < self.planes**2 / 2 * len(self.cells) / 64
+    def are_few(self) -> bool:
+        """Return whether counting pairs of ones is cheaper than counting the bits of 64-bit words."""
+        return self.pairs() * INCREMENT < self.planes**2 / 2 * len(self.cells) / 64
 
     def packed(self, labels: NDArray[Any], classes: int) -> _kernels.SparsePlanes:
-        """The planes by their ones."""
+        """Return the planes as lists of ones."""
         return _kernels.sparse_planes(*self.ones(), labels, classes, self.planes)
 
     @cached_property
-    def _own(self) -> NDArray[np.bool_]:
-        """The stored cells of the columns that are mostly first states, other than first states."""
-        some = self.first.copy()
-        some[self.full] = -1
-        return (some[self.cells.columns] >= 0) & (self.cells.codes > 0)
+    def _stored_ones(self) -> NDArray[np.bool_]:
+        """Which stored cells have a one, in the columns where cells that are not stored have none.  # (cell,)"""
+        first = self.first.copy()
+        first[self.full] = -1
+        return (first[self.cells.columns] >= 0) & (self.cells.codes > 0)
 
-    def increments(self) -> float:
-        """Return about how many pairs of planes the rows have."""
-        lengths = np.diff(np.concatenate([[0], np.cumsum(self._own)])[self.cells.starts]).astype(np.float64)
+    def pairs(self) -> float:
+        """Return approximately the number of pairs of ones in the same row."""
+        lengths = np.diff(np.concatenate([[0], np.cumsum(self._stored_ones)])[self.cells.starts]).astype(np.float64)
         lengths += len(self.full) + np.count_nonzero(self.present >= 0)
         return float((lengths * (lengths + 1) / 2).sum())
 
     def ones(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """Where the planes of each row begin, and the planes, increasing in each row."""
-        own = self._own
-        columns = self.cells.columns[own]
-        rows, planes = [self.cells.rows[own]], [self.first[columns] + self.cells.codes[own] - 1]
+        """Return where the list of each row begins, and the lists: the planes in which the row has a one, increasing."""
+        stored = self._stored_ones
+        columns = self.cells.columns[stored]
+        rows, planes = [self.cells.rows[stored]], [self.first[columns] + self.cells.codes[stored] - 1]
         for x, present in zip(self.full.tolist(), self.present.tolist(), strict=True):
             codes = self.cells.column(x)
-            known = codes != self.cells.absent
-            there = np.flatnonzero(known & (codes > 0))
-            rows.append(there)
-            planes.append(self.first[x] + codes[there].astype(np.int64) - 1)
+            observed = codes != self.cells.missing_code
+            nonzero = np.flatnonzero(observed & (codes > 0))
+            rows.append(nonzero)
+            planes.append(self.first[x] + codes[nonzero].astype(np.int64) - 1)
             if present >= 0:
-                rows.append(np.flatnonzero(known))
+                rows.append(np.flatnonzero(observed))
                 planes.append(np.full(len(rows[-1]), present))
         row, plane = np.concatenate(rows), np.concatenate(planes)
         key = row * self.planes + plane

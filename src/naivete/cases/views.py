@@ -27,7 +27,7 @@ __all__ = [
 
 T = TypeVar("T")
 
-_WORD = np.uint64(0x9E3779B97F4A7C15)
+_INCREMENT = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Change(Protocol):
@@ -56,15 +56,15 @@ class Viewed:
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
         """Return the function's value for each transformed block, in the order of the rows."""
-        return self.cases.map(_After(function, self.change))
+        return self.cases.map(_Transformed(function, self.change))
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
         """Return the function's values for all transformed blocks, merged."""
-        return self.cases.fold(_After(function, self.change), merge)
+        return self.cases.fold(_Transformed(function, self.change), merge)
 
 
 @dataclass(frozen=True, eq=False)
-class _After(Generic[T]):
+class _Transformed(Generic[T]):
     """A function after a transformation; an object and not a closure, so that it can be sent to other machines."""
 
     function: Callable[[Block], T]
@@ -85,7 +85,7 @@ def transformed_cases(
 
 
 @dataclass(frozen=True)
-class _Chosen:
+class _Select:
     features: tuple[int, ...]
 
     def __call__(self, block: Block) -> Block:
@@ -95,7 +95,7 @@ class _Chosen:
 def select_features(cases: Cases, features: tuple[int, ...]) -> Cases:
     """Return the cases with these features only, in this order, and the class."""
     variables = (*(cases.variables[x] for x in features), cases.variables[CLASS])
-    return transformed_cases(cases, variables, cases.has_missing[list(features)], _Chosen(features))
+    return transformed_cases(cases, variables, cases.has_missing[list(features)], _Select(features))
 
 
 @dataclass(frozen=True)
@@ -143,14 +143,14 @@ def with_column(cases: Cases, variable: Variable, column: ComputedColumn, *, has
 
 @dataclass(frozen=True, eq=False)
 class Configuration:
-    """Some features as one: consecutive numbers for the configurations of their states that occur.
+    """Some features as one feature, whose states are the configurations that occur, numbered from 0.
 
     Parameters
     ----------
     features : the features.
-    numbers : for each feature the number of a configuration of those before it (one row each; a single row for the first) with
-        each of its states, -1 where the two do not occur together.
-    alone : whether the last number is shared by all configurations that occur in one row only.
+    numbers : a matrix for each feature: the number of the configuration that consists of a configuration of the features before it
+        (the row; the first feature has one row) and one of its states (the column), -1 where the two do not occur together.
+    singles : whether the last number is shared by all configurations that occur in one row only.
 
     >>> both = Configuration((0, 1), (np.array([[0, 1]]), np.array([[0, -1], [1, 2]])))
     >>> both(Block((np.array([1, 1, 255], np.uint8), np.array([0, 1, 0], np.uint8), np.zeros(3, np.uint8)))).tolist()
@@ -159,30 +159,30 @@ class Configuration:
 
     features: tuple[int, ...]
     numbers: tuple[NDArray[np.int64], ...]
-    alone: bool = False
+    singles: bool = False
 
     @property
     def card(self) -> int:
-        """The number of numbers."""
+        """The number of states."""
         return int(self.numbers[-1].max(initial=0)) + 1
 
     def __call__(self, block: Block) -> NDArray[Any]:
         """Return the number of each row; missing where a feature is missing or the configuration did not occur."""
-        found = np.zeros(len(block), np.int64)
+        result = np.zeros(len(block), np.int64)
         for x, numbers in zip(self.features, self.numbers, strict=True):
             codes = block.codes[x]
-            known = (codes != np.iinfo(codes.dtype).max) & (found >= 0)
-            found = np.where(known, numbers[np.where(known, found, 0), np.where(known, codes, 0)], -1)
+            observed = (codes != np.iinfo(codes.dtype).max) & (result >= 0)
+            result = np.where(observed, numbers[np.where(observed, result, 0), np.where(observed, codes, 0)], -1)
         dtype = narrowest(self.card)
-        return np.where(found < 0, np.iinfo(dtype).max, found).astype(dtype)
+        return np.where(result < 0, np.iinfo(dtype).max, result).astype(dtype)
 
     def joined(self, x: int, together: NDArray[Any]) -> Configuration:
-        """Return the configurations with one more feature, from the counts of its states with them.
+        """Return the configurations with one more feature, from the joint counts of the configurations and its states.
 
         A configuration that occurs once cannot be split further: all of these share the last number.
         """
         occurs, single = together > 0, together == 1 if together.dtype.kind in "iu" else np.zeros(together.shape, bool)
-        if self.alone:
+        if self.singles:
             single[-1] = occurs[-1]
         several = occurs & ~single
         numbers = np.where(several, np.cumsum(several.ravel()).reshape(several.shape) - 1, -1)
@@ -192,17 +192,17 @@ class Configuration:
 
 def row_hashes(columns: Sequence[NDArray[Any]], seed: int) -> NDArray[np.uint64]:
     """Return a pseudo-random hash of each row, which is the same for equal rows."""
-    found = np.full(len(columns[-1]), seed & (1 << 64) - 1, np.uint64)
+    hashes = np.full(len(columns[-1]), seed & (1 << 64) - 1, np.uint64)
     for column in columns:
         missing = column == np.iinfo(column.dtype).max
-        found = _mixed(found + np.where(missing, np.uint64(2**63), column.astype(np.uint64)))
-    return found
+        hashes = _mixed(hashes + np.where(missing, np.uint64(2**63), column.astype(np.uint64)))
+    return hashes
 
 
 def _mixed(z: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Apply the finalizer of splitmix64."""
     with np.errstate(over="ignore"):
-        z = z + _WORD
+        z = z + _INCREMENT
         z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return np.asarray(z ^ (z >> np.uint64(31)))

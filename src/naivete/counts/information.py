@@ -60,14 +60,14 @@ def conditional_information(table: NDArray[Any]) -> float:
     return max(0.0, float(conditional_informations(EntropyTerms(table.sum()), table[None, None])[0, 0]))
 
 
-def selection_information(tables: TableStack, total: Any, *, alone: int | None = None) -> Numbers:
+def selection_information(tables: TableStack, total: Any, *, singles: int | None = None) -> Numbers:
     """Return I(X; C | Z), H(X | Z) and H(X, C | Z) in bits, over the cases in which X and Z are observed.  # (measure, table)
 
     Parameters
     ----------
     tables : counts with the axes X, C and Z.
     total : the total weight of all cases.
-    alone : the last state of Z, where it stands for cases with a configuration of their own each: they belong to the total, but
+    singles : the last state of Z, if it stands for all cases whose configuration occurs once: they are part of the total, but
         carry no information.
 
     >>> from naivete.counts.tables import DenseStack
@@ -76,7 +76,7 @@ def selection_information(tables: TableStack, total: Any, *, alone: int | None =
     [0.25, 0.75, 1.5]
     """
     terms = EntropyTerms(total)
-    *sums, cases = tables.conditional_sums(alone)
+    *sums, cases = tables.conditional_sums(singles)
     joint, features, classes, given = (terms.of(part).reshape(len(part), -1).sum(axis=1) for part in sums)
     share = np.asarray(cases, np.float64) / terms.total
     bits = np.stack([joint - features - classes + given, given - features, given - joint]) / SCALE

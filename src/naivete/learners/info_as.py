@@ -60,7 +60,7 @@ class Step(NamedTuple):
 
         together, classes = self.together(), self.table.marginal(self.column, CLASS)
         degrees = (np.count_nonzero(together, axis=1) - 1).clip(0) * (np.count_nonzero(classes, axis=1) - 1).clip(0)
-        freedom = int(degrees[:-1].sum() if self.selected.alone else degrees.sum())
+        freedom = int(degrees[:-1].sum() if self.selected.singles else degrees.sum())
         return bool(freedom > 0 and 2 * float(together.sum()) * log(2) * self.gain > chdtri(freedom, alpha))
 
 
@@ -177,8 +177,8 @@ def _steps(counts: Counts, selected: Configuration, metric: Metric) -> Iterator[
     """The information of each feature that is not selected, in one pass."""
     remaining = [x for x in informative_features(counts) if x not in selected.features]
     for which, tables in _tables(counts, selected, remaining):
-        alone = selected.card - 1 if selected.alone else None
-        gains, entropies, joint = selection_information(tables, counts.margins()[CLASS,].sum(), alone=alone)
+        singles = selected.card - 1 if selected.singles else None
+        gains, entropies, joint = selection_information(tables, counts.margins()[CLASS,].sum(), singles=singles)
         values = metric(gains, entropies, joint)
         for i, value, gain, table in zip(which, values.tolist(), gains.tolist(), tables.tables(), strict=True):
             yield Step(remaining[i], value, gain, table, selected, len(counts.features))
