@@ -147,7 +147,7 @@ def test_a_file_of_an_experiment_that_is_not_there(run: Run, tmp_path: Path) -> 
         (["--seed", "-1"], "--seed -1: the seed must be at least 0"),
         (["--measure", "acuracy"], "did you mean accuracy?"),
         (["--measure", "qqq"], "choose among accuracy"),
-        (["--measure", "auc"], "did you mean area?"),
+        (["--measure", "auc"], "did you mean roc_auc?"),
         (["--measure", "loss"], "did you mean expected_loss?"),
         (["--protocol", "first:train=10"], "choose 10x10-fold or 30-splits"),
         (["--protocol", "1000000x10-fold"], "between 1 and 10,000"),

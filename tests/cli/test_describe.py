@@ -15,7 +15,7 @@ def test_a_table_and_its_class(run: Run, weather: Path) -> None:
     assert ran.code == 0
     lines = ran.out.splitlines()
     assert lines[0] == f"{weather}: 8 rows, 4 columns"
-    assert lines[1] == "class play: no 3 (37.5%), yes 5 (62.5%)"
+    assert lines[1] == "target play: no 3 (37.5%), yes 5 (62.5%)"
     assert lines[2].startswith("the cases are consistent")
     assert "numeric  15.5 .. 30.5" in ran.out
 
@@ -59,7 +59,7 @@ def test_rows_with_missing_values_contradict_nothing(run: Run, tmp_path: Path) -
 
 def test_corral_contradicts_nothing_and_arff_tells_its_class(run: Run, tmp_path: Path) -> None:
     write(corral(), tmp_path / "corral.arff")
-    assert "class class: 0 72 (56.2%), 1 56 (43.8%)" in run("describe", tmp_path / "corral.arff").out
+    assert "target class: 0 72 (56.2%), 1 56 (43.8%)" in run("describe", tmp_path / "corral.arff").out
 
 
 def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:

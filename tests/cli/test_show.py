@@ -220,7 +220,7 @@ class TestTrees:
         assert {name for node in nodes if (name := node["feature"])} == set(described["blanket"])
         for node in nodes:
             below = [child for child in nodes if child["parent"] == node["node"]]
-            assert ("answer" in node) == (not below)
+            assert ("predicting" in node) == (not below)
             assert not below or sum(child["weight"] for child in below) == pytest.approx(node["weight"])
             assert not below or all(child["branch"] for child in below)
 
@@ -269,7 +269,7 @@ class TestHierarchies:
     def test_as_json_with_all_tables_on_request(self, run: Run, weather: Path) -> None:
         file = fitted(run, weather, "recursive")
         short, described = (run("show", file, "--json", *words).json for words in ((), ("--tables",)))
-        assert all("tables" not in node.get("answer", {}) for node in short["hierarchy"]["outline"])
+        assert all("tables" not in node.get("predicting", {}) for node in short["hierarchy"]["outline"])
         root = described["hierarchy"]["outline"][0]
         assert sum(root["sorting"]["rates"]) == pytest.approx(1)
         assert list(root["sorting"]["tables"]) == ["sky", "wind", "mood", "call", "noise"]

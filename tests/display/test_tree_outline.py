@@ -83,9 +83,9 @@ def check_answers(network: Network, seed: int) -> None:
         return  # a row that tells nothing is answered by the prior
     found, codes = outline(network), rows_of(network, seed)
     expected, _ = predictor_of(network).posterior(codes, np.zeros(len(codes), bool))
-    for row, answer in enumerate(expected):
+    for row, predicting in enumerate(expected):
         with contextlib.suppress(UnclearError):
-            assert answered(found, codes, row) == pytest.approx(answer, abs=1e-9)
+            assert answered(found, codes, row) == pytest.approx(predicting, abs=1e-9)
 
 
 def answered(found: Outline, codes: list[np.ndarray], row: int) -> np.ndarray:
@@ -96,13 +96,13 @@ def answered(found: Outline, codes: list[np.ndarray], row: int) -> np.ndarray:
         if node.feature >= 0:
             code = int(codes[node.feature][row])
         else:
-            own = node.sorting or node.answer
+            own = node.sorting or node.predicting
             assert own is not None
             code = decided(classified(own, codes, row))
         below = [child for child in found.children[at] if code in found.nodes[child].states]
         if not below:
-            assert node.answer is not None
-            return classified(node.answer, codes, row)
+            assert node.predicting is not None
+            return classified(node.predicting, codes, row)
         (at,) = below
 
 
@@ -169,13 +169,13 @@ def test_figure_2_of_langley() -> None:
     assert root.sorting is not None
     assert root.sorting.rates == pytest.approx([3 / 12, 2 / 12, 7 / 12])
     assert root.sorting.tables[1][:, 2] == pytest.approx([8 / 9, 1 / 9])
-    assert root.answer is not None
-    assert root.answer.rates == pytest.approx([3 / 12, 4 / 12, 5 / 12])
+    assert root.predicting is not None
+    assert root.predicting.rates == pytest.approx([3 / 12, 4 / 12, 5 / 12])
     assert (below.branch, below.states, below.sorting) == ("lethargia", (2,), None)
-    assert below.answer is not None
-    assert below.answer.rates == pytest.approx([0, 2 / 7, 5 / 7])
-    assert below.answer.classes(5) == [1, 2]
-    assert below.answer.ranked[0] == 0
+    assert below.predicting is not None
+    assert below.predicting.rates == pytest.approx([0, 2 / 7, 5 / 7])
+    assert below.predicting.classes(5) == [1, 2]
+    assert below.predicting.ranked[0] == 0
     assert [word for word, _ in node_summaries(root)] == ["sorts into", "predicts"]
     assert [word for word, _ in node_summaries(below)] == ["classes"]
     assert [heading(network, outline(network), node) for node in (root, below)] == ["all cases", "sorted to lethargia"]
@@ -209,7 +209,7 @@ def hierarchy(children: list[list[int]], first: int = 0) -> Network:
 def test_where_every_cluster_goes_on_nothing_is_answered() -> None:
     found = outline(hierarchy([[2, 3], [-1, -1], [-1, -1], [-1, -1]], first=1))
     assert found.nodes[0].sorting is not None
-    assert found.nodes[0].answer is None
+    assert found.nodes[0].predicting is None
     assert found.total == 3
     other = outline(hierarchy([[2, 3], [-1, -1], [-1, -1], [-1, -1]]))
     assert other.nodes[0].sorting is None
@@ -238,10 +238,10 @@ def test_leaves_have_the_weights_and_rates_of_the_training_cases() -> None:
     root, low, high = outline(C45().fit(numbers, [0, 0, 0, 1, 1, 1, 0]).network_).nodes
     assert (root.weight, low.weight, high.weight) == (7.0, 3.0, 4.0)
     assert (low.branch, high.branch) == ("<= 3.5", "> 3.5")
-    assert low.answer is not None
-    assert high.answer is not None
-    assert high.answer.rates.tolist() == [0.25, 0.75]
-    assert (low.answer.best, high.answer.best, low.answer.ranked) == (0, 1, ())
+    assert low.predicting is not None
+    assert high.predicting is not None
+    assert high.predicting.rates.tolist() == [0.25, 0.75]
+    assert (low.predicting.best, high.predicting.best, low.predicting.ranked) == (0, 1, ())
 
 
 class TestBranches:
@@ -333,10 +333,10 @@ class TestSummaries:
         numbers = np.array([[0.0], [1.0], [2.0], [10.0], [11.0], [12.5]])
         model = Recursive(encoder=Encoder(numbers="normal")).fit(numbers, [0, 0, 0, 1, 1, 1])
         (root,) = outline(model.network_).nodes
-        assert root.answer is not None
+        assert root.predicting is not None
         assert isinstance(model.network_.densities[0], Normal)
-        assert root.answer.normals[0][0] == pytest.approx([1.0, 11 + 1 / 6])
-        assert root.answer.tables == {}
+        assert root.predicting.normals[0][0] == pytest.approx([1.0, 11 + 1 / 6])
+        assert root.predicting.tables == {}
 
     def test_of_many_classes_the_frequent_and_never_those_that_do_not_occur(self) -> None:
         own = ClassSummary(np.array([0.1, 0.0, 0.5, 0.15, 0.25]), {}, {})

@@ -149,11 +149,11 @@ def test_each_class_agrees_with_scikit_learn(drawn: Any) -> None:
         assert [own["precision"], own["recall"], own["f"]] == close(theirs[:3], abs=1e-12)
         assert own["support"] == weight[hit].sum()
         if len(present) == 1:
-            assert (own["specificity"], own["area"]) == (1, 0.5)
+            assert (own["specificity"], own["roc_auc"]) == (1, 0.5)
             continue
         negative = metrics.recall_score(~hit, ~said, sample_weight=weight)
         assert own["specificity"] == close(negative, abs=1e-12)
-        assert own["area"] == close(metrics.roc_auc_score(hit, posterior[:, c], sample_weight=weight), abs=1e-12)
+        assert own["roc_auc"] == close(metrics.roc_auc_score(hit, posterior[:, c], sample_weight=weight), abs=1e-12)
 
 
 def test_the_mean_area_is_that_of_scikit_learn() -> None:
@@ -161,7 +161,7 @@ def test_the_mean_area_is_that_of_scikit_learn() -> None:
     posterior = rng.dirichlet(np.ones(4), 200)
     truth = rng.integers(0, 4, 200)
     theirs = metrics.roc_auc_score(truth, posterior, multi_class="ovr", average="macro")
-    assert measures(truth, posterior, range(4))["area"] == close(theirs, abs=1e-12)
+    assert measures(truth, posterior, range(4))["roc_auc"] == close(theirs, abs=1e-12)
 
 
 @quick
@@ -279,7 +279,7 @@ def test_the_floor_of_the_log_loss() -> None:
 
 def test_one_class_and_one_row() -> None:
     found = measures([0], [[1.0]], ["only"])
-    assert (found["accuracy"], found["recall"], found["specificity"], found["area"]) == (1, 1, 1, 0.5)
+    assert (found["accuracy"], found["recall"], found["specificity"], found["roc_auc"]) == (1, 1, 1, 0.5)
     wrong = measures([0, 0], [[0.25, 0.75]] * 2, ["a", "b"])  # all of one class, and all called the other
     assert (wrong["accuracy"], wrong["precision"], wrong["recall"], wrong["f"], wrong["specificity"]) == (0, 0, 0, 0, 1)
 
@@ -385,7 +385,7 @@ def test_measuring_a_fold_asks_nothing_of_scikit_learn(monkeypatch: pytest.Monke
     for name in ("roc_curve", "auc", "precision_recall_fscore_support", "confusion_matrix", "roc_auc_score"):
         monkeypatch.setattr(metrics, name, lambda *_, **__: pytest.fail("scikit-learn was asked"))
     posterior = np.random.default_rng(0).dirichlet(np.ones(3), 50)
-    assert 0 < measures(np.arange(50) % 3, posterior, range(3), loss=zero_one(range(3)))["area"] < 1
+    assert 0 < measures(np.arange(50) % 3, posterior, range(3), loss=zero_one(range(3)))["roc_auc"] < 1
 
 
 @quick

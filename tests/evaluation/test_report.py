@@ -120,7 +120,7 @@ def test_a_report_takes_rows_and_labels(data: Mapping[str, LabelledTable]) -> No
 
 @pytest.mark.parametrize(
     ("wrong", "meant"),
-    [("acuracy", "accuracy"), ("auc", "area"), ("sensitivity", "recall"), ("loss", "expected_loss"), ("f1", "f")],
+    [("acuracy", "accuracy"), ("auc", "roc_auc"), ("sensitivity", "recall"), ("loss", "expected_loss"), ("f1", "f")],
 )
 def test_a_measure_that_is_none_is_told_with_the_one_that_was_meant(
     data: Mapping[str, LabelledTable], wrong: str, meant: str

@@ -66,7 +66,7 @@ def test_a_frame_can_be_made_of_the_columns(both: Results) -> None:
     frame = pandas.DataFrame(both.columns())
     assert len(frame) == 48
     assert list(frame)[:6] == ["data", "model", "repeat", "fold", "train", "test"]
-    assert {"accuracy", "log_loss", "area", "fit_seconds"} <= set(frame)
+    assert {"accuracy", "log_loss", "roc_auc", "fit_seconds"} <= set(frame)
     mean = frame[(frame.data == "led") & (frame.model == "nb")].accuracy.mean()
     assert mean == pytest.approx(np.mean(both.scores("led", "nb")))
 

@@ -335,7 +335,7 @@ def begun(folder: Path, fingerprint: dict[str, Any] = FINGERPRINT) -> None:
 def test_a_checkpoint_of_another_run_is_refused(tmp_path: Path, change: dict[str, Any], words: str) -> None:
     begun(tmp_path)
     before = {name: (tmp_path / name).read_bytes() for name in only(tmp_path)}
-    with pytest.raises(CheckpointError, match=rf"checkpoint\.nvc: it is of another run: {words}; {ADVICE}") as caught:
+    with pytest.raises(CheckpointError, match=rf"checkpoint\.nvc: it belongs to another run: {words}; {ADVICE}") as caught:
         Checkpoint(tmp_path, {**FINGERPRINT, **change}).__enter__()
     assert len(str(caught.value)) < len(str(tmp_path)) + 600
     assert before == {name: (tmp_path / name).read_bytes() for name in only(tmp_path)}

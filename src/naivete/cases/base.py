@@ -1,4 +1,4 @@
-"""Blocks of encoded rows, and what every back end of cases offers."""
+"""Blocks of encoded rows, and the interface of all back ends of cases."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class Source(Protocol):
 
 @dataclass(eq=False)
 class RepeatedRows:
-    """Rows that are read again in every pass: what rows of files have in common, read here or by the workers of a cluster.
+    """Rows that are read again in every pass: the common part of rows read by this process and by the workers of a cluster.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ BUDGET = 2 << 30
 
 
 class Rows(Protocol):
-    """Labelled rows of values that can be read part by part, any number of times: what a back end has to offer."""
+    """Labelled rows of values that can be read part by part, any number of times: the interface of a back end."""
 
     def map(self, function: Callable[[LabelledTable], T]) -> Iterable[T]:
         """Return the function's value for each part, in the order of the rows."""
@@ -134,7 +134,7 @@ class _OfEncoded(Generic[T]):
 
 @dataclass(frozen=True)
 class _ValueCounts:
-    """Counts the values of one part of the rows; refused where the counts need more bytes than the budget."""
+    """Counts the values of one part of the rows; raises an error if the counts need more bytes than the budget."""
 
     encoder: Encoder
     budget: int
@@ -147,7 +147,7 @@ class _ValueCounts:
 
 @dataclass(frozen=True)
 class _Merged:
-    """Merges value counts; refused where they need more bytes than the budget."""
+    """Merges value counts; raises an error if they need more bytes than the budget."""
 
     budget: int
 
@@ -156,7 +156,7 @@ class _Merged:
 
 
 def _within_budget(counts: ValueCounts, budget: int) -> ValueCounts:
-    """Return the value counts; refused where they are too large, with the column that has most values."""
+    """Return the value counts; raise an error that names the column with most values if they are too large."""
     if counts.size <= budget:
         return counts
     largest = max(counts.columns, key=lambda column: len(column.values))
@@ -172,9 +172,9 @@ def count_row_values(rows: Rows, encoder: Encoder, budget: int = BUDGET) -> Valu
 
     Parameters
     ----------
-    rows : the rows; refused where there are none.
+    rows : the rows; an error is raised if there are none.
     encoder : the settings of the encoding.
-    budget : the most bytes that the value counts may take; more is refused.
+    budget : the most bytes that the value counts may take.
     """
     counts: ValueCounts | None = rows.fold(_ValueCounts(encoder, budget), _Merged(budget))
     if counts is None or not counts.rows:

@@ -1,4 +1,4 @@
-"""The source of tables that files, Arrow streams and data frames are, and how many rows to read at a time."""
+"""Sources of tables (files, Arrow streams and data frames), and how many rows of them to read at a time."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class StreamSource:
 
 
 def source_of(cases: Any, **reading: Any) -> Source:
-    """Return the source of tables that some cases are.
+    """Return the source of the tables of some cases.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ def open_rows(
 
     Parameters
     ----------
-    cases, reading : as for `source_of`; or a Dask DataFrame; or a back end of one's own, whose `with_roles` takes the roles of
+    cases, reading : as for `source_of`; or a Dask DataFrame; or a user-defined back end, whose `with_roles` takes the roles of
         the columns.
     roles : which columns are the class and the weight.
     memory, budget : as for `plan_reading`.
@@ -124,7 +124,7 @@ def open_rows(
     """
     framed = is_dask_frame(cases)
     if not framed and hasattr(type(cases), "with_roles"):
-        _refuse_given(cases, cluster, saving["folder"], reading)
+        _refuse_unused(cases, cluster, saving["folder"], reading)
         yield cases.with_roles(roles), plan_reading(memory, None, budget).budget
         return
     if framed and reading:
@@ -174,8 +174,8 @@ def _dask() -> Any:
     return naivete.cases.dask
 
 
-def _refuse_given(cases: Any, cluster: Any, folder: Any, reading: Mapping[str, Any]) -> None:
-    """Refuse parameters that a back end of one's own does not use."""
+def _refuse_unused(cases: Any, cluster: Any, folder: Any, reading: Mapping[str, Any]) -> None:
+    """Raise an error about parameters that a user-defined back end does not use."""
     if reading:
         raise _no_files(cases, reading)
     for name, value in (("cluster", cluster), ("checkpoint", folder)):

@@ -1,8 +1,8 @@
 """Encoded rows in a temporary file: the first pass over the codes writes them, and later passes read them from there.
 
-Decoding Parquet or text costs several times as much as counting. After the first pass, which knows the codes of every row, the
-source is not decoded again. The file has no name (it is unlinked when it is made), so the operating system removes it on every
-path, also when the process is killed. Its blocks are those of the source, so that all results are the same to the last bit; each
+Decoding Parquet or text costs several times as much as counting. After the first pass, which computes the codes of every row, the
+source is not decoded again. The file has no name (it is unlinked when it is made), so the operating system removes it in any
+case, also when the process is killed. Its blocks are those of the source, so that all results are the same to the last bit. Each
 block holds column after column, and is mapped into memory only while it is used, so that only the columns that a pass needs are
 read.
 """
@@ -48,7 +48,7 @@ class _StoredColumn(NamedTuple):
 
 
 class _StoredBlock(NamedTuple):
-    """The place of a block in the file, and the chunk that it was."""
+    """The place of a block in the file, and the position and number of rows of its chunk."""
 
     start: int
     size: int
@@ -60,7 +60,7 @@ class _StoredBlock(NamedTuple):
 
 
 class Spill:
-    """A temporary file of encoded rows: a context, at whose end the file is removed.
+    """A temporary file of encoded rows: a context manager, which removes the file at its end.
 
     Parameters
     ----------
@@ -230,7 +230,7 @@ class SpilledCases:
 def encode_rows(rows: Rows, variables: Variables, has_missing: NDArray[np.bool_], unseen: str) -> Cases:
     """Return the rows of any back end as cases.
 
-    The rows of files are kept encoded in a temporary file where they have one, those of a table in memory in memory.
+    The encoded rows of files are kept in a temporary file, if they have one, and those of a table in memory.
     """
     if isinstance(rows, FileRows) and rows.spill is not None:
         return SpilledCases(rows, rows.spill, variables, has_missing, unseen)

@@ -175,7 +175,7 @@ def _lines(described: dict[str, Any]) -> list[str]:
         total = sum(entry["weight"] for entry in target["balance"]) or 1.0
         shares = [f"{entry['label']} {entry['weight']:g} ({entry['weight'] / total:.1%})" for entry in target["balance"][:20]]
         more = ", ..." if len(target["balance"]) > 20 else ""
-        lines += [escaped(f"class {named(target['name'])}: {', '.join(shares)}{more}"), _consistency_line(described)]
+        lines += [escaped(f"target {named(target['name'])}: {', '.join(shares)}{more}"), _consistency_line(described)]
     headers = ["column", "kind", "values", "distinct", "missing", "I(X;C) bits", ""]
     rows = [_row(record, target["name"] if target else None) for record in described["columns"]]
     return [*lines, "", *text_table(headers, rows, left=(0, 1, 2)), *_advice(described)]

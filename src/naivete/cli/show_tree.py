@@ -43,7 +43,7 @@ def _node(network: Network, node: Node, tables: bool) -> dict[str, Any]:
     }
     if node.weight is not None:
         record["weight"] = node.weight
-    for name, summary in (("sorting", node.sorting), ("answer", node.answer)):
+    for name, summary in (("sorting", node.sorting), ("predicting", node.predicting)):
         if summary is not None:
             record[name] = _summary(network, summary, tables)
     return record

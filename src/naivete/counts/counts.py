@@ -218,7 +218,7 @@ class Counts:
             if not np.isfinite(deviations).all():
                 raise DataError(
                     f"column {quoted(self.variables[x].name)}: its numbers are too large to be squared, as a density needs; "
-                    "scale it, or cut it (numbers='cut')"
+                    "scale it, or discretize it (numbers='cut')"
                 )
 
     def pairs(self) -> Iterator[Pairs | SparsePair]:

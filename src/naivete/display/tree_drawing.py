@@ -38,7 +38,7 @@ def tree_svg(network: Network, *, title: object = None, max_width: float = _WIDT
     max_width : the width in pixels that the drawing keeps to where possible.
     """
     tree = outline(network, max_nodes=NODES_UP_TO)
-    if any(node.answer is not None and node.answer.ranked for node in tree.nodes):
+    if any(node.predicting is not None and node.predicting.ranked for node in tree.nodes):
         tree = outline(network, max_nodes=BOXES_UP_TO)
     panels = [node_panel(network, tree, i) for i in range(len(tree.nodes))]
     labels = [shorten(node.branch, 150, _LABEL) if node.depth else "" for node in tree.nodes]

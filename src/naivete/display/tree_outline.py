@@ -47,8 +47,8 @@ class Node:
     branch : the label of the branch from its parent, empty at the root.
     states : the states of the parent's feature, or the classes, whose cases follow this branch.
     feature : the feature by whose value cases are divided, -1 where they are divided by class or not at all.
-    answer : the classifier of the cases that end here; None where none do.
-    sorting : the classifier that sorts cases into clusters, one for each class, where it differs from `answer`.
+    predicting : the classifier of the cases that end here; None where none do.
+    sorting : the classifier that sorts cases into clusters, one for each class, where it differs from `predicting`.
     weight : the weight of the training cases at this node, None where unknown.
     left_out : the number of nodes below it that are not in the outline.
     """
@@ -58,7 +58,7 @@ class Node:
     branch: str
     states: tuple[int, ...]
     feature: int
-    answer: ClassSummary | None
+    predicting: ClassSummary | None
     sorting: ClassSummary | None
     weight: float | None
     left_out: int = 0
@@ -141,7 +141,7 @@ def heading(network: Network, tree: Outline, node: Node) -> str:
 
 def node_summaries(node: Node) -> list[tuple[str, ClassSummary]]:
     """Return the titles and the summaries of a node: the clusters it sorts cases into, and the classes it predicts."""
-    summaries = [("sorts into", node.sorting), ("predicts" if node.sorting else "classes", node.answer)]
+    summaries = [("sorts into", node.sorting), ("predicts" if node.sorting else "classes", node.predicting)]
     return [(title, summary) for title, summary in summaries if summary is not None]
 
 
@@ -278,8 +278,8 @@ class _TreeReader:
 
     def node(self, i: int) -> Node:
         x = int(self.tree.features[i])
-        answer = class_summary(self.network, int(self.tree.state_of[i])) if x < 0 else None
-        return Node(*_ROOT, x, answer, None, float(self.tree.weights[i]))
+        predicting = class_summary(self.network, int(self.tree.state_of[i])) if x < 0 else None
+        return Node(*_ROOT, x, predicting, None, float(self.tree.weights[i]))
 
 
 class _HierarchyReader:
@@ -289,23 +289,23 @@ class _HierarchyReader:
         self.network = network
         self.cells = cells
         first = int(np.argmax(np.asarray(network.cpts[max(network.derived)])))
-        self.answering = _answering(cells, network.variables[CLASS].card, first)
+        self.predicting = _predicting(cells, network.variables[CLASS].card, first)
         self.sizes = _sizes([[child for child, _ in self.branches(i)] for i in range(len(cells.features))])
 
     def branches(self, i: int) -> list[Branch]:
         x = int(self.cells.features[i])
         below = self.cells.children[i, : self.network.variables[x].card].tolist()
-        return [branch for branch in _grouped(below) if branch[0] != self.answering.get(i)]
+        return [branch for branch in _grouped(below) if branch[0] != self.predicting.get(i)]
 
     def node(self, i: int) -> Node:
-        summary, answering = class_summary(self.network, i), self.answering.get(i)
-        if answering is None:
+        summary, predicting = class_summary(self.network, i), self.predicting.get(i)
+        if predicting is None:
             return Node(*_ROOT, int(self.cells.features[i]), summary, None, None)
-        answer = class_summary(self.network, answering) if answering in self.cells.children[i] else None
-        return Node(*_ROOT, -1, answer, summary, None)
+        prediction = class_summary(self.network, predicting) if predicting in self.cells.children[i] else None
+        return Node(*_ROOT, -1, prediction, summary, None)
 
 
-def _answering(cells: Hierarchy, classes: int, first: int) -> dict[int, int]:
+def _predicting(cells: Hierarchy, classes: int, first: int) -> dict[int, int]:
     """Return the classifier that predicts in place of each one that only sorts; empty for hierarchies of other origin.
 
     `recursive` numbers the nodes of one depth in the order of their parents: first those that sort, then a classifier for every
@@ -319,15 +319,15 @@ def _answering(cells: Hierarchy, classes: int, first: int) -> dict[int, int]:
     """
     below = cells.children.tolist()
     sorts = [x < 0 and min(children[:classes]) >= 0 for x, children in zip(cells.features.tolist(), below, strict=True)]
-    level, start, answering = [0], 0, dict[int, int]()
+    level, start, predicting = [0], 0, dict[int, int]()
     while level:
         routers = [i for i in level if sorts[i]]
-        answers = range(start + len(routers), start + len(routers) + len(level))
-        entries = [i if sorts[i] else answer for i, answer in zip(level, answers, strict=True)]
-        if level != entries or routers != [*range(start, answers.start)] or answers.stop > len(below):
+        candidates = range(start + len(routers), start + len(routers) + len(level))
+        entries = [i if sorts[i] else node for i, node in zip(level, candidates, strict=True)]
+        if level != entries or routers != [*range(start, candidates.start)] or candidates.stop > len(below):
             return {}
-        answering |= {i: answer for i, answer in zip(level, answers, strict=True) if sorts[i]}
-        level = [child for i in level for child in below[i] if child >= 0 and child != answering.get(i)]
-        start = answers.stop
-    ends = all(max(below[answer]) < 0 for answer in answering.values())
-    return answering if ends and start == len(below) and first == answering.get(0, 0) else {}
+        predicting |= {i: node for i, node in zip(level, candidates, strict=True) if sorts[i]}
+        level = [child for i in level for child in below[i] if child >= 0 and child != predicting.get(i)]
+        start = candidates.stop
+    ends = all(max(below[node]) < 0 for node in predicting.values())
+    return predicting if ends and start == len(below) and first == predicting.get(0, 0) else {}

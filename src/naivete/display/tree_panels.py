@@ -42,9 +42,9 @@ class Panel:
 def node_panel(network: Network, tree: Outline, i: int) -> Panel:
     """Return the box of the node at position i of an outline."""
     node = tree.nodes[i]
-    if tree.leaves and node.answer is not None and not node.answer.ranked:
-        return _leaf(network, node, node.answer)
-    if node.answer is None and node.sorting is None:
+    if tree.leaves and node.predicting is not None and not node.predicting.ranked:
+        return _leaf(network, node, node.predicting)
+    if node.predicting is None and node.sorting is None:
         return _test(network, node)
     return _classifier(network, tree, node)
 
@@ -60,15 +60,15 @@ def _test(network: Network, node: Node) -> Panel:
     return Panel(width, height, [element("g", tooltip, rect, text(name, width / 2, 17, "nv-name"), *texts, class_="nv-node")])
 
 
-def _leaf(network: Network, node: Node, answer: ClassSummary) -> Panel:
-    labels, best = network.variables[CLASS].labels, answer.best
-    probability = float(answer.rates[best])
+def _leaf(network: Network, node: Node, predicting: ClassSummary) -> Panel:
+    labels, best = network.variables[CLASS].labels, predicting.best
+    probability = float(predicting.rates[best])
     name, line = shorten(labels[best], 150, _NAME), f"{probability:.2f} of {cases_text(node.weight)}"
     width = max(70.0, text_width(name, _NAME) + 24, text_width(line, _SMALL) + 24)
     colour = f"--k:{COLORS[best]}" if len(labels) <= len(COLORS) else None
     rect = element("rect", x=0.0, y=0.0, width=width, height=HEIGHT, rx=19.0, fill_opacity=0.06 + 0.28 * probability)
-    ranked = sorted(range(len(labels)), key=lambda c: (-answer.rates[c], c))[:8]
-    rates = ", ".join(f"{bidi_isolated(shorten(labels[c], 300, _NAME))} {answer.rates[c]:.4f}" for c in ranked)
+    ranked = sorted(range(len(labels)), key=lambda c: (-predicting.rates[c], c))[:8]
+    rates = ", ".join(f"{bidi_isolated(shorten(labels[c], 300, _NAME))} {predicting.rates[c]:.4f}" for c in ranked)
     tooltip = element("title", f"{rates}{', ...' * (len(labels) > 8)}: {cases_text(node.weight)}")
     texts = text(name, width / 2, 17, "nv-name"), text(line, width / 2, 30, "nv-small")
     mark = "nv-leaf" if node.weight else "nv-leaf nv-empty"

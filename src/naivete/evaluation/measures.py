@@ -242,7 +242,7 @@ def per_class(
 
     >>> by_class = per_class([0, 0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
     >>> by_class["yes"]
-    {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f': 0.6666666666666666, 'area': 0.625, 'support': 2.0}
+    {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f': 0.6666666666666666, 'roc_auc': 0.625, 'support': 2.0}
     """
     cases = Cases.of(truth, posterior, weight, classes=classes)
     by_class = _by_class(cases)
@@ -259,7 +259,7 @@ def _by_class(cases: Cases) -> dict[str, Numbers]:
         "recall": _quotient(right, support),
         "specificity": 1 - _quotient(decided - right, counts.sum() - support),
         "f": _quotient(2 * right, decided + support),
-        "area": areas(cases),
+        "roc_auc": areas(cases),
         "support": support,
     }
 
@@ -289,13 +289,13 @@ def measures(
     weight : the weight of each row.
 
     >>> values = measures([0, 1], [[0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
-    >>> values["accuracy"], values["area"], values["brier"]
+    >>> values["accuracy"], values["roc_auc"], values["brier"]
     (1.0, 1.0, 0.125)
     """
     cases = Cases.of(truth, posterior, weight, classes=classes)
     by_class = _by_class(cases)
     occurring = by_class["support"] > 0
-    macro = {name: float(by_class[name][occurring].mean()) for name in ("precision", "recall", "specificity", "f", "area")}
+    macro = {name: float(by_class[name][occurring].mean()) for name in ("precision", "recall", "specificity", "f", "roc_auc")}
     share_correct = accuracy(cases)
     rest = {
         "log_loss": log_loss(cases),

@@ -1,1 +1,1 @@
-"""Answers of a network: posteriors of the class, queries, sampling, leave-one-out and expectation-maximization."""
+"""Inference in a network: posteriors of the class, queries, sampling, leave-one-out and expectation-maximization."""

@@ -1,4 +1,4 @@
-"""What learners that select features have in common: trials on halves of the cases, forward search, the final network."""
+"""The common parts of the learners that select features: trials on halves of the cases, forward search, the final network."""
 
 from __future__ import annotations
 

@@ -73,7 +73,7 @@ def hill_climb(
 
 
 class Move(NamedTuple):
-    """A change of one arc: "add", "drop" or "turn" (reverse)."""
+    """A change of one arc: "add", "remove" or "reverse"."""
 
     kind: str
     parent: int
@@ -101,9 +101,9 @@ class _Search:
         self.has_missing = bool(self.scores.counts.cases.has_missing.any())
         self.path_scores = {(v, frozenset[int]()): 0.0 for v in self.variables}
 
-    def _scored(self, addable: Truths, turnable: Truths) -> None:
+    def _scored(self, addable: Truths, reversible: Truths) -> None:
         """Score the allowed changes whose gains are not known, in one pass."""
-        wanted = np.isnan(self.gains) & (addable | self.arcs | turnable.T)
+        wanted = np.isnan(self.gains) & (addable | self.arcs | reversible.T)
         pairs = np.argwhere(wanted.T).tolist()
         parents = {v: [self.variables[p] for p in np.flatnonzero(self.arcs[:, v])] for v in {v for v, _ in pairs}}
         families = [(self.variables[v], _without(parents[v], self.variables[p]), self.variables[p]) for v, p in pairs]
@@ -122,7 +122,7 @@ class _Search:
             value = max(top.values())
             if value == -np.inf:
                 return None
-            kind = next(k for k in ("add", "drop", "turn") if top[k] >= value - limit)
+            kind = next(k for k in ("add", "remove", "reverse") if top[k] >= value - limit)
             parent, child = np.argwhere(tables[kind] >= value - limit)[0].tolist()
             move = Move(kind, parent, child)
             if self._after(move) not in self.visited:
@@ -135,29 +135,28 @@ class _Search:
         if self.class_root:
             room[0] = False
         addable = ~self.arcs & ~self.ancestors.T & room
-        ways = self.ancestors.astype(np.float32) @ self.arcs.astype(
-            np.float32
-        )  # how many parents of a child descend from a variable
-        turnable = self.arcs & room[:, None] & (ways < 2)  # with another path from parent to child, reversing would close a cycle
-        self._scored(addable, turnable)
+        # how many parents of a child descend from a variable, itself included
+        ways = self.ancestors.astype(np.float32) @ self.arcs.astype(np.float32)
+        reversible = self.arcs & room[:, None] & (ways < 2)  # with another path from parent to child, reversing would close a cycle
+        self._scored(addable, reversible)
         yield "add", np.where(addable, self.gains, -np.inf)
-        yield "drop", np.where(self.arcs, self.gains, -np.inf)
-        yield "turn", np.where(turnable, self.gains + self.gains.T, -np.inf)
+        yield "remove", np.where(self.arcs, self.gains, -np.inf)
+        yield "reverse", np.where(reversible, self.gains + self.gains.T, -np.inf)
 
     def _after(self, move: Move) -> int:
         """Return the hash of the structure that a change leads to."""
         changed = self.hash ^ _arc_hash(move.parent, move.child)
-        return changed ^ _arc_hash(move.child, move.parent) if move.kind == "turn" else changed
+        return changed ^ _arc_hash(move.child, move.parent) if move.kind == "reverse" else changed
 
     def apply(self, move: Move) -> None:
         """Make the change; the gains of the families that changed become unknown."""
         if self.has_missing:
-            for p, v in [(move.parent, move.child), (move.child, move.parent)][: 2 if move.kind == "turn" else 1]:
+            for p, v in [(move.parent, move.child), (move.child, move.parent)][: 2 if move.kind == "reverse" else 1]:
                 self._keep_path_score(p, v)
         self.hash = self._after(move)
         self.visited.add(self.hash)
         self.arcs[move.parent, move.child] = move.kind == "add"
-        if move.kind == "turn":
+        if move.kind == "reverse":
             self.arcs[move.child, move.parent] = True
             self.gains[:, move.parent] = np.nan
         self.gains[:, move.child] = np.nan

@@ -121,13 +121,13 @@ class Level(NamedTuple):
 
     Parameters
     ----------
-    answering : the classifiers of the nodes, which predict the class of the cases that stop here.
+    predicting : the classifiers of the nodes, which predict the class of the cases that stop here.
     branches : where cases go on.
     routed : the nodes whose cases are sent on by `routing`.
     routing : the naive Bayes classifiers of the clusters of those nodes.
     """
 
-    answering: Classifiers
+    predicting: Classifiers
     branches: Branches
     routed: NDArray[np.intp]
     routing: Classifiers
@@ -154,8 +154,8 @@ class _Growth:
         moments = {x: moment.at((1, classes)) for x, moment in self.counts.moments(continuous, (CLASS,)).items()}
         levels: list[Level] = []
         while True:
-            answering = self._classifiers(counted, weights, moments, self.prior_factors)
-            here = _network(self.counts.variables, answering, np.full(len(weights), 1 / len(weights)), {})
+            predicting = self._classifiers(counted, weights, moments, self.prior_factors)
+            here = _network(self.counts.variables, predicting, np.full(len(weights), 1 / len(weights)), {})
             predicted = self._transformed(whole, len(weights) * classes, _Predicted(here, whole.cases.has_missing))
             clusters = [(x, cell) for x in features if self.refit and len(levels) < self.max_depth]
             tables = predicted.tables([*clusters, (cell, CLASS)])
@@ -168,7 +168,7 @@ class _Growth:
             clustered = predicted.moments(continuous if len(routed) else (), (cell,))
             cluster_moments = {x: moment.at(shape, routed) for x, moment in clustered.items()}
             routing = self._classifiers(summed, (confusion[routed] * factors).sum(axis=2), cluster_moments)
-            levels.append(Level(answering, branches, routed, routing))
+            levels.append(Level(predicting, branches, routed, routing))
             count = int(branches.children.max()) + 1
             if not count:
                 return levels
@@ -294,24 +294,24 @@ def _network(variables: Variables, classifiers: Classifiers, cells: Numbers, der
 def _hierarchy(counts: Counts, levels: Sequence[Level]) -> Network:
     """Return the network of a hierarchy: on each level first the classifiers that send cases on, then those that predict."""
     width = max(level.branches.children.shape[1] for level in levels)
-    sizes = [len(level.routing) + len(level.answering) for level in levels]
+    sizes = [len(level.routing) + len(level.predicting) for level in levels]
     starts = np.cumsum([0, *sizes])
     children, features = np.full((starts[-1], width), -1, np.int64), np.full(starts[-1], BY_CLASS, np.int64)
     for depth, level in enumerate(levels):
-        answers = starts[depth] + len(level.routing) + np.arange(len(level.answering))
+        predicting_nodes = starts[depth] + len(level.routing) + np.arange(len(level.predicting))
         below = level.branches.children
         below = np.where(below >= 0, _entries(levels, starts, depth + 1)[below], -1)
-        features[answers] = level.branches.features
-        children[answers, : below.shape[1]] = below
-        children[answers[level.routed]] = -1
+        features[predicting_nodes] = level.branches.features
+        children[predicting_nodes, : below.shape[1]] = below
+        children[predicting_nodes[level.routed]] = -1
         routers = starts[depth] + np.arange(len(level.routing))
-        children[routers, : level.answering.rates.shape[1]] = np.where(below >= 0, below, answers[:, None])[
-            level.routed, : level.answering.rates.shape[1]
+        children[routers, : level.predicting.rates.shape[1]] = np.where(below >= 0, below, predicting_nodes[:, None])[
+            level.routed, : level.predicting.rates.shape[1]
         ]
-    parts = [part for level in levels for part in (level.routing, level.answering) if len(part)]
+    parts = [part for level in levels for part in (level.routing, level.predicting) if len(part)]
     rates = np.concatenate([part.rates for part in parts])
     tables = {x: np.concatenate([part.tables[x] for part in parts], axis=1) for x in counts.features}
-    densities = {x: _stacked([part.densities[x] for part in parts]) for x in levels[0].answering.densities}
+    densities = {x: _stacked([part.densities[x] for part in parts]) for x in levels[0].predicting.densities}
     derived = {len(counts.features): Hierarchy(children, features)}
     first = (np.arange(len(rates)) == len(levels[0].routing)).astype(np.float64)
     return _network(counts.variables, Classifiers(rates, tables, densities), first, derived)
@@ -326,6 +326,6 @@ def _entries(levels: Sequence[Level], starts: NDArray[np.int64], depth: int) -> 
     if depth == len(levels):
         return np.full(1, -1, np.int64)
     level = levels[depth]
-    entries: NDArray[np.int64] = starts[depth] + len(level.routing) + np.arange(len(level.answering))
+    entries: NDArray[np.int64] = starts[depth] + len(level.routing) + np.arange(len(level.predicting))
     entries[level.routed] = starts[depth] + np.arange(len(level.routing))
     return entries

@@ -170,12 +170,12 @@ def members(data: bytes) -> dict[str, memoryview]:
     listed = found.pop(_SUMS)
     sums = "".join(_sum_line(hashlib.sha256(content).hexdigest(), name) for name, content in found.items())
     if listed != sums.encode() or any(zlib.crc32(view[entry.content]) != entry.crc for entry in entries):
-        raise DamagedError("a checksum does not fit")
+        raise DamagedError("a checksum does not match")
     return found
 
 
 def _entries(data: bytes) -> list[_Entry]:
-    """The members as the headers before them describe them; what the headers and the end say has to fit in every byte."""
+    """Return the members, as their headers describe them; raise an error unless the directory agrees in every byte."""
     entries: list[_Entry] = []
     offset = 0
     while data[offset : offset + 4] == b"PK\3\4" and len(entries) <= _MEMBERS:
@@ -185,7 +185,7 @@ def _entries(data: bytes) -> list[_Entry]:
     if not entries or len(entries) > _MEMBERS:
         raise DamagedError(f"it has {'no member' if not entries else f'more than {_MEMBERS} members'}")
     if data[offset:] != _directory(entries):
-        raise DamagedError("the directory at its end does not fit its members")
+        raise DamagedError("the directory at its end does not match its members")
     return entries
 
 

@@ -41,7 +41,7 @@ _ADVICE: Final = {
     errno.EINVAL: "give the name of a regular file",
 }
 _OLD: Final = 3600.0
-"""Seconds after which a temporary file counts as abandoned where there are no locks to ask."""
+"""Seconds after which a temporary file counts as abandoned on a system without file locks."""
 
 
 def atomic_write(path: Path, data: bytes | Iterable[bytes], *, overwrite: bool = True) -> None:

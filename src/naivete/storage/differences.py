@@ -45,7 +45,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
 
 
 def _differences(name: str, old: Any, new: Any) -> list[str]:
-    """Where two values differ, as deep inside as both have the same form."""
+    """Yield the differences of two values: of dicts and lists of the same form, the differences of their entries."""
     if old is not _ABSENT and new is not _ABSENT and packed(old) == packed(new):
         return []
     return _inner_differences(name, old, new) or [_changed(name, old, new)]

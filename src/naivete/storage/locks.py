@@ -24,7 +24,7 @@ __all__ = ["FolderLock"]
 
 _MADE: Final = "made the folder"
 _NOTE: Final = re.compile(rf"\0*|([0-9]{{1,20}})\n({_MADE})?")
-"""The content of a lock file: the process that holds it, and whether a run made the folder; after a power failure zeros."""
+"""The content of a lock file: the process that holds it, and whether a run made the folder; zeros after a power failure."""
 _ATTEMPTS: Final = 100
 
 

@@ -99,9 +99,9 @@ class Format:
             raise self.error(f"{where}: not a {self.noun} file of naivete: {error}; {advice}") from None
 
     def _refusal(self, error: FieldError, where: str, version: tuple[int, int]) -> ModelFileError:
-        """The error about a field although all checksums fit: a newer version wrote the file, or something else than naivete."""
+        """Return the error about a field of a file with correct checksums: written by a newer version, or not by naivete."""
         newer = f"the file has format {_dotted(version)} and this naivete reads {_dotted(self.version)}; update naivete"
-        other = "all checksums fit, so the file was made like this; do not use it"
+        other = "all checksums are correct, so naivete did not write this file; do not use it"
         field = error.field.removeprefix(".")[:200] or self.member
         return self.error(f"{where}: {field}: {error.reason}; {newer if version > self.version else other}")
 

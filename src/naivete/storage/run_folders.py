@@ -47,7 +47,7 @@ class RunFolder:
         """Raise a CheckpointError if the fingerprint of an earlier run differs from that of this one."""
         differing = difference(fingerprint, self.fingerprint)
         if differing:
-            raise CheckpointError(f"{path}: it is of another run: {differing}; {ADVICE}")
+            raise CheckpointError(f"{path}: it belongs to another run: {differing}; {ADVICE}")
 
     def __enter__(self) -> Self:
         if self._lock is not None:

@@ -1,4 +1,4 @@
-"""Rows that the workers of a Dask cluster read and count: each pass is one graph, which is waited for while it makes progress."""
+"""Rows that the workers of a Dask cluster read and count: each pass is one graph of tasks, with a deadline for progress."""
 
 from __future__ import annotations
 

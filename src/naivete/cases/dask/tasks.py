@@ -28,7 +28,7 @@ _WARNINGS: Final = 100
 
 @dataclass(frozen=True, eq=False)
 class Job:
-    """What all tasks of a pass have in common.
+    """The settings that all tasks of a pass share.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class Outcome:
 
 
 class Report(NamedTuple):
-    """What the client is told about one part while the pass goes on."""
+    """The report on one part, which the client receives during the pass."""
 
     part: int
     rows: int

@@ -48,7 +48,7 @@ class Note:
 def note_text(note: Note) -> str:
     """Return the note as text.
 
-    >>> noted(Note(Variable("petal width", cuts=(2.45,), missing=True), target=True))
+    >>> note_text(Note(Variable("petal width", cuts=(2.45,), missing=True), target=True))
     'target name:s:petal~20width cuts:f:2.45 missing'
     """
     words = ["target"] * note.target + [f"place:{note.place}"] * (note.place is not None)
@@ -69,7 +69,7 @@ def note_text(note: Note) -> str:
 def note_of(text: str) -> Note:
     """Return the note of a text; raise `Malformed` unless `note_text` writes the same text.
 
-    >>> understood("place:2 name:i:7 states:b:1,s:~C3~A9").variable
+    >>> note_of("place:2 name:i:7 states:b:1,s:~C3~A9").variable
     Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None, kernel=False)
     """
     fields = dict(_field(word) for word in text.split())

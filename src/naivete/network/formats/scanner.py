@@ -58,7 +58,7 @@ class Scanner:
     lexicon : the lexical rules.
 
     >>> scanner = Scanner('a "b c" /* no */ ;', "text", BIF)
-    >>> scanner.word(), scanner.word(), scanner.accept(";"), scanner.done
+    >>> scanner.word(), scanner.word(), scanner.accept(";"), scanner.at_end
     ('a', 'b c', True, True)
     """
 
