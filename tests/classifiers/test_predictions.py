@@ -94,7 +94,7 @@ def test_the_accuracy_of_all_rows(rows: int) -> None:
     given = Table((*table().columns, Column("c", np.array([0, 1, -1, 1, 1, 0]), ("no", "yes"))))
     told = PredictionSummary()
     found = values(predict_tables(model, parts(given, rows), summary=told))
-    assert (told.labelled, told.stranger) == (5, None)
+    assert (told.labelled, told.unknown_label) == (5, None)
     assert told.right == sum(a == b for a, b in zip(found["predicted"], given["c"], strict=True))
 
 
@@ -103,7 +103,7 @@ def test_a_label_that_is_no_class() -> None:
     given = Table((*table().columns, Column("c", np.array([0, 1, 0, 2, 1, 3]), ("no", "yes", "perhaps", "never"))))
     told = PredictionSummary()
     list(predict_tables(model, parts(given, 2), summary=told))
-    assert told.stranger == "perhaps"
+    assert told.unknown_label == "perhaps"
 
 
 def test_values_that_training_did_not_have_are_told_once() -> None:

@@ -227,7 +227,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         if len(impossible):
             warn(
                 f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
-                "answered by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
+                "predicted by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
                 ImpossibleEvidenceWarning,
             )
         return posterior

@@ -38,7 +38,7 @@ class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
 
 
 class IncrementalMixin:
-    """The ways of learning beside `fit`; the attributes and abstract methods are what they need of a classifier."""
+    """The ways of learning other than `fit`; they use the attributes and abstract methods of the classifier."""
 
     budget: int
     get_params: Callable[..., dict[str, Any]]
@@ -251,7 +251,7 @@ class IncrementalMixin:
         return KeptCases(value_counts, None if self._value_counts_suffice(encoder) else (copied(batch),), batch.target, framed)
 
     def _kept_rows(self, method: str) -> KeptCases:
-        """Return what is kept of the cases so far, refused where nothing is."""
+        """Return what is kept of the cases so far; raise an error if nothing is kept."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'partial_fit' first")
         if self._kept is None:

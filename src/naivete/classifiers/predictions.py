@@ -48,7 +48,7 @@ class PredictionSummary:
     impossible : the number of rows with probability zero in every class.
     first_impossible : the first of these, counted from 1.
     labelled, right : the number of rows whose class is known, and of those that were predicted correctly.
-    stranger : the first label that is not a class of the model, None where there is none.
+    unknown_label : the first label that is not a class of the model, None where there is none.
     unseen_tables : the number of tables with values that did not occur in training.
     """
 
@@ -57,7 +57,7 @@ class PredictionSummary:
     first_impossible: int | None = None
     labelled: int = 0
     right: int = 0
-    stranger: State | None = None
+    unknown_label: State | None = None
     unseen_tables: int = 0
 
     def add(self, table: Table, target: Name, predictions: Predictions) -> None:
@@ -73,8 +73,8 @@ class PredictionSummary:
         rows, labels = _labels(column, predictions.labels)
         self.labelled += len(rows)
         self.right += int((argmax_class(predictions.posterior)[rows] == labels).sum())
-        if self.stranger is None and len(rows) and labels.min() < 0:
-            self.stranger = next(iter(column.take(rows[labels < 0][:1])))
+        if self.unknown_label is None and len(rows) and labels.min() < 0:
+            self.unknown_label = next(iter(column.take(rows[labels < 0][:1])))
 
     def _pass_on(self, caught: Sequence[warnings.WarningMessage]) -> None:
         """Issue the warnings again; those about values that did not occur in training only for the first table with such values."""

@@ -24,7 +24,7 @@ _NOT_TEXT: Final = ("encoder", "budget", "groups")
 
 @dataclass(frozen=True)
 class Entry:
-    """A classifier and how it is called.
+    """A classifier, its names and its help text.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Entry:
     name : the name of the class.
     module : its module in `naivete.classifiers`.
     help : example specifications, each with one line on what it means.
-    similar : other words that users may try; they are answered with "did you mean".
+    similar : other words that users may try; the error message then suggests `word`.
     presets : further words for the model, each with the parameters that it stands for.
     always : parameters that a specification shows even when they have their default value.
     """
@@ -211,4 +211,4 @@ def with_densities(density: str) -> list[str]:
 def help_text() -> str:
     """One line for each example specification, as `naivete --help` shows them."""
     lines = {example: meaning for entry in REGISTRY for example, meaning in entry.help.items()} | _COMMON_HELP
-    return "models:\n" + "".join(f"  {example:<26} {meaning}\n" for example, meaning in lines.items())
+    return "models:\n" + "".join(f"  {example:<30} {meaning}\n" for example, meaning in lines.items())

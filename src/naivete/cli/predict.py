@@ -131,8 +131,10 @@ def _note_summary(summary: PredictionSummary, classifier: NetworkClassifier) -> 
             "the column 'impossible'"
         )
     target = classifier.network_.variables[-1].name
-    if summary.stranger is not None:
-        note(f"no accuracy: column {quoted(target)} has the value {quoted(summary.stranger)}, which is not a class of the model")
+    if summary.unknown_label is not None:
+        note(
+            f"no accuracy: column {quoted(target)} has the value {quoted(summary.unknown_label)}, which is not a class of the model"
+        )
     elif summary.labelled:
         note(f"accuracy {100 * summary.right / summary.labelled:.1f} % of {counted(summary.labelled, 'labelled row')}")
 
