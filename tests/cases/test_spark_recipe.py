@@ -90,14 +90,14 @@ def test_map_keeps_the_order(recipe: Any) -> None:
     assert [value for part in rows.map(whole_numbers) for value in part] == frame["whole"].tolist()
 
 
-def test_a_bad_value_is_named(recipe: Any) -> None:
+def test_an_invalid_value_is_reported(recipe: Any) -> None:
     frame = rows_of(40)
     frame.loc[33, "number"] = np.inf
     with pytest.raises(DataError, match=r"the Spark DataFrame.*number"):
         NaiveBayes().fit_cases(recipe.SparkRows(spread(frame, [10])), "y", weight="w")
 
 
-def test_what_makes_no_sense_is_refused(recipe: Any, tmp_path: Path) -> None:
+def test_invalid_parameters_are_refused(recipe: Any, tmp_path: Path) -> None:
     rows = recipe.SparkRows(spread(rows_of(9), []))
     with pytest.raises(DataError, match="nothing to learn from"):
         NaiveBayes().fit_cases(recipe.SparkRows(FakeFrame([])), "y")

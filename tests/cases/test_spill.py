@@ -117,7 +117,7 @@ def test_a_limit_that_is_no_number_of_bytes_is_refused(rows: Path, disk: Any) ->
 
 @pytest.mark.skipif(not os.path.isdir("/proc/self/fd"), reason="open files are read from Linux")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError])
-def test_the_file_is_removed_on_every_path(rows: Path, error: type[BaseException]) -> None:
+def test_the_file_is_always_removed(rows: Path, error: type[BaseException]) -> None:
     folder = rows.parent / "spilled"
     sizes: list[int] = []
 

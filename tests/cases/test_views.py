@@ -45,7 +45,7 @@ def test_some_features_are_those_columns(own: MemoryCases, data: st.DataObject, 
 
 @given(own=some_cases(features=(1, 4)), data=st.data())
 @quick
-def test_a_configuration_is_a_dense_number_for_what_occurs(own: MemoryCases, data: st.DataObject, cases: Any) -> None:
+def test_configurations_that_occur_have_consecutive_numbers(own: MemoryCases, data: st.DataObject, cases: Any) -> None:
     features = data.draw(st.permutations(range(len(own.variables) - 1)))
     found, occurring = Configuration((), ()), [()]
     for x in features:
@@ -75,7 +75,7 @@ def test_two_hash_halves_are_all_rows_once(own: MemoryCases, seed: int, cases: A
     assert not {str(r[0]) for r in rows(one)} & {str(r[0]) for r in rows(two)}
 
 
-def test_hashes_look_as_if_drawn_by_lot() -> None:
+def test_hashes_are_uniformly_distributed() -> None:
     codes = [np.array([i >> b & 1 for i in range(1 << 12)], np.uint8) for b in range(12)]
     hashes = row_hashes(codes, 7)
     assert len(set(hashes.tolist())) == 1 << 12

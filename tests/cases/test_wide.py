@@ -88,7 +88,7 @@ def classifiers(encoder: Encoder) -> list[Any]:
     seed=st.integers(0, 999),
 )
 @settings(quick, max_examples=5)
-def test_a_sparse_matrix_gives_the_model_and_the_answers_of_its_array(
+def test_a_sparse_matrix_gives_the_model_and_the_predictions_of_its_array(
     dense: np.ndarray, way: str, kind: str | None, missing: Any, unseen: Any, few: int, seed: int, tier: str
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -140,7 +140,7 @@ def test_codes_of_a_sparse_matrix_are_those_of_its_array(dense: np.ndarray, way:
     assert (whole[rows] == cells.take(rows).dense(0, len(rows)).T).all()
 
 
-def test_a_sparse_matrix_is_a_table_whose_columns_are_made_when_asked_for() -> None:
+def test_columns_of_a_sparse_matrix_are_made_on_access() -> None:
     table = table_of(sparse.csr_array(np.array([[0, 2.5], [3, 0], [0, 0]])))
     assert isinstance(table, SparseMatrix)
     assert len(table) == 3
@@ -155,7 +155,7 @@ def test_a_sparse_matrix_is_a_table_whose_columns_are_made_when_asked_for() -> N
         table.renamed(["a", "a"])
 
 
-def test_columns_are_matched_by_name_and_unseen_values_are_told() -> None:
+def test_columns_are_matched_by_name_and_unseen_values_are_reported() -> None:
     table = table_of(sparse.csr_array(np.array([[0, 2], [1, 0], [5, 0]]))).renamed(["a", "b"])
     assert isinstance(table, SparseMatrix)
     variables = [Variable("b", (1, 2)), Variable("a", (0, 1))]
@@ -292,7 +292,7 @@ def binary(columns: int) -> tuple[Variable, ...]:
     return tuple(Variable(f"x{i}", (0, 1)) for i in range(columns + 1))
 
 
-def test_the_prediction_grows_with_what_it_is_made_of() -> None:
+def test_the_predicted_memory_grows_with_its_parts() -> None:
     few, many = binary(100), binary(1000)
     has_missing = {len(v): np.zeros(len(v) - 1, bool) for v in (few, many)}
     assert predicted(few, 1000, 0, has_missing=has_missing[101]) < predicted(few, 1000, 1, has_missing=has_missing[101])

@@ -288,14 +288,14 @@ def test_every_missing_marker_is_missing(classifier: NetworkClassifier, case: An
 
 
 @for_each_classifier("F3-constant-column")
-def test_a_constant_column_changes_nothing(classifier: NetworkClassifier) -> None:
+def test_a_constant_column_has_no_effect(classifier: NetworkClassifier) -> None:
     more = [[*row, "same"] for row in X]
     one, two = clone(classifier).fit(X, Y), clone(classifier).fit(more, Y)
     assert identical(one.predict_proba(X), two.predict_proba(more))
 
 
 @for_each_classifier("F3-all-missing-column")
-def test_an_all_missing_column_changes_nothing_and_is_named(classifier: NetworkClassifier) -> None:
+def test_a_column_without_values_has_no_effect_and_is_reported(classifier: NetworkClassifier) -> None:
     more = [[*row, None] for row in X]
     with pytest.warns(NaiveteWarning, match="column 'x3' has no value in any row"):
         two = clone(classifier).fit(more, Y)

@@ -71,7 +71,7 @@ def test_numbers_are_not_copied() -> None:
     assert all(np.shares_memory(column.values, values) for column in table_of(values).columns)
 
 
-def test_only_the_columns_that_matter_are_looked_at() -> None:
+def test_only_the_selected_columns_are_checked() -> None:
     frame = pd.DataFrame({"a": [1, 2], "when": pd.to_datetime(["2020-01-01", "2020-01-02"])})
     assert table_of(frame, only={"a"}).names == ("a",)
     with pytest.raises(DataTypeError, match=r"column 'when' holds Datetime.*days since"):

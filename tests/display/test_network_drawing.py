@@ -372,7 +372,7 @@ class TestSvg:
         root = parsed(svg(net, information=dict.fromkeys(net.arcs, 123456789.25), max_width=200))
         assert sum("123456789.2500 bits" in t for t in texts(root, "title")) == 7
 
-    def test_beyond_the_limit_says_so(self):
+    def test_a_note_replaces_the_drawing_beyond_the_limit(self):
         root = parsed(svg(chained(230)))
         assert "229 arcs between 230 variables are not drawn" in texts(root, "text")
         assert "not drawn" in texts(root, "desc")[0]
@@ -419,7 +419,7 @@ class TestEscaping:
         assert root.text == root.get("title") == plain(value)
         assert not list(root)
 
-    def test_safe_is_kept_and_what_is_made_of_it_is_not(self):
+    def test_markup_stays_safe_and_derived_texts_do_not(self):
         assert escaped(Markup("<b>")) == "<b>"
         assert escaped(Markup("<b>") + "<i>") == "&lt;b&gt;&lt;i&gt;"
         assert element("a", title=Markup('"<b>')) == '<a title="&quot;&lt;b&gt;"></a>'
@@ -435,7 +435,7 @@ class TestEscaping:
 
 
 class TestHidden:
-    def test_they_are_marked_and_no_features(self) -> None:
+    def test_derived_columns_are_marked_and_are_no_features(self) -> None:
         own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "mood", "c"))
         half = np.full((2, 2), 0.5)
         parents = {0: (2,), 1: (2,), 2: (-1,), -1: ()}

@@ -294,7 +294,7 @@ class TestBarsAndAnswers:
         assert "0.000" in bars({"zero": 0.0})
         assert bars({"a": 1.0, "b": 1.0}, pale=["b"]).count('class="pale"') == 1
 
-    def test_wrong_answers_are_said_in_words(self):
+    def test_wrong_predictions_are_marked_with_a_word(self):
         markup = posterior_table([Prediction("one", "a", {"a": 0.25, "b": 0.75}), Prediction("two", "b", {"a": 0.25, "b": 0.75})])
         assert markup.count("wrong</span>") == 1
         assert "b\u00a00.750, a\u00a00.250" in markup

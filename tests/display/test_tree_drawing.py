@@ -112,7 +112,7 @@ def iris_like() -> Network:
     return C45().fit(rows, kinds).network_
 
 
-def test_a_tree_shows_questions_thresholds_and_leaves() -> None:
+def test_a_tree_shows_tests_thresholds_and_leaves() -> None:
     network = iris_like()
     root = parsed(svg(network, title="a tree"))
     told = texts(root, "text")

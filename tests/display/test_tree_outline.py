@@ -121,7 +121,7 @@ def check_order(found: Outline) -> None:
 
 @given(deriving_networks(), st.integers(0, 1000))
 @settings(max_examples=150, deadline=None)
-def test_going_down_gives_the_answers_of_the_network(network: Network, seed: int) -> None:
+def test_descending_the_outline_gives_the_predictions_of_the_network(network: Network, seed: int) -> None:
     if not has_outline(network):
         assert all(isinstance(own, Hidden) for own in network.derived.values())
         return
@@ -137,7 +137,7 @@ def test_going_down_gives_the_answers_of_the_network(network: Network, seed: int
     st.sampled_from(["stop", "split"]),
 )
 @settings(max_examples=60, deadline=None)
-def test_learned_hierarchies_pair_what_sorts_with_what_answers(rows: list[tuple[int, ...]], refit: bool, parity: str) -> None:
+def test_learned_hierarchies_pair_sorting_and_predicting_classifiers(rows: list[tuple[int, ...]], refit: bool, parity: str) -> None:
     table = np.array(rows).astype(str).astype(object)
     network = Recursive(refit=refit, parity=parity).fit(table[:, :-1], table[:, -1]).network_
     found = outline(network)
@@ -181,7 +181,7 @@ def test_figure_2_of_langley() -> None:
     assert [heading(network, outline(network), node) for node in (root, below)] == ["all cases", "sorted to lethargia"]
 
 
-def test_without_refitting_a_classifier_sorts_by_its_own_answers() -> None:
+def test_without_refitting_cases_are_sorted_by_the_predictions_of_the_classifier() -> None:
     root, below = outline(diseases(refit=False)).nodes
     assert root.sorting is None
     assert below.branch == "lethargia"
@@ -206,7 +206,7 @@ def hierarchy(children: list[list[int]], first: int = 0) -> Network:
     return Network(variables, {0: (1, CLASS), 1: (), CLASS: (1,)}, cpts, {1: cells})
 
 
-def test_where_every_cluster_goes_on_nothing_is_answered() -> None:
+def test_a_classifier_whose_clusters_all_have_classifiers_predicts_nothing() -> None:
     found = outline(hierarchy([[2, 3], [-1, -1], [-1, -1], [-1, -1]], first=1))
     assert found.nodes[0].sorting is not None
     assert found.nodes[0].predicting is None
@@ -271,14 +271,14 @@ class TestBranches:
         near = Variable("x", cuts=(1.00000001, 1.00000002, 1.00000003))
         assert branch_label(near, [0, 1]) == "<= 1.00000002"
 
-    def test_a_number_without_cut_points(self) -> None:
+    def test_a_numeric_column_without_cut_points(self) -> None:
         assert branch_label(Variable("x", cuts=()), [0]) == "any"
 
 
 class TestMattering:
     @given(deriving_networks(), st.integers(0, 1000))
     @settings(max_examples=100, deadline=None)
-    def test_a_feature_that_does_not_matter_changes_no_answer(self, network: Network, seed: int) -> None:
+    def test_an_irrelevant_feature_does_not_change_predictions(self, network: Network, seed: int) -> None:
         matters, codes = relevant_columns(network), rows_of(network, seed)
         answers = predictor_of(network).posterior(codes, np.zeros(len(codes), bool))[0]
         for x in network.inputs:
@@ -287,21 +287,21 @@ class TestMattering:
                 assert predictor_of(network).posterior(other, np.zeros(len(codes), bool))[0] == pytest.approx(answers, abs=1e-9)
 
     @given(networks(), st.data())
-    def test_hidden_columns_are_never_known(self, network: Network, data: st.DataObject) -> None:
+    def test_relevant_columns_treat_hidden_columns_as_unobserved(self, network: Network, data: st.DataObject) -> None:
         count = data.draw(st.integers(0, len(network.features)))
         inputs = network.features[: len(network.features) - count]
         own = Network(network.variables, network.parents, network.cpts, {v: Hidden() for v in network.features[len(inputs) :]})
         expected = [x for x in inputs if not d_separated(network.parents, [x], [CLASS], {*inputs} - {x})]
         assert relevant_columns(own) == expected
 
-    def test_hidden_columns_hide_nothing(self) -> None:
+    def test_children_of_a_hidden_column_are_relevant(self) -> None:
         own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "z", "hidden", "c"))
         parents = {0: (3,), 1: (3,), 2: (0,), 3: (CLASS,), CLASS: ()}
         half = np.full(2, 0.5)
         cpts = {v: np.full((2,) * (1 + len(p)), 0.5) if p else half for v, p in parents.items()}
         assert relevant_columns(Network(own, parents, cpts, {3: Hidden()})) == [0, 1]
 
-    def test_a_tree_needs_what_it_asks_for(self) -> None:
+    def test_only_the_features_that_a_tree_tests_are_needed(self) -> None:
         rows = [["a", "p", "u"], ["a", "q", "u"], ["b", "p", "v"], ["b", "q", "v"]] * 3
         assert relevant_columns(ID3().fit(rows, ["no", "yes", "no", "yes"] * 3).network_) == [1]
 
@@ -311,7 +311,7 @@ class TestMattering:
 
 
 class TestSummaries:
-    def test_what_tells_most_comes_first_and_ties_go_to_the_lower_column(self) -> None:
+    def test_features_are_in_decreasing_order_of_information_and_ties_go_to_the_lower_column(self) -> None:
         flat, sharp = np.full((2, 2), 0.5), np.eye(2)
         assert ClassSummary(np.array([0.5, 0.5]), {0: flat, 1: sharp, 2: flat, 3: sharp}, {}).ranked == (1, 3, 0, 2)
 
@@ -344,7 +344,7 @@ class TestSummaries:
         assert own.classes(9) == [0, 2, 3, 4]
 
 
-def test_what_is_no_tree_has_no_outline() -> None:
+def test_networks_without_derived_columns_have_no_outline() -> None:
     plain = Network((Variable("c", ("no", "yes")),), {CLASS: ()}, {CLASS: np.array([0.5, 0.5])})
     assert not has_outline(plain)
     with pytest.raises(ParameterError, match="only a tree or a hierarchy"):

@@ -67,7 +67,7 @@ def test_equal_frequency_by_hand() -> None:
     assert EqualWidth(3)(np.array([4.0]), np.ones((1, 1))) == ()
 
 
-def test_a_pure_stretch_is_never_cut_whatever_its_weight() -> None:
+def test_an_interval_of_one_class_is_never_split_whatever_its_weight() -> None:
     for weight in (0.2, 0.75, 0.8, 1.0, 50.0):
         assert mdl(np.array([1.0, 2.0]), np.full((2, 1), weight)) == ()
 

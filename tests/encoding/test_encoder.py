@@ -45,7 +45,7 @@ def codes_of(X: Any, *variables: Variable, unseen: str = "marginalise") -> list[
 
 @given(frames(), st.sampled_from([Encoder(), Encoder(missing="state"), Encoder(unseen="smooth"), Encoder(max_integer_states=0)]))
 @settings(deadline=None, max_examples=60)
-def test_codes_stand_for_the_values_they_came_from(drawn: tuple[dict[str, list[Any]], list[str]], encoder: Encoder) -> None:
+def test_codes_decode_to_the_values(drawn: tuple[dict[str, list[Any]], list[str]], encoder: Encoder) -> None:
     columns, labels = drawn
     table = table_of(pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in columns.items()}))
     variables = schema_of(table, np.array([label == "yes" for label in labels], np.uint8), 2, encoder)
@@ -280,7 +280,7 @@ def test_unseen_is_decided_when_predicting() -> None:
 
 
 @pytest.mark.parametrize("max_integer_states", [0, 1])
-def test_booleans_are_nominal_however_few_is_few(max_integer_states: int) -> None:
+def test_booleans_are_nominal_for_every_limit_of_integer_states(max_integer_states: int) -> None:
     table = table_of(np.array([[True], [False], [True]]))
     (variable,) = schema_of(table, np.array([0, 1, 0], np.uint8), 2, Encoder(max_integer_states=max_integer_states))
     assert variable == Variable("x0", (False, True))

@@ -78,7 +78,7 @@ def test_merging_the_counts_of_parts_is_counting_the_whole(cells: list[Any], dat
 
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=60), st.integers(1, 12), st.data())
 @settings(deadline=None, max_examples=150)
-def test_cells_are_a_matter_of_the_values_alone(numbers: list[float], most: int, data: st.DataObject) -> None:
+def test_cells_depend_on_the_values_alone(numbers: list[float], most: int, data: st.DataObject) -> None:
     order = np.sort(np.array(numbers) + 0.0)
     starts, level = cells_of(order, 0, most)
     assert len(starts) <= most

@@ -64,7 +64,7 @@ def many(sets: int = 8, seed: int = 0) -> Comparisons:
     return compare_many(table, test_share=0.1)
 
 
-def test_all_tests_stand_side_by_side() -> None:
+def test_each_pair_has_the_results_of_all_tests() -> None:
     result = compare({"nb": NB, "kdb": KDB, "tan": TAN}, test_share=0.1)
     assert (result.baseline, result.rounds, [pair.model for pair in result.pairs]) == ("nb", 10, ["kdb", "tan"])
     for pair, own in zip(result.pairs, (KDB, TAN), strict=True):
@@ -79,7 +79,7 @@ def test_all_tests_stand_side_by_side() -> None:
     assert [pair.verdict for pair in result.pairs] == ["better", "undecided"]
 
 
-def test_what_is_better_is_said_to_be() -> None:
+def test_significantly_better_models_are_named() -> None:
     result = compare({"nb": NB, "kdb:k=2": KDB}, test_share=0.1, data="kr-vs-kp")
     assert result.sentence == (
         "kdb:k=2 is better than nb on kr-vs-kp: 89.8 against 86.0 per cent accuracy; the corrected test gives p = 0.0097. The plain "
@@ -89,7 +89,7 @@ def test_what_is_better_is_said_to_be() -> None:
     assert "nb is worse than kdb:k=2 on kr-vs-kp" in compare({"kdb:k=2": KDB, "nb": NB}, test_share=0.1, data="kr-vs-kp").sentence
 
 
-def test_what_is_not_told_apart_is_not_called_better() -> None:
+def test_models_without_significant_difference_are_not_called_better() -> None:
     told = compare({"nb": NB, "tan": TAN}, test_share=0.1, rope=0.02).sentence
     assert re.match(
         r"The data do not tell tan and nb apart: 86\.2 against 86\.0 per cent accuracy; the corrected test gives p = 0\.\d+\.",
@@ -99,7 +99,7 @@ def test_what_is_not_told_apart_is_not_called_better() -> None:
     assert not {"better", "worse"} & set(re.findall(r"\w+", told))
 
 
-def test_the_plain_test_is_put_in_its_place() -> None:
+def test_the_sentence_mentions_an_uncorrected_test_that_differs() -> None:
     better = [a + d for a, d in zip(NB, [0.02, -0.01, 0.03, 0.0, 0.02, 0.01, 0.03, -0.01, 0.02, 0.01], strict=True)]
     result = compare({"nb": NB, "x": better}, test_share=0.1)
     assert result.pairs[0].plain.p < 0.05 < result.pairs[0].corrected.p
@@ -142,7 +142,7 @@ def test_swapping_the_models_mirrors_the_comparison(one: list[float], two: list[
 
 @settings(deadline=None)
 @given(scores, scores, st.integers(-64, 64))
-def test_a_constant_added_to_both_changes_nothing(one: list[float], two: list[float], more: int) -> None:
+def test_a_constant_added_to_both_models_has_no_effect(one: list[float], two: list[float], more: int) -> None:
     here = compare({"a": one, "b": two}, test_share=0.25).pairs[0]
     moved = compare({"a": [s + more / 64 for s in one], "b": [s + more / 64 for s in two]}, test_share=0.25).pairs[0]
     assert (here.corrected, here.plain, here.wilcoxon, here.bayesian) == (
@@ -153,7 +153,7 @@ def test_a_constant_added_to_both_changes_nothing(one: list[float], two: list[fl
     )
 
 
-def test_rounding_is_no_difference() -> None:
+def test_rounding_errors_are_not_differences() -> None:
     result = compare({"a": [0.1 + 0.2, 0.3, 0.3], "b": [0.3, 0.3, 0.3]}, test_share=1 / 3)
     assert result.pairs[0].corrected.p == 1
 
@@ -329,7 +329,7 @@ def test_the_diagram_stays_inside_its_frame(k: int) -> None:
     assert len([word for word in words(drawing) if word.startswith("model")]) == k
 
 
-def test_a_critical_difference_longer_than_the_axis_is_said_to_be() -> None:
+def test_a_critical_difference_longer_than_the_axis_is_stated() -> None:
     test = nemenyi([[1, 2], [2, 1]])
     assert "critical difference 1.39 (p < 0.05): longer than the axis" in words(svg(critical_difference_diagram(test, ["a", "b"])))
 

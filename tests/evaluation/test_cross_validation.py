@@ -87,7 +87,7 @@ def test_repetitions_are_at_least_one(repeat: int) -> None:
         cross_validate({}, cases(), repeat=repeat)
 
 
-def test_weights_weigh_training_and_measures() -> None:
+def test_weights_are_used_in_training_and_measures() -> None:
     heavy = cases(weight=[3.0, 1.0] * 10)
     (result,) = cross_validate({"majority": classifier_of("majority")}, heavy, folds=2)
     assert result.accuracy[0] == 0.75

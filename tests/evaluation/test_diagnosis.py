@@ -101,7 +101,9 @@ def test_the_identity_holds_in_every_row_of_mixed_columns(
 
 @given(frames(min_rows=4), st.sampled_from([KDB(k=1), KDB(k=2), TAN()]))
 @quick
-def test_both_say_what_the_classifiers_say(drawn: tuple[dict[str, list[Any]], list[str]], model: NetworkClassifier) -> None:
+def test_naive_bayes_and_network_predict_as_the_classifiers(
+    drawn: tuple[dict[str, list[Any]], list[str]], model: NetworkClassifier
+) -> None:
     own, labels = pd.DataFrame(drawn[0]), drawn[1]
     assume(len(set(labels)) == 2 and not any(own[c].isna().all() for c in own))
     check_classifiers(model, own, labels)
@@ -132,7 +134,7 @@ def test_densities_beside_tables(model: NetworkClassifier, has_missing: float) -
 
 @given(some_learned_from, st.data(), smoothings)
 @quick
-def test_left_out_is_learning_without_the_case(cases: MemoryCases, data: st.DataObject, smoothing: Any) -> None:
+def test_leave_one_out_equals_learning_without_the_case(cases: MemoryCases, data: st.DataObject, smoothing: Any) -> None:
     counts = Counts(cases)
     network = estimate(counts, data.draw(structures(len(counts.features))), smoothing)
     arcs = network.arcs
@@ -175,7 +177,7 @@ def test_each_arc_is_added_to_naive_bayes_alone(cases: MemoryCases, k: int) -> N
 
 @given(some_learned_from, st.integers(1, 3))
 @quick
-def test_a_network_alone_tells_what_its_arcs_say(cases: MemoryCases, k: int) -> None:
+def test_a_network_without_training_cases_has_marginal_tables(cases: MemoryCases, k: int) -> None:
     network = kdb(Counts(cases), k=k)
     assume(min(network.cpts[CLASS]) > 0)
     for (p, x), pair in marginal_networks(network).pairs.items():
@@ -245,7 +247,7 @@ def test_naive_bayes_is_left_out_as_by_scikit_learn() -> None:
     assert np.allclose(columns(found.cases(), "naive_p"), slow, atol=1e-12)
 
 
-def test_the_worst_cases_are_the_surest_errors() -> None:
+def test_the_worst_cases_are_the_most_confident_errors() -> None:
     table = led7(200, random_state=1)
     y = np.asarray(table["digit"])
     found = diagnose(KDB(k=1), table.without("digit"), y)
@@ -271,7 +273,7 @@ def numbers_with_classes(rows: int = 90, seed: int = 0) -> tuple[np.ndarray, np.
 
 
 @pytest.mark.parametrize("model", [KDB(k=1, encoder=normal), TAN(encoder=normal), Full(shrinkage=0.1, encoder=normal)])
-def test_densities_are_answered_in_folds(model: NetworkClassifier) -> None:
+def test_densities_are_diagnosed_by_cross_validation(model: NetworkClassifier) -> None:
     X, y = numbers_with_classes()
     found = diagnose(model, X, y)
     check_identity(found)
@@ -288,7 +290,7 @@ def test_densities_are_answered_in_folds(model: NetworkClassifier) -> None:
     assert found.arcs()["net"].values[0] > 10
 
 
-def test_missing_values_by_em_are_answered_in_folds() -> None:
+def test_missing_values_by_em_are_diagnosed_by_cross_validation() -> None:
     rng = np.random.default_rng(0)
     X = np.where(rng.random((60, 3)) < 0.2, None, rng.integers(0, 2, (60, 3)).astype(object))
     found = diagnose(KDB(k=1, encoder=Encoder(missing="em")), X, rng.integers(0, 2, 60))
@@ -296,7 +298,7 @@ def test_missing_values_by_em_are_answered_in_folds() -> None:
     assert "10-fold" in found.method
 
 
-def test_a_weight_of_two_is_the_row_twice_and_of_zero_its_absence() -> None:
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_no_row() -> None:
     table = led7(60, random_state=2)
     X, y = table.without("digit"), np.asarray(table["digit"])
     weight = np.arange(60) % 3
@@ -325,7 +327,7 @@ def assert_same(one: Table, two: Table) -> None:
     pd.testing.assert_frame_equal(pd.DataFrame(one.to_dict()), pd.DataFrame(two.to_dict()), rtol=1e-12)
 
 
-def test_a_fitted_classifier_is_asked_as_it_is() -> None:
+def test_a_fitted_classifier_is_not_fitted_again() -> None:
     table = led7(200, random_state=5)
     X = table.without("digit")
     model = KDB(k=2).fit(X.take(slice(100)), table["digit"].take(slice(100)))
@@ -419,7 +421,7 @@ def test_other_refusals() -> None:
 
 
 @pytest.mark.parametrize("target", ["class", "digit"])
-def test_the_picture_is_whole_and_safe(target: str) -> None:
+def test_the_figure_is_well_formed_and_escaped(target: str) -> None:
     table = corral() if target == "class" else led7(120)
     y = np.array([f"<script>{v}&" for v in table[target]], object)
     X = pd.DataFrame({f"<img src=x> {n}": np.asarray(table[n]) for n in table.names if n != target})

@@ -149,7 +149,7 @@ def test_tables_that_are_too_large_to_keep_are_counted_fold_by_fold(states: int)
     assert check_equal_to_refitting(cases, KFold(5), own)  # type: ignore[arg-type]
 
 
-def test_numbers_that_are_cut_differently_in_every_fold() -> None:
+def test_cut_points_that_differ_between_folds() -> None:
     rng = np.random.default_rng(3)
     cases = large(300)
     numbers = tuple(Column(f"n{j}", rng.normal(cases.labels * (j + 1), 1.0)) for j in range(4))
@@ -167,12 +167,12 @@ def with_weight(weight: Any) -> LabelledTable:
 
 
 @pytest.mark.parametrize("weight", [0.5, 2.0**33, 0.0])
-def test_weights_that_cannot_be_taken_away_exactly_are_refused(weight: float) -> None:
+def test_weights_that_cannot_be_subtracted_exactly_are_refused(weight: float) -> None:
     assert folds_of(with_weight(weight)) is None
     assert folds_of(with_weight(3.0)) is not None
 
 
-def test_fractional_weights_are_fitted_honestly() -> None:
+def test_fractional_weights_equal_refitting() -> None:
     cases = with_weight(1.0)
     weight = np.random.default_rng(0).random(40)
     assert check_equal_to_refitting(
@@ -184,21 +184,21 @@ def column(values: Any, rows: int = 12) -> LabelledTable:
     return LabelledTable(Table((Column("x", np.asarray(values)),)), "c", np.array([0, 1]), np.arange(rows) % 2)
 
 
-def test_a_column_that_is_nominal_in_some_folds_only_is_counted_honestly() -> None:
+def test_a_column_that_is_nominal_in_some_folds_only_equals_refitting() -> None:
     values = np.arange(12.0)
     values[0] = 0.5
     assert folds_of(column(values), 3) is None
     assert check_equal_to_refitting(column(values), KFold(3), models(Encoder()))
 
 
-def test_a_column_without_a_value_in_some_training_set_is_counted_honestly() -> None:
+def test_a_column_without_a_value_in_some_training_set_equals_refitting() -> None:
     values = np.full(12, np.nan)
     values[0] = 1.0
     with pytest.warns(NaiveteWarning, match="no value in any row"):
         assert folds_of(column(values), 3) is None
 
 
-def test_numbers_in_cells_are_counted_honestly(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_numbers_in_cells_equal_refitting(monkeypatch: pytest.MonkeyPatch) -> None:
     from naivete.encoding import counting as tallying
     from naivete.encoding import value_counts as tallies
 
@@ -207,7 +207,7 @@ def test_numbers_in_cells_are_counted_honestly(monkeypatch: pytest.MonkeyPatch) 
     assert folds_of(column(np.random.default_rng(0).normal(size=12)), 3) is None
 
 
-def test_tallies_that_would_take_too_much_memory_are_not_made() -> None:
+def test_partitioned_counts_beyond_the_budget_are_not_made() -> None:
     cases = large(40)
     part = np.arange(40) % 4
     assert PartitionedCounts.of(cases, part, 4, budget=8 * 18 * 2 * 4 * 4) is not None
@@ -273,7 +273,7 @@ def test_tables_that_a_classifier_makes_itself_are_respected() -> None:
         assert answer.posterior.tobytes() == honest.tobytes()
 
 
-def test_nothing_is_left_of_the_sharing_in_the_models() -> None:
+def test_sharing_counts_does_not_change_the_models() -> None:
     cases = large(60)
     own = {"nb": NaiveBayes(smoothing=2.0), "tan": TAN()}
     for answer in held_out_predictions(own, cases, list(KFold(3).splits(cases))):
@@ -310,7 +310,7 @@ def test_any_other_classifier_is_fitted_to_every_training_set(cases: LabelledTab
     check_equal_to_refitting(cases, protocol, own)
 
 
-def test_a_learner_that_is_not_known_finds_another_structure_in_every_training_set_and_leaves_the_model_alone() -> None:
+def test_an_unknown_learner_is_fitted_to_every_training_set_without_changing_the_model() -> None:
     rng = np.random.default_rng(0)
     columns = tuple(Column(f"x{j}", rng.integers(0, 2, 40), ("a", "b")) for j in range(6))
     cases = LabelledTable(Table(columns), "c", np.array([0, 1]), rng.integers(0, 2, 40))
@@ -323,6 +323,6 @@ def test_a_learner_that_is_not_known_finds_another_structure_in_every_training_s
     assert not any(hasattr(model, "network_") for model in own.values())
 
 
-def test_only_what_is_known_to_learn_from_counts_alone_shares_them() -> None:
+def test_only_classifiers_that_learn_from_counts_share_them() -> None:
     own = {"a": NaiveBayes(), "picky": Picky(), "b": KDB(), "blunt": Blunt()}
     assert [list(group.models) for group in module._groups(own)] == [["a", "b"], ["picky", "blunt"]]

@@ -380,7 +380,7 @@ def test_single_measures() -> None:
     assert rmse(cases) == close(((0.25 + 0.5625) / 2) ** 0.5)
 
 
-def test_measuring_a_fold_asks_nothing_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_measures_of_a_fold_do_not_call_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its metrics look at every argument again: for the small folds of an experiment that is most of the time."""
     for name in ("roc_curve", "auc", "precision_recall_fscore_support", "confusion_matrix", "roc_auc_score"):
         monkeypatch.setattr(metrics, name, lambda *_, **__: pytest.fail("scikit-learn was asked"))

@@ -183,7 +183,7 @@ def test_hostile_names(picture: str) -> None:
 
 
 @pytest.mark.parametrize("picture", list(pictures(["a", "b"])))
-def test_they_draw_where_they_are_told(picture: str) -> None:
+def test_plots_are_drawn_on_the_given_axes(picture: str) -> None:
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9, 4))
     assert pictures(["a", "b"])[picture](right) is right
     assert not left.lines

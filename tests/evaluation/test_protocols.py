@@ -28,7 +28,7 @@ def protocols(rows: int) -> st.SearchStrategy[Protocol]:
 
 
 @given(st.data(), st.integers(6, 40))
-def test_training_and_test_rows_never_meet_and_are_the_same_every_time(data: st.DataObject, rows: int) -> None:
+def test_training_and_test_rows_are_disjoint_and_reproducible(data: st.DataObject, rows: int) -> None:
     protocol = data.draw(protocols(rows))
     first, again = (list(protocol.splits(cases(rows))) for _ in range(2))
     assert len({(s.repeat, s.fold) for s in first}) == len(first)
@@ -43,7 +43,7 @@ def test_training_and_test_rows_never_meet_and_are_the_same_every_time(data: st.
 
 
 @given(st.data(), st.integers(6, 40))
-def test_the_parts_say_what_the_training_rows_are(data: st.DataObject, rows: int) -> None:
+def test_the_parts_define_the_training_rows(data: st.DataObject, rows: int) -> None:
     for split in data.draw(protocols(rows)).splits(cases(rows)):
         if split.parts is not None:
             chosen = (split.parts <= split.fold) & (split.parts >= 0) if split.nested else split.parts != split.fold
@@ -137,7 +137,7 @@ def test_other_names_are_refused_with_examples(text: str, problem: str) -> None:
     assert len(told) < 300
 
 
-def test_the_first_rows_have_a_form_of_their_own() -> None:
+def test_the_protocol_first_needs_train_and_takes_no_seed() -> None:
     with pytest.raises(ParameterError, match=r"protocol 'first': train is missing; write for instance first:train=1000,"):
         protocol_of("first")
     with pytest.raises(

@@ -122,7 +122,7 @@ def test_a_report_takes_rows_and_labels(data: Mapping[str, LabelledTable]) -> No
     ("wrong", "meant"),
     [("acuracy", "accuracy"), ("auc", "roc_auc"), ("sensitivity", "recall"), ("loss", "expected_loss"), ("f1", "f")],
 )
-def test_a_measure_that_is_none_is_told_with_the_one_that_was_meant(
+def test_an_error_about_an_unknown_measure_suggests_a_similar_one(
     data: Mapping[str, LabelledTable], wrong: str, meant: str
 ) -> None:
     with pytest.raises(ParameterError, match=f"did you mean {meant}\\?"):

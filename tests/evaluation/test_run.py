@@ -150,7 +150,7 @@ def test_nothing_is_fitted_again_when_all_is_done(digits: LabelledTable, tmp_pat
         ({"loss": [[0, 1], [1, 0]]}, "loss"),
     ],
 )
-def test_another_experiment_does_not_go_on_in_the_folder(changed: Any, named: str, cases: LabelledTable, tmp_path: Path) -> None:
+def test_another_experiment_cannot_resume_from_the_folder(changed: Any, named: str, cases: LabelledTable, tmp_path: Path) -> None:
     own = {"models": models("nb"), "data": cases, "protocol": KFold(3), "folder": tmp_path, "jobs": 1}
     run(**own)
     with pytest.raises(CheckpointError, match=rf"of another run: {named}.*restart=True"):
@@ -158,7 +158,7 @@ def test_another_experiment_does_not_go_on_in_the_folder(changed: Any, named: st
     assert run(**{**own, **changed, "restart": True}).models == tuple(changed.get("models", own["models"]))
 
 
-def test_other_data_do_not_go_on_in_the_folder(cases: LabelledTable, digits: LabelledTable, tmp_path: Path) -> None:
+def test_other_data_cannot_resume_from_the_folder(cases: LabelledTable, digits: LabelledTable, tmp_path: Path) -> None:
     run(models("nb"), cases, KFold(3), folder=tmp_path)
     turned = LabelledTable(cases.features, cases.target, cases.classes, cases.labels[::-1].copy())
     with pytest.raises(CheckpointError, match="data"):
@@ -170,7 +170,7 @@ def test_one_run_at_a_time(cases: LabelledTable, tmp_path: Path) -> None:
         run(models("nb"), cases, KFold(3), folder=tmp_path)
 
 
-def test_a_damaged_file_is_told(cases: LabelledTable, tmp_path: Path) -> None:
+def test_a_damaged_file_is_reported(cases: LabelledTable, tmp_path: Path) -> None:
     run(models("nb"), cases, KFold(3), folder=tmp_path)
     file = next(tmp_path.glob("split-*"))
     file.write_bytes(file.read_bytes()[:-1])
@@ -195,7 +195,7 @@ run(models, cases, KFold(5, 4), folder=sys.argv[1], jobs=1, progress=slowly)
 """
 
 
-def test_a_killed_run_goes_on_and_repeats_no_finished_split(digits: LabelledTable, tmp_path: Path) -> None:
+def test_a_killed_run_resumes_without_repeating_finished_splits(digits: LabelledTable, tmp_path: Path) -> None:
     folder = tmp_path / "experiment"
     process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
@@ -220,7 +220,7 @@ def test_results_can_be_compared(both: Results) -> None:
     assert both.table("brier")["led"]["tan"] == both.scores("led", "tan", "brier")
 
 
-def test_wrong_arguments_are_told(both: Results, cases: LabelledTable) -> None:
+def test_invalid_arguments_are_reported(both: Results, cases: LabelledTable) -> None:
     with pytest.raises(ParameterError, match="jobs"):
         run(models("nb"), cases, KFold(3), jobs=0)
     with pytest.raises(ParameterError, match="at least one classifier"):
@@ -233,7 +233,7 @@ def test_wrong_arguments_are_told(both: Results, cases: LabelledTable) -> None:
         both.curve("led", "knn")
 
 
-def test_the_fingerprint_sees_every_cost() -> None:
+def test_the_fingerprint_contains_every_cost() -> None:
     from naivete.classifiers.losses import Loss
     from naivete.evaluation.run import _fingerprint
 
@@ -281,20 +281,20 @@ def test_models_of_others_learn_from_rows_and_labels_too() -> None:
         ((np.zeros((3, 0)), [0, 1, 1]), DataError, "data: "),
     ],
 )
-def test_data_that_are_none_are_told(data: Any, error: type[Exception], told: str) -> None:
+def test_invalid_data_are_reported(data: Any, error: type[Exception], told: str) -> None:
     with pytest.raises(error) as caught:
         run(models("nb"), data, "2-fold")
     assert str(caught.value).startswith(told)
 
 
-def test_what_is_no_model_is_told(cases: LabelledTable) -> None:
+def test_an_invalid_model_is_reported(cases: LabelledTable) -> None:
     with pytest.raises(ParameterError, match=r"models: 'nb': 'naive' is no classifier"):
         run({"nb": "naive"}, cases, "2-fold")
     with pytest.raises(ParameterError, match="models: pass classifiers by name"):
         run([NaiveBayes()], cases, "2-fold")  # type: ignore[arg-type]
 
 
-def test_a_class_that_training_lacks_is_told_once() -> None:
+def test_a_class_without_training_rows_is_reported_once() -> None:
     x = np.array([0, 1] * 15)
     labels = np.array(["no", "yes"] * 14 + ["seldom", "once"])
     data = {"few": (x[:, None], labels), "none": (x[:28, None], labels[:28])}
@@ -306,13 +306,13 @@ def test_a_class_that_training_lacks_is_told_once() -> None:
     ]
 
 
-def test_rows_without_weight_teach_no_class() -> None:
+def test_rows_of_weight_zero_add_no_class() -> None:
     table = Table((Column("x", np.arange(8) % 2), Column("c", np.arange(8) // 4)), np.array([1.0] * 4 + [0, 0, 0, 1]))
     with pytest.warns(NaiveteWarning, match=r"the class 1 \(1 of 4 splits\)"):
         run(models("nb"), label_table(table, "c"), KFold(4), jobs=1)
 
 
-def test_the_difference_itself_is_told(digits: LabelledTable, tmp_path: Path) -> None:
+def test_the_difference_is_reported(digits: LabelledTable, tmp_path: Path) -> None:
     own: dict[str, Any] = {"models": models("nb", "tan"), "data": digits, "protocol": Splits(2), "folder": tmp_path}
     run(**own)
 

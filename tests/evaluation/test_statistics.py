@@ -172,7 +172,7 @@ def test_swapping_the_models_mirrors_every_test(values: list[float], share: floa
 
 @settings(deadline=None)
 @given(differences, shares)
-def test_corrected_and_bayesian_test_say_the_same_without_a_rope(values: list[float], share: float) -> None:
+def test_corrected_and_bayesian_test_agree_without_a_rope(values: list[float], share: float) -> None:
     posterior, test = bayesian_correlated_t(values, share, 0.0), corrected_t(values, share)
     assert 2 * min(posterior.left, posterior.right) == pytest.approx(test.p, abs=1e-12)
     assert test.p >= paired_t(values).p
@@ -215,7 +215,7 @@ def test_wilcoxon_enumerated(values: list[int], pratt: bool) -> None:
 
 
 @pytest.mark.parametrize("count", [10, 120, 200, 201, 400])
-def test_wilcoxon_is_scipys(count: int) -> None:
+def test_wilcoxon_equals_scipy(count: int) -> None:
     values = np.random.default_rng(count).normal(0.05, 1, count)
     found, peer = wilcoxon(values), scipy.stats.wilcoxon(values, method="exact" if count <= 200 else "asymptotic")
     assert found.exact == (count <= 200)
@@ -270,7 +270,7 @@ def test_friedman_by_hand(scores: list[list[float]]) -> None:
 
 @settings(deadline=None)
 @given(tables, st.data())
-def test_a_constant_added_to_a_data_set_changes_no_rank(scores: list[list[float]], data: st.DataObject) -> None:
+def test_a_constant_added_to_a_data_set_does_not_change_ranks(scores: list[list[float]], data: st.DataObject) -> None:
     moved = [[s + step for s in row] for row in scores for step in [data.draw(steps)]]
     assert friedman(moved) == friedman(scores)
     assert nemenyi(moved) == nemenyi(scores)
@@ -288,7 +288,7 @@ def test_groups_are_the_largest_sets_within_the_critical_difference() -> None:
 
 @settings(deadline=None)
 @given(st.floats(0.5, 1), st.floats(0, 0.2), st.integers(2, 40), st.floats(0.5, 1), st.floats(0, 0.2), st.integers(2, 40))
-def test_welch_is_scipys(mean1: float, sd1: float, n1: int, mean2: float, sd2: float, n2: int) -> None:
+def test_welch_equals_scipy(mean1: float, sd1: float, n1: int, mean2: float, sd2: float, n2: int) -> None:
     test, swapped = welch(mean1, sd1, n1, mean2, sd2, n2), welch(mean2, sd2, n2, mean1, sd1, n1)
     assert 0 <= test.p <= 1
     assert (swapped.statistic, swapped.p) == pytest.approx((-test.statistic, test.p))

@@ -90,7 +90,7 @@ def possible(network: Network, row: list[int]) -> bool:
 
 @given(deriving_networks(), st.randoms(use_true_random=False))
 @settings(max_examples=200, deadline=None)
-def test_answers_equal_those_of_one_row_after_the_other(network: Network, random: object) -> None:
+def test_posteriors_equal_those_of_single_rows(network: Network, random: object) -> None:
     cards = [network.variables[x].card for x in network.inputs]
     rows = list(product(*([*range(card), MISSING] for card in cards)))
     random.shuffle(rows)  # type: ignore[attr-defined]
@@ -185,7 +185,7 @@ def test_derived_columns_that_do_not_fit_are_refused(derived: Tree | Hierarchy, 
         Network(own, parents, {0: half[0], 1: half[0], CLASS: half}, {1: derived})
 
 
-def test_a_classifier_cannot_send_rows_on_by_a_number_and_has_one_parent() -> None:
+def test_a_classifier_of_a_hierarchy_has_one_parent_and_no_continuous_feature() -> None:
     own = (Variable("x", origin=0.0), Variable("cell", (0, 1, 2)), Variable("class", ("no", "yes")))
     tables = {0: np.ones((1, 3, 2)), 1: np.full(3, 1 / 3), CLASS: np.full((3, 2), 0.5)}
     parents = {0: (1, CLASS), 1: (), CLASS: (1,)}
@@ -198,7 +198,7 @@ def test_a_classifier_cannot_send_rows_on_by_a_number_and_has_one_parent() -> No
             Network(own, parents, tables, {1: Hierarchy(np.array(children), np.array(features))}, density)
 
 
-def test_rows_that_lack_values_are_answered_some_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_with_missing_values_are_predicted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     tree = random_tree(rng, [3, 3, 3])
     inputs = tuple(Variable(name, (0, 1, 2)) for name in "abc")

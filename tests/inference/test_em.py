@@ -104,7 +104,7 @@ def test_naive_bayes_just_leaves_missing_cells_out(own: MemoryCases, how: Any, f
 
 @given(own=some_cases(has_missing=False), how=smoothings, data=st.data())
 @quick
-def test_nothing_missing_is_plain_counting(own: MemoryCases, how: Any, data: st.DataObject) -> None:
+def test_without_missing_values_em_equals_counting(own: MemoryCases, how: Any, data: st.DataObject) -> None:
     structure = data.draw(structures(len(own.variables) - 1))
     assert identical(expected_network(Counts(own), structure, how)[0], estimate(Counts(own), structure, how))
 
@@ -143,7 +143,7 @@ def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.Dat
 @given(own=small, how=smoothings, data=st.data())
 @quick
 @pytest.mark.filterwarnings("ignore:EM has not converged")
-def test_sparse_tables_say_what_dense_ones_say(own: MemoryCases, how: Any, data: st.DataObject, cases: Any) -> None:
+def test_sparse_tables_equal_dense_ones(own: MemoryCases, how: Any, data: st.DataObject, cases: Any) -> None:
     structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
     dense, told = expected_network(Counts(own), structure, how, tolerance=0.0, max_iterations=8)
     with pytest.MonkeyPatch.context() as patch:
@@ -183,14 +183,14 @@ def test_a_class_with_missing_parents() -> None:
     assert math.isclose(told.objectives[-1], expected, rel_tol=1e-12)
 
 
-def test_a_given_prior_stays() -> None:
+def test_a_given_prior_is_kept() -> None:
     own = cases_of([2, 2, 2], [[0, 1, 1, 0], [0, -1, 1, -1], [0, 1, 0, 1]])
     network, told = expected_network(Counts(own), {CLASS: (), 1: (CLASS,), 0: (1, CLASS)}, prior=[1.0, 0.0])
     assert network.cpts[CLASS].tolist() == [1.0, 0.0]
     assert np.isfinite(told.objectives).all()
 
 
-def test_pyagrum_climbs_to_the_same_tables() -> None:
+def test_pyagrum_finds_the_same_tables_by_em() -> None:
     """Its EM begins elsewhere and knows no classes, but where there is one maximum both have to find it."""
     gum = pytest.importorskip("pyagrum")
     rng = np.random.default_rng(3)
@@ -241,7 +241,7 @@ def test_classifiers_complete_the_tables_of_the_structure_they_find(classifier: 
     assert not hasattr(full.set_params(encoder=None).fit(X, y), "em_")
 
 
-def test_for_naive_bayes_it_makes_no_difference() -> None:
+def test_em_has_no_effect_on_naive_bayes() -> None:
     X, y = frame()
     full = NaiveBayes(encoder=Encoder(missing="em")).fit(X, y)
     assert identical(full.network_, NaiveBayes().fit(X, y).network_)
@@ -261,7 +261,7 @@ def test_files_and_batches_give_the_same_network(tmp_path: Path) -> None:
     assert kept.em_.converged
 
 
-def test_what_takes_too_much_memory_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_about_memory_names_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     columns = [rng.integers(-1, 3, 200) for _ in range(4)]
     own = cases_of([3, 3, 3, 3, 2], [*columns, rng.integers(0, 2, 200)])

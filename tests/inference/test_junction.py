@@ -106,7 +106,7 @@ both = pytest.mark.parametrize("logs", [False, True], ids=["probabilities", "log
 @both
 @given(network=any_network, data=st.data())
 @quick
-def test_answers_equal_enumeration(network: Network, data: st.DataObject, logs: bool) -> None:
+def test_posteriors_equal_enumeration_of_all_rows(network: Network, data: st.DataObject, logs: bool) -> None:
     evidence = data.draw(evidences(network))
     of = tuple(data.draw(st.lists(st.sampled_from(sorted(network.parents)), min_size=1, max_size=3, unique=True)))
     exact = weighted(network, evidence)
@@ -156,7 +156,7 @@ def test_of_equally_probable_explanations_the_lowest_codes_are_taken() -> None:
 @both
 @given(network=any_network, data=st.data())
 @quick
-def test_a_row_has_the_same_bits_in_any_company(network: Network, data: st.DataObject, logs: bool) -> None:
+def test_predictions_of_a_row_do_not_depend_on_the_other_rows(network: Network, data: st.DataObject, logs: bool) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 999)))
     rows = 23
     observed = data.draw(st.sets(st.sampled_from(sorted(network.parents))))
@@ -196,7 +196,7 @@ def naive(count: int, classes: int, seed: int) -> tuple[Network, np.ndarray]:
     return Network(own, parents, {CLASS: prior, **{x: tables[x] for x in range(count)}}, check=False), tables
 
 
-def test_many_findings_do_not_underflow() -> None:
+def test_much_evidence_does_not_underflow() -> None:
     count = 100_000 if LONG else 10_000
     network, tables = naive(count, 3, seed=5)
     codes = np.random.default_rng(6).integers(0, 2, count)
@@ -209,7 +209,7 @@ def test_many_findings_do_not_underflow() -> None:
     assert junction.log_probability(evidence)[0] == pytest.approx(expected, rel=1e-13)
 
 
-def test_findings_that_contradict_one_another_do_not_underflow() -> None:
+def test_contradicting_evidence_does_not_underflow() -> None:
     """The first half of the findings makes a class impossible to every float, the second half makes it certain again."""
     half = 1000
     own = (*(Variable(f"x{i}", (0, 1)) for i in range(2 * half)), Variable("class", ("p", "q")))
@@ -221,7 +221,7 @@ def test_findings_that_contradict_one_another_do_not_underflow() -> None:
     assert np.allclose(answer[0], [0.25, 0.75], atol=1e-9)
 
 
-def test_a_long_chain_with_findings_everywhere_is_the_forward_algorithm() -> None:
+def test_a_long_chain_with_evidence_everywhere_equals_the_forward_algorithm() -> None:
     """A hidden chain of 1,000 variables with 10 findings each: the scaled forward recursion gives the same logarithm."""
     length, each = 1000, 10
     rng = np.random.default_rng(3)
@@ -257,7 +257,7 @@ def test_evidence_is_impossible_only_where_its_probability_is_zero() -> None:
         junction.posterior((0,), Evidence(1, {0: np.array([0]), CLASS: np.array([1])}))
 
 
-def test_impossible_evidence_far_from_the_question_is_found() -> None:
+def test_impossible_evidence_far_from_the_query_is_detected() -> None:
     own = tuple(Variable(name, ("no", "yes")) for name in "abc")
     never = np.array([1.0, 0.0])
     network = Network(own, {0: (), 1: (), CLASS: ()}, {0: never, 1: np.array([0.5, 0.5]), CLASS: np.array([0.1, 0.9])})
@@ -384,7 +384,7 @@ def test_plans_are_kept_but_not_all_of_them(monkeypatch: pytest.MonkeyPatch) -> 
         assert len(junction._plans) <= 2
 
 
-def test_many_threads_ask_one_tree() -> None:
+def test_many_threads_query_one_tree() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(5)

@@ -43,7 +43,7 @@ def test_leaving_out_by_subtraction_equals_refitting(own: MemoryCases, dense: bo
 
 @given(own=own_cases, how=smoothings, data=st.data())
 @quick
-def test_a_given_prior_stays(own: MemoryCases, how: Any, data: st.DataObject) -> None:
+def test_a_given_prior_is_kept(own: MemoryCases, how: Any, data: st.DataObject) -> None:
     assume(how != "clark-niblett" or not own.has_missing.any())
     structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
     prior = np.full(own.variables[-1].card, 1 / own.variables[-1].card)

@@ -148,7 +148,7 @@ def test_evidence_that_is_d_separated_has_no_effect() -> None:
         assert all(np.allclose(k, known[0], atol=1e-15) for k in known if np.isfinite(k).all())
 
 
-def test_impossible_evidence_is_answered_by_the_classes_with_the_fewest_impossible_factors() -> None:
+def test_impossible_evidence_gives_the_prior_of_the_classes_with_the_fewest_impossible_factors() -> None:
     variables = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("class", (0, 1, 2)))
     certain = np.array([[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]])
     half = np.array([[0.0, 0.5, 0.5], [1.0, 0.5, 0.5]])
@@ -183,7 +183,7 @@ def test_many_features_are_finite() -> None:
     assert len(impossible) == 0
 
 
-def test_a_clique_beyond_reason_is_refused_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_about_a_large_clique_names_its_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     variables = (*tuple(Variable(n, tuple(range(4))) for n in "abc"), Variable("class", (0, 1)))
     parents = {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (0, 1, CLASS)}
@@ -194,7 +194,7 @@ def test_a_clique_beyond_reason_is_refused_by_name(monkeypatch: pytest.MonkeyPat
         Predictor(network).posterior(codes, np.array([True, True, False]))
 
 
-def test_no_rows_no_answers() -> None:
+def test_no_rows_give_no_predictions() -> None:
     variables = (Variable("a", (0, 1)), Variable("class", (0, 1, 2)))
     network = Network(variables, {CLASS: (), 0: ()}, {CLASS: np.full(3, 1 / 3), 0: np.full(2, 0.5)})
     posteriors, impossible = Predictor(network).posterior((np.empty(0, np.uint8),), np.zeros(1, bool))

@@ -49,7 +49,7 @@ def rows_with_missing(network: Network, seed: int, count: int = 30) -> list[np.n
 
 @given(network=any_structure(max_features=4), data=st.data())
 @quick
-def test_names_and_states_ask_what_positions_and_codes_ask(network: Network, data: st.DataObject) -> None:
+def test_queries_by_name_equal_queries_by_position(network: Network, data: st.DataObject) -> None:
     evidence = data.draw(evidences(network))
     exact = weighted(network, evidence)
     words: dict[Any, Any] = {}
@@ -139,7 +139,7 @@ def test_positions_stand_for_variables_that_have_no_such_name() -> None:
     assert posterior(turned, 1).shape == (2,)
 
 
-def test_soft_evidence_is_weighed_by_what_the_network_knows() -> None:
+def test_soft_evidence_is_combined_with_the_network() -> None:
     """0.75 x 0.3 against 0.25 x 0.9."""
     found = posterior(weather(), "rain", {"rain": {"no": 0.3, "yes": 0.9}})
     assert np.allclose(found, [0.5, 0.5])
@@ -168,18 +168,18 @@ def test_soft_evidence_is_weighed_by_what_the_network_knows() -> None:
         ({"rain": {"yes": "much"}}, "are not numbers"),
     ],
 )
-def test_what_the_network_does_not_know_is_named(given: Any, message: str) -> None:
+def test_unknown_variables_and_states_are_reported(given: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         posterior(weather(), "out", given)
 
 
 @pytest.mark.parametrize("of", [[], ["rain", "rain"], ["rain", 0], "snow", [["rain"]], True])
-def test_questions_need_different_variables_that_exist(of: Any) -> None:
+def test_queries_need_distinct_known_variables(of: Any) -> None:
     with pytest.raises(DataError):
         posterior(weather(), of)
 
 
-def test_codes_are_looked_at_before_they_are_used() -> None:
+def test_codes_are_checked_before_they_are_used() -> None:
     network = weather()
     good = [np.zeros(3, np.uint8) for _ in range(4)]
     for codes, message in [
@@ -196,7 +196,7 @@ def test_codes_are_looked_at_before_they_are_used() -> None:
     assert posteriors(network, "out", good, np.zeros(4, bool)).tolist() == [[1, 0]] * 3
 
 
-def test_an_impossible_row_is_named_and_has_no_likelihood() -> None:
+def test_an_impossible_row_is_reported_and_has_no_likelihood() -> None:
     own = (Variable("a", ("no", "yes")), Variable("b", (0, 1)), Variable("class", ("p", "q")))
     parents: dict[int, tuple[int, ...]] = {CLASS: (), 0: (CLASS,), 1: ()}
     network = Network(own, parents, {CLASS: np.array([0.5, 0.5]), 0: np.array([[1.0, 1.0], [0.0, 0.0]]), 1: np.array([0.5, 0.5])})
@@ -222,7 +222,7 @@ class Fitted:
         self.network_ = network
 
 
-def test_a_fitted_classifier_is_taken_for_its_network() -> None:
+def test_queries_accept_a_fitted_classifier() -> None:
     network, known = weather(), {"rain": "yes"}
     model = Fitted(network)
     assert identical(posterior(model, "out", known), posterior(network, "out", known))

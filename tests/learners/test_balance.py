@@ -85,7 +85,7 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 @example(problem=(np.zeros((5, 3)), None))
 @example(problem=(np.array([[1.0], [-1.0], [1.0], [-1.0]]), 2))
 @quick
-def test_it_is_what_enumeration_finds(problem: tuple[np.ndarray, int | None]) -> None:
+def test_the_balanced_set_equals_enumeration(problem: tuple[np.ndarray, int | None]) -> None:
     weights, size = problem
     found = balanced(weights, size)
     expected, weight = enumerated(weights, size)
@@ -97,7 +97,7 @@ def test_it_is_what_enumeration_finds(problem: tuple[np.ndarray, int | None]) ->
 @pytest.mark.parametrize("size", [None, 1, 7, 10, 16, 20] if LONG else [None, 7, 20])
 @pytest.mark.parametrize("columns", [1, 3])
 @pytest.mark.parametrize("kind", ["any", "small whole", "repeated"])
-def test_it_is_what_enumeration_finds_for_twenty_features(kind: str, columns: int, size: int | None) -> None:
+def test_the_balanced_set_of_twenty_features_equals_enumeration(kind: str, columns: int, size: int | None) -> None:
     """All sets at once, in whole numbers small enough for their squares."""
     weights = scattered(kind, 20, columns, 5)
     steps = np.rint(weights / np.abs(weights).max() * 2**24).astype(np.int64)
@@ -112,7 +112,7 @@ def test_it_is_what_enumeration_finds_for_twenty_features(kind: str, columns: in
 
 @given(problem=problems(most=12), seed=st.integers(0, 99))
 @quick
-def test_local_search_is_never_better_and_says_what_it_is(problem: tuple[np.ndarray, int | None], seed: int) -> None:
+def test_local_search_is_never_better_and_is_reported_as_not_exact(problem: tuple[np.ndarray, int | None], seed: int) -> None:
     weights, size = problem
     exact = balanced(weights, size)
     with pytest.MonkeyPatch.context() as patch:
@@ -178,7 +178,7 @@ def test_fewer_pairs_that_find_a_better_bound_first_end_in_the_same_set(meetings
 
 @given(problem=problems(), power=st.integers(-300, 100))
 @quick
-def test_a_common_power_of_two_changes_nothing(problem: tuple[np.ndarray, int | None], power: int) -> None:
+def test_scaling_weights_by_a_power_of_two_has_no_effect(problem: tuple[np.ndarray, int | None], power: int) -> None:
     weights, size = problem
     weights = np.where(np.abs(weights) < 1e-20, 0.0, weights)
     found, moved = balanced(weights, size), balanced(np.ldexp(weights, power), size)
@@ -193,13 +193,13 @@ def test_opposite_weights_have_the_same_set(problem: tuple[np.ndarray, int | Non
     assert balanced(weights, size) == balanced(-weights, size)
 
 
-def test_a_feature_that_weighs_nothing_is_always_in_a_set_of_any_size() -> None:
+def test_a_feature_of_weight_zero_is_in_every_set_of_any_size() -> None:
     assert balanced([5.0, 0.0, 3.0, -3.0, 0.0]).features == (1, 2, 3, 4)
     assert balanced(np.zeros((45, 3)), starts=2).weight == 0
     assert balanced(np.zeros(44)) == Balanced(tuple(range(44)), 0.0, True)
 
 
-def test_forty_features_in_the_middle() -> None:
+def test_forty_features_are_searched_exactly() -> None:
     """Weights that were made to cancel: 20 pairs of opposite numbers; all of them together weigh nothing."""
     numbers = np.random.default_rng(0).random(20) + 0.5
     assert balanced(np.concatenate([numbers, -numbers])) == Balanced(tuple(range(40)), 0.0, True)

@@ -32,7 +32,7 @@ def test_the_majority_ignores_the_features(own: MemoryCases, cases: Any) -> None
 
 @given(own=some_cases(has_missing=False, rows=(1, 25), features=(1, 4)))
 @quick
-def test_a_row_gets_the_classes_of_its_equals(own: MemoryCases, cases: Any, monkeypatch: Any) -> None:
+def test_a_row_gets_the_classes_of_equal_training_rows(own: MemoryCases, cases: Any, monkeypatch: Any) -> None:
     network = lookup(Counts(cases(own)))
     equals: dict[tuple[Any, ...], Counter[int]] = {}
     for row, weight in rows_of(own.block):

@@ -118,7 +118,7 @@ def test_the_parents_are_those_of_k2_for_an_order(class_root: bool, monkeypatch:
         assert not class_root or all(order[0] == CLASS for order in orders)
 
 
-def test_parents_may_be_kept_to_the_neighbours_that_the_tests_left() -> None:
+def test_partial_order_restricts_parents_to_remaining_neighbors() -> None:
     """a -> b -> c: given b, a and c are independent, so that a is no neighbour of c; without tests it may be."""
     rng = np.random.default_rng(0)
     a = rng.integers(0, 2, 2000)
@@ -131,7 +131,9 @@ def test_parents_may_be_kept_to_the_neighbours_that_the_tests_left() -> None:
 
 @given(own=some_cases(rows=(1, 60), features=(1, 4)), stopping_rule=st.sampled_from(["accuracy", "score"]), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, stopping_rule: Any, seed: int) -> None:
+def test_result_does_not_depend_on_back_end_order_or_representation_of_weights(
+    own: MemoryCases, stopping_rule: Any, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     network = cb(Counts(own), stopping_rule=stopping_rule)
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)

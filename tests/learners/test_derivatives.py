@@ -71,7 +71,7 @@ def rows_of(codes: Sequence[np.ndarray]) -> list[list[int | None]]:
 
 @given(network=some_network, seed=seeds)
 @quick
-def test_their_sum_is_what_naive_bayes_neglects_in_every_class(network: Network, seed: int) -> None:
+def test_the_sum_of_derivatives_is_the_difference_from_naive_bayes(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=8)
     other = naive_like(network, seed)
     found = derivatives(network, other, codes, has_missing_of(codes)).logs
@@ -87,7 +87,7 @@ def test_their_sum_is_what_naive_bayes_neglects_in_every_class(network: Network,
 
 @given(network=some_network, seed=seeds)
 @quick
-def test_each_is_conditioned_on_what_is_known_before_it(network: Network, seed: int) -> None:
+def test_each_feature_is_conditioned_on_the_observed_features_before_it(network: Network, seed: int) -> None:
     codes = some_rows(network, seed, count=6)
     other = naive_like(network, seed)
     found = derivatives(network, other, codes, has_missing_of(codes)).logs
@@ -176,7 +176,7 @@ def test_a_feature_that_is_impossible_in_a_class_has_derivative_zero() -> None:
         found.mean_weights()
 
 
-def test_what_is_impossible_anyway_is_not_corrected() -> None:
+def test_an_impossible_value_has_derivative_one() -> None:
     """In class 1 the value 1 of a never occurs, with or without dependence."""
     own = (Variable("a", (0, 1)), Variable("class", (0, 1)))
     network = Network(own, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([0.5, 0.5]), 0: np.array([[0.5, 1.0], [0.5, 0.0]])})
@@ -243,7 +243,7 @@ def test_means_have_the_same_bits_however_the_rows_are_divided_and_ordered(own: 
 
 @given(own=some_cases(weights="whole"))
 @quick
-def test_a_weight_of_two_is_a_row_twice_and_of_zero_none(own: MemoryCases) -> None:
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_no_row(own: MemoryCases) -> None:
     weight = own.block.weight - 1
     assume(weight.any())
     times = np.repeat(np.arange(len(weight)), weight.astype(int))
@@ -263,7 +263,7 @@ def test_what_is_folded_can_travel() -> None:
     assert pickle.loads(pickle.dumps(sums))(own.block) == sums(own.block)
 
 
-def test_a_network_without_arcs_weighs_nothing() -> None:
+def test_features_of_a_network_without_arcs_have_weight_zero() -> None:
     own = cases_of([2, 3, 3], [[0, 1, 0, 1, 1, 0], [0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 1]])
     other = naive(Counts(own))
     found = mean_weights(Counts(own), other, other)

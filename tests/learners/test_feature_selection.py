@@ -126,7 +126,7 @@ def test_k2_as_is_the_definition(own: MemoryCases, seed: int, accept_ties: bool,
         assert all(identical(network.cpts[at[v]], cpt) for v, cpt in final.cpts.items())
 
 
-def test_nothing_selected_answers_with_the_most_frequent_class() -> None:
+def test_without_selected_features_the_most_frequent_class_is_predicted() -> None:
     rng = np.random.default_rng(0)
     y = (np.arange(60) % 3 == 0).astype(int)
     own = cases_of([2, 2], [rng.integers(0, 2, 60).tolist(), y.tolist()])
@@ -140,7 +140,7 @@ def test_nothing_selected_answers_with_the_most_frequent_class() -> None:
     assert network_on_selected(counts, [], naive, 1.0, [0.1, 0.9]).cpts[CLASS].tolist() == [0.1, 0.9]
 
 
-def test_a_feature_that_changes_nothing_is_selected_only_where_that_is_allowed() -> None:
+def test_a_feature_that_leaves_the_accuracy_the_same_is_selected_with_accept_ties_only() -> None:
     """x0 says nearly all; x1 is noise that does not change a decision."""
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 400)
@@ -167,7 +167,7 @@ def test_impossible_rows_are_judged_by_the_rule_of_prediction() -> None:
 
 @given(own=some_cases(rows=(1, 40), features=(1, 4)), accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, accept_ties: bool, seed: int) -> None:
+def test_result_does_not_depend_on_back_end_or_order_of_rows(own: MemoryCases, accept_ties: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
     for learner in (naive_as, lambda counts: k2_as(counts, accept_ties=accept_ties)):

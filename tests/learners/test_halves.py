@@ -80,7 +80,7 @@ def test_only_the_rows_count_not_their_order_place_or_spelling(own: MemoryCases,
 
 @given(own=some_cases(rows=(1, 60)), seed=st.integers(0, 9), tight=st.booleans())
 @quick
-def test_a_feature_of_a_single_state_makes_no_difference(own: MemoryCases, seed: int, tight: bool) -> None:
+def test_a_feature_of_a_single_state_has_no_effect(own: MemoryCases, seed: int, tight: bool) -> None:
     own, budget = known(own), 64 if tight else 1 << 30
     alike = np.where(np.arange(len(own.block)) % 2, 255, 0).astype(np.uint8)
     more = MemoryCases(
@@ -112,7 +112,7 @@ def test_rows_that_do_not_fit_go_where_their_hash_says() -> None:
     assert sum(exact[0].values()) == sum(exact[1].values()) == 1000
 
 
-def test_an_empty_block_with_weights_below_one_does_not_change_what_fits() -> None:
+def test_an_empty_block_with_weights_below_one_has_no_effect() -> None:
     own = cases_of([4, 2], [[0, 1, 2, 3], [0, 1, 0, 1]], [0.5, 0.25, 0.5, 0.75])
     for budget in range(4, 800, 4):
         expected = divided(own, 1, budget)

@@ -92,7 +92,7 @@ def slow_step(own: MemoryCases, group: tuple[int, ...], tables: Tables) -> tuple
 
 @given(own=groupable, alpha=st.sampled_from([0.0, 0.3, 1.0]), states=st.integers(2, 4))
 @quick
-def test_a_climb_is_that_of_enumeration_and_never_goes_down(own: MemoryCases, alpha: float, states: int, cases: Any) -> None:
+def test_em_equals_enumeration_and_never_reduces_the_objective(own: MemoryCases, alpha: float, states: int, cases: Any) -> None:
     group = group_of(own)
     (seen,) = observed(Counts(cases(own)), [group])
     fit = fitted(seen, states, Search(starts=2, max_iterations=60), alpha)
@@ -160,7 +160,7 @@ def test_missing_becomes_the_last_state(own: MemoryCases, cases: Any) -> None:
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
-def test_two_states_say_all_of_two_binary_features() -> None:
+def test_two_hidden_states_suffice_for_two_binary_features() -> None:
     """The maximum is known: the frequencies themselves, which two hidden states can reach."""
     own = cases_of([2, 2, 1], [[0] * 30 + [1] * 20, [0] * 25 + [1] * 15 + [0] * 10, [0] * 50])
     (seen,) = observed(Counts(own), [(0, 1)])
@@ -298,7 +298,7 @@ def test_one_pass_beside_those_for_groups() -> None:
     assert number.passes == 2
 
 
-def test_what_did_not_settle_is_said() -> None:
+def test_em_without_convergence_is_reported() -> None:
     own, _, groups = sampled(0)
     with pytest.warns(NaiveteWarning, match=r"the hidden variable of 'x0', .* has not converged after 2 iterations"):
         _, (told,) = hidden_network(Counts(own), Search(max_iterations=2, tolerance=0.0), groups=groups, states=3)

@@ -72,7 +72,7 @@ def test_no_single_change_is_better(own: MemoryCases, score: str, most: int, cla
 
 @given(own=some_cases(features=(2, 5), rows=(5, 60), max_card=3, has_missing=False), score=st.sampled_from(["k2", "bdeu", "bic"]))
 @quick
-def test_going_on_over_dips_never_ends_lower(own: MemoryCases, score: str) -> None:
+def test_the_tabu_list_never_gives_a_lower_score(own: MemoryCases, score: str) -> None:
     scores = FamilyScores(Counts(own), score_of(score))
     levels = [scores.total(climbed(scores, tabu=tabu)) for tabu in (0, 3, 10)]
     assert levels[0] <= levels[1] + 1e-6
@@ -80,7 +80,7 @@ def test_going_on_over_dips_never_ends_lower(own: MemoryCases, score: str) -> No
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_pyagrum_climbs_to_the_same_summit(seed: int) -> None:
+def test_pyagrum_finds_the_same_maximum(seed: int) -> None:
     table = sampled(seed, 500, 5)
     n = table.shape[1]
     template, frame = gum_data(table)
@@ -97,7 +97,7 @@ def test_pyagrum_climbs_to_the_same_summit(seed: int) -> None:
 
 
 @pytest.mark.parametrize(("columns", "rows"), [(5, 60), (6, 60), (6, 100), (12, 150)])
-def test_missing_values_are_no_endless_climb(columns: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hill_climbing_ends_with_missing_values(columns: int, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """What an arc gains is judged on the cases that know it, so that gains need not agree; it ends all the same."""
     steps = 0
     apply = _Search.apply
@@ -121,7 +121,7 @@ def test_missing_values_are_no_endless_climb(columns: int, rows: int, monkeypatc
 
 @given(own=some_cases(features=(2, 5), rows=(2, 30)), score=st.sampled_from(["k2", "bdeu", "aic"]), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_of_rows_matter(own: MemoryCases, score: str, seed: int, cases: Any) -> None:
+def test_result_does_not_depend_on_back_end_or_order_of_rows(own: MemoryCases, score: str, seed: int, cases: Any) -> None:
     network = hill_climb(Counts(own), criterion=score)
     order = np.random.default_rng(seed).permutation(len(own.block))
     shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
@@ -137,7 +137,7 @@ def test_a_weight_of_two_is_a_row_twice(own: MemoryCases) -> None:
     assert identical(hill_climb(Counts(own)), hill_climb(Counts(twice)))
 
 
-def test_a_step_is_a_pass_and_there_may_be_so_many() -> None:
+def test_each_step_is_one_pass_and_max_steps_limits_them() -> None:
     own = cases_of([2, 3, 2, 3, 2, 3], sampled(2, 300).T.tolist())
     for most in range(4):
         counts = Counts(own)

@@ -147,7 +147,7 @@ def test_the_metrics_of_a_small_table() -> None:
     assert info_selection(Counts(own), metric="cgr") == [0, 1]
 
 
-def test_nothing_that_tells_is_nothing_selected() -> None:
+def test_without_informative_features_none_is_selected() -> None:
     own = cases_of([2, 1, 2], [[0, 0, 1, 1] * 10, [0] * 40, [0, 1] * 20])
     assert info_selection(Counts(own)) == []
     for learner in (None, naive):
@@ -156,7 +156,7 @@ def test_nothing_that_tells_is_nothing_selected() -> None:
         assert network.cpts[CLASS].tolist() == [0.5, 0.5]
 
 
-def test_a_feature_called_selected_is_a_feature_like_others() -> None:
+def test_a_feature_may_have_the_name_selected() -> None:
     from naivete.classifiers.selective import InfoAS
 
     rng = np.random.default_rng(0)
@@ -203,7 +203,7 @@ def test_one_pass_for_each_feature() -> None:
 
 @given(own=some_cases(rows=(1, 40), features=(1, 4)), metric=st.sampled_from(["cig", "cgr", "cdc"]), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, metric: str, seed: int) -> None:
+def test_result_does_not_depend_on_back_end_order_or_representation_of_weights(own: MemoryCases, metric: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     network = info_as(Counts(own), metric=metric)
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)

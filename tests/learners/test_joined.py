@@ -87,7 +87,7 @@ def all_moves(groups: Sequence[Group], features: int) -> list[Move]:
 
 @given(own=small, how=smoothings, given_prior=st.booleans(), data=st.data())
 @quick
-def test_leaving_out_equals_refitting(own: MemoryCases, how: Any, given_prior: bool, data: st.DataObject, cases: Any) -> None:
+def test_leave_one_out_equals_refitting(own: MemoryCases, how: Any, given_prior: bool, data: st.DataObject, cases: Any) -> None:
     assume(how != "clark-niblett" or not own.has_missing.any())
     n, classes = len(own.variables) - 1, own.variables[-1].card
     prior = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum() if given_prior else None
@@ -115,7 +115,7 @@ def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(ho
             assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
 
 
-def test_a_row_that_weighs_little_is_left_out_whole(cases: Any) -> None:
+def test_a_row_of_small_weight_is_left_out_as_a_whole(cases: Any) -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 30)
@@ -190,7 +190,7 @@ searched = some_cases(rows=(2, 16), max_card=3, features=(1, 4), weights="fracti
     most=st.sampled_from([None, 1, 2]),
 )
 @quick
-def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, accept_ties: bool, most: int | None, cases: Any) -> None:
+def test_the_searches_follow_their_definitions(own: MemoryCases, how: Any, accept_ties: bool, most: int | None, cases: Any) -> None:
     def allowed(group: Group) -> bool:
         return most is None or len(group) <= most
 
@@ -210,7 +210,7 @@ def test_the_searches_are_their_definitions(own: MemoryCases, how: Any, accept_t
 
 @given(own=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_of_rows_nor_what_is_kept_matter(
+def test_result_does_not_depend_on_back_end_order_of_rows_or_kept_terms(
     own: MemoryCases, how: Any, accept_ties: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -247,7 +247,7 @@ def dependent(rows: int = 90) -> MemoryCases:
     return cases_of([3] * 4, [a.tolist(), b.tolist(), rng.integers(0, 3, rows).tolist(), y.tolist()])
 
 
-def test_single_attributes_are_judged_as_scikit_learn_judges_them() -> None:
+def test_errors_of_single_attributes_equal_those_of_scikit_learn() -> None:
     own = dependent()
     *columns, y = (c.astype(int) for c in own.block.codes)
     groups = [(0,), (1,), (2,)]
@@ -293,14 +293,14 @@ def test_of_equally_good_changes_the_first_is_made() -> None:
     assert bsej_groups(Counts(own), accept_ties=True) == [(2,)]
 
 
-def test_where_all_is_right_nothing_is_changed() -> None:
+def test_the_search_ends_when_all_cases_are_classified_correctly() -> None:
     y = [0, 1] * 10
     own = cases_of([2, 2, 2], [y, y, y])
     assert fssj_groups(Counts(own), accept_ties=True) == [(0,)]
     assert bsej_groups(Counts(own), accept_ties=True) == [(0,), (1,)]
 
 
-def test_with_one_attribute_a_feature_backward_only_takes_away() -> None:
+def test_backward_search_with_max_joined_one_only_removes_attributes() -> None:
     rng = np.random.default_rng(3)
     y = rng.integers(0, 2, 200)
     columns = [np.where(rng.random(200) < 0.5 + 0.1 * i, y, 1 - y).tolist() for i in range(4)]
@@ -311,7 +311,7 @@ def test_with_one_attribute_a_feature_backward_only_takes_away() -> None:
     assert all(identical(found.cpts[x], whole.cpts[x]) for (x,) in groups)
 
 
-def test_what_would_be_too_large_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attributes_with_a_large_joint_table_are_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
     own = parity()
     monkeypatch.setattr(module, "JOINT_CELLS", 7)
     assert bsej_groups(Counts(own)) == [(0,), (1,), (2,)]
@@ -332,7 +332,7 @@ def test_a_step_takes_two_passes() -> None:
     assert counts.passes == 1 + 2 * 2
 
 
-def test_what_is_done_to_a_block_can_travel() -> None:
+def test_transformations_of_blocks_can_be_pickled() -> None:
     own = cases_of([3, 3, 2], [[0, 1, 2, -1, 1], [0, -1, 2, 1, 1], [0, 1, 1, 0, 1]])
     counts = Counts(own)
     for how in (1.0, "backoff", "m-estimate"):

@@ -50,7 +50,7 @@ def test_parents_are_nested_in_k(own: MemoryCases, k: int, theta: float) -> None
 )
 @given(own=some_cases(features=(1, 5), rows=(1, 20)), how=smoothings, seed=st.integers(0, 99))
 @settings(quick, max_examples=15)
-def test_neither_back_end_nor_kernel_nor_threads_nor_order_matter(
+def test_result_does_not_depend_on_back_end_kernel_threads_or_order(
     own: MemoryCases, options: Any, how: Any, seed: int, cases: Any
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
@@ -133,7 +133,7 @@ def test_ties_go_to_the_lower_column() -> None:
     assert dict(parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (0, 1, CLASS)}
 
 
-def test_constant_features_are_nobodys_parents_and_have_none() -> None:
+def test_constant_features_have_no_arcs() -> None:
     own = cases_of([1, 2, 1, 2, 2], [[0] * 4, [0, 1, 0, 1], [0] * 4, [0, 1, 1, 1], [0, 1, 0, 1]])
     assert dict(kdb(Counts(own), k=4).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,), 3: (1, CLASS)}
 
@@ -144,7 +144,7 @@ def test_constant_features_are_nobodys_parents_and_have_none() -> None:
     st.randoms(use_true_random=False),
 )
 @settings(deadline=None)
-def test_the_best_are_those_a_sort_finds(values: list[float], count: int, random: Any) -> None:
+def test_the_best_positions_are_those_of_a_sort(values: list[float], count: int, random: Any) -> None:
     among = sorted(random.sample(range(len(values)), random.randint(0, len(values))))
     assert best(np.array(values), np.array(among, np.int64), count) == sorted(among, key=lambda y: (-values[y], y))[:count]
 
@@ -186,7 +186,7 @@ def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -
         kdb(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), **options)
 
 
-def test_the_cost_can_be_read_off_the_passes() -> None:
+def test_the_number_of_passes_is_as_documented() -> None:
     rng = np.random.default_rng(0)
     own = cases_of([2, 3, 2, 2], [rng.integers(0, c, 40) for c in (2, 3, 2, 2)])
     fixed, auto = Counts(own), Counts(own)
@@ -196,7 +196,7 @@ def test_the_cost_can_be_read_off_the_passes() -> None:
     assert auto.passes == 3
 
 
-def test_significance_counts_the_rows_that_know_both_and_the_states_that_occur() -> None:
+def test_significance_counts_rows_in_which_both_are_observed_and_states_that_occur() -> None:
     kept = {"has_missing": 0, "complete": 0, "smooth": 0}
     for seed in range(100):
         rng = np.random.default_rng(seed)

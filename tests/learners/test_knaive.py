@@ -41,7 +41,7 @@ def test_with_all_features_it_is_naive_and_with_none_full(cases: MemoryCases, st
 
 @given(number_cases(), st.booleans())
 @quick
-def test_with_all_numbers_it_is_naive(cases: MemoryCases, strongly_naive: bool) -> None:
+def test_with_all_continuous_features_naive_it_is_naive_bayes(cases: MemoryCases, strongly_naive: bool) -> None:
     counts = Counts(cases)
     assert identical(knaive(counts, k=len(counts.features), strongly_naive=strongly_naive), naive(counts))
 
@@ -62,7 +62,7 @@ def test_the_set_is_the_best_balanced_one(cases: MemoryCases, k: int) -> None:
 
 @given(some_cases(features=(2, 4), has_missing=False, weights=None))
 @quick
-def test_where_the_size_is_left_open_what_weighs_nothing_is_held_beside_the_best_set_of_the_others(cases: MemoryCases) -> None:
+def test_without_k_features_of_weight_zero_are_added_to_the_best_balanced_set(cases: MemoryCases) -> None:
     found, weights = knaive_choice(Counts(cases), **HOW)
     heavy = [x for x in range(len(weights)) if weights[x].any()]
     assert {x for x in range(len(weights)) if x not in heavy} <= set(found.features)
@@ -74,7 +74,7 @@ def test_where_the_size_is_left_open_what_weighs_nothing_is_held_beside_the_best
 
 @given(some_cases(features=(2, 5)), st.data())
 @quick
-def test_who_is_held_naive_has_no_parents_and_if_strongly_no_children(cases: MemoryCases, data: st.DataObject) -> None:
+def test_naive_features_have_no_feature_parents_and_if_strongly_naive_no_children(cases: MemoryCases, data: st.DataObject) -> None:
     counts = Counts(cases)
     held = data.draw(st.sets(st.sampled_from(list(counts.features))))
     telling = [x for x in counts.features if cases.variables[x].card > 1]
@@ -120,7 +120,7 @@ def test_more_than_two_classes() -> None:
     assert model.score(X, y) > 0.93
 
 
-def test_a_bound_for_parents() -> None:
+def test_max_parents_limits_the_parents() -> None:
     X, y = load_iris(return_X_y=True)
     network = KNaive(k=0, max_parents=1).fit(X, y).network_
     assert max(len(network.parents[x]) for x in network.features) == 2

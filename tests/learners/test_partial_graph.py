@@ -64,9 +64,7 @@ def test_contradictions_end_in_a_graph_without_cycles(drawn: tuple[PartialGraph,
 
 @given(tangled(), st.integers(0, 3), st.integers(1, 9))
 @quick
-def test_edges_go_where_any_of_the_neighbours_at_first_separate(
-    drawn: tuple[PartialGraph, Separators], size: int, most: int
-) -> None:
+def test_edges_are_removed_if_any_initial_neighbors_separate(drawn: tuple[PartialGraph, Separators], size: int, most: int) -> None:
     graph = drawn[0]
     asked: list[Question] = []
 
@@ -137,12 +135,12 @@ def test_the_third_rule_of_cb_is_more_eager() -> None:
     assert usual.undirected(2, 3)
 
 
-def test_edges_that_are_oriented_both_ways_are_settled_between_others() -> None:
+def test_propagation_orients_a_bidirected_edge() -> None:
     graph = PartialGraph.complete([0, 1, 2])
     graph.arcs = {(0, 1), (1, 2), (0, 2), (2, 0)}
     graph.propagate()
     assert graph.directed(0, 2)
 
 
-def test_arrays_are_no_part_of_it() -> None:
+def test_variables_are_python_integers() -> None:
     assert all(isinstance(v, int) for v in PartialGraph.complete(np.arange(3).tolist()).variables)

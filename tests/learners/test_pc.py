@@ -31,7 +31,7 @@ def relabelled(parents: dict[int, tuple[int, ...]], new: list[int]) -> dict[int,
 
 @given(st.data(), st.integers(0, 6))
 @settings(max_examples=300, deadline=None)
-def test_an_oracle_gives_back_exactly_the_equivalent_networks(data: st.DataObject, features: int) -> None:
+def test_with_a_d_separation_oracle_the_equivalence_class_is_found_exactly(data: st.DataObject, features: int) -> None:
     drawn = data.draw(structures(features, max_parents=3))
     parents = relabelled(drawn, data.draw(st.permutations(sorted(drawn))))
     graph = pc_graph(parents, oracle(parents))
@@ -52,7 +52,7 @@ def test_exercise_8_1_of_jensen_and_nielsen() -> None:
     assert extended(graph)[CLASS] == (fc, sc, mh)
 
 
-def test_at_most_so_many_neighbours() -> None:
+def test_max_order_limits_the_neighbors() -> None:
     chain = {0: (), 1: (0,), 2: (1,), CLASS: ()}
     assert edges(pc_graph(chain, oracle(chain), max_order=0)) == {(0, 1), (0, 2), (1, 2)}
     assert edges(pc_graph(chain, oracle(chain), max_order=1)) == {(0, 1), (1, 2)}
@@ -69,7 +69,7 @@ def test_data_of_a_network_give_its_class_of_equivalent_ones() -> None:
         assert dict(pc(Counts(own), alpha=0.001, test=test).parents) == {CLASS: (1,), 0: (), 1: (0, 2), 2: ()}
 
 
-def test_many_columns_of_few_rows_are_no_endless_work() -> None:
+def test_many_columns_of_few_rows_take_limited_work() -> None:
     rng = np.random.default_rng(0)
     own = cases_of([4] * 30, [rng.integers(0, 4, 120).tolist() for _ in range(30)])
     counts = Counts(own)

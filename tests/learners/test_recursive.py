@@ -201,7 +201,7 @@ def test_depth_is_bounded_by_the_different_rows(parity: Any, refit: bool) -> Non
     assert depth(recursive(Counts(same), parity=parity, refit=refit, min_rows=0)) == 1
 
 
-def test_the_prior_weighs_the_classes() -> None:
+def test_the_prior_changes_the_class_probabilities() -> None:
     """A prior of twice the odds answers as the cases of that class twice would."""
     rng = np.random.default_rng(1)
     columns = rng.integers(0, 3, (60, 3)).astype(np.uint8)

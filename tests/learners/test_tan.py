@@ -29,7 +29,7 @@ def weight_of(network: Network, dependent: np.ndarray) -> float:
 
 @given(own=some_cases(features=(1, 6)))
 @quick
-def test_the_tree_is_the_heaviest_of_all(own: MemoryCases, cases: Any) -> None:
+def test_the_tree_is_a_maximum_spanning_tree(own: MemoryCases, cases: Any) -> None:
     network = tan(Counts(cases(own)))
     dependent, relevant = dependence(Counts(own)), relevance(Counts(own))
     n = len(own.variables) - 1
@@ -66,14 +66,14 @@ def test_a_root_that_is_no_feature_is_refused(root: Any) -> None:
         tan(Counts(cases_of([2, 2, 2, 2], [[0, 1]] * 4)), root=root)
 
 
-def test_equal_columns_hang_on_the_first_of_them() -> None:
+def test_equal_columns_are_children_of_the_first_of_them() -> None:
     column = [0, 1, 0, 1, 1, 0]
     own = cases_of([2, 2, 2, 2], [column, column, column, [0, 1, 0, 1, 0, 0]])
     assert dict(tan(Counts(own)).parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, CLASS)}
     assert spanning_tree(np.ones((4, 4)), 2, [0, 1, 3]) == {0: 2, 1: 0, 3: 0}
 
 
-def test_constant_features_hang_on_the_root() -> None:
+def test_constant_features_are_children_of_the_root() -> None:
     own = cases_of([1, 2, 2, 1, 2], [[0] * 4, [0, 1, 0, 1], [0, 1, 1, 1], [0] * 4, [0, 1, 0, 1]])
     assert dict(tan(Counts(own)).parents) == {CLASS: (), 1: (CLASS,), 0: (1, CLASS), 2: (1, CLASS), 3: (1, CLASS)}
     assert dict(tan(Counts(cases_of([1, 1, 2], [[0], [0], [1]]))).parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}

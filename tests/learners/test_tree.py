@@ -241,7 +241,7 @@ def test_id3_grows_by_the_definition(own: MemoryCases, most: int | None, enough:
 
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 300), dtypes=st.lists(st.sampled_from("BHI"), min_size=1, max_size=4))
 @quick
-def test_rows_go_down_alike_in_c_and_numpy(seed: int, rows: int, dtypes: list[str]) -> None:
+def test_c_and_numpy_find_the_same_leaves(seed: int, rows: int, dtypes: list[str]) -> None:
     """Random trees over columns of all widths, strided or not, with missing codes; from the root, or from any node."""
     rng = np.random.default_rng(seed)
     codes = [rng.integers(0, 4, 2 * rows).astype(kind)[:: int(rng.integers(1, 3))][:rows] for kind in dtypes]
@@ -274,7 +274,9 @@ each = pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
 @each
 @given(own=drawn, which=st.integers(0, 15), seed=st.integers(0, 99))
 @quick
-def test_neither_back_end_nor_order_nor_spelling_of_weights_matter(own: MemoryCases, which: int, seed: int, learner: Any) -> None:
+def test_result_does_not_depend_on_back_end_order_or_representation_of_weights(
+    own: MemoryCases, which: int, seed: int, learner: Any
+) -> None:
     own, rng = numbered(own, which), np.random.default_rng(seed)
     network = learner(Counts(own))
     shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
@@ -306,7 +308,7 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
 
 @given(own=some_cases(rows=(2, 60), features=(1, 4), has_missing=False))
 @quick
-def test_id3_knows_the_cases_it_has_seen(own: MemoryCases) -> None:
+def test_id3_classifies_consistent_training_cases_correctly(own: MemoryCases) -> None:
     """Rows that agree in all features share a leaf, and its classes are theirs; other rows of that leaf are of one class."""
     network = id3(Counts(own))
     tree = tree_of(network)
@@ -321,7 +323,7 @@ def test_id3_knows_the_cases_it_has_seen(own: MemoryCases) -> None:
         assert np.asarray(network.cpts[CLASS])[code] == pytest.approx(share)
 
 
-def test_a_concept_that_no_single_feature_tells() -> None:
+def test_a_concept_about_which_no_single_feature_is_informative() -> None:
     """Parity: no question gains anything at the root, and ID3 asks all the same; C4.5 does not."""
     own = cases_of([2, 2, 2], [[0, 0, 1, 1] * 3, [0, 1, 0, 1] * 3, [0, 1, 1, 0] * 3])
     assert len(tree_of(id3(Counts(own))).leaves) == 4
@@ -402,7 +404,7 @@ def test_a_tree_beyond_the_budget_is_refused_before_it_is_made() -> None:
         id3(counts)
 
 
-def test_smoothing_softens_the_leaves() -> None:
+def test_smoothing_changes_the_probabilities_of_leaves() -> None:
     own = poker()
     plain, soft = (np.asarray(id3(Counts(own), smoothing=s).cpts[CLASS]) for s in (0.0, 1.0))
     weights = tree_of(id3(Counts(own))).weights[tree_of(id3(Counts(own))).leaves]

@@ -155,7 +155,7 @@ def test_branches_are_raised(seed: int, has_missing: bool) -> None:
     check(raised, slow)
 
 
-def test_a_pass_for_each_round_where_nothing_is_missing() -> None:
+def test_one_pass_for_each_round_without_missing_values() -> None:
     own = noisy(10)
     counts, plain = Counts(own), Counts(own)
     c45(counts)

@@ -116,7 +116,7 @@ def test_quoting(text: str) -> None:
 
 
 @given(st.text(alphabet="ab ,'\"\\%{}?\t", max_size=16))
-def test_splitting_and_cutting_agree(line: str) -> None:
+def test_split_rows_equal_tokenized_rows(line: str) -> None:
     """Where every cell between commas is one word, cutting word by word finds the same words."""
     cells = line.split(",")
     if all(map(single, cells)):

@@ -29,7 +29,7 @@ def cells(row: dict[str, str]) -> int:
 @pytest.mark.parametrize(
     "row", [pytest.param(row, id=row["name"], marks=[pytest.mark.slow] if cells(row) > SLOW else []) for row in SETS]
 )
-def test_as_the_manifest_says(row: dict[str, str]) -> None:
+def test_values_are_those_of_the_manifest(row: dict[str, str]) -> None:
     table = read_arff(FOLDER / row["file"])
     *features, label = table.columns
     assert label.states is not None

@@ -28,7 +28,9 @@ def test_cut_at_every_byte(tmp_path: Path, name: str) -> None:
             assert fuzz.failure(reader, path) is None
 
 
-def test_finds_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_inputs_that_break_a_reader_are_reported(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     def broken(path: Path) -> None:
         raise IndexError(path.name)
 

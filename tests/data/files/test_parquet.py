@@ -245,7 +245,7 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         read(path)
 
 
-def test_import_leaves_pyarrow_alone() -> None:
+def test_import_does_not_import_pyarrow() -> None:
     import subprocess
 
     code = "import sys, naivete.data.files; sys.exit('pyarrow' in sys.modules)"

@@ -47,7 +47,7 @@ probability ( b | a ) {
 
 
 @given(shared.some_networks)
-def test_what_is_written_is_read(network: Network) -> None:
+def test_a_written_network_is_read_back(network: Network) -> None:
     assert shared.same(loads(dumps(network, "bif"), "bif"), network)
 
 
@@ -61,7 +61,7 @@ def test_sparse_tables_are_written_in_full() -> None:
 
 
 @given(networks(any_names=True, sparse=True))
-def test_any_sparse_tables(network: Network) -> None:
+def test_any_sparse_tables_are_written_in_full(network: Network) -> None:
     assert shared.same(loads(dumps(network, "bif"), "bif"), shared.dense(network))
 
 
@@ -92,7 +92,7 @@ def test_the_old_way_to_name_parents() -> None:
     assert shared.same(loads(old, "bif"), loads(GOOD, "bif"))
 
 
-def test_the_order_of_rows_and_blocks_is_nothing() -> None:
+def test_the_order_of_rows_and_blocks_has_no_effect() -> None:
     swapped = GOOD.replace("(x) 0.25, 0.75;\n  (y) 0.1, 0.9;", "(y) 0.1, 0.9;\n  (x) 0.25, 0.75;")
     start, middle, end = swapped.partition("probability ( a )")
     head, _, last = (middle + end).partition("probability ( b")
@@ -132,7 +132,7 @@ def test_the_order_of_rows_and_blocks_is_nothing() -> None:
         ("network n {", "graph n {", "f:1: expected network, variable or probability, found 'graph'"),
     ],
 )  # fmt: skip
-def test_what_is_wrong_is_told_with_its_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, told: str) -> None:
     assert old in GOOD
     assert told in shared.refused(GOOD.replace(old, new), "bif")
 

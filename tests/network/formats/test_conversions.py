@@ -89,7 +89,7 @@ def test_a_network_of_pyagrum() -> None:
         shared.assert_close(shared.by_names(network, name), shared.agrum_table(model, name), 1e-300)
 
 
-def test_pyagrum_infers_what_we_infer() -> None:
+def test_pyagrum_gives_the_same_marginals() -> None:
     from naivete.inference.queries import posterior
 
     network = shared.plain_network()

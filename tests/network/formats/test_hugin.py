@@ -44,7 +44,7 @@ potential (family | )
 
 
 @given(shared.some_networks)
-def test_what_is_written_is_read(network: Network) -> None:
+def test_a_written_network_is_read_back(network: Network) -> None:
     assert shared.same(loads(dumps(network, "hugin"), "hugin"), network)
 
 
@@ -102,7 +102,7 @@ def test_flat_data_and_a_class_around_it_all() -> None:
         ("states = (all some none);", "", "has no states"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, told: str) -> None:
     assert old in GOOD
     assert told in shared.refused(GOOD.replace(old, new, 1), "hugin")
 

@@ -80,7 +80,7 @@ def test_digraphs_of_others() -> None:
         ('digraph { a [naivete="name:s:b states:"] }', "(or no longer)"),
     ],
 )
-def test_what_dot_does_not_take(text: str, told: str) -> None:
+def test_names_that_dot_cannot_express(text: str, told: str) -> None:
     assert told in shared.refused(text, "dot")
 
 
@@ -103,7 +103,7 @@ def test_what_dot_does_not_take(text: str, told: str) -> None:
         ("[A][B|A|A]", "is not [name]"),
     ],
 )
-def test_what_strings_do_not_take(text: str, told: str) -> None:
+def test_names_that_model_strings_cannot_express(text: str, told: str) -> None:
     assert told in shared.refused(text, "string")
 
 

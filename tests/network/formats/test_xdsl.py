@@ -45,7 +45,7 @@ GOOD = """<?xml version="1.0" encoding="UTF-8"?>
 
 
 @given(shared.some_networks)
-def test_what_is_written_is_read(network: Network) -> None:
+def test_a_written_network_is_read_back(network: Network) -> None:
     assert shared.same(loads(dumps(network, "xdsl"), "xdsl"), network)
 
 
@@ -101,7 +101,7 @@ def test_a_file_of_genie() -> None:
         ("<!-- made", "<!DOCTYPE smile [<!ENTITY a 'b'>]><!-- made", "the entity 'a' is refused"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, told: str) -> None:
     assert old in GOOD
     count = 2 if old == "deterministic" else 1
     assert told in shared.refused(GOOD.replace(old, new, count), "xdsl")
@@ -128,7 +128,7 @@ def test_pgmpy(tmp_path: Path) -> None:
     shared.check_pgmpy("xdsl", tmp_path / "a.xdsl")
 
 
-def test_a_node_of_many_states_takes_no_square_of_them() -> None:
+def test_a_node_of_many_states_does_not_take_quadratic_time() -> None:
     states = "".join(f'<state id="s{i}" />' for i in range(50_000))
     text = f'<smile><nodes><deterministic id="a">{states}<resultingstates>s7</resultingstates></deterministic></nodes></smile>'
     table = loads(text, "xdsl").cpts[CLASS]

@@ -40,7 +40,7 @@ GOOD = f'<?xml version="1.0"?>\n{DTD}{BODY}'
 
 
 @given(shared.some_networks)
-def test_what_is_written_is_read(network: Network) -> None:
+def test_a_written_network_is_read_back(network: Network) -> None:
     assert shared.same(loads(dumps(network, "xmlbif"), "xmlbif"), network)
 
 
@@ -93,7 +93,7 @@ def test_a_file_of_others_with_its_document_type() -> None:
         ("</NETWORK>", "", "not well-formed XML: mismatched tag"),
     ],
 )
-def test_what_is_wrong_is_told_with_its_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, told: str) -> None:
     assert old in GOOD
     assert told in shared.refused(GOOD.replace(old, new, 1), "xmlbif")
 
