@@ -58,7 +58,7 @@ def test_a_block_keeps_the_weights_of_its_rows() -> None:
 
 
 def test_memory_is_one_block() -> None:
-    own = cases_of([2, 2], [[0, 1], [1, 1]])
-    assert isinstance(own, MemoryCases)
-    assert list(own.map(len)) == [2]
-    assert own.fold(len, max) == 2
+    training = cases_of([2, 2], [[0, 1], [1, 1]])
+    assert isinstance(training, MemoryCases)
+    assert list(training.map(len)) == [2]
+    assert training.fold(len, max) == 2

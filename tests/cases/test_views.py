@@ -25,16 +25,16 @@ def rows(cases: Any) -> list[Any]:
     )
 
 
-@given(own=some_cases(features=(1, 5)), data=st.data())
+@given(training=some_cases(features=(1, 5)), data=st.data())
 @quick
-def test_some_features_are_those_columns(own: MemoryCases, data: st.DataObject, cases: Any) -> None:
-    features = tuple(data.draw(st.lists(st.sampled_from(range(len(own.variables) - 1)), unique=True)))
-    seen = select_features(cases(own), features)
-    assert [v.name for v in seen.variables] == [*(f"x{x}" for x in features), own.variables[-1].name]
-    assert seen.has_missing.tolist() == own.has_missing[list(features)].tolist()
-    expected = [([-1 if row[x] is None else row[x] for x in (*features, CLASS)], weight) for row, weight in rows_of(own.block)]
+def test_some_features_are_those_columns(training: MemoryCases, data: st.DataObject, cases: Any) -> None:
+    features = tuple(data.draw(st.lists(st.sampled_from(range(len(training.variables) - 1)), unique=True)))
+    seen = select_features(cases(training), features)
+    assert [v.name for v in seen.variables] == [*(f"x{x}" for x in features), training.variables[-1].name]
+    assert seen.has_missing.tolist() == training.has_missing[list(features)].tolist()
+    expected = [([-1 if row[x] is None else row[x] for x in (*features, CLASS)], weight) for row, weight in rows_of(training.block)]
     assert rows(seen) == sorted(expected, key=repr)
-    counts = Counts(cases(own))
+    counts = Counts(cases(training))
     counts.margins()
     passes = counts.passes
     only = counts.only(features)
@@ -43,35 +43,35 @@ def test_some_features_are_those_columns(own: MemoryCases, data: st.DataObject, 
     assert counts.passes == passes  # what was counted is remembered
 
 
-@given(own=some_cases(features=(1, 4)), data=st.data())
+@given(training=some_cases(features=(1, 4)), data=st.data())
 @quick
-def test_configurations_that_occur_have_consecutive_numbers(own: MemoryCases, data: st.DataObject, cases: Any) -> None:
-    features = data.draw(st.permutations(range(len(own.variables) - 1)))
+def test_configurations_that_occur_have_consecutive_numbers(training: MemoryCases, data: st.DataObject, cases: Any) -> None:
+    features = data.draw(st.permutations(range(len(training.variables) - 1)))
     found, occurring = Configuration((), ()), [()]
     for x in features:
-        seen = {tuple(row[f] for f in (*found.features, x)) for row, _ in rows_of(own.block)}
+        seen = {tuple(row[f] for f in (*found.features, x)) for row, _ in rows_of(training.block)}
         full = sorted(s for s in seen if None not in s)
-        states = range(own.variables[x].card)
+        states = range(training.variables[x].card)
         together = np.array([[(*before, s) in full for s in states] for before in occurring], bool)
         found, occurring = found.joined(x, together), full or [(None,)]
         assert found.card == max(1, len(full))
-    counts = Counts(cases(own))
+    counts = Counts(cases(training))
     margin = counts.margins()[0, CLASS]
     wide = counts.with_column(Variable("all", tuple(range(found.card))), found, has_missing=True)
     at = len(features)
     table = wide.tables([(at, CLASS)])[at, CLASS]
     members = (*features, CLASS)
-    exact = counted(own.block, members, [own.variables[m].card for m in members]).astype(float)
+    exact = counted(training.block, members, [training.variables[m].card for m in members]).astype(float)
     assert np.allclose(table, [exact[s] if None not in s else np.zeros(exact.shape[-1]) for s in occurring])
     assert wide.tables([family(0, CLASS)])[0, CLASS].counts is margin
 
 
-@given(own=some_cases(features=(1, 4)), seed=st.integers(0, 2**70))
+@given(training=some_cases(features=(1, 4)), seed=st.integers(0, 2**70))
 @quick
-def test_two_hash_halves_are_all_rows_once(own: MemoryCases, seed: int, cases: Any) -> None:
-    columns = (*range(len(own.variables) - 1), CLASS)
-    one, two = (hash_half(cases(own), columns, seed, which) for which in (0, 1))
-    assert sorted([*rows(one), *rows(two)], key=repr) == rows(own)
+def test_two_hash_halves_are_all_rows_once(training: MemoryCases, seed: int, cases: Any) -> None:
+    columns = (*range(len(training.variables) - 1), CLASS)
+    one, two = (hash_half(cases(training), columns, seed, which) for which in (0, 1))
+    assert sorted([*rows(one), *rows(two)], key=repr) == rows(training)
     assert not {str(r[0]) for r in rows(one)} & {str(r[0]) for r in rows(two)}
 
 

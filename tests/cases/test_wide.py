@@ -342,8 +342,8 @@ def test_columns_of_very_many_states_train_or_are_refused_by_name() -> None:
 
 
 def test_a_pair_whose_configurations_exceed_the_budget_is_refused_before_the_pass() -> None:
-    own = cases_of([2000, 2000, 2], [list(range(2000)), list(range(2000)), [0, 1] * 1000])
-    count = Counts(own, budget=40_000)
+    training = cases_of([2000, 2000, 2], [list(range(2000)), list(range(2000)), [0, 1] * 1000])
+    count = Counts(training, budget=40_000)
     count.tables([(0, CLASS)])
     passes = count.passes
     with pytest.raises(ResourceError, match=r"'x0' .2000 states.*the budget is 40,000 bytes"):

@@ -436,10 +436,10 @@ class TestEscaping:
 
 class TestHidden:
     def test_derived_columns_are_marked_and_are_no_features(self) -> None:
-        own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "mood", "c"))
+        variables = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "mood", "c"))
         half = np.full((2, 2), 0.5)
         parents = {0: (2,), 1: (2,), 2: (-1,), -1: ()}
-        network = Network(own, parents, {0: half, 1: half, 2: half, -1: np.full(2, 0.5)}, {2: Hidden()})
+        network = Network(variables, parents, {0: half, 1: half, 2: half, -1: np.full(2, 0.5)}, {2: Hidden()})
         root = parsed(svg(network))
         told = texts(root, "text")
         assert "hidden, 2 states" in told

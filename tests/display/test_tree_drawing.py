@@ -224,8 +224,8 @@ def test_wide_trees_grow_to_the_right_and_tall_ones_begin_on_top() -> None:
 def test_long_names_are_cut_and_whole_under_the_pointer() -> None:
     long = "a very long name of a feature that nobody can read in a small table"
     network = diseases()
-    own = (Variable(long, network.variables[0].states), *network.variables[1:])
-    root = parsed(svg(Network(own, network.parents, network.cpts, network.derived)))
+    variables = (Variable(long, network.variables[0].states), *network.variables[1:])
+    root = parsed(svg(Network(variables, network.parents, network.cpts, network.derived)))
     assert not any(long in (element.text or "") for element in root.iter(NAMESPACE + "text"))
     assert long in texts(root, "title")
 

@@ -295,11 +295,11 @@ class TestMattering:
         assert relevant_columns(own) == expected
 
     def test_children_of_a_hidden_column_are_relevant(self) -> None:
-        own = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "z", "hidden", "c"))
+        variables = tuple(Variable(name, ("a", "b")) for name in ("x", "y", "z", "hidden", "c"))
         parents = {0: (3,), 1: (3,), 2: (0,), 3: (CLASS,), CLASS: ()}
         half = np.full(2, 0.5)
         cpts = {v: np.full((2,) * (1 + len(p)), 0.5) if p else half for v, p in parents.items()}
-        assert relevant_columns(Network(own, parents, cpts, {3: Hidden()})) == [0, 1]
+        assert relevant_columns(Network(variables, parents, cpts, {3: Hidden()})) == [0, 1]
 
     def test_only_the_features_that_a_tree_tests_are_needed(self) -> None:
         rows = [["a", "p", "u"], ["a", "q", "u"], ["b", "p", "v"], ["b", "q", "v"]] * 3

@@ -191,7 +191,7 @@ def test_the_baseline_is_the_first_or_the_named_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"a": [1, 2]}, "1 models"),
         ({"a": [1], "b": [2]}, "'a' has scores of the shape"),
@@ -201,8 +201,8 @@ def test_the_baseline_is_the_first_or_the_named_one() -> None:
         ({"a": [1, 2], "b": ["x", 2]}, "must be lists of numbers"),
     ],
 )
-def test_what_cannot_be_compared_is_refused(given: Any, told: str) -> None:
-    with pytest.raises((DataError, ParameterError), match=told):
+def test_what_cannot_be_compared_is_refused(given: Any, message: str) -> None:
+    with pytest.raises((DataError, ParameterError), match=message):
         compare(given, test_share=0.5)
 
 

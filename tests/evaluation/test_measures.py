@@ -342,7 +342,7 @@ def test_confusion_with_rejected_rows() -> None:
 
 
 @pytest.mark.parametrize(
-    ("truth", "posterior", "weight", "told"),
+    ("truth", "posterior", "weight", "message"),
     [
         ([], np.zeros((0, 2)), None, "at least one row"),
         ([0], [0.5, 0.5], None, "posteriors of shape"),
@@ -361,10 +361,10 @@ def test_confusion_with_rejected_rows() -> None:
         ([0], [[0.25, 0.25, 0.5]], None, "posteriors of 3 classes, but 2 labels"),
     ],
 )
-def test_refused(truth: Any, posterior: Any, weight: Any, told: str) -> None:
+def test_refused(truth: Any, posterior: Any, weight: Any, message: str) -> None:
     with pytest.raises((DataError, DataTypeError)) as caught:
         measures(truth, posterior, ["a", "b"], weight=weight)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_empty_confusion_is_refused() -> None:

@@ -266,7 +266,7 @@ def test_models_of_others_learn_from_rows_and_labels_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "error", "told"),
+    ("data", "error", "message"),
     [
         (np.zeros((4, 2)), ParameterError, "data: an array is no cases with labels; pass (X, y), label_table(table, target)"),
         (corral(), ParameterError, "data: a Table is no cases with labels"),
@@ -281,10 +281,10 @@ def test_models_of_others_learn_from_rows_and_labels_too() -> None:
         ((np.zeros((3, 0)), [0, 1, 1]), DataError, "data: "),
     ],
 )
-def test_invalid_data_are_reported(data: Any, error: type[Exception], told: str) -> None:
+def test_invalid_data_are_reported(data: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error) as caught:
         run(models("nb"), data, "2-fold")
-    assert str(caught.value).startswith(told)
+    assert str(caught.value).startswith(message)
 
 
 def test_an_invalid_model_is_reported(cases: LabelledTable) -> None:

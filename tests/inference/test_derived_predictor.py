@@ -150,9 +150,9 @@ def test_networks_without_derived_columns_have_the_plain_predictor() -> None:
 
 
 def test_rows_without_the_derived_columns_are_refused_by_the_plain_predictor() -> None:
-    own = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
+    variables = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
     half = np.full((2, 2), 0.5)
-    network = Network(own, {0: (), 1: (), CLASS: (1,)}, {0: half[0], 1: half[0], CLASS: half}, {1: TREE})
+    network = Network(variables, {0: (), 1: (), CLASS: (1,)}, {0: half[0], 1: half[0], CLASS: half}, {1: TREE})
     with pytest.raises(DataError, match="1 columns of codes where the network has 2 features"):
         Predictor(network).posterior([np.zeros(1, np.uint8)], np.zeros(1, bool))
 
@@ -161,7 +161,7 @@ TREE = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.arr
 
 
 @pytest.mark.parametrize(
-    ("derived", "told"),
+    ("derived", "message"),
     [
         (Tree(np.array([0, -1]), np.array([0, 0]), np.array([1, 1]), np.ones(2)), "1 leaves where the column has 2 states"),
         (Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 0]), np.ones(3)), "does not come after it"),
@@ -177,16 +177,16 @@ TREE = Tree(np.array([0, -1, -1]), np.array([0, 0, 0]), np.array([1, 2]), np.arr
         (Hierarchy(np.array([[1, -1], [0, -1]]), np.full(2, -1)), "does not come after it"),
     ],
 )
-def test_derived_columns_that_do_not_fit_are_refused(derived: Tree | Hierarchy, told: str) -> None:
-    own = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
+def test_derived_columns_that_do_not_fit_are_refused(derived: Tree | Hierarchy, message: str) -> None:
+    variables = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
     half = np.full((2, 2), 0.5)
     parents = {0: (), 1: (), CLASS: (1,)}
-    with pytest.raises(DataError, match=told):
-        Network(own, parents, {0: half[0], 1: half[0], CLASS: half}, {1: derived})
+    with pytest.raises(DataError, match=message):
+        Network(variables, parents, {0: half[0], 1: half[0], CLASS: half}, {1: derived})
 
 
 def test_a_classifier_of_a_hierarchy_has_one_parent_and_no_continuous_feature() -> None:
-    own = (Variable("x", origin=0.0), Variable("cell", (0, 1, 2)), Variable("class", ("no", "yes")))
+    variables = (Variable("x", origin=0.0), Variable("cell", (0, 1, 2)), Variable("class", ("no", "yes")))
     tables = {0: np.ones((1, 3, 2)), 1: np.full(3, 1 / 3), CLASS: np.full((3, 2), 0.5)}
     parents = {0: (1, CLASS), 1: (), CLASS: (1,)}
     density = {0: Normal(np.zeros((3, 2)), np.ones((3, 2)))}
@@ -195,7 +195,7 @@ def test_a_classifier_of_a_hierarchy_has_one_parent_and_no_continuous_feature() 
         ([[1, 2], [2, -1], [-1, -1]], [-1, -1, -1], "the child of two others"),
     ):
         with pytest.raises(DataError, match=told):
-            Network(own, parents, tables, {1: Hierarchy(np.array(children), np.array(features))}, density)
+            Network(variables, parents, tables, {1: Hierarchy(np.array(children), np.array(features))}, density)
 
 
 def test_rows_with_missing_values_are_predicted_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,10 +217,10 @@ def test_rows_with_missing_values_are_predicted_in_parts(monkeypatch: pytest.Mon
 
 
 def test_derived_columns_are_the_last_ones_and_computed_ones_alone() -> None:
-    own = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
+    variables = (Variable("x", ("a", "b")), Variable("leaf", (1, 2)), Variable("class", ("no", "yes")))
     half = np.full((2, 2), 0.5)
     parents = {0: (), 1: (), CLASS: (1,)}
     with pytest.raises(DataError, match="the last features before the class"):
-        Network(own, parents, {0: half[0], 1: half[0], CLASS: half}, {0: Hidden()})
+        Network(variables, parents, {0: half[0], 1: half[0], CLASS: half}, {0: Hidden()})
     with pytest.raises(DataError, match="the only one"):
-        Network(own, parents, {0: half[0], 1: half[0], CLASS: half}, {0: Hidden(), 1: TREE})
+        Network(variables, parents, {0: half[0], 1: half[0], CLASS: half}, {0: Hidden(), 1: TREE})

@@ -64,106 +64,109 @@ def slow_step(network: Network, block: Block, alpha: float) -> dict[int, np.ndar
     return {x: n / n.sum(axis=network.family(x).index(x), keepdims=True) for x, n in expected.items()}
 
 
-@given(own=small, alpha=st.sampled_from([0.0, 0.3, 1.0]), data=st.data())
+@given(training=small, alpha=st.sampled_from([0.0, 0.3, 1.0]), data=st.data())
 @quick
 def test_the_objective_is_that_of_enumeration_and_never_decreases(
-    own: MemoryCases, alpha: float, data: st.DataObject, cases: Any
+    training: MemoryCases, alpha: float, data: st.DataObject, cases: Any
 ) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    network, told = expected_network(Counts(cases(own)), structure, alpha, tolerance=1e-6)
+    structure = data.draw(structures(len(training.variables) - 1))
+    network, told = expected_network(Counts(cases(training)), structure, alpha, tolerance=1e-6)
     assert told.iterations == max(0, len(told.objectives) - 1) == max(0, len(told.log_likelihoods) - 1)
     if told.objectives:
-        assert math.isclose(told.objectives[-1], objective(network, own.block, alpha), rel_tol=1e-9, abs_tol=1e-9)
-        assert math.isclose(told.log_likelihoods[-1], objective(network, own.block, 0.0), rel_tol=1e-9, abs_tol=1e-9)
+        assert math.isclose(told.objectives[-1], objective(network, training.block, alpha), rel_tol=1e-9, abs_tol=1e-9)
+        assert math.isclose(told.log_likelihoods[-1], objective(network, training.block, 0.0), rel_tol=1e-9, abs_tol=1e-9)
         slack = 1e-12 * abs(told.objectives[0]) + 1e-12
         assert all(after >= before - slack for before, after in zip(told.objectives, told.objectives[1:], strict=False))
     else:
-        assert identical(network, estimate(Counts(own), structure, alpha))
+        assert identical(network, estimate(Counts(training), structure, alpha))
 
 
-@given(own=small, data=st.data())
+@given(training=small, data=st.data())
 @quick
-def test_the_tables_are_a_fixed_point_of_completing_every_cell(own: MemoryCases, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    network, told = expected_network(Counts(own), structure, 1.0, tolerance=1e-15, max_iterations=5000)
+def test_the_tables_are_a_fixed_point_of_completing_every_cell(training: MemoryCases, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1))
+    network, told = expected_network(Counts(training), structure, 1.0, tolerance=1e-15, max_iterations=5000)
     assert told.converged
-    for x, table in slow_step(network, own.block, 1.0).items():
+    for x, table in slow_step(network, training.block, 1.0).items():
         assert np.allclose(network.cpts[x], table, rtol=0, atol=1e-5)
 
 
-@given(own=some_cases(has_missing=True), how=smoothings, forest=st.booleans())
+@given(training=some_cases(has_missing=True), how=smoothings, forest=st.booleans())
 @quick
-def test_naive_bayes_just_leaves_missing_cells_out(own: MemoryCases, how: Any, forest: bool, cases: Any) -> None:
-    structure = {CLASS: (), **{x: (CLASS,) if x % 2 or not forest else () for x in range(len(own.variables) - 1)}}
-    number = Counts(cases(own))
+def test_naive_bayes_just_leaves_missing_cells_out(training: MemoryCases, how: Any, forest: bool, cases: Any) -> None:
+    structure = {CLASS: (), **{x: (CLASS,) if x % 2 or not forest else () for x in range(len(training.variables) - 1)}}
+    number = Counts(cases(training))
     network, told = expected_network(number, structure, how)
-    assert identical(network, estimate(Counts(own), structure, how))
+    assert identical(network, estimate(Counts(training), structure, how))
     assert told == Convergence(0, (), (), True, 1e-8)
     assert number.passes == 1
 
 
-@given(own=some_cases(has_missing=False), how=smoothings, data=st.data())
+@given(training=some_cases(has_missing=False), how=smoothings, data=st.data())
 @quick
-def test_without_missing_values_em_equals_counting(own: MemoryCases, how: Any, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    assert identical(expected_network(Counts(own), structure, how)[0], estimate(Counts(own), structure, how))
+def test_without_missing_values_em_equals_counting(training: MemoryCases, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1))
+    assert identical(expected_network(Counts(training), structure, how)[0], estimate(Counts(training), structure, how))
 
 
-@given(own=some_cases(has_missing=True), how=smoothings, seed=st.integers(0, 999), data=st.data())
+@given(training=some_cases(has_missing=True), how=smoothings, seed=st.integers(0, 999), data=st.data())
 @quick
 @pytest.mark.filterwarnings("ignore:EM has not converged")
 def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(
-    own: MemoryCases, how: Any, seed: int, data: st.DataObject
+    training: MemoryCases, how: Any, seed: int, data: st.DataObject
 ) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
+    structure = data.draw(structures(len(training.variables) - 1))
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(counts, "DENSE_CELLS", 8)
-        found = [expected_network(Counts(each), structure, how, max_iterations=20) for each in (own, shuffled, chunked(own, rng))]
+        found = [
+            expected_network(Counts(each), structure, how, max_iterations=20)
+            for each in (training, shuffled, chunked(training, rng))
+        ]
         with _kernels.use("numpy"):
-            found.append(expected_network(Counts(own), structure, how, max_iterations=20))
+            found.append(expected_network(Counts(training), structure, how, max_iterations=20))
         many_threads(patch)
-        found.append(expected_network(Counts(own), structure, how, max_iterations=20))
+        found.append(expected_network(Counts(training), structure, how, max_iterations=20))
     assert all(identical(found[0][0], network) and found[0][1] == told for network, told in found)
 
 
-@given(own=some_cases(has_missing=True, weights="whole"), how=smoothings, data=st.data())
+@given(training=some_cases(has_missing=True, weights="whole"), how=smoothings, data=st.data())
 @quick
 @pytest.mark.filterwarnings("ignore:EM has not converged")
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    one, two = (expected_network(Counts(each), structure, how, max_iterations=20)[0] for each in (own, twice))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1))
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    one, two = (expected_network(Counts(each), structure, how, max_iterations=20)[0] for each in (training, twice))
     assert identical(one, two)
 
 
-@given(own=small, how=smoothings, data=st.data())
+@given(training=small, how=smoothings, data=st.data())
 @quick
 @pytest.mark.filterwarnings("ignore:EM has not converged")
-def test_sparse_tables_equal_dense_ones(own: MemoryCases, how: Any, data: st.DataObject, cases: Any) -> None:
-    structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
-    dense, told = expected_network(Counts(own), structure, how, tolerance=0.0, max_iterations=8)
+def test_sparse_tables_equal_dense_ones(training: MemoryCases, how: Any, data: st.DataObject, cases: Any) -> None:
+    structure = data.draw(structures(len(training.variables) - 1, max_parents=3, class_parent=True))
+    dense, told = expected_network(Counts(training), structure, how, tolerance=0.0, max_iterations=8)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)
-        sparse, also = expected_network(Counts(cases(own)), structure, how, tolerance=0.0, max_iterations=8)
+        sparse, also = expected_network(Counts(cases(training)), structure, how, tolerance=0.0, max_iterations=8)
     assert np.allclose(told.log_likelihoods, also.log_likelihoods, rtol=1e-9)
-    for row in product(*(range(v.card) for v in own.variables)):
+    for row in product(*(range(v.card) for v in training.variables)):
         for v, parents in structure.items():
             assert isinstance(sparse.cpts[v], SparseCpt) == (len(parents) > 1)
             assert np.isclose(probability(dense, v, row), probability(sparse, v, row), rtol=1e-7, atol=1e-12)
 
 
-@given(own=small, data=st.data())
+@given(training=small, data=st.data())
 @quick
-def test_the_rows_of_a_part_may_come_some_at_a_time(own: MemoryCases, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1))
-    one, told = expected_network(Counts(own), structure)
+def test_the_rows_of_a_part_may_come_some_at_a_time(training: MemoryCases, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1))
+    one, told = expected_network(Counts(training), structure)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(elimination, "FACTOR_CELLS", 81)
-        two, also = expected_network(Counts(own), structure)
+        two, also = expected_network(Counts(training), structure)
     assert np.allclose(told.objectives, also.objectives, rtol=1e-12)
     assert all(np.allclose(one.cpts[v], two.cpts[v], rtol=1e-9) for v in structure)
 
@@ -172,20 +175,20 @@ def test_a_class_with_missing_parents() -> None:
     rng = np.random.default_rng(5)
     a, b = rng.integers(0, 2, 60), rng.integers(0, 3, 60)
     columns = [np.where(rng.random(60) < 0.3, -1, a), np.where(rng.random(60) < 0.3, -1, b), (a + (b > 1)) % 2]
-    own = cases_of([2, 3, 2], columns)
+    training = cases_of([2, 3, 2], columns)
     structure = {0: (), 1: (0,), CLASS: (0, 1)}
-    network, told = expected_network(Counts(own), structure, 0.5)
+    network, told = expected_network(Counts(training), structure, 0.5)
     assert told.converged
     assert told.objectives[-1] > told.objectives[0] + 0.5
     expected = math.fsum(
-        float(w) * math.log(sum(p for _, p in completions(network, row))) for row, w in rows_of(own.block)
+        float(w) * math.log(sum(p for _, p in completions(network, row))) for row, w in rows_of(training.block)
     ) + 0.5 * sum(float(np.log(network.cpts[v]).sum()) for v in structure)
     assert math.isclose(told.objectives[-1], expected, rel_tol=1e-12)
 
 
 def test_a_given_prior_is_kept() -> None:
-    own = cases_of([2, 2, 2], [[0, 1, 1, 0], [0, -1, 1, -1], [0, 1, 0, 1]])
-    network, told = expected_network(Counts(own), {CLASS: (), 1: (CLASS,), 0: (1, CLASS)}, prior=[1.0, 0.0])
+    training = cases_of([2, 2, 2], [[0, 1, 1, 0], [0, -1, 1, -1], [0, 1, 0, 1]])
+    network, told = expected_network(Counts(training), {CLASS: (), 1: (CLASS,), 0: (1, CLASS)}, prior=[1.0, 0.0])
     assert network.cpts[CLASS].tolist() == [1.0, 0.0]
     assert np.isfinite(told.objectives).all()
 
@@ -264,22 +267,22 @@ def test_files_and_batches_give_the_same_network(tmp_path: Path) -> None:
 def test_an_error_about_memory_names_the_variables(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     columns = [rng.integers(-1, 3, 200) for _ in range(4)]
-    own = cases_of([3, 3, 3, 3, 2], [*columns, rng.integers(0, 2, 200)])
+    training = cases_of([3, 3, 3, 3, 2], [*columns, rng.integers(0, 2, 200)])
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (0, 1, 2, CLASS)}
     star = {CLASS: (), 0: (CLASS,), **dict.fromkeys((1, 2, 3), (0, CLASS))}
     with pytest.raises(ResourceError, match=r"distinct rows with missing values .* without 'x"):
-        expected_network(Counts(own, budget=700), star)
+        expected_network(Counts(training, budget=700), star)
     with pytest.raises(ResourceError, match=r"'x0' \(3 states\), 'x1' \(3 states\)"):
-        expected_network(Counts(own, budget=3000), structure)
+        expected_network(Counts(training, budget=3000), structure)
     monkeypatch.setattr(elimination, "FACTOR_CELLS", 8)
     with pytest.raises(ResourceError, match=r"completing the missing values of 'x0', 'x1'"):
-        expected_network(Counts(own), structure)
+        expected_network(Counts(training), structure)
 
 
 def test_a_warning_if_em_does_not_converge() -> None:
-    own = cases_of([2, 2, 1], [[0, 1, 0, 0, 1], [0, 1, -1, -1, -1], [0] * 5])
+    training = cases_of([2, 2, 1], [[0, 1, 0, 0, 1], [0, 1, -1, -1, -1], [0] * 5])
     with pytest.warns(NaiveteWarning, match="not converged after 1 iterations"):
-        _, told = expected_network(Counts(own), {CLASS: (), 1: (), 0: (1,)}, 0.1, max_iterations=1)
+        _, told = expected_network(Counts(training), {CLASS: (), 1: (), 0: (1,)}, 0.1, max_iterations=1)
     assert repr(told).startswith("<not converged after 1 iterations: objective -")
     assert repr(Convergence(0, (), (), True, 1e-8)) == "<no missing values to complete>"
 

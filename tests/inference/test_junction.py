@@ -145,9 +145,9 @@ def test_the_most_probable_explanation_is_the_largest_cell(network: Network, dat
 
 
 def test_of_equally_probable_explanations_the_lowest_codes_are_taken() -> None:
-    own = tuple(Variable(name, (0, 1, 2)) for name in "abcde")
+    variables = tuple(Variable(name, (0, 1, 2)) for name in "abcde")
     parents = {0: (), 1: (0,), 2: (0,), 3: (1, 2), CLASS: (3,)}
-    network = Network(own, parents, {v: np.full((3,) * (1 + len(p)), 1 / 3) for v, p in parents.items()})
+    network = Network(variables, parents, {v: np.full((3,) * (1 + len(p)), 1 / 3) for v, p in parents.items()})
     codes, logs = JunctionTree(network).most_probable(Evidence(1, {3: np.array([2])}))
     assert {v: int(c[0]) for v, c in codes.items()} == {0: 0, 1: 0, 2: 0, 3: 2, CLASS: 0}
     assert logs[0] == pytest.approx(-5 * math.log(3))
@@ -247,8 +247,8 @@ def test_a_long_chain_with_evidence_everywhere_equals_the_forward_algorithm() ->
 
 
 def test_evidence_is_impossible_only_where_its_probability_is_zero() -> None:
-    own = (Variable("a", ("no", "yes")), Variable("class", ("p", "q")))
-    tiny = Network(own, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([1.0, 0.0]), 0: np.array([[1.0, 0.0], [5e-324, 1.0]])})
+    variables = (Variable("a", ("no", "yes")), Variable("class", ("p", "q")))
+    tiny = Network(variables, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([1.0, 0.0]), 0: np.array([[1.0, 0.0], [5e-324, 1.0]])})
     junction = JunctionTree(tiny)
     known = Evidence(1, {0: np.array([1])})
     assert junction.log_probability(known)[0] == pytest.approx(math.log(5e-324))
@@ -258,9 +258,9 @@ def test_evidence_is_impossible_only_where_its_probability_is_zero() -> None:
 
 
 def test_impossible_evidence_far_from_the_query_is_detected() -> None:
-    own = tuple(Variable(name, ("no", "yes")) for name in "abc")
+    variables = tuple(Variable(name, ("no", "yes")) for name in "abc")
     never = np.array([1.0, 0.0])
-    network = Network(own, {0: (), 1: (), CLASS: ()}, {0: never, 1: np.array([0.5, 0.5]), CLASS: np.array([0.1, 0.9])})
+    network = Network(variables, {0: (), 1: (), CLASS: ()}, {0: never, 1: np.array([0.5, 0.5]), CLASS: np.array([0.1, 0.9])})
     junction = JunctionTree(network)
     assert np.allclose(junction.posterior((1,), Evidence(1, {CLASS: np.array([1])})), 0.5)
     with pytest.raises(DataError, match="a=yes"):
@@ -270,10 +270,10 @@ def test_impossible_evidence_far_from_the_query_is_detected() -> None:
 def lattice(size: int) -> Network:
     """Variables in a square, each with its neighbours above and to the left as parents; its treewidth is its side."""
     rng = np.random.default_rng(1)
-    own = tuple(Variable(f"v{i}", (0, 1)) for i in range(size * size))
+    variables = tuple(Variable(f"v{i}", (0, 1)) for i in range(size * size))
     at = {(r, c): (r * size + c if r * size + c < size * size - 1 else CLASS) for r in range(size) for c in range(size)}
     parents = {v: tuple(at[p] for p in ((r - 1, c), (r, c - 1)) if p in at) for (r, c), v in at.items()}
-    return Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    return Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
 
 
 def test_a_treewidth_beyond_the_budget_is_refused_before_anything_is_allocated() -> None:
@@ -322,15 +322,15 @@ def test_a_sparse_table_of_many_parents_is_expanded_after_the_evidence() -> None
 def from_agrum(bn: gum.BayesNet) -> Network:
     nodes = sorted(bn.nodes())
     at = {node: i if i < len(nodes) - 1 else CLASS for i, node in enumerate(nodes)}
-    own = tuple(Variable(bn.variable(x).name(), tuple(bn.variable(x).labels())) for x in nodes)
+    variables = tuple(Variable(bn.variable(x).name(), tuple(bn.variable(x).labels())) for x in nodes)
     parents = {at[x]: tuple(sorted((at[p] for p in bn.parents(x)), key=lambda p: p == CLASS)) for x in nodes}
     cpts = {}
     for x in nodes:
         members = family(at[x], *parents[at[x]])
-        axes = [list(reversed(bn.cpt(x).names)).index(own[m].name) for m in members]
+        axes = [list(reversed(bn.cpt(x).names)).index(variables[m].name) for m in members]
         table = bn.cpt(x).toarray().transpose(axes)
         cpts[at[x]] = table / table.sum(axis=members.index(at[x]), keepdims=True)
-    return Network(own, parents, cpts)
+    return Network(variables, parents, cpts)
 
 
 ASIA = (
@@ -388,9 +388,9 @@ def test_many_threads_query_one_tree() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     rng = np.random.default_rng(5)
-    own = tuple(Variable(f"x{i}", (0, 1, 2)) for i in range(12))
+    variables = tuple(Variable(f"x{i}", (0, 1, 2)) for i in range(12))
     parents = {**{i: tuple(range(max(0, i - 2), i)) for i in range(11)}, -1: (9, 10)}
-    network = Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    network = Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
     asked = [tuple(sorted(rng.choice(11, 4, replace=False).tolist())) for _ in range(300)]  # far more patterns than plans are kept
 
     def answer(tree: JunctionTree, seen: tuple[int, ...]) -> np.ndarray:

@@ -26,72 +26,74 @@ own_cases = some_cases(rows=(1, 14), max_card=3, features=(1, 4))
 
 
 @pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
-@given(own=own_cases, how=smoothings, data=st.data())
+@given(training=own_cases, how=smoothings, data=st.data())
 @quick
-def test_leaving_out_by_subtraction_equals_refitting(own: MemoryCases, dense: bool, how: Any, data: st.DataObject) -> None:
-    assume(how != "clark-niblett" or not own.has_missing.any())
-    structure = data.draw(structures(len(own.variables) - 1, max_parents=3, class_parent=True))
+def test_leaving_out_by_subtraction_equals_refitting(training: MemoryCases, dense: bool, how: Any, data: st.DataObject) -> None:
+    assume(how != "clark-niblett" or not training.has_missing.any())
+    structure = data.draw(structures(len(training.variables) - 1, max_parents=3, class_parent=True))
     with pytest.MonkeyPatch.context() as patch:
         if not dense:
             patch.setattr(counts, "DENSE_CELLS", 0)
-        found = leave_one_out(Counts(own), structure, how)
-        wanted = honest_leave_one_out(own, structure, how)
+        found = leave_one_out(Counts(training), structure, how)
+        wanted = honest_leave_one_out(training, structure, how)
     assert np.allclose(found, wanted, rtol=0, atol=1e-11)
-    if dense and (own.block.weight is None or (own.block.weight == np.rint(own.block.weight)).all()):
+    if dense and (training.block.weight is None or (training.block.weight == np.rint(training.block.weight)).all()):
         assert np.array_equal(found, wanted)  # counts without rounding give the same bits
 
 
-@given(own=own_cases, how=smoothings, data=st.data())
+@given(training=own_cases, how=smoothings, data=st.data())
 @quick
-def test_a_given_prior_is_kept(own: MemoryCases, how: Any, data: st.DataObject) -> None:
-    assume(how != "clark-niblett" or not own.has_missing.any())
-    structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
-    prior = np.full(own.variables[-1].card, 1 / own.variables[-1].card)
-    found = leave_one_out(Counts(own), structure, how, prior=prior)
-    assert np.allclose(found, honest_leave_one_out(own, structure, how, prior), rtol=0, atol=1e-11)
+def test_a_given_prior_is_kept(training: MemoryCases, how: Any, data: st.DataObject) -> None:
+    assume(how != "clark-niblett" or not training.has_missing.any())
+    structure = data.draw(structures(len(training.variables) - 1, class_parent=True))
+    prior = np.full(training.variables[-1].card, 1 / training.variables[-1].card)
+    found = leave_one_out(Counts(training), structure, how, prior=prior)
+    assert np.allclose(found, honest_leave_one_out(training, structure, how, prior), rtol=0, atol=1e-11)
 
 
-@given(own=own_cases, how=smoothings, seed=st.integers(0, 99), data=st.data())
+@given(training=own_cases, how=smoothings, seed=st.integers(0, 99), data=st.data())
 @quick
-def test_losses_of_many_structures_in_one_pass(own: MemoryCases, how: Any, seed: int, data: st.DataObject) -> None:
-    assume(how != "clark-niblett" or not own.has_missing.any())
-    n = len(own.variables) - 1
+def test_losses_of_many_structures_in_one_pass(training: MemoryCases, how: Any, seed: int, data: st.DataObject) -> None:
+    assume(how != "clark-niblett" or not training.has_missing.any())
+    n = len(training.variables) - 1
     nested = data.draw(structures(n, max_parents=3, class_parent=True))
     parents = {x: nested[x][:-1] for x in range(n)}
     rng = np.random.default_rng(seed)
     candidates = np.array([[rng.integers(0, len(parents[x]) + 1) for x in range(n)] for _ in range(4)])
-    count = Counts(own)
+    count = Counts(training)
     losses = leave_one_out_losses(count, parents, candidates, how)
-    labels = own.block.codes[-1].astype(int)
-    weight = np.ones(len(labels)) if own.block.weight is None else own.block.weight
+    labels = training.block.codes[-1].astype(int)
+    weight = np.ones(len(labels)) if training.block.weight is None else training.block.weight
     for taken, loss in zip(candidates, losses, strict=True):
         structure = {CLASS: (), **{x: (*parents[x][: taken[x]], CLASS) for x in range(n)}}
-        true = honest_leave_one_out(own, structure, how)[np.arange(len(labels)), labels]
+        true = honest_leave_one_out(training, structure, how)[np.arange(len(labels)), labels]
         assert abs(float(loss) - float((weight * (1 - true) ** 2).sum())) < 1e-8 * (1 + weight.sum())
-    assert losses == leave_one_out_losses(Counts(chunked(own, rng)), parents, candidates, how)
+    assert losses == leave_one_out_losses(Counts(chunked(training, rng)), parents, candidates, how)
     order = rng.permutation(len(labels))
-    shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
+    shuffled = MemoryCases(training.variables, training.block.take(order), training.has_missing)
     assert losses == leave_one_out_losses(Counts(shuffled), parents, candidates, how)
 
 
-@given(own=some_cases(rows=(1, 14), max_card=3, features=(1, 4), weights="whole"), how=smoothings, data=st.data())
+@given(training=some_cases(rows=(1, 14), max_card=3, features=(1, 4), weights="whole"), how=smoothings, data=st.data())
 @quick
-def test_a_weight_of_two_is_two_cases_of_which_one_is_left_out(own: MemoryCases, how: Any, data: st.DataObject) -> None:
-    structure = data.draw(structures(len(own.variables) - 1, class_parent=True))
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    assert identical(leave_one_out(Counts(own), structure, how)[rows], leave_one_out(Counts(twice), structure, how))
+def test_a_weight_of_two_is_two_cases_of_which_one_is_left_out(training: MemoryCases, how: Any, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1, class_parent=True))
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    assert identical(leave_one_out(Counts(training), structure, how)[rows], leave_one_out(Counts(twice), structure, how))
 
 
 def test_many_small_pieces_and_threads_give_the_same_bits(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(2)
-    own = cases_of([3, 3, 2, 2], [rng.integers(-1, 3, 60), rng.integers(0, 3, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)])
+    training = cases_of(
+        [3, 3, 2, 2], [rng.integers(-1, 3, 60), rng.integers(0, 3, 60), rng.integers(0, 2, 60), rng.integers(0, 2, 60)]
+    )
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (1, 0, CLASS)}
-    whole = leave_one_out(Counts(own), structure, "backoff")
+    whole = leave_one_out(Counts(training), structure, "backoff")
     monkeypatch.setattr(module, "BLOCK_CELLS", 100)
     many_threads(monkeypatch)
-    assert identical(leave_one_out(Counts(own), structure, "backoff"), whole)
-    assert identical(leave_one_out(Counts(chunked(own, rng)), structure, "backoff"), whole)
+    assert identical(leave_one_out(Counts(training), structure, "backoff"), whole)
+    assert identical(leave_one_out(Counts(chunked(training, rng)), structure, "backoff"), whole)
 
 
 def test_weights_of_any_size_are_summed_exactly() -> None:
@@ -103,14 +105,14 @@ def test_weights_of_any_size_are_summed_exactly() -> None:
 
 
 def test_a_single_row_leaves_nothing() -> None:
-    own = cases_of([2, 2], [[1], [0]])
-    assert leave_one_out(Counts(own), {CLASS: (), 0: (CLASS,)}).tolist() == [[0.5, 0.5]]
+    training = cases_of([2, 2], [[1], [0]])
+    assert leave_one_out(Counts(training), {CLASS: (), 0: (CLASS,)}).tolist() == [[0.5, 0.5]]
 
 
 def test_a_hundred_features_without_smoothing_stay_finite() -> None:
     rng = np.random.default_rng(0)
-    own = cases_of([9] * 100 + [2], [*(rng.integers(0, 9, 12) for _ in range(100)), rng.integers(0, 2, 12)])
-    found = leave_one_out(Counts(own), {CLASS: (), **dict.fromkeys(range(100), (CLASS,))}, 0.0)
+    training = cases_of([9] * 100 + [2], [*(rng.integers(0, 9, 12) for _ in range(100)), rng.integers(0, 2, 12)])
+    found = leave_one_out(Counts(training), {CLASS: (), **dict.fromkeys(range(100), (CLASS,))}, 0.0)
     assert np.isfinite(found).all()
     assert np.allclose(found.sum(axis=1), 1)
 
@@ -118,7 +120,7 @@ def test_a_hundred_features_without_smoothing_stay_finite() -> None:
 def test_clark_and_niblett_with_missing_values_keep_the_share_of_all_cases() -> None:
     """A family with a missing member takes P(c) / N from all cases, the one left out included: nearly, not exactly, honest."""
     rng = np.random.default_rng(4)
-    own = cases_of([3, 3, 2], [rng.integers(-1, 3, 80), rng.integers(-1, 3, 80), rng.integers(0, 2, 80)])
+    training = cases_of([3, 3, 2], [rng.integers(-1, 3, 80), rng.integers(-1, 3, 80), rng.integers(0, 2, 80)])
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}
-    found = leave_one_out(Counts(own), structure, "clark-niblett")
-    assert np.allclose(found, honest_leave_one_out(own, structure, "clark-niblett"), rtol=0, atol=2e-2)
+    found = leave_one_out(Counts(training), structure, "clark-niblett")
+    assert np.allclose(found, honest_leave_one_out(training, structure, "clark-niblett"), rtol=0, atol=2e-2)

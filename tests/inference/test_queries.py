@@ -25,7 +25,7 @@ quick = settings(deadline=None, max_examples=40)
 
 def weather() -> Network:
     """Rain, a temperature in three intervals, an outlook in text with truth values and numbers among its states, and the class."""
-    own = (
+    variables = (
         Variable("rain", ("no", "yes")),
         Variable("degrees", cuts=(10.0, 20.0), missing=True),
         Variable("mixed", (True, 1, "1", "often")),
@@ -34,7 +34,7 @@ def weather() -> Network:
     rng = np.random.default_rng(4)
     rain, degrees, mixed = np.array([0.75, 0.25]), rng.dirichlet(np.ones(4), 2), np.full(4, 0.25)
     out = rng.dirichlet([1, 1], (2, 4, 4))
-    return Network(own, {0: (), 1: (0,), 2: (), CLASS: (0, 1, 2)}, {0: rain, 1: degrees, 2: mixed, CLASS: out})
+    return Network(variables, {0: (), 1: (0,), 2: (), CLASS: (0, 1, 2)}, {0: rain, 1: degrees, 2: mixed, CLASS: out})
 
 
 def rows_with_missing(network: Network, seed: int, count: int = 30) -> list[np.ndarray]:
@@ -197,9 +197,11 @@ def test_codes_are_checked_before_they_are_used() -> None:
 
 
 def test_an_impossible_row_is_reported_and_has_no_likelihood() -> None:
-    own = (Variable("a", ("no", "yes")), Variable("b", (0, 1)), Variable("class", ("p", "q")))
+    variables = (Variable("a", ("no", "yes")), Variable("b", (0, 1)), Variable("class", ("p", "q")))
     parents: dict[int, tuple[int, ...]] = {CLASS: (), 0: (CLASS,), 1: ()}
-    network = Network(own, parents, {CLASS: np.array([0.5, 0.5]), 0: np.array([[1.0, 1.0], [0.0, 0.0]]), 1: np.array([0.5, 0.5])})
+    network = Network(
+        variables, parents, {CLASS: np.array([0.5, 0.5]), 0: np.array([[1.0, 1.0], [0.0, 0.0]]), 1: np.array([0.5, 0.5])}
+    )
     codes = [np.array([0, 0, 1], np.uint8), np.full(3, 255, np.uint8)]
     with pytest.raises(DataError, match="the evidence is impossible: row 2: a=yes has probability 0"):
         posteriors(network, "class", codes)

@@ -26,9 +26,9 @@ quick = settings(deadline=None, max_examples=30)
 def diamond() -> Network:
     """A class in the middle: parents above it, children below, a loop through it."""
     rng = np.random.default_rng(8)
-    own = tuple(Variable(name, tuple(range(card))) for name, card in zip("abcde", (3, 2, 4, 2, 3), strict=True))
+    variables = tuple(Variable(name, tuple(range(card))) for name, card in zip("abcde", (3, 2, 4, 2, 3), strict=True))
     parents: dict[int, tuple[int, ...]] = {0: (), 1: (0,), CLASS: (0, 1), 2: (CLASS,), 3: (1, 2, CLASS)}
-    return Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    return Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
 
 
 def as_given(network: Network, evidence: Any) -> dict[Any, Any]:

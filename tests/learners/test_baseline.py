@@ -20,27 +20,27 @@ from tests.strategies import some_cases
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@given(own=some_cases())
+@given(training=some_cases())
 @quick
-def test_the_majority_ignores_the_features(own: MemoryCases, cases: Any) -> None:
-    network = majority(Counts(cases(own)))
+def test_the_majority_ignores_the_features(training: MemoryCases, cases: Any) -> None:
+    network = majority(Counts(cases(training)))
     assert not network.arcs
     assert all(CLASS not in network.parents[x] for x in network.features)
-    found = Predictor(network).posterior(own.block.codes[:-1], own.has_missing)[0]
+    found = Predictor(network).posterior(training.block.codes[:-1], training.has_missing)[0]
     assert np.allclose(found, network.cpts[CLASS], rtol=0, atol=1e-12)
 
 
-@given(own=some_cases(has_missing=False, rows=(1, 25), features=(1, 4)))
+@given(training=some_cases(has_missing=False, rows=(1, 25), features=(1, 4)))
 @quick
-def test_a_row_gets_the_classes_of_equal_training_rows(own: MemoryCases, cases: Any, monkeypatch: Any) -> None:
-    network = lookup(Counts(cases(own)))
+def test_a_row_gets_the_classes_of_equal_training_rows(training: MemoryCases, cases: Any, monkeypatch: Any) -> None:
+    network = lookup(Counts(cases(training)))
     equals: dict[tuple[Any, ...], Counter[int]] = {}
-    for row, weight in rows_of(own.block):
+    for row, weight in rows_of(training.block):
         equals.setdefault(tuple(row[:-1]), Counter())[row[-1]] += weight
     rng = np.random.default_rng(0)
-    new = [rng.integers(0, v.card, 20).astype(np.uint8) for v in own.variables[:-1]]
-    codes = tuple(np.concatenate([a, b]) for a, b in zip(own.block.codes[:-1], new, strict=True))
-    found, impossible = Predictor(network).posterior(codes, own.has_missing)
+    new = [rng.integers(0, v.card, 20).astype(np.uint8) for v in training.variables[:-1]]
+    codes = tuple(np.concatenate([a, b]) for a, b in zip(training.block.codes[:-1], new, strict=True))
+    found, impossible = Predictor(network).posterior(codes, training.has_missing)
     for i in range(len(found)):
         known = equals.get(tuple(int(c[i]) for c in codes))
         assert (known is None) == (i in impossible)
@@ -48,12 +48,12 @@ def test_a_row_gets_the_classes_of_equal_training_rows(own: MemoryCases, cases: 
         assert np.allclose(found[i], expected, rtol=0, atol=1e-12)
     with monkeypatch.context() as patch:
         patch.setattr(counts, "DENSE_CELLS", 0)
-        sparse = lookup(Counts(cases(own)))
-    assert np.allclose(Predictor(sparse).posterior(codes, own.has_missing)[0], found, rtol=0, atol=1e-12)
+        sparse = lookup(Counts(cases(training)))
+    assert np.allclose(Predictor(sparse).posterior(codes, training.has_missing)[0], found, rtol=0, atol=1e-12)
 
 
-@given(own=some_cases())
+@given(training=some_cases())
 @quick
-def test_back_ends_give_the_same_bits(own: MemoryCases, cases: Any) -> None:
-    assert identical(lookup(Counts(own)), lookup(Counts(cases(own))))
-    assert identical(majority(Counts(own)), majority(Counts(cases(own))))
+def test_back_ends_give_the_same_bits(training: MemoryCases, cases: Any) -> None:
+    assert identical(lookup(Counts(training)), lookup(Counts(cases(training))))
+    assert identical(majority(Counts(training)), majority(Counts(cases(training))))

@@ -76,23 +76,23 @@ def test_alarm_is_recovered_from_ten_thousand_cases(alarm: Network, test: str, s
 
 
 @given(
-    own=some_cases(rows=(1, 80), features=(1, 5), max_card=3),
+    training=some_cases(rows=(1, 80), features=(1, 5), max_card=3),
     stopping_rule=st.sampled_from(["accuracy", "score"]),
     class_root=st.booleans(),
     most=st.sampled_from([None, 0, 1, 2]),
 )
 @quick
 def test_more_orders_are_never_worse_and_the_class_stays_a_root(
-    own: MemoryCases, stopping_rule: Any, class_root: bool, most: int | None, cases: Any
+    training: MemoryCases, stopping_rule: Any, class_root: bool, most: int | None, cases: Any
 ) -> None:
     options: dict[str, Any] = {"stopping_rule": stopping_rule, "class_root": class_root, "max_parents": most}
-    networks = [cb(Counts(cases(own)), max_order=order, **options) for order in (0, 1, None)]
-    scores = FamilyScores(Counts(own), score_of("k2"))
+    networks = [cb(Counts(cases(training)), max_order=order, **options) for order in (0, 1, None)]
+    scores = FamilyScores(Counts(training), score_of("k2"))
     for network in networks:
         assert not (class_root and network.parents[CLASS])
         assert max(map(len, network.parents.values())) <= (9 if most is None else most)
     values = [
-        correct(Counts(own), network) if stopping_rule == "accuracy" else scores.total(dict(network.parents))
+        correct(Counts(training), network) if stopping_rule == "accuracy" else scores.total(dict(network.parents))
         for network in networks
     ]
     assert values[0] <= values[1] <= values[2]
@@ -111,9 +111,9 @@ def test_the_parents_are_those_of_k2_for_an_order(class_root: bool, monkeypatch:
     monkeypatch.setattr(module, "best_parents", watched)
     for seed in range(8):
         orders.clear()
-        own = cases_of([2, 3, 2, 3, 2, 3], sampled(seed, 300).T.tolist())
-        network = cb(Counts(own), stopping_rule="score", class_root=class_root)
-        assert any(dict(k2(Counts(own), order=order).parents) == dict(network.parents) for order in orders)
+        training = cases_of([2, 3, 2, 3, 2, 3], sampled(seed, 300).T.tolist())
+        network = cb(Counts(training), stopping_rule="score", class_root=class_root)
+        assert any(dict(k2(Counts(training), order=order).parents) == dict(network.parents) for order in orders)
         assert all(sorted(order) == sorted(network.parents) for order in orders)
         assert not class_root or all(order[0] == CLASS for order in orders)
 
@@ -124,24 +124,28 @@ def test_partial_order_restricts_parents_to_remaining_neighbors() -> None:
     a = rng.integers(0, 2, 2000)
     b = np.where(rng.random(2000) < 0.8, a, 1 - a)
     c = np.where(rng.random(2000) < 0.8, b, 1 - b)
-    own = cases_of([2, 2, 2, 2], [a.tolist(), b.tolist(), c.tolist(), rng.integers(0, 2, 2000).tolist()])
-    kept = cb(Counts(own), stopping_rule="score", class_root=False, partial_order=True, alpha=0.001)
+    training = cases_of([2, 2, 2, 2], [a.tolist(), b.tolist(), c.tolist(), rng.integers(0, 2, 2000).tolist()])
+    kept = cb(Counts(training), stopping_rule="score", class_root=False, partial_order=True, alpha=0.001)
     assert arcs_of(kept) == {frozenset((0, 1)), frozenset((1, 2))}
 
 
-@given(own=some_cases(rows=(1, 60), features=(1, 4)), stopping_rule=st.sampled_from(["accuracy", "score"]), seed=st.integers(0, 99))
+@given(
+    training=some_cases(rows=(1, 60), features=(1, 4)),
+    stopping_rule=st.sampled_from(["accuracy", "score"]),
+    seed=st.integers(0, 99),
+)
 @quick
 def test_result_does_not_depend_on_back_end_order_or_representation_of_weights(
-    own: MemoryCases, stopping_rule: Any, seed: int
+    training: MemoryCases, stopping_rule: Any, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    network = cb(Counts(own), stopping_rule=stopping_rule)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    network = cb(Counts(training), stopping_rule=stopping_rule)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     assert identical(network, cb(Counts(shuffled), stopping_rule=stopping_rule))
-    assert identical(network, cb(Counts(chunked(own, rng)), stopping_rule=stopping_rule))
-    if own.block.weight is not None and (own.block.weight % 1 == 0).all():
-        rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
+    assert identical(network, cb(Counts(chunked(training, rng)), stopping_rule=stopping_rule))
+    if training.block.weight is not None and (training.block.weight % 1 == 0).all():
+        rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+        twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
         assert identical(network, cb(Counts(twice), stopping_rule=stopping_rule))
 
 

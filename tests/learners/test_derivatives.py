@@ -160,10 +160,12 @@ def test_contributions_by_hand() -> None:
 
 
 def repeating() -> tuple[Network, Network]:
-    own = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("class", (0, 1)))
+    variables = (Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("class", (0, 1)))
     half, prior = np.full((2, 2), 0.5), np.array([0.8, 0.2])
-    network = Network(own, {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}, {CLASS: prior, 0: half, 1: np.stack([half, np.eye(2)], axis=2)})
-    return network, Network(own, {CLASS: (), 0: (CLASS,), 1: (CLASS,)}, {CLASS: prior, 0: half, 1: half})
+    network = Network(
+        variables, {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}, {CLASS: prior, 0: half, 1: np.stack([half, np.eye(2)], axis=2)}
+    )
+    return network, Network(variables, {CLASS: (), 0: (CLASS,), 1: (CLASS,)}, {CLASS: prior, 0: half, 1: half})
 
 
 def test_a_feature_that_is_impossible_in_a_class_has_derivative_zero() -> None:
@@ -178,8 +180,8 @@ def test_a_feature_that_is_impossible_in_a_class_has_derivative_zero() -> None:
 
 def test_an_impossible_value_has_derivative_one() -> None:
     """In class 1 the value 1 of a never occurs, with or without dependence."""
-    own = (Variable("a", (0, 1)), Variable("class", (0, 1)))
-    network = Network(own, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([0.5, 0.5]), 0: np.array([[0.5, 1.0], [0.5, 0.0]])})
+    variables = (Variable("a", (0, 1)), Variable("class", (0, 1)))
+    network = Network(variables, {CLASS: (), 0: (CLASS,)}, {CLASS: np.array([0.5, 0.5]), 0: np.array([[0.5, 1.0], [0.5, 0.0]])})
     found = derivatives(network, network, (np.array([1], np.uint8),), np.zeros(1, bool))
     assert found.logs.tolist() == [[[0.0, 0.0]]]
 
@@ -211,62 +213,62 @@ def learned(counts: Counts) -> tuple[Network, Network]:
     return kdb(counts, k=2), naive(counts)
 
 
-@given(own=some_cases())
+@given(training=some_cases())
 @quick
-def test_means_are_those_of_the_derivatives_on_every_back_end(cases: Callable[[MemoryCases], Cases], own: MemoryCases) -> None:
-    counts = Counts(cases(own))
+def test_means_are_those_of_the_derivatives_on_every_back_end(cases: Callable[[MemoryCases], Cases], training: MemoryCases) -> None:
+    counts = Counts(cases(training))
     network, other = learned(counts)
     before = counts.passes
     found = mean_weights(counts, network, other)
     assert counts.passes == before + 1
-    rows = derivatives(network, other, own.block.codes[:-1], own.has_missing)
-    assert identical(found, rows.mean_weights(own.block.weight))
+    rows = derivatives(network, other, training.block.codes[:-1], training.has_missing)
+    assert identical(found, rows.mean_weights(training.block.weight))
     each = contrasts(rows.logs)
-    expected = np.average(each, axis=0, weights=own.block.weight)
+    expected = np.average(each, axis=0, weights=training.block.weight)
     assert np.allclose(found, expected, rtol=1e-9, atol=1e-10)
 
 
-@given(own=some_cases(weights="fractional"), seed=seeds)
+@given(training=some_cases(weights="fractional"), seed=seeds)
 @quick
-def test_means_have_the_same_bits_however_the_rows_are_divided_and_ordered(own: MemoryCases, seed: int) -> None:
+def test_means_have_the_same_bits_however_the_rows_are_divided_and_ordered(training: MemoryCases, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    network, other = learned(Counts(own))
-    found = mean_weights(Counts(own), network, other)
-    turned = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    network, other = learned(Counts(training))
+    found = mean_weights(Counts(training), network, other)
+    turned = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     for moved in (turned, chunked(turned, rng, 5)):
         assert identical(mean_weights(Counts(moved), network, other), found)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PIECE_CELLS", 8)
         patch.setattr(module, "SUMMED_ROWS", 2)
-        assert identical(mean_weights(Counts(own), network, other), found)
+        assert identical(mean_weights(Counts(training), network, other), found)
 
 
-@given(own=some_cases(weights="whole"))
+@given(training=some_cases(weights="whole"))
 @quick
-def test_a_weight_of_two_is_a_row_twice_and_of_zero_no_row(own: MemoryCases) -> None:
-    weight = own.block.weight - 1
+def test_a_weight_of_two_is_a_row_twice_and_of_zero_no_row(training: MemoryCases) -> None:
+    weight = training.block.weight - 1
     assume(weight.any())
     times = np.repeat(np.arange(len(weight)), weight.astype(int))
-    network, other = learned(Counts(own))
-    rows = derivatives(network, other, own.block.codes[:-1], own.has_missing)
+    network, other = learned(Counts(training))
+    rows = derivatives(network, other, training.block.codes[:-1], training.has_missing)
     assert identical(rows.mean_weights(weight), Derivatives(rows.logs[times]).mean_weights())
-    repeated = MemoryCases(own.variables, Block(tuple(c[times] for c in own.block.codes)), own.has_missing)
-    weighed = MemoryCases(own.variables, Block(own.block.codes, weight), own.has_missing)
+    repeated = MemoryCases(training.variables, Block(tuple(c[times] for c in training.block.codes)), training.has_missing)
+    weighed = MemoryCases(training.variables, Block(training.block.codes, weight), training.has_missing)
     one, two = (mean_weights(Counts(c), network, other) for c in (repeated, weighed))
     assert identical(one, two)
 
 
 def test_what_is_folded_can_travel() -> None:
-    own = cases_of([2, 2, 2], [[0, 1, 0, 1, 1], [0, 1, 0, 0, 1], [0, 1, 1, 0, 1]])
-    network, other = learned(Counts(own))
-    sums = module._WeightSums(network, other, own.has_missing)
-    assert pickle.loads(pickle.dumps(sums))(own.block) == sums(own.block)
+    training = cases_of([2, 2, 2], [[0, 1, 0, 1, 1], [0, 1, 0, 0, 1], [0, 1, 1, 0, 1]])
+    network, other = learned(Counts(training))
+    sums = module._WeightSums(network, other, training.has_missing)
+    assert pickle.loads(pickle.dumps(sums))(training.block) == sums(training.block)
 
 
 def test_features_of_a_network_without_arcs_have_weight_zero() -> None:
-    own = cases_of([2, 3, 3], [[0, 1, 0, 1, 1, 0], [0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 1]])
-    other = naive(Counts(own))
-    found = mean_weights(Counts(own), other, other)
+    training = cases_of([2, 3, 3], [[0, 1, 0, 1, 1, 0], [0, 1, 2, 0, 1, 2], [0, 1, 2, 0, 1, 1]])
+    other = naive(Counts(training))
+    found = mean_weights(Counts(training), other, other)
     assert found.shape == (2, 3)
     assert np.abs(found).max() < 1e-12
 

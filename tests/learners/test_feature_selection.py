@@ -42,8 +42,8 @@ class DoubtError(Exception):
 class Judge:
     """The weight that is right when a learner is given one half of the cases and asked about the other."""
 
-    def __init__(self, own: MemoryCases, learner: Learner, seed: int) -> None:
-        self.learn, self.judge = halves(Counts(own), seed)
+    def __init__(self, training: MemoryCases, learner: Learner, seed: int) -> None:
+        self.learn, self.judge = halves(Counts(training), seed)
         self.learner = learner
         self.classes = self.learn.tables([(CLASS,)])[CLASS,]
 
@@ -82,43 +82,43 @@ def slow_forward(judge: Judge, features: list[int], accept_ties: bool) -> list[i
     return selected
 
 
-def telling(own: MemoryCases) -> list[int]:
-    return [x for x, v in enumerate(own.variables[:-1]) if v.card > 1]
+def telling(training: MemoryCases) -> list[int]:
+    return [x for x, v in enumerate(training.variables[:-1]) if v.card > 1]
 
 
 drawn = some_cases(rows=(2, 40), features=(1, 5), max_card=3, weights="fractional")
 
 
-@given(own=drawn, seed=st.integers(0, 3), smoothing=st.sampled_from([1.0, 0.3, "m-estimate"]))
+@given(training=drawn, seed=st.integers(0, 3), smoothing=st.sampled_from([1.0, 0.3, "m-estimate"]))
 @quick
-def test_naive_as_is_the_definition(own: MemoryCases, seed: int, smoothing: Any, cases: Any) -> None:
-    judge = Judge(own, lambda counts: naive(counts, smoothing=smoothing), seed)
+def test_naive_as_is_the_definition(training: MemoryCases, seed: int, smoothing: Any, cases: Any) -> None:
+    judge = Judge(training, lambda counts: naive(counts, smoothing=smoothing), seed)
     try:
-        expected = slow_forward(judge, telling(own), accept_ties=True)
+        expected = slow_forward(judge, telling(training), accept_ties=True)
     except DoubtError:
         assume(False)
-    found = naive_selection(Counts(cases(own)), random_state=seed, smoothing=smoothing)
+    found = naive_selection(Counts(cases(training)), random_state=seed, smoothing=smoothing)
     assert found == expected
-    network = naive_as(Counts(cases(own)), random_state=seed, smoothing=smoothing)
+    network = naive_as(Counts(cases(training)), random_state=seed, smoothing=smoothing)
     assert dict(network.parents) == {
         CLASS: (),
-        **{x: (CLASS,) if x in expected else () for x in range(len(own.variables) - 1)},
+        **{x: (CLASS,) if x in expected else () for x in range(len(training.variables) - 1)},
     }
-    whole = naive(Counts(own), smoothing=smoothing)
+    whole = naive(Counts(training), smoothing=smoothing)
     assert all(identical(network.cpts[v], whole.cpts[v]) for v in (*expected, CLASS))
 
 
-@given(own=drawn, seed=st.integers(0, 3), accept_ties=st.booleans(), most=st.sampled_from([None, 1, 2]))
+@given(training=drawn, seed=st.integers(0, 3), accept_ties=st.booleans(), most=st.sampled_from([None, 1, 2]))
 @quick
-def test_k2_as_is_the_definition(own: MemoryCases, seed: int, accept_ties: bool, most: int | None, cases: Any) -> None:
-    judge = Judge(own, lambda counts: k2(counts, max_parents=most), seed)
+def test_k2_as_is_the_definition(training: MemoryCases, seed: int, accept_ties: bool, most: int | None, cases: Any) -> None:
+    judge = Judge(training, lambda counts: k2(counts, max_parents=most), seed)
     try:
-        expected = slow_forward(judge, telling(own), accept_ties=accept_ties)
+        expected = slow_forward(judge, telling(training), accept_ties=accept_ties)
     except DoubtError:
         assume(False)
-    assert k2_selection(Counts(cases(own)), accept_ties=accept_ties, max_parents=most, random_state=seed) == expected
-    network = k2_as(Counts(cases(own)), accept_ties=accept_ties, max_parents=most, random_state=seed)
-    final = cb(Counts(select_features(own, tuple(sorted(expected))))) if expected else None
+    assert k2_selection(Counts(cases(training)), accept_ties=accept_ties, max_parents=most, random_state=seed) == expected
+    network = k2_as(Counts(cases(training)), accept_ties=accept_ties, max_parents=most, random_state=seed)
+    final = cb(Counts(select_features(training, tuple(sorted(expected))))) if expected else None
     at = {CLASS: CLASS, **dict(enumerate(sorted(expected)))}
     parents = {} if final is None else {at[v]: tuple(at[p] for p in ps) for v, ps in final.parents.items()}
     assert {v: ps for v, ps in network.parents.items() if ps} == {v: ps for v, ps in parents.items() if ps}
@@ -129,8 +129,8 @@ def test_k2_as_is_the_definition(own: MemoryCases, seed: int, accept_ties: bool,
 def test_without_selected_features_the_most_frequent_class_is_predicted() -> None:
     rng = np.random.default_rng(0)
     y = (np.arange(60) % 3 == 0).astype(int)
-    own = cases_of([2, 2], [rng.integers(0, 2, 60).tolist(), y.tolist()])
-    counts = Counts(own)
+    training = cases_of([2, 2], [rng.integers(0, 2, 60).tolist(), y.tolist()])
+    counts = Counts(training)
     for learner in (cb, naive, k2):
         network = network_on_selected(counts, [], learner)
         assert dict(network.parents) == {CLASS: (), 0: ()}
@@ -144,10 +144,12 @@ def test_a_feature_that_leaves_the_accuracy_the_same_is_selected_with_accept_tie
     """x0 says nearly all; x1 is noise that does not change a decision."""
     rng = np.random.default_rng(1)
     y = rng.integers(0, 2, 400)
-    own = cases_of([2, 2, 2], [np.where(rng.random(400) < 0.95, y, 1 - y).tolist(), rng.integers(0, 2, 400).tolist(), y.tolist()])
-    assert k2_selection(Counts(own)) == [0]
-    assert k2_selection(Counts(own), accept_ties=True) == [0, 1]
-    assert naive_selection(Counts(own)) == [0, 1]
+    training = cases_of(
+        [2, 2, 2], [np.where(rng.random(400) < 0.95, y, 1 - y).tolist(), rng.integers(0, 2, 400).tolist(), y.tolist()]
+    )
+    assert k2_selection(Counts(training)) == [0]
+    assert k2_selection(Counts(training), accept_ties=True) == [0, 1]
+    assert naive_selection(Counts(training)) == [0, 1]
 
 
 def test_impossible_rows_are_judged_by_the_rule_of_prediction() -> None:
@@ -156,33 +158,33 @@ def test_impossible_rows_are_judged_by_the_rule_of_prediction() -> None:
         rng = np.random.default_rng(seed)
         y = np.append(np.zeros(6, int), np.ones(14, int))
         columns = [rng.integers(0, 4, 20).tolist() for _ in range(3)]
-        own = cases_of([4, 4, 4, 2], [*columns, y.tolist()], (rng.random(20) + 0.5).tolist())
-        judge = Judge(own, lambda counts: naive(counts, smoothing=0), 0)
+        training = cases_of([4, 4, 4, 2], [*columns, y.tolist()], (rng.random(20) + 0.5).tolist())
+        judge = Judge(training, lambda counts: naive(counts, smoothing=0), 0)
         try:
             expected = slow_forward(judge, [0, 1, 2], accept_ties=True)
         except DoubtError:
             continue
-        assert naive_selection(Counts(own), smoothing=0) == expected
+        assert naive_selection(Counts(training), smoothing=0) == expected
 
 
-@given(own=some_cases(rows=(1, 40), features=(1, 4)), accept_ties=st.booleans(), seed=st.integers(0, 99))
+@given(training=some_cases(rows=(1, 40), features=(1, 4)), accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
-def test_result_does_not_depend_on_back_end_or_order_of_rows(own: MemoryCases, accept_ties: bool, seed: int) -> None:
+def test_result_does_not_depend_on_back_end_or_order_of_rows(training: MemoryCases, accept_ties: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     for learner in (naive_as, lambda counts: k2_as(counts, accept_ties=accept_ties)):
-        network = learner(Counts(own))
-        others: list[Cases] = [shuffled, chunked(own, rng)]
+        network = learner(Counts(training))
+        others: list[Cases] = [shuffled, chunked(training, rng)]
         assert all(identical(network, learner(Counts(other))) for other in others)
 
 
-@given(own=some_cases(weights="whole", rows=(1, 30)), accept_ties=st.booleans())
+@given(training=some_cases(weights="whole", rows=(1, 30)), accept_ties=st.booleans())
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, accept_ties: bool) -> None:
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    assert identical(naive_as(Counts(own)), naive_as(Counts(twice)))
-    assert identical(k2_as(Counts(own), accept_ties=accept_ties), k2_as(Counts(twice), accept_ties=accept_ties))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, accept_ties: bool) -> None:
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    assert identical(naive_as(Counts(training)), naive_as(Counts(twice)))
+    assert identical(k2_as(Counts(training), accept_ties=accept_ties), k2_as(Counts(twice), accept_ties=accept_ties))
 
 
 def test_each_feature_that_enters_costs_two_passes() -> None:

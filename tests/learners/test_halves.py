@@ -36,12 +36,14 @@ def divided(cases: Cases, seed: int, budget: int = 1 << 30) -> tuple[Rows, Rows]
     return gathered(learn.cases), gathered(judge)
 
 
-def known(own: MemoryCases) -> MemoryCases:
+def known(training: MemoryCases) -> MemoryCases:
     """The cases without features of a single state, which halves do not look at."""
-    keep = [x for x, v in enumerate(own.variables[:-1]) if v.card > 1]
-    codes = (*(own.block.codes[x] for x in keep), own.block.codes[-1])
+    keep = [x for x, v in enumerate(training.variables[:-1]) if v.card > 1]
+    codes = (*(training.block.codes[x] for x in keep), training.block.codes[-1])
     return MemoryCases(
-        (*(own.variables[x] for x in keep), own.variables[-1]), Block(codes, own.block.weight), own.has_missing[keep]
+        (*(training.variables[x] for x in keep), training.variables[-1]),
+        Block(codes, training.block.weight),
+        training.has_missing[keep],
     )
 
 
@@ -63,18 +65,18 @@ def test_equal_rows_are_shared_out_evenly(own: MemoryCases, seed: int) -> None:
         assert 0 <= sum(learn.values()) - sum(judge.values()) <= 1
 
 
-@given(own=some_cases(rows=(1, 60)), seed=st.integers(0, 9), tight=st.booleans())
+@given(training=some_cases(rows=(1, 60)), seed=st.integers(0, 9), tight=st.booleans())
 @quick
-def test_only_the_rows_count_not_their_order_place_or_spelling(own: MemoryCases, seed: int, tight: bool) -> None:
+def test_only_the_rows_count_not_their_order_place_or_spelling(training: MemoryCases, seed: int, tight: bool) -> None:
     budget = 64 if tight else 1 << 30
     rng = np.random.default_rng(seed)
-    expected = divided(own, seed, budget)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    expected = divided(training, seed, budget)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     assert divided(shuffled, seed, budget) == expected
-    assert divided(chunked(own, rng), seed, budget) == expected
-    if own.block.weight is not None and (own.block.weight % 1 == 0).all():
-        rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
+    assert divided(chunked(training, rng), seed, budget) == expected
+    if training.block.weight is not None and (training.block.weight % 1 == 0).all():
+        rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+        twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
         assert divided(twice, seed, budget) == expected
 
 
@@ -96,28 +98,28 @@ def test_a_feature_of_a_single_state_has_no_effect(own: MemoryCases, seed: int, 
 
 
 def test_other_seeds_are_other_halves() -> None:
-    own = cases_of([2] * 8, [[int(i >> b & 1) for i in range(128)] for b in range(8)])
-    assert len({frozenset(divided(own, seed)[0]) for seed in range(20)}) == 20
+    training = cases_of([2] * 8, [[int(i >> b & 1) for i in range(128)] for b in range(8)])
+    assert len({frozenset(divided(training, seed)[0]) for seed in range(20)}) == 20
 
 
 def test_rows_that_do_not_fit_go_where_their_hash_says() -> None:
     rng = np.random.default_rng(0)
-    own = cases_of([3] * 6, [rng.integers(0, 3, 2000).tolist() for _ in range(6)])
-    learn, judge = divided(own, 3, budget=1000)
+    training = cases_of([3] * 6, [rng.integers(0, 3, 2000).tolist() for _ in range(6)])
+    learn, judge = divided(training, 3, budget=1000)
     assert not set(learn) & set(judge)
-    assert {**learn, **judge} == gathered(own)
+    assert {**learn, **judge} == gathered(training)
     assert 800 < sum(learn.values()) < 1200
-    assert divided(own, 4, budget=1000)[0] != learn
-    exact = divided(own, 3)
+    assert divided(training, 4, budget=1000)[0] != learn
+    exact = divided(training, 3)
     assert sum(exact[0].values()) == sum(exact[1].values()) == 1000
 
 
 def test_an_empty_block_with_weights_below_one_has_no_effect() -> None:
-    own = cases_of([4, 2], [[0, 1, 2, 3], [0, 1, 0, 1]], [0.5, 0.25, 0.5, 0.75])
+    training = cases_of([4, 2], [[0, 1, 2, 3], [0, 1, 0, 1]], [0.5, 0.25, 0.5, 0.75])
     for budget in range(4, 800, 4):
-        expected = divided(own, 1, budget)
+        expected = divided(training, 1, budget)
         for seed in range(3):
-            assert divided(chunked(own, np.random.default_rng(seed), 9), 1, budget) == expected
+            assert divided(chunked(training, np.random.default_rng(seed), 9), 1, budget) == expected
 
 
 def test_one_row_learns() -> None:

@@ -31,8 +31,8 @@ quick = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCh
 groupable = some_cases(features=(2, 4), rows=(2, 30), max_card=3)
 
 
-def group_of(own: MemoryCases) -> tuple[int, ...]:
-    return tuple(range(len(own.variables) - 1))
+def group_of(training: MemoryCases) -> tuple[int, ...]:
+    return tuple(range(len(training.variables) - 1))
 
 
 def sampled(
@@ -74,12 +74,12 @@ def drawn(rng: np.random.Generator, table: np.ndarray, parent: np.ndarray) -> np
     return np.minimum((rng.random(len(parent))[:, None] > table.cumsum(axis=1)[parent]).sum(axis=1), table.shape[1] - 1)
 
 
-def slow_step(own: MemoryCases, group: tuple[int, ...], tables: Tables) -> tuple[float, Tables]:
+def slow_step(training: MemoryCases, group: tuple[int, ...], tables: Tables) -> tuple[float, Tables]:
     """The log likelihood of a group, and the expected counts, row by row."""
-    cards = [own.variables[x].card for x in group]
+    cards = [training.variables[x].card for x in group]
     starts = np.cumsum([0, *cards])
     hidden, features, logs = np.zeros_like(tables.hidden), np.zeros_like(tables.features), []
-    for row, weight in rows_of(own.block):
+    for row, weight in rows_of(training.block):
         known = [start + row[x] for x, start in zip(group, starts, strict=False) if row[x] is not None]
         joint = [tables.hidden[h, row[CLASS]] * math.prod(tables.features[k, h] for k in known) for h in range(len(hidden))]
         logs.append(float(weight) * math.log(sum(joint)))
@@ -90,13 +90,15 @@ def slow_step(own: MemoryCases, group: tuple[int, ...], tables: Tables) -> tuple
     return math.fsum(logs), Tables(hidden, features)
 
 
-@given(own=groupable, alpha=st.sampled_from([0.0, 0.3, 1.0]), states=st.integers(2, 4))
+@given(training=groupable, alpha=st.sampled_from([0.0, 0.3, 1.0]), states=st.integers(2, 4))
 @quick
-def test_em_equals_enumeration_and_never_reduces_the_objective(own: MemoryCases, alpha: float, states: int, cases: Any) -> None:
-    group = group_of(own)
-    (seen,) = observed(Counts(cases(own)), [group])
+def test_em_equals_enumeration_and_never_reduces_the_objective(
+    training: MemoryCases, alpha: float, states: int, cases: Any
+) -> None:
+    group = group_of(training)
+    (seen,) = observed(Counts(cases(training)), [group])
     fit = fitted(seen, states, Search(starts=2, max_iterations=60), alpha)
-    likelihood, expected = slow_step(own, group, fit.tables)
+    likelihood, expected = slow_step(training, group, fit.tables)
     told = fit.convergence
     assert math.isclose(told.log_likelihoods[-1], likelihood, rel_tol=1e-9, abs_tol=1e-9)
     penalty = alpha * sum(float(np.log(table).sum()) for table in fit.tables) if alpha else 0.0
@@ -107,14 +109,14 @@ def test_em_equals_enumeration_and_never_reduces_the_objective(own: MemoryCases,
         assert np.allclose(found, wanted, rtol=1e-9, atol=1e-9)
 
 
-@given(own=groupable, how=smoothings, seed=st.integers(0, 99))
+@given(training=groupable, how=smoothings, seed=st.integers(0, 99))
 @quick
 @pytest.mark.filterwarnings("ignore:the hidden variable of")
-def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(own: MemoryCases, how: Any, seed: int) -> None:
+def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(training: MemoryCases, how: Any, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     setting: dict[str, Any] = {
-        "groups": [group_of(own)],
+        "groups": [group_of(training)],
         "random_state": seed,
         "max_iterations": 20,
         "starts": 2,
@@ -123,47 +125,50 @@ def test_the_network_is_the_same_to_the_bit_however_the_rows_are_given(own: Memo
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(counts, "DENSE_CELLS", 8)
-        found = [hidden_naive(Counts(each), **setting) for each in (own, shuffled, chunked(own, rng))]
+        found = [hidden_naive(Counts(each), **setting) for each in (training, shuffled, chunked(training, rng))]
         with _kernels.use("numpy"):
-            found.append(hidden_naive(Counts(own), **setting))
+            found.append(hidden_naive(Counts(training), **setting))
         many_threads(patch)
-        found.append(hidden_naive(Counts(own), **setting))
+        found.append(hidden_naive(Counts(training), **setting))
     assert all(identical(found[0], network) for network in found)
-    once = [hidden_naive(Counts(each), **{**setting, "groups": None}) for each in (own, shuffled, chunked(own, rng))]
+    once = [hidden_naive(Counts(each), **{**setting, "groups": None}) for each in (training, shuffled, chunked(training, rng))]
     assert all(identical(once[0], network) for network in once)
 
 
-@given(own=some_cases(features=(2, 4), rows=(2, 30), max_card=3, weights="whole"))
+@given(training=some_cases(features=(2, 4), rows=(2, 30), max_card=3, weights="whole"))
 @quick
 @pytest.mark.filterwarnings("ignore:the hidden variable of")
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases) -> None:
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    setting: dict[str, Any] = {"groups": [group_of(own)], "max_iterations": 20, "starts": 2}
-    assert identical(hidden_naive(Counts(own), **setting), hidden_naive(Counts(twice), **setting))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases) -> None:
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    setting: dict[str, Any] = {"groups": [group_of(training)], "max_iterations": 20, "starts": 2}
+    assert identical(hidden_naive(Counts(training), **setting), hidden_naive(Counts(twice), **setting))
 
 
-@given(own=some_cases(), how=smoothings)
+@given(training=some_cases(), how=smoothings)
 @quick
-def test_no_group_is_naive_bayes(own: MemoryCases, how: Any, cases: Any) -> None:
-    assert identical(hidden_naive(Counts(cases(own)), groups=[], smoothing=how), naive(Counts(own), smoothing=how))
+def test_no_group_is_naive_bayes(training: MemoryCases, how: Any, cases: Any) -> None:
+    assert identical(hidden_naive(Counts(cases(training)), groups=[], smoothing=how), naive(Counts(training), smoothing=how))
 
 
-@given(own=some_cases(features=(1, 4)))
+@given(training=some_cases(features=(1, 4)))
 @quick
-def test_missing_becomes_the_last_state(own: MemoryCases, cases: Any) -> None:
-    seen = missing_as_states(cases(own))
-    assert [v.card for v in seen.variables] == [*(v.card + 1 for v in own.variables[:-1]), own.variables[-1].card]
+def test_missing_becomes_the_last_state(training: MemoryCases, cases: Any) -> None:
+    seen = missing_as_states(cases(training))
+    assert [v.card for v in seen.variables] == [*(v.card + 1 for v in training.variables[:-1]), training.variables[-1].card]
     assert not seen.has_missing.any()
-    expected = [([v.card if c is None else c for c, v in zip(row, own.variables, strict=True)], w) for row, w in rows_of(own.block)]
+    expected = [
+        ([v.card if c is None else c for c, v in zip(row, training.variables, strict=True)], w)
+        for row, w in rows_of(training.block)
+    ]
     found = [pair for block in seen.map(lambda b: b) for pair in rows_of(block)]
     assert sorted(found, key=repr) == sorted(expected, key=repr)
 
 
 def test_two_hidden_states_suffice_for_two_binary_features() -> None:
     """The maximum is known: the frequencies themselves, which two hidden states can reach."""
-    own = cases_of([2, 2, 1], [[0] * 30 + [1] * 20, [0] * 25 + [1] * 15 + [0] * 10, [0] * 50])
-    (seen,) = observed(Counts(own), [(0, 1)])
+    training = cases_of([2, 2, 1], [[0] * 30 + [1] * 20, [0] * 25 + [1] * 15 + [0] * 10, [0] * 50])
+    (seen,) = observed(Counts(training), [(0, 1)])
     fit = fitted(seen, 2, Search(tolerance=1e-14, max_iterations=20000), 0.0)
     frequencies = seen.counts[seen.counts > 0]
     assert math.isclose(fit.convergence.log_likelihoods[-1], float((frequencies * np.log(frequencies / 50)).sum()), rel_tol=1e-9)
@@ -209,8 +214,8 @@ def test_the_book_tries_two_to_eleven_states_for_twelve_configurations(monkeypat
     """Jensen and Nielsen, section 8.3: changes of cards with 4 and 3 states; no number of states can fit better than the counts."""
     rng = np.random.default_rng(8)
     first, best = rng.integers(0, 4, 500), rng.integers(0, 2, 500)
-    own = cases_of([4, 3, 2], [first, (first + rng.integers(0, 2, 500) + best) % 3, best])
-    (seen,) = observed(Counts(own), [(0, 1)])
+    training = cases_of([4, 3, 2], [first, (first + rng.integers(0, 2, 500) + best) % 3, best])
+    (seen,) = observed(Counts(training), [(0, 1)])
     monkeypatch.setattr(hidden_mixture, "PATIENCE", 99)
     _, trials = searched(seen, None, Search(max_iterations=3000), 0.0)
     assert [t.states for t in trials] == list(range(2, 12))
@@ -269,25 +274,25 @@ def test_a_group_needs_all_its_features_to_depend_on_one_another() -> None:
     a, b, c = (rng.integers(0, 2, 3000) for _ in range(3))
     noisy = [np.where(rng.random(3000) < 0.1, 1 - x, x) for x in (a, a, b)]
     both = np.where(rng.random(3000) < 0.5, a, b)  # depends on the group of a and on that of b, which are independent
-    own = cases_of([2] * 6, [*noisy, both, b, c])
-    assert found_groups(Counts(own), 0.05) == [(2, 3, 4), (0, 1)]
+    training = cases_of([2] * 6, [*noisy, both, b, c])
+    assert found_groups(Counts(training), 0.05) == [(2, 3, 4), (0, 1)]
 
 
 def test_names_of_columns_and_other_hidden_variables_are_left_alone() -> None:
     rng = np.random.default_rng(0)
     columns = [rng.integers(0, 2, 30).astype(np.uint8) for _ in range(5)]
     names = ("hidden", "hidden 2", "b", "c", "class")
-    own = MemoryCases(tuple(Variable(name, (0, 1)) for name in names), Block(tuple(columns)), np.zeros(4, bool))
-    network = hidden_naive(Counts(own), groups=[["hidden", 2], ["hidden 2", "c"]], states=[2, 3])
+    training = MemoryCases(tuple(Variable(name, (0, 1)) for name in names), Block(tuple(columns)), np.zeros(4, bool))
+    network = hidden_naive(Counts(training), groups=[["hidden", 2], ["hidden 2", "c"]], states=[2, 3])
     assert [v.name for v in network.variables[4:6]] == ["hidden 3", "hidden 4"]
     assert [v.card for v in network.variables[4:6]] == [2, 3]
     assert network.parents[0] == network.parents[2] == (4,)
 
 
 def test_constant_features_are_no_group() -> None:
-    own = cases_of([1, 2, 2, 2], [[0] * 6, [0, 1] * 3, [0, 0, 1] * 2, [0, 1, 1] * 2])
-    assert identical(hidden_naive(Counts(own), groups=[[0, 1]], states=[3]), naive(Counts(own)))
-    assert hidden_naive(Counts(own), groups=[[0, 1, 2]], states=2).parents[0] == (3,)
+    training = cases_of([1, 2, 2, 2], [[0] * 6, [0, 1] * 3, [0, 0, 1] * 2, [0, 1, 1] * 2])
+    assert identical(hidden_naive(Counts(training), groups=[[0, 1]], states=[3]), naive(Counts(training)))
+    assert hidden_naive(Counts(training), groups=[[0, 1, 2]], states=2).parents[0] == (3,)
 
 
 def test_one_pass_beside_those_for_groups() -> None:
@@ -339,6 +344,6 @@ BAD: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("setting", BAD, ids=repr)
 def test_settings_out_of_range_are_refused(setting: dict[str, Any]) -> None:
-    own = cases_of([2, 2, 2, 2], [[0, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0]])
+    training = cases_of([2, 2, 2, 2], [[0, 1, 0], [0, 1, 1], [1, 0, 1], [0, 1, 0]])
     with pytest.raises(ParameterError, match="|".join(setting)):
-        hidden_naive(Counts(own), **setting)
+        hidden_naive(Counts(training), **setting)

@@ -50,17 +50,17 @@ def neighbours(parents: Parents, most: int, class_root: bool) -> list[Parents]:
 
 
 @given(
-    own=some_cases(features=(1, 5), rows=(1, 60), max_card=3, has_missing=False),
+    training=some_cases(features=(1, 5), rows=(1, 60), max_card=3, has_missing=False),
     score=st.sampled_from(["k2", "bdeu:2", "bic", "aic"]),
     most=st.sampled_from([1, 2, 9]),
     class_root=st.booleans(),
     tabu=st.sampled_from([0, 5]),
 )
 @quick
-def test_no_single_change_is_better(own: MemoryCases, score: str, most: int, class_root: bool, tabu: int, cases: Any) -> None:
-    counts = Counts(cases(own))
+def test_no_single_change_is_better(training: MemoryCases, score: str, most: int, class_root: bool, tabu: int, cases: Any) -> None:
+    counts = Counts(cases(training))
     network = hill_climb(counts, criterion=score, max_parents=most, tabu=tabu, class_root=class_root)
-    scores = FamilyScores(Counts(own), score_of(score))
+    scores = FamilyScores(Counts(training), score_of(score))
     parents: Parents = {v: tuple(sorted(ps)) for v, ps in network.parents.items()}
     reached = scores.total(parents)
     assert reached >= scores.total(dict.fromkeys(parents, ())) - 1e-6
@@ -70,10 +70,12 @@ def test_no_single_change_is_better(own: MemoryCases, score: str, most: int, cla
         assert scores.total(other) <= reached + 1e-6
 
 
-@given(own=some_cases(features=(2, 5), rows=(5, 60), max_card=3, has_missing=False), score=st.sampled_from(["k2", "bdeu", "bic"]))
+@given(
+    training=some_cases(features=(2, 5), rows=(5, 60), max_card=3, has_missing=False), score=st.sampled_from(["k2", "bdeu", "bic"])
+)
 @quick
-def test_the_tabu_list_never_gives_a_lower_score(own: MemoryCases, score: str) -> None:
-    scores = FamilyScores(Counts(own), score_of(score))
+def test_the_tabu_list_never_gives_a_lower_score(training: MemoryCases, score: str) -> None:
+    scores = FamilyScores(Counts(training), score_of(score))
     levels = [scores.total(climbed(scores, tabu=tabu)) for tabu in (0, 3, 10)]
     assert levels[0] <= levels[1] + 1e-6
     assert levels[1] <= levels[2] + 1e-6
@@ -89,9 +91,9 @@ def test_pyagrum_finds_the_same_maximum(seed: int) -> None:
     learner.useScoreK2()
     learner.useNoPrior()
     theirs = {(f"v{a}", f"v{b}") for a, b in learner.learnBN().arcs()}
-    own = cases_of([int(c.max()) + 1 for c in table.T], table.T.tolist())
+    training = cases_of([int(c.max()) + 1 for c in table.T], table.T.tolist())
     name = {**{x: f"v{x}" for x in range(n - 1)}, CLASS: f"v{n - 1}"}
-    ours = hill_climb(Counts(own), criterion="k2", tabu=0)
+    ours = hill_climb(Counts(training), criterion="k2", tabu=0)
     assert {(name[p], name[v]) for v, parents in ours.parents.items() for p in parents} == theirs
     assert theirs
 
@@ -112,35 +114,35 @@ def test_hill_climbing_ends_with_missing_values(columns: int, rows: int, monkeyp
         rng = np.random.default_rng(seed)
         table = sampled(seed, rows, columns)
         holes = [np.where(rng.random(rows) < 0.55, -1, c).tolist() for c in table.T[:-1]]
-        own = cases_of([int(c.max()) + 1 for c in table.T], [*holes, table[:, -1].tolist()])
+        training = cases_of([int(c.max()) + 1 for c in table.T], [*holes, table[:, -1].tolist()])
         for score in ("k2", "bdeu"):
             steps = 0
-            assert len(hill_climb(Counts(own), criterion=score).order) == columns
+            assert len(hill_climb(Counts(training), criterion=score).order) == columns
             assert 0 < steps < 400
 
 
-@given(own=some_cases(features=(2, 5), rows=(2, 30)), score=st.sampled_from(["k2", "bdeu", "aic"]), seed=st.integers(0, 99))
+@given(training=some_cases(features=(2, 5), rows=(2, 30)), score=st.sampled_from(["k2", "bdeu", "aic"]), seed=st.integers(0, 99))
 @quick
-def test_result_does_not_depend_on_back_end_or_order_of_rows(own: MemoryCases, score: str, seed: int, cases: Any) -> None:
-    network = hill_climb(Counts(own), criterion=score)
-    order = np.random.default_rng(seed).permutation(len(own.block))
-    shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
+def test_result_does_not_depend_on_back_end_or_order_of_rows(training: MemoryCases, score: str, seed: int, cases: Any) -> None:
+    network = hill_climb(Counts(training), criterion=score)
+    order = np.random.default_rng(seed).permutation(len(training.block))
+    shuffled = MemoryCases(training.variables, training.block.take(order), training.has_missing)
     assert identical(network, hill_climb(Counts(shuffled), criterion=score))
-    assert identical(network, hill_climb(Counts(cases(own)), criterion=score))
+    assert identical(network, hill_climb(Counts(cases(training)), criterion=score))
 
 
-@given(own=some_cases(weights="whole"))
+@given(training=some_cases(weights="whole"))
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases) -> None:
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    assert identical(hill_climb(Counts(own)), hill_climb(Counts(twice)))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases) -> None:
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    assert identical(hill_climb(Counts(training)), hill_climb(Counts(twice)))
 
 
 def test_each_step_is_one_pass_and_max_steps_limits_them() -> None:
-    own = cases_of([2, 3, 2, 3, 2, 3], sampled(2, 300).T.tolist())
+    training = cases_of([2, 3, 2, 3, 2, 3], sampled(2, 300).T.tolist())
     for most in range(4):
-        counts = Counts(own)
+        counts = Counts(training)
         network = hill_climb(counts, max_steps=most, tabu=0)
         assert sum(map(len, network.parents.values())) <= most
         assert counts.passes <= 3 + 2 * most

@@ -36,10 +36,10 @@ def entropy(cells: dict[Any, float]) -> float:
     return -sum(n / total * log2(n / total) for n in cells.values() if n)
 
 
-def strata(own: MemoryCases, delta: list[int], a: int) -> dict[Any, dict[tuple[int, int], float]]:
+def strata(training: MemoryCases, delta: list[int], a: int) -> dict[Any, dict[tuple[int, int], float]]:
     """The cells (class, state of A) for each instantiation of Delta, over the rows that know them all."""
     found: dict[Any, dict[tuple[int, int], float]] = defaultdict(lambda: defaultdict(float))
-    for row, weight in rows_of(own.block):
+    for row, weight in rows_of(training.block):
         given = tuple(row[x] for x in delta)
         if None not in given and row[a] is not None:
             found[given][row[CLASS], row[a]] += float(weight)
@@ -53,9 +53,9 @@ def summed(cells: dict[tuple[int, int], float], axis: int) -> dict[int, float]:
     return found
 
 
-def slow_metric(own: MemoryCases, delta: list[int], a: int, metric: str) -> tuple[float, float, int]:
+def slow_metric(training: MemoryCases, delta: list[int], a: int, metric: str) -> tuple[float, float, int]:
     """CIG, CGR or CDC of definitions 4.1 to 4.3, 2 N ln 2 CIG, and its degrees of freedom."""
-    groups = strata(own, delta, a)
+    groups = strata(training, delta, a)
     cases = sum(n for cells in groups.values() for n in cells.values())
     gain = attribute = cell = 0.0
     freedom = 0
@@ -70,12 +70,12 @@ def slow_metric(own: MemoryCases, delta: list[int], a: int, metric: str) -> tupl
     return (gain / below if below > NEAR else 0.0), 2 * cases * log(2) * gain, freedom
 
 
-def slow_selection(own: MemoryCases, metric: str, alpha: float | None, guided: str, backward: bool, seed: int) -> list[int]:
-    judge = Judge(own, k2, seed)
+def slow_selection(training: MemoryCases, metric: str, alpha: float | None, guided: str, backward: bool, seed: int) -> list[int]:
+    judge = Judge(training, k2, seed)
     delta: list[int] = []
     right = judge.right([])
     while True:
-        found = {a: slow_metric(own, delta, a, metric) for a in telling(own) if a not in delta}
+        found = {a: slow_metric(training, delta, a, metric) for a in telling(training) if a not in delta}
         if any(NEAR / 1000 < value[0] < NEAR for value in found.values()):
             raise DoubtError
         steps = {a: value for a, value in found.items() if value[0] > NEAR}
@@ -106,7 +106,7 @@ drawn = some_cases(rows=(2, 40), features=(1, 5), max_card=3, weights="fractiona
 
 
 @given(
-    own=drawn,
+    training=drawn,
     metric=st.sampled_from(["cig", "cgr", "cdc"]),
     alpha=st.sampled_from([None, 0.05, 0.5]),
     guided=st.sampled_from(["no", "no", "rises", "stays"]),
@@ -115,10 +115,10 @@ drawn = some_cases(rows=(2, 40), features=(1, 5), max_card=3, weights="fractiona
 )
 @settings(quick, max_examples=80)
 def test_the_selection_is_the_definition(
-    own: MemoryCases, metric: str, alpha: float | None, guided: Any, backward: bool, seed: int, cases: Any
+    training: MemoryCases, metric: str, alpha: float | None, guided: Any, backward: bool, seed: int, cases: Any
 ) -> None:
     try:
-        expected = slow_selection(own, metric, alpha, guided, backward, seed)
+        expected = slow_selection(training, metric, alpha, guided, backward, seed)
     except DoubtError:
         assume(False)
     options: dict[str, Any] = {"metric": metric, "guided": guided, "backward": backward, "random_state": seed}
@@ -128,30 +128,30 @@ def test_the_selection_is_the_definition(
         if seed % 2:  # tables of what occurs instead of full ones
             patch.setattr("naivete.counts.counts.FEW_CELLS", 1)
             patch.setattr("naivete.counts.counts.DENSE_ROWS", 0)
-        assert info_selection(Counts(cases(own)), **options) == expected
-    network = info_as(Counts(cases(own)), **options)
+        assert info_selection(Counts(cases(training)), **options) == expected
+    network = info_as(Counts(cases(training)), **options)
     assert {v for v, ps in network.parents.items() for v in (v, *ps) if ps} <= {*expected, CLASS}
     if expected:
-        final = cb(Counts(select_features(own, tuple(sorted(expected)))))
+        final = cb(Counts(select_features(training, tuple(sorted(expected)))))
         assert identical(network.cpts[CLASS], final.cpts[CLASS])
 
 
 def test_the_metrics_of_a_small_table() -> None:
     """Two features that are the class but for one case each; x1 has a state more, and so a smaller gain ratio."""
     y = [0, 0, 0, 0, 1, 1, 1, 1]
-    own = cases_of([2, 4, 2], [[0, 0, 0, 1, 1, 1, 1, 1], [0, 1, 0, 1, 2, 3, 2, 3], y])
+    training = cases_of([2, 4, 2], [[0, 0, 0, 1, 1, 1, 1, 1], [0, 1, 0, 1, 2, 3, 2, 3], y])
     for a, cig, cgr in ((0, 0.548795, 0.575), (1, 1.0, 0.5)):
-        assert slow_metric(own, [], a, "cig")[0] == pytest.approx(cig, abs=1e-6)
-        assert slow_metric(own, [], a, "cgr")[0] == pytest.approx(cgr, abs=1e-3)
-    assert info_selection(Counts(own), metric="cig") == [1]
-    assert info_selection(Counts(own), metric="cgr") == [0, 1]
+        assert slow_metric(training, [], a, "cig")[0] == pytest.approx(cig, abs=1e-6)
+        assert slow_metric(training, [], a, "cgr")[0] == pytest.approx(cgr, abs=1e-3)
+    assert info_selection(Counts(training), metric="cig") == [1]
+    assert info_selection(Counts(training), metric="cgr") == [0, 1]
 
 
 def test_without_informative_features_none_is_selected() -> None:
-    own = cases_of([2, 1, 2], [[0, 0, 1, 1] * 10, [0] * 40, [0, 1] * 20])
-    assert info_selection(Counts(own)) == []
+    training = cases_of([2, 1, 2], [[0, 0, 1, 1] * 10, [0] * 40, [0, 1] * 20])
+    assert info_selection(Counts(training)) == []
     for learner in (None, naive):
-        network = info_as(Counts(own), learner=learner)
+        network = info_as(Counts(training), learner=learner)
         assert dict(network.parents) == {CLASS: (), 0: (), 1: ()}
         assert network.cpts[CLASS].tolist() == [0.5, 0.5]
 
@@ -173,7 +173,7 @@ def test_memory_is_linear_in_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     rows, n, card = 3000, 12, 4
     columns = [rng.integers(0, card, rows) for _ in range(n)]
     y = sum(columns) % 3
-    own = cases_of([card] * n + [3], [*(c.tolist() for c in columns), y.tolist()])
+    training = cases_of([card] * n + [3], [*(c.tolist() for c in columns), y.tolist()])
     largest = 0
     arranged = Counts.arranged
 
@@ -184,7 +184,7 @@ def test_memory_is_linear_in_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
             yield which, tables
 
     monkeypatch.setattr(Counts, "arranged", watched)
-    counts = Counts(own)
+    counts = Counts(training)
     selected = info_selection(counts, metric="cig")
     assert len(selected) >= 5  # 4 ** 5 configurations and more
     assert 0 < largest <= rows * card * 3
@@ -201,17 +201,19 @@ def test_one_pass_for_each_feature() -> None:
     assert counts.passes == len(selected)  # the margins, then one each; after the last feature nothing is left to ask
 
 
-@given(own=some_cases(rows=(1, 40), features=(1, 4)), metric=st.sampled_from(["cig", "cgr", "cdc"]), seed=st.integers(0, 99))
+@given(training=some_cases(rows=(1, 40), features=(1, 4)), metric=st.sampled_from(["cig", "cgr", "cdc"]), seed=st.integers(0, 99))
 @quick
-def test_result_does_not_depend_on_back_end_order_or_representation_of_weights(own: MemoryCases, metric: str, seed: int) -> None:
+def test_result_does_not_depend_on_back_end_order_or_representation_of_weights(
+    training: MemoryCases, metric: str, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
-    network = info_as(Counts(own), metric=metric)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    network = info_as(Counts(training), metric=metric)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     assert identical(network, info_as(Counts(shuffled), metric=metric))
-    assert identical(network, info_as(Counts(chunked(own, rng)), metric=metric))
-    if own.block.weight is not None and (own.block.weight % 1 == 0).all():
-        rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-        twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
+    assert identical(network, info_as(Counts(chunked(training, rng)), metric=metric))
+    if training.block.weight is not None and (training.block.weight % 1 == 0).all():
+        rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+        twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
         assert identical(network, info_as(Counts(twice), metric=metric))
 
 

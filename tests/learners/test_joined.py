@@ -39,29 +39,29 @@ Bounds = tuple[Fraction, Fraction]
 small = some_cases(rows=(1, 14), max_card=3, features=(1, 5))
 
 
-def weights(own: MemoryCases) -> np.ndarray:
-    return np.ones(len(own.block)) if own.block.weight is None else own.block.weight
+def weights(training: MemoryCases) -> np.ndarray:
+    return np.ones(len(training.block)) if training.block.weight is None else training.block.weight
 
 
 def total(weight: np.ndarray) -> Fraction:
     return sum((Fraction(float(w)) for w in weight), Fraction(0))
 
 
-def honest(own: MemoryCases, groups: Sequence[Group], how: Any, prior: Any = None) -> Bounds:
+def honest(training: MemoryCases, groups: Sequence[Group], how: Any, prior: Any = None) -> Bounds:
     """What is wrong when the network of these attributes is refitted without each case: for sure, and with doubtful rows."""
     features = tuple(sorted(x for group in groups for x in group))
-    labels, weight = own.block.codes[-1].astype(int), weights(own)
+    labels, weight = training.block.codes[-1].astype(int), weights(training)
     if features:
         parents = {
             features.index(x): tuple(features.index(p) if p != CLASS else p for p in ps)
             for g in groups
             for x, ps in chain(g).items()
         }
-        answers = honest_leave_one_out(select_features(own, features), {CLASS: (), **parents}, how, prior)
+        answers = honest_leave_one_out(select_features(training, features), {CLASS: (), **parents}, how, prior)
     else:
         left = (
-            np.bincount(labels, weight, own.variables[-1].card)
-            - np.eye(own.variables[-1].card)[labels] * np.minimum(weight, 1)[:, None]
+            np.bincount(labels, weight, training.variables[-1].card)
+            - np.eye(training.variables[-1].card)[labels] * np.minimum(weight, 1)[:, None]
         )
         left = np.maximum(left, 0)
         answers = np.where(left.sum(axis=1, keepdims=True) > 0, left, 1.0) if prior is None else np.tile(prior, (len(labels), 1))
@@ -85,17 +85,19 @@ def all_moves(groups: Sequence[Group], features: int) -> list[Move]:
     return [NO_MOVE, *(Move((g,), None) for g in groups), *joins, *(Move((), (x,)) for x in unused)]
 
 
-@given(own=small, how=smoothings, given_prior=st.booleans(), data=st.data())
+@given(training=small, how=smoothings, given_prior=st.booleans(), data=st.data())
 @quick
-def test_leave_one_out_equals_refitting(own: MemoryCases, how: Any, given_prior: bool, data: st.DataObject, cases: Any) -> None:
-    assume(how != "clark-niblett" or not own.has_missing.any())
-    n, classes = len(own.variables) - 1, own.variables[-1].card
+def test_leave_one_out_equals_refitting(
+    training: MemoryCases, how: Any, given_prior: bool, data: st.DataObject, cases: Any
+) -> None:
+    assume(how != "clark-niblett" or not training.has_missing.any())
+    n, classes = len(training.variables) - 1, training.variables[-1].card
     prior = np.arange(1, classes + 1) / np.arange(1, classes + 1).sum() if given_prior else None
     groups = data.draw(partitions(n))
     moves = all_moves(groups, n)
-    found = MoveEvaluator(Counts(cases(own)), how, prior).wrong(groups, moves)
+    found = MoveEvaluator(Counts(cases(training)), how, prior).wrong(groups, moves)
     for move, wrong in zip(moves, found.tolist(), strict=True):
-        low, high = honest(own, move.applied(groups), how, prior)
+        low, high = honest(training, move.applied(groups), how, prior)
         assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
 
 
@@ -106,12 +108,12 @@ def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(ho
         rng = np.random.default_rng(seed)
         y = np.repeat([0, 1, 2], [5, 9, 12])
         columns = [rng.integers(-(seed % 2), 4, 26).tolist() for _ in range(4)]
-        own = cases_of([4] * 4 + [3], [*columns, y.tolist()], (rng.random(26) + 0.5).tolist() if seed % 3 else None)
+        training = cases_of([4] * 4 + [3], [*columns, y.tolist()], (rng.random(26) + 0.5).tolist() if seed % 3 else None)
         groups = [(0,), (1, 2), (3,)]
         moves = all_moves(groups, 4)
-        found = MoveEvaluator(Counts(cases(own)), how, None).wrong(groups, moves)
+        found = MoveEvaluator(Counts(cases(training)), how, None).wrong(groups, moves)
         for move, wrong in zip(moves, found.tolist(), strict=True):
-            low, high = honest(own, move.applied(groups), how)
+            low, high = honest(training, move.applied(groups), how)
             assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
 
 
@@ -120,19 +122,19 @@ def test_a_row_of_small_weight_is_left_out_as_a_whole(cases: Any) -> None:
         rng = np.random.default_rng(seed)
         y = rng.integers(0, 2, 30)
         columns = [np.where(rng.random(30) < 0.6, y, rng.integers(0, 2, 30)).tolist() for _ in range(3)]
-        own = cases_of([2] * 4, [*columns, y.tolist()], (rng.random(30) * 0.2).tolist())
+        training = cases_of([2] * 4, [*columns, y.tolist()], (rng.random(30) * 0.2).tolist())
         groups = [(0,), (1,), (2,)]
         moves = all_moves(groups, 3)
-        found = MoveEvaluator(Counts(cases(own)), 0.1, None).wrong(groups, moves)
+        found = MoveEvaluator(Counts(cases(training)), 0.1, None).wrong(groups, moves)
         for move, wrong in zip(moves, found.tolist(), strict=True):
-            low, high = honest(own, move.applied(groups), 0.1)
+            low, high = honest(training, move.applied(groups), 0.1)
             assert float(low) - 1e-9 <= wrong <= float(high) + 1e-9, move
 
 
 def test_only_the_terms_of_this_step_are_kept() -> None:
     rng = np.random.default_rng(0)
-    own = cases_of([2] * 4, rng.integers(0, 2, (4, 20)).tolist(), (rng.random(20) + 0.1).tolist())
-    judge = MoveEvaluator(Counts(own), "backoff", None)
+    training = cases_of([2] * 4, rng.integers(0, 2, (4, 20)).tolist(), (rng.random(20) + 0.1).tolist())
+    judge = MoveEvaluator(Counts(training), "backoff", None)
     judge.wrong([(0,), (1,), (2,)], [NO_MOVE, Move(((0,), (1,)), (0, 1))])
     judge.wrong([(0, 1), (2,)], [NO_MOVE, Move(((2,),), None)])
     assert judge.kept is not None
@@ -140,9 +142,11 @@ def test_only_the_terms_of_this_step_are_kept() -> None:
     assert set(judge.terms) == {(0, 1), (2,)}
 
 
-def slow_forward(own: MemoryCases, allowed: Callable[[Group], bool]) -> Callable[[list[Group]], list[list[Group]]]:
+def slow_forward(training: MemoryCases, allowed: Callable[[Group], bool]) -> Callable[[list[Group]], list[list[Group]]]:
     def candidates(groups: list[Group]) -> list[list[Group]]:
-        unused = [x for x in range(len(own.variables) - 1) if own.variables[x].card > 1 and all(x not in g for g in groups)]
+        unused = [
+            x for x in range(len(training.variables) - 1) if training.variables[x].card > 1 and all(x not in g for g in groups)
+        ]
         joins = [(x, g) for x in unused for g in groups if allowed((*g, x))]
         return [
             *(sorted([*groups, (x,)]) for x in unused),
@@ -163,11 +167,11 @@ def slow_backward(_: MemoryCases, allowed: Callable[[Group], bool]) -> Callable[
     return candidates
 
 
-def slow_search(own: MemoryCases, groups: list[Group], candidates: Any, how: Any, accept_ties: bool) -> list[Group]:
+def slow_search(training: MemoryCases, groups: list[Group], candidates: Any, how: Any, accept_ties: bool) -> list[Group]:
     """Refit everything for every candidate; refuse to say where two classes are so near that rounding decides."""
 
     def wrong(groups: list[Group]) -> Fraction:
-        low, high = honest(own, groups, how)
+        low, high = honest(training, groups, how)
         assume(low == high)
         return low
 
@@ -184,58 +188,60 @@ searched = some_cases(rows=(2, 16), max_card=3, features=(1, 4), weights="fracti
 
 
 @given(
-    own=searched,
+    training=searched,
     how=st.sampled_from([1.0, 0.3, "m-estimate", "backoff"]),
     accept_ties=st.booleans(),
     most=st.sampled_from([None, 1, 2]),
 )
 @quick
-def test_the_searches_follow_their_definitions(own: MemoryCases, how: Any, accept_ties: bool, most: int | None, cases: Any) -> None:
+def test_the_searches_follow_their_definitions(
+    training: MemoryCases, how: Any, accept_ties: bool, most: int | None, cases: Any
+) -> None:
     def allowed(group: Group) -> bool:
         return most is None or len(group) <= most
 
-    everything = [(x,) for x, v in enumerate(own.variables[:-1]) if v.card > 1]
+    everything = [(x,) for x, v in enumerate(training.variables[:-1]) if v.card > 1]
     for learner, find, slow, start in (
         (fssj, fssj_groups, slow_forward, []),
         (bsej, bsej_groups, slow_backward, everything),
     ):
-        expected = slow_search(own, start, slow(own, allowed), how, accept_ties)
+        expected = slow_search(training, start, slow(training, allowed), how, accept_ties)
         options: Any = {"accept_ties": accept_ties, "max_joined": most, "smoothing": how}
-        assert find(Counts(cases(own)), **options) == expected
-        network = learner(Counts(cases(own)), **options)
-        structure = {CLASS: (), **dict.fromkeys(range(len(own.variables) - 1), ())}
+        assert find(Counts(cases(training)), **options) == expected
+        network = learner(Counts(cases(training)), **options)
+        structure = {CLASS: (), **dict.fromkeys(range(len(training.variables) - 1), ())}
         assert dict(network.parents) == structure | {x: ps for g in expected for x, ps in chain(g).items()}
-        assert identical(network, joined_naive_on(Counts(own), expected, smoothing=how))
+        assert identical(network, joined_naive_on(Counts(training), expected, smoothing=how))
 
 
-@given(own=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, accept_ties=st.booleans(), seed=st.integers(0, 99))
+@given(training=some_cases(rows=(1, 40), features=(1, 5)), how=smoothings, accept_ties=st.booleans(), seed=st.integers(0, 99))
 @quick
 def test_result_does_not_depend_on_back_end_order_of_rows_or_kept_terms(
-    own: MemoryCases, how: Any, accept_ties: bool, seed: int
+    training: MemoryCases, how: Any, accept_ties: bool, seed: int
 ) -> None:
     rng = np.random.default_rng(seed)
-    shuffled = MemoryCases(own.variables, own.block.take(rng.permutation(len(own.block))), own.has_missing)
+    shuffled = MemoryCases(training.variables, training.block.take(rng.permutation(len(training.block))), training.has_missing)
     for learner in (fssj, bsej):
-        network = learner(Counts(own), accept_ties=accept_ties, smoothing=how)
-        others: list[Cases] = [shuffled, chunked(own, rng)]
+        network = learner(Counts(training), accept_ties=accept_ties, smoothing=how)
+        others: list[Cases] = [shuffled, chunked(training, rng)]
         assert all(identical(network, learner(Counts(other), accept_ties=accept_ties, smoothing=how)) for other in others)
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(evaluator_module, "KEPT_SHARE", 1 << 40)
             patch.setattr(evaluator_module, "PIECE_CELLS", 50)
             patch.setattr(evaluator_module, "TABLES_SHARE", 1 << 24)
             many_threads(patch)
-            assert identical(network, learner(Counts(own), accept_ties=accept_ties, smoothing=how))
+            assert identical(network, learner(Counts(training), accept_ties=accept_ties, smoothing=how))
             patch.setattr(evaluator_module, "KEPT_SHARE", 8)
-            assert identical(network, learner(Counts(own), accept_ties=accept_ties, smoothing=how))
+            assert identical(network, learner(Counts(training), accept_ties=accept_ties, smoothing=how))
 
 
-@given(own=some_cases(weights="whole", rows=(1, 30)), how=smoothings)
+@given(training=some_cases(weights="whole", rows=(1, 30)), how=smoothings)
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any) -> None:
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, how: Any) -> None:
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
     for learner in (fssj, bsej):
-        assert identical(learner(Counts(own), smoothing=how), learner(Counts(twice), smoothing=how))
+        assert identical(learner(Counts(training), smoothing=how), learner(Counts(twice), smoothing=how))
 
 
 def dependent(rows: int = 90) -> MemoryCases:
@@ -286,18 +292,18 @@ def test_of_equally_good_changes_the_first_is_made() -> None:
     """Three copies of a column that is nearly the class: the first is taken, and the last is what remains."""
     y = [0, 1] * 10
     copies = [[1, *y[1:]]] * 3
-    own = cases_of([2, 2, 2, 2], [*copies, y])
-    assert fssj_groups(Counts(own)) == [(0,)]
-    assert bsej_groups(Counts(own)) == [(0,), (1,), (2,)]
-    assert fssj_groups(Counts(own), accept_ties=True) == [(0,), (1,), (2,)]
-    assert bsej_groups(Counts(own), accept_ties=True) == [(2,)]
+    training = cases_of([2, 2, 2, 2], [*copies, y])
+    assert fssj_groups(Counts(training)) == [(0,)]
+    assert bsej_groups(Counts(training)) == [(0,), (1,), (2,)]
+    assert fssj_groups(Counts(training), accept_ties=True) == [(0,), (1,), (2,)]
+    assert bsej_groups(Counts(training), accept_ties=True) == [(2,)]
 
 
 def test_the_search_ends_when_all_cases_are_classified_correctly() -> None:
     y = [0, 1] * 10
-    own = cases_of([2, 2, 2], [y, y, y])
-    assert fssj_groups(Counts(own), accept_ties=True) == [(0,)]
-    assert bsej_groups(Counts(own), accept_ties=True) == [(0,), (1,)]
+    training = cases_of([2, 2, 2], [y, y, y])
+    assert fssj_groups(Counts(training), accept_ties=True) == [(0,)]
+    assert bsej_groups(Counts(training), accept_ties=True) == [(0,), (1,)]
 
 
 def test_backward_search_with_max_joined_one_only_removes_attributes() -> None:
@@ -333,21 +339,21 @@ def test_a_step_takes_two_passes() -> None:
 
 
 def test_transformations_of_blocks_can_be_pickled() -> None:
-    own = cases_of([3, 3, 2], [[0, 1, 2, -1, 1], [0, -1, 2, 1, 1], [0, 1, 1, 0, 1]])
-    counts = Counts(own)
+    training = cases_of([3, 3, 2], [[0, 1, 2, -1, 1], [0, -1, 2, 1, 1], [0, 1, 1, 0, 1]])
+    counts = Counts(training)
     for how in (1.0, "backoff", "m-estimate"):
         judge = MoveEvaluator(counts, how, None)
         terms = group_terms(counts, [(0,), (0, 1)], judge.classes, judge.smoothing)
         moves = {move: delta_of(move, terms) for move in (NO_MOVE, Move(((0,),), (0, 1)))}
         trial = evaluator_module._Errors(judge.classes, None, 2, ((0,),), moves, terms, None)
         there = pickle.loads(pickle.dumps(trial))
-        assert there(own.block)[0].tolist() == trial(own.block)[0].tolist()
+        assert there(training.block)[0].tolist() == trial(training.block)[0].tolist()
 
 
 def test_features_of_one_state_are_left_out() -> None:
-    own = cases_of([1, 2, 2], [[0] * 8, [0, 1] * 4, [0, 1] * 4])
-    assert bsej_groups(Counts(own)) == [(1,)]
-    assert fssj_groups(Counts(own), accept_ties=True) == [(1,)]
+    training = cases_of([1, 2, 2], [[0] * 8, [0, 1] * 4, [0, 1] * 4])
+    assert bsej_groups(Counts(training)) == [(1,)]
+    assert fssj_groups(Counts(training), accept_ties=True) == [(1,)]
     nothing = cases_of([1, 2], [[0] * 8, [0, 1] * 4])
     assert bsej_groups(Counts(nothing)) == fssj_groups(Counts(nothing)) == []
 

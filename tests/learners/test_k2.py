@@ -46,23 +46,27 @@ def exact_g(table: np.ndarray) -> mpmath.mpf:
     return total
 
 
-def gain(own: MemoryCases, v: int, parents: list[int], new: int) -> mpmath.mpf:
+def gain(training: MemoryCases, v: int, parents: list[int], new: int) -> mpmath.mpf:
     """By how much the logarithm of g rises with one more parent, on the cases that know it: half of them at least."""
     members = (new, *parents, v)
-    table = counted(own.block, members, [own.variables[m].card for m in members])
-    if new != CLASS and own.has_missing[new] and 2 * table.sum() < counted(own.block, (v,), [own.variables[v].card]).sum():
+    table = counted(training.block, members, [training.variables[m].card for m in members])
+    if (
+        new != CLASS
+        and training.has_missing[new]
+        and 2 * table.sum() < counted(training.block, (v,), [training.variables[v].card]).sum()
+    ):
         return mpmath.mpf("-inf")
     return exact_g(table) - exact_g(table.sum(axis=0))
 
 
-def slow_k2(own: MemoryCases, order: list[int], most: int) -> tuple[dict[int, list[int]], bool]:
+def slow_k2(training: MemoryCases, order: list[int], most: int) -> tuple[dict[int, list[int]], bool]:
     """The parents of every variable, word for word, and whether a choice hung on less than rounding can tell."""
     found: dict[int, list[int]] = {}
     with mpmath.workdps(50):
         for place, v in enumerate(order):
             found[v] = []
             while len(found[v]) < most:
-                gains = {y: gain(own, v, found[v], y) for y in order[:place] if y not in found[v]}
+                gains = {y: gain(training, v, found[v], y) for y in order[:place] if y not in found[v]}
                 best = max(gains.values(), default=mpmath.mpf(0))
                 near = [y for y, g in gains.items() if abs(g - best) < 1e-7]
                 if abs(best) < 1e-7 and gains and any(g != 0 for g in gains.values() if abs(g) < 1e-7):
@@ -75,13 +79,13 @@ def slow_k2(own: MemoryCases, order: list[int], most: int) -> tuple[dict[int, li
     return found, False
 
 
-@given(own=some_cases(features=(1, 5), rows=(1, 30), max_card=3), data=st.data(), most=st.integers(0, 5))
+@given(training=some_cases(features=(1, 5), rows=(1, 30), max_card=3), data=st.data(), most=st.integers(0, 5))
 @quick
-def test_the_structure_is_that_of_fifty_digits(own: MemoryCases, data: st.DataObject, most: int, cases: Any) -> None:
-    order = data.draw(st.permutations([CLASS, *range(len(own.variables) - 1)]))
-    expected, doubtful = slow_k2(own, order, most)
+def test_the_structure_is_that_of_fifty_digits(training: MemoryCases, data: st.DataObject, most: int, cases: Any) -> None:
+    order = data.draw(st.permutations([CLASS, *range(len(training.variables) - 1)]))
+    expected, doubtful = slow_k2(training, order, most)
     assume(not doubtful)
-    network = k2(Counts(cases(own)), order=order, max_parents=most)
+    network = k2(Counts(cases(training)), order=order, max_parents=most)
     assert {v: set(p) for v, p in network.parents.items()} == {v: set(p) for v, p in expected.items()}
     for v, parents in network.parents.items():  # the strongest first, but the class last
         assert [p for p in parents if p != CLASS] == [p for p in expected[v] if p != CLASS]
@@ -90,9 +94,9 @@ def test_the_structure_is_that_of_fifty_digits(own: MemoryCases, data: st.DataOb
 
 def test_of_equal_parents_the_lower_column_wins_and_the_class_before_all() -> None:
     column = [0, 1] * 20
-    own = cases_of([2] * 4, [column] * 4)
-    assert dict(k2(Counts(own)).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,)}
-    assert dict(k2(Counts(own), order=[2, 1, 0, CLASS]).parents) == {2: (), 1: (2,), 0: (1,), CLASS: (0,)}
+    training = cases_of([2] * 4, [column] * 4)
+    assert dict(k2(Counts(training)).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,)}
+    assert dict(k2(Counts(training), order=[2, 1, 0, CLASS]).parents) == {2: (), 1: (2,), 0: (1,), CLASS: (0,)}
 
 
 def sampled(seed: int, rows: int, columns: int = 6) -> np.ndarray:
@@ -129,9 +133,9 @@ def test_pyagrum_finds_the_same_arcs(seed: int) -> None:
     learner.useScoreK2()
     learner.useNoPrior()
     theirs = {(f"v{a}", f"v{b}") for a, b in learner.learnBN().arcs()}
-    own = cases_of([int(c.max()) + 1 for c in table.T], table.T.tolist())
+    training = cases_of([int(c.max()) + 1 for c in table.T], table.T.tolist())
     name = {**{x: f"v{x}" for x in range(n - 1)}, CLASS: f"v{n - 1}"}
-    ours = k2(Counts(own), order=[x if x < n - 1 else CLASS for x in order])
+    ours = k2(Counts(training), order=[x if x < n - 1 else CLASS for x in order])
     assert {(name[p], name[v]) for v, parents in ours.parents.items() for p in parents} == theirs
     assert theirs
 
@@ -164,24 +168,24 @@ def test_weka_finds_the_same_arcs(tmp_path: Path, seed: int) -> None:
     assert arcs
 
 
-@given(own=some_cases(weights="whole"), score=st.sampled_from(["k2", "bdeu:4", "bic", "aic"]))
+@given(training=some_cases(weights="whole"), score=st.sampled_from(["k2", "bdeu:4", "bic", "aic"]))
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, score: str) -> None:
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    assert identical(k2(Counts(own), criterion=score), k2(Counts(twice), criterion=score))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, score: str) -> None:
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    assert identical(k2(Counts(training), criterion=score), k2(Counts(twice), criterion=score))
 
 
 def test_each_round_is_one_pass() -> None:
     """The margins and all pairs, one pass for each further parent that anybody takes or is refused, and the tables."""
     rows = sampled(1, 300, 4)
-    own = cases_of((rows.max(axis=0) + 1).tolist(), rows.T.tolist())
+    training = cases_of((rows.max(axis=0) + 1).tolist(), rows.T.tolist())
     for most in (0, 1, 2):
-        counts = Counts(own)
+        counts = Counts(training)
         network = k2(counts, max_parents=most)
         deepest = max(len(p) for p in network.parents.values())
         assert counts.passes <= 2 + max(1, deepest) if most else counts.passes <= 2
-    counts = Counts(own)
+    counts = Counts(training)
     network = k2(counts)
     assert counts.passes <= 3 + max(len(p) for p in network.parents.values())
 

@@ -28,19 +28,19 @@ quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCh
 thetas = st.sampled_from([-inf, 0.0, 0.03, 0.2, inf])
 
 
-@given(own=some_cases(features=(1, 7), max_card=11), k=st.integers(0, 8), theta=thetas)
+@given(training=some_cases(features=(1, 7), max_card=11), k=st.integers(0, 8), theta=thetas)
 @quick
-def test_the_structure_is_the_definition(own: MemoryCases, k: int, theta: float, cases: Any) -> None:
-    network = kdb(Counts(cases(own)), k=k, theta=theta)
-    cards = [v.card for v in own.variables[:-1]]
-    expected = slow_kdb(relevance(Counts(own)), dependence(Counts(own)), cards, k, theta)
+def test_the_structure_is_the_definition(training: MemoryCases, k: int, theta: float, cases: Any) -> None:
+    network = kdb(Counts(cases(training)), k=k, theta=theta)
+    cards = [v.card for v in training.variables[:-1]]
+    expected = slow_kdb(relevance(Counts(training)), dependence(Counts(training)), cards, k, theta)
     assert dict(network.parents) == {CLASS: (), **{x: (*own_parents, CLASS) for x, own_parents in expected.items()}}
 
 
-@given(own=some_cases(features=(1, 7)), k=st.integers(0, 6), theta=thetas)
+@given(training=some_cases(features=(1, 7)), k=st.integers(0, 6), theta=thetas)
 @quick
-def test_parents_are_nested_in_k(own: MemoryCases, k: int, theta: float) -> None:
-    fewer, more = kdb(Counts(own), k=k, theta=theta), kdb(Counts(own), k=k + 1, theta=theta)
+def test_parents_are_nested_in_k(training: MemoryCases, k: int, theta: float) -> None:
+    fewer, more = kdb(Counts(training), k=k, theta=theta), kdb(Counts(training), k=k + 1, theta=theta)
     for x in fewer.features:
         assert more.parents[x][:-1][: len(fewer.parents[x]) - 1] == fewer.parents[x][:-1]
 
@@ -48,60 +48,60 @@ def test_parents_are_nested_in_k(own: MemoryCases, k: int, theta: float) -> None
 @pytest.mark.parametrize(
     "options", [{"k": 2}, {"k": "auto"}, {"theta": "auto"}, {"theta": "chi2"}, {"k": "auto", "theta": "auto"}], ids=str
 )
-@given(own=some_cases(features=(1, 5), rows=(1, 20)), how=smoothings, seed=st.integers(0, 99))
+@given(training=some_cases(features=(1, 5), rows=(1, 20)), how=smoothings, seed=st.integers(0, 99))
 @settings(quick, max_examples=15)
 def test_result_does_not_depend_on_back_end_kernel_threads_or_order(
-    own: MemoryCases, options: Any, how: Any, seed: int, cases: Any
+    training: MemoryCases, options: Any, how: Any, seed: int, cases: Any
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         if seed % 2:
             patch.setattr(counts, "DENSE_CELLS", 9)
-        network = kdb(Counts(own), smoothing=how, **options)
-        order = np.random.default_rng(seed).permutation(len(own.block))
-        shuffled = MemoryCases(own.variables, own.block.take(order), own.has_missing)
+        network = kdb(Counts(training), smoothing=how, **options)
+        order = np.random.default_rng(seed).permutation(len(training.block))
+        shuffled = MemoryCases(training.variables, training.block.take(order), training.has_missing)
         assert identical(network, kdb(Counts(shuffled), smoothing=how, **options))
         with _kernels.use("numpy"):
-            assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
+            assert identical(network, kdb(Counts(cases(training)), smoothing=how, **options))
         many_threads(patch)
-        assert identical(network, kdb(Counts(cases(own)), smoothing=how, **options))
+        assert identical(network, kdb(Counts(cases(training)), smoothing=how, **options))
 
 
-@given(own=some_cases(weights="whole"), how=smoothings, k=st.sampled_from([0, 2, "auto"]))
+@given(training=some_cases(weights="whole"), how=smoothings, k=st.sampled_from([0, 2, "auto"]))
 @quick
-def test_a_weight_of_two_is_a_row_twice(own: MemoryCases, how: Any, k: Any) -> None:
-    rows = np.repeat(np.arange(len(own.block)), own.block.weight.astype(int))
-    twice = MemoryCases(own.variables, Block(own.block.take(rows).codes), own.has_missing)
-    assert identical(kdb(Counts(own), k=k, smoothing=how), kdb(Counts(twice), k=k, smoothing=how))
+def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, how: Any, k: Any) -> None:
+    rows = np.repeat(np.arange(len(training.block)), training.block.weight.astype(int))
+    twice = MemoryCases(training.variables, Block(training.block.take(rows).codes), training.has_missing)
+    assert identical(kdb(Counts(training), k=k, smoothing=how), kdb(Counts(twice), k=k, smoothing=how))
 
 
-def honest_loss(own: MemoryCases, network: Any, how: Any) -> float:
-    true = honest_leave_one_out(own, dict(network.parents), how)[np.arange(len(own.block)), own.block.codes[-1]]
-    weight = np.ones(len(true)) if own.block.weight is None else own.block.weight
+def honest_loss(training: MemoryCases, network: Any, how: Any) -> float:
+    true = honest_leave_one_out(training, dict(network.parents), how)[np.arange(len(training.block)), training.block.codes[-1]]
+    weight = np.ones(len(true)) if training.block.weight is None else training.block.weight
     return float((weight * (1 - true) ** 2).sum())
 
 
-@given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings)
+@given(training=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings)
 @settings(quick, max_examples=25)
-def test_automatic_k_is_the_k_an_explicit_loop_chooses(own: MemoryCases, how: Any) -> None:
-    assume(how != "clark-niblett" or not own.has_missing.any())
-    networks = [kdb(Counts(own), k=k, smoothing=how) for k in range(4)]
-    losses = [honest_loss(own, network, how) for network in networks]
-    chosen = kdb(Counts(own), k="auto", k_max=3, smoothing=how)
+def test_automatic_k_is_the_k_an_explicit_loop_chooses(training: MemoryCases, how: Any) -> None:
+    assume(how != "clark-niblett" or not training.has_missing.any())
+    networks = [kdb(Counts(training), k=k, smoothing=how) for k in range(4)]
+    losses = [honest_loss(training, network, how) for network in networks]
+    chosen = kdb(Counts(training), k="auto", k_max=3, smoothing=how)
     at = next(k for k, network in enumerate(networks) if dict(network.parents) == dict(chosen.parents))
     assert losses[at] <= min(losses) + 1e-7
 
 
-@given(own=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings, k=st.sampled_from([1, 2, "auto"]))
+@given(training=some_cases(rows=(2, 14), features=(2, 4), max_card=3), how=smoothings, k=st.sampled_from([1, 2, "auto"]))
 @settings(quick, max_examples=25)
-def test_automatic_theta_is_the_theta_an_explicit_loop_chooses(own: MemoryCases, how: Any, k: Any) -> None:
-    assume(how != "clark-niblett" or not own.has_missing.any())
-    values = sorted({-inf, inf, *dependence(Counts(own)).ravel().tolist()})
+def test_automatic_theta_is_the_theta_an_explicit_loop_chooses(training: MemoryCases, how: Any, k: Any) -> None:
+    assume(how != "clark-niblett" or not training.has_missing.any())
+    values = sorted({-inf, inf, *dependence(Counts(training)).ravel().tolist()})
     sizes = [k] if k != "auto" else range(6)
-    tried = [kdb(Counts(own), k=size, theta=theta, smoothing=how) for size in sizes for theta in values]
-    chosen = kdb(Counts(own), k=k, theta="auto", smoothing=how)
+    tried = [kdb(Counts(training), k=size, theta=theta, smoothing=how) for size in sizes for theta in values]
+    chosen = kdb(Counts(training), k=k, theta="auto", smoothing=how)
     assert any(dict(network.parents) == dict(chosen.parents) for network in tried)
-    least = min(honest_loss(own, network, how) for network in tried)
-    assert honest_loss(own, chosen, how) <= least + 1e-7
+    least = min(honest_loss(training, network, how) for network in tried)
+    assert honest_loss(training, chosen, how) <= least + 1e-7
 
 
 def test_chi2_keeps_the_arcs_whose_information_is_significant() -> None:
@@ -111,31 +111,31 @@ def test_chi2_keeps_the_arcs_whose_information_is_significant() -> None:
     a = rng.integers(0, 2, 300)
     b = np.where(rng.random(300) < 0.9, a, 1 - a)
     c = rng.integers(0, 3, 300)
-    own = cases_of([2, 2, 3, 2], [a, b, c, rng.integers(0, 2, 300)])
-    dependent = dependence(Counts(own))
-    everything = kdb(Counts(own), k=2)
+    training = cases_of([2, 2, 3, 2], [a, b, c, rng.integers(0, 2, 300)])
+    dependent = dependence(Counts(training))
+    everything = kdb(Counts(training), k=2)
     for alpha in (0.001, 0.05, 0.5, 0.999):
-        network = kdb(Counts(own), k=2, theta="chi2", alpha=alpha)
+        network = kdb(Counts(training), k=2, theta="chi2", alpha=alpha)
         for x in network.features:
-            cards = [own.variables[x].card - 1, 2]
+            cards = [training.variables[x].card - 1, 2]
             wanted = tuple(
                 y
                 for y in everything.parents[x][:-1]
-                if 2 * 300 * log(2) * dependent[x, y] > chi2.isf(alpha, cards[0] * (own.variables[y].card - 1) * cards[1])
+                if 2 * 300 * log(2) * dependent[x, y] > chi2.isf(alpha, cards[0] * (training.variables[y].card - 1) * cards[1])
             )
             assert network.parents[x][:-1] == wanted
 
 
 def test_ties_go_to_the_lower_column() -> None:
     column = [0, 1, 0, 1, 1, 0, 1, 1]
-    own = cases_of([2] * 5, [column] * 4 + [[0, 1, 0, 1, 0, 0, 1, 1]])
-    parents = kdb(Counts(own), k=2).parents
+    training = cases_of([2] * 5, [column] * 4 + [[0, 1, 0, 1, 0, 0, 1, 1]])
+    parents = kdb(Counts(training), k=2).parents
     assert dict(parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (0, 1, CLASS)}
 
 
 def test_constant_features_have_no_arcs() -> None:
-    own = cases_of([1, 2, 1, 2, 2], [[0] * 4, [0, 1, 0, 1], [0] * 4, [0, 1, 1, 1], [0, 1, 0, 1]])
-    assert dict(kdb(Counts(own), k=4).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,), 3: (1, CLASS)}
+    training = cases_of([1, 2, 1, 2, 2], [[0] * 4, [0, 1, 0, 1], [0] * 4, [0, 1, 1, 1], [0, 1, 0, 1]])
+    assert dict(kdb(Counts(training), k=4).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,), 3: (1, CLASS)}
 
 
 @given(
@@ -152,8 +152,8 @@ def test_the_best_positions_are_those_of_a_sort(values: list[float], count: int,
 def test_many_thresholds_are_thinned_out() -> None:
     rng = np.random.default_rng(0)
     n = 14
-    own = cases_of([3] * n + [2], [rng.integers(0, 3, 60) for _ in range(n)] + [rng.integers(0, 2, 60)])
-    count = Counts(own)
+    training = cases_of([3] * n + [2], [rng.integers(0, 3, 60) for _ in range(n)] + [rng.integers(0, 2, 60)])
+    count = Counts(training)
     assert len(np.unique(dependence(count))) > THETAS
     assert len(kdb(count, k=n, theta="auto").variables) == n + 1
 
@@ -188,8 +188,8 @@ def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -
 
 def test_the_number_of_passes_is_as_documented() -> None:
     rng = np.random.default_rng(0)
-    own = cases_of([2, 3, 2, 2], [rng.integers(0, c, 40) for c in (2, 3, 2, 2)])
-    fixed, auto = Counts(own), Counts(own)
+    training = cases_of([2, 3, 2, 2], [rng.integers(0, c, 40) for c in (2, 3, 2, 2)])
+    fixed, auto = Counts(training), Counts(training)
     kdb(fixed, k=2)
     assert fixed.passes == 2
     kdb(auto, k="auto")

@@ -127,7 +127,7 @@ def test_max_parents_limits_the_parents() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"k": 5}, "k=5: a whole number from 0 to the number of features, 4"),
         ({"k": -1}, "k=-1"),
@@ -140,7 +140,7 @@ def test_max_parents_limits_the_parents() -> None:
         ({"random_state": -1}, "random_state=-1"),
     ],
 )
-def test_parameters_out_of_range_are_refused(given: dict[str, Any], told: str) -> None:
+def test_parameters_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
     X, y = load_iris(return_X_y=True)
-    with pytest.raises(ParameterError, match=told):
+    with pytest.raises(ParameterError, match=message):
         KNaive(**given).fit(X, y)

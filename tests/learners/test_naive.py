@@ -19,11 +19,11 @@ from tests.strategies import some_cases
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
-@given(own=some_cases(), how=smoothings)
+@given(training=some_cases(), how=smoothings)
 @quick
-def test_no_dependence_is_naive_bayes_to_the_bit(own: MemoryCases, how: Any, cases: Any) -> None:
-    plain = naive(Counts(own), smoothing=how)
+def test_no_dependence_is_naive_bayes_to_the_bit(training: MemoryCases, how: Any, cases: Any) -> None:
+    plain = naive(Counts(training), smoothing=how)
     assert all(plain.parents[x] == (CLASS,) for x in plain.features)
-    assert identical(plain, kdb(Counts(cases(own)), k=0, smoothing=how))
-    assert identical(plain, kdb(Counts(cases(own)), k=3, theta=inf, smoothing=how))
-    assert identical(plain, kdb(Counts(cases(own)), k="auto", k_max=0, smoothing=how))
+    assert identical(plain, kdb(Counts(cases(training)), k=0, smoothing=how))
+    assert identical(plain, kdb(Counts(cases(training)), k=3, theta=inf, smoothing=how))
+    assert identical(plain, kdb(Counts(cases(training)), k="auto", k_max=0, smoothing=how))

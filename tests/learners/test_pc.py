@@ -64,15 +64,15 @@ def test_data_of_a_network_give_its_class_of_equivalent_ones() -> None:
     a, c = rng.integers(0, 2, 20_000), rng.integers(0, 3, 20_000)
     b = np.where(rng.random(20_000) < 0.7, np.minimum(a + c, 2), rng.integers(0, 3, 20_000))
     d = np.where(rng.random(20_000) < 0.7, b, rng.integers(0, 3, 20_000))
-    own = cases_of([2, 3, 3, 3], [a.tolist(), b.tolist(), c.tolist(), d.tolist()])
+    training = cases_of([2, 3, 3, 3], [a.tolist(), b.tolist(), c.tolist(), d.tolist()])
     for test in ("g", "chi2"):
-        assert dict(pc(Counts(own), alpha=0.001, test=test).parents) == {CLASS: (1,), 0: (), 1: (0, 2), 2: ()}
+        assert dict(pc(Counts(training), alpha=0.001, test=test).parents) == {CLASS: (1,), 0: (), 1: (0, 2), 2: ()}
 
 
 def test_many_columns_of_few_rows_take_limited_work() -> None:
     rng = np.random.default_rng(0)
-    own = cases_of([4] * 30, [rng.integers(0, 4, 120).tolist() for _ in range(30)])
-    counts = Counts(own)
+    training = cases_of([4] * 30, [rng.integers(0, 4, 120).tolist() for _ in range(30)])
+    counts = Counts(training)
     assert len(pc(counts, alpha=0.001).variables) == 30
     assert counts.passes < 10
 

@@ -32,8 +32,8 @@ PARITY = np.array(list(product([0, 1], repeat=4)), np.uint8)
 
 def cases_of(columns: np.ndarray, labels: Any, weight: np.ndarray | None = None) -> MemoryCases:
     codes = (*np.ascontiguousarray(columns.T), np.asarray(labels, np.uint8))
-    own = tuple(Variable(f"x{i}", tuple(range(int(c[c < 255].max(initial=0)) + 1))) for i, c in enumerate(codes))
-    return MemoryCases(own, Block(codes, weight), np.array([(c == 255).any() for c in codes[:-1]]))
+    variables = tuple(Variable(f"x{i}", tuple(range(int(c[c < 255].max(initial=0)) + 1))) for i, c in enumerate(codes))
+    return MemoryCases(variables, Block(codes, weight), np.array([(c == 255).any() for c in codes[:-1]]))
 
 
 def answers(network: Network, cases: MemoryCases) -> np.ndarray:
@@ -126,10 +126,10 @@ def test_cases_without_contradictions_are_all_learned(cases: MemoryCases, smooth
     """Sent down by the classifiers themselves, and split where these are stuck, every case ends among its own kind."""
     rows = np.stack(cases.block.codes, axis=1)
     _, first = np.unique(rows[:, :-1], axis=0, return_index=True)
-    own = MemoryCases(cases.variables, cases.block.take(first), cases.has_missing)
-    found = recursive(Counts(own), parity="split", refit=False, min_rows=0, smoothing=smoothing)
-    if known(own).size:
-        assert np.array_equal(most_probable_class(answers(found, own)), own.block.codes[CLASS])
+    training = MemoryCases(cases.variables, cases.block.take(first), cases.has_missing)
+    found = recursive(Counts(training), parity="split", refit=False, min_rows=0, smoothing=smoothing)
+    if known(training).size:
+        assert np.array_equal(most_probable_class(answers(found, training)), training.block.codes[CLASS])
 
 
 @given(st.data())
@@ -216,7 +216,7 @@ def test_the_prior_changes_the_class_probabilities() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "message"),
     [
         ({"min_rows": -1}, "min_rows=-1: a number at least 0"),
         ({"min_rows": "many"}, "min_rows='many'"),
@@ -229,6 +229,6 @@ def test_the_prior_changes_the_class_probabilities() -> None:
         ({"prior": [0.5, 0.1]}, "prior="),
     ],
 )
-def test_parameters_out_of_range_are_refused(given: dict[str, Any], told: str) -> None:
-    with pytest.raises(ParameterError, match=told):
+def test_parameters_out_of_range_are_refused(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ParameterError, match=message):
         recursive(Counts(cases_of(PARITY, PARITY[:, 0])), **given)

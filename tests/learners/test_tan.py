@@ -27,35 +27,35 @@ def weight_of(network: Network, dependent: np.ndarray) -> float:
     return float(sum(dependent[arc] for arc in network.arcs))
 
 
-@given(own=some_cases(features=(1, 6)))
+@given(training=some_cases(features=(1, 6)))
 @quick
-def test_the_tree_is_a_maximum_spanning_tree(own: MemoryCases, cases: Any) -> None:
-    network = tan(Counts(cases(own)))
-    dependent, relevant = dependence(Counts(own)), relevance(Counts(own))
-    n = len(own.variables) - 1
+def test_the_tree_is_a_maximum_spanning_tree(training: MemoryCases, cases: Any) -> None:
+    network = tan(Counts(cases(training)))
+    dependent, relevant = dependence(Counts(training)), relevance(Counts(training))
+    n = len(training.variables) - 1
     heaviest = max(sum(dependent[edge] for edge in tree) for tree in labelled_trees(n))
     assert abs(weight_of(network, dependent) - heaviest) <= 1e-12
     assert len(network.arcs) == n - 1
     assert all(network.parents[x][-1] == CLASS for x in network.features)
     roots = [x for x in network.features if network.parents[x] == (CLASS,)]
-    telling = [x for x in range(n) if own.variables[x].card > 1] or list(range(n))
+    telling = [x for x in range(n) if training.variables[x].card > 1] or list(range(n))
     assert roots == [max(telling, key=lambda x: (relevant[x], -x))]
-    assert weight_of(network, dependent) >= weight_of(kdb(Counts(own), k=1), dependent) - 1e-12
+    assert weight_of(network, dependent) >= weight_of(kdb(Counts(training), k=1), dependent) - 1e-12
 
 
-@given(own=some_cases(features=(1, 6)))
+@given(training=some_cases(features=(1, 6)))
 @quick
-def test_back_ends_and_kernels_give_the_same_bits(own: MemoryCases, cases: Any) -> None:
-    network = tan(Counts(own))
-    assert identical(network, tan(Counts(cases(own))))
+def test_back_ends_and_kernels_give_the_same_bits(training: MemoryCases, cases: Any) -> None:
+    network = tan(Counts(training))
+    assert identical(network, tan(Counts(cases(training))))
     with _kernels.use("numpy"):
-        assert identical(network, tan(Counts(cases(own))))
+        assert identical(network, tan(Counts(cases(training))))
 
 
 def test_any_feature_can_be_the_root() -> None:
     rng = np.random.default_rng(0)
-    own = cases_of([2, 3, 2, 2], [rng.integers(0, c, 50) for c in (2, 3, 2, 2)])
-    trees = [tan(Counts(own), root=root) for root in range(3)]
+    training = cases_of([2, 3, 2, 2], [rng.integers(0, c, 50) for c in (2, 3, 2, 2)])
+    trees = [tan(Counts(training), root=root) for root in range(3)]
     assert [[x for x in t.features if t.parents[x] == (CLASS,)] for t in trees] == [[0], [1], [2]]
     assert len({frozenset(frozenset(arc) for arc in t.arcs) for t in trees}) == 1
 
@@ -68,12 +68,12 @@ def test_a_root_that_is_no_feature_is_refused(root: Any) -> None:
 
 def test_equal_columns_are_children_of_the_first_of_them() -> None:
     column = [0, 1, 0, 1, 1, 0]
-    own = cases_of([2, 2, 2, 2], [column, column, column, [0, 1, 0, 1, 0, 0]])
-    assert dict(tan(Counts(own)).parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, CLASS)}
+    training = cases_of([2, 2, 2, 2], [column, column, column, [0, 1, 0, 1, 0, 0]])
+    assert dict(tan(Counts(training)).parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, CLASS)}
     assert spanning_tree(np.ones((4, 4)), 2, [0, 1, 3]) == {0: 2, 1: 0, 3: 0}
 
 
 def test_constant_features_are_children_of_the_root() -> None:
-    own = cases_of([1, 2, 2, 1, 2], [[0] * 4, [0, 1, 0, 1], [0, 1, 1, 1], [0] * 4, [0, 1, 0, 1]])
-    assert dict(tan(Counts(own)).parents) == {CLASS: (), 1: (CLASS,), 0: (1, CLASS), 2: (1, CLASS), 3: (1, CLASS)}
+    training = cases_of([1, 2, 2, 1, 2], [[0] * 4, [0, 1, 0, 1], [0, 1, 1, 1], [0] * 4, [0, 1, 0, 1]])
+    assert dict(tan(Counts(training)).parents) == {CLASS: (), 1: (CLASS,), 0: (1, CLASS), 2: (1, CLASS), 3: (1, CLASS)}
     assert dict(tan(Counts(cases_of([1, 1, 2], [[0], [0], [1]]))).parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}

@@ -172,9 +172,9 @@ class Slow:
         return node
 
 
-def rows_of(own: MemoryCases) -> list[Row]:
-    weight = np.ones(len(own.block)) if own.block.weight is None else own.block.weight
-    columns = [[None if c == 255 else int(c) for c in column] for column in own.block.codes]
+def rows_of(training: MemoryCases) -> list[Row]:
+    weight = np.ones(len(training.block)) if training.block.weight is None else training.block.weight
+    columns = [[None if c == 255 else int(c) for c in column] for column in training.block.codes]
     return [(codes[:-1], codes[-1], float(w)) for codes, w in zip(zip(*columns, strict=True), weight, strict=True)]
 
 
@@ -208,13 +208,13 @@ def check(network: Network, node: Node, at: int = 0, parent: Node | None = None)
         check(network, own, kid, node)
 
 
-def numbered(own: MemoryCases, which: int) -> MemoryCases:
+def numbered(training: MemoryCases, which: int) -> MemoryCases:
     """Some of the columns as numbers, cut at every value."""
     variables = tuple(
         Variable(v.name, cuts=tuple(map(float, range(v.card - 1)))) if which >> x & 1 else v
-        for x, v in enumerate(own.variables[:-1])
+        for x, v in enumerate(training.variables[:-1])
     )
-    return MemoryCases((*variables, own.variables[-1]), own.block, own.has_missing)
+    return MemoryCases((*variables, training.variables[-1]), training.block, training.has_missing)
 
 
 drawn = some_cases(rows=(2, 60), features=(1, 4), max_card=5, weights="any")
@@ -231,12 +231,12 @@ def test_c45_grows_by_the_definition(own: MemoryCases, which: int, least: float,
         check(c45(Counts(cases(own)), min_rows=least, prune=False, max_depth=most), slow)
 
 
-@given(own=drawn, most=st.sampled_from([None, None, 2]), enough=st.sampled_from([0, 0, 4.5]))
+@given(training=drawn, most=st.sampled_from([None, None, 2]), enough=st.sampled_from([0, 0, 4.5]))
 @quick
-def test_id3_grows_by_the_definition(own: MemoryCases, most: int | None, enough: float, cases: Any) -> None:
-    rows = rows_of(own)
-    slow = Slow(own.variables, 2 * EPS, ratio=False, size=sum(w for _, _, w in rows), most=most, enough=enough).grown(rows)
-    check(id3(Counts(cases(own)), max_depth=most, min_rows=enough), slow)
+def test_id3_grows_by_the_definition(training: MemoryCases, most: int | None, enough: float, cases: Any) -> None:
+    rows = rows_of(training)
+    slow = Slow(training.variables, 2 * EPS, ratio=False, size=sum(w for _, _, w in rows), most=most, enough=enough).grown(rows)
+    check(id3(Counts(cases(training)), max_depth=most, min_rows=enough), slow)
 
 
 @given(seed=st.integers(0, 2**32 - 1), rows=st.integers(0, 300), dtypes=st.lists(st.sampled_from("BHI"), min_size=1, max_size=4))
@@ -306,28 +306,28 @@ def test_however_tables_are_counted(own: MemoryCases, which: int, learner: Any) 
         assert identical(network, learner(Counts(own)))
 
 
-@given(own=some_cases(rows=(2, 60), features=(1, 4), has_missing=False))
+@given(training=some_cases(rows=(2, 60), features=(1, 4), has_missing=False))
 @quick
-def test_id3_classifies_consistent_training_cases_correctly(own: MemoryCases) -> None:
+def test_id3_classifies_consistent_training_cases_correctly(training: MemoryCases) -> None:
     """Rows that agree in all features share a leaf, and its classes are theirs; other rows of that leaf are of one class."""
-    network = id3(Counts(own))
+    network = id3(Counts(training))
     tree = tree_of(network)
-    leaf = tree.column(own.block.codes[:-1])
-    weight = np.ones(len(leaf)) if own.block.weight is None else own.block.weight
-    y = own.block.codes[-1]
+    leaf = tree.column(training.block.codes[:-1])
+    weight = np.ones(len(leaf)) if training.block.weight is None else training.block.weight
+    y = training.block.codes[-1]
     for code in np.unique(leaf):
         here = leaf == code
-        rows = np.stack([c[here] for c in own.block.codes[:-1]], axis=1)
+        rows = np.stack([c[here] for c in training.block.codes[:-1]], axis=1)
         assert len(np.unique(y[here])) == 1 or len(np.unique(rows, axis=0)) == 1
-        share = np.bincount(y[here], weight[here], own.variables[-1].card) / weight[here].sum()
+        share = np.bincount(y[here], weight[here], training.variables[-1].card) / weight[here].sum()
         assert np.asarray(network.cpts[CLASS])[code] == pytest.approx(share)
 
 
 def test_a_concept_about_which_no_single_feature_is_informative() -> None:
     """Parity: no question gains anything at the root, and ID3 asks all the same; C4.5 does not."""
-    own = cases_of([2, 2, 2], [[0, 0, 1, 1] * 3, [0, 1, 0, 1] * 3, [0, 1, 1, 0] * 3])
-    assert len(tree_of(id3(Counts(own))).leaves) == 4
-    assert tree_of(c45(Counts(own))).nodes == 1
+    training = cases_of([2, 2, 2], [[0, 0, 1, 1] * 3, [0, 1, 0, 1] * 3, [0, 1, 1, 0] * 3])
+    assert len(tree_of(id3(Counts(training))).leaves) == 4
+    assert tree_of(c45(Counts(training))).nodes == 1
 
 
 def poker() -> MemoryCases:
@@ -357,8 +357,10 @@ def test_one_pass_for_each_level() -> None:
 
 
 def test_the_leaf_is_a_column_with_a_name_of_its_own() -> None:
-    own = poker()
-    named = MemoryCases((replace(own.variables[0], name="leaf"), *own.variables[1:]), own.block, own.has_missing)
+    training = poker()
+    named = MemoryCases(
+        (replace(training.variables[0], name="leaf"), *training.variables[1:]), training.block, training.has_missing
+    )
     network = id3(Counts(named))
     assert [v.name for v in network.variables] == ["leaf", "FC", "SC", "leaf 2", "BH"]
     assert network.variables[3].states == tuple(range(1, len(tree_of(network).leaves) + 1))
@@ -368,12 +370,12 @@ def test_the_leaf_is_a_column_with_a_name_of_its_own() -> None:
 
 def test_numbers_keep_only_the_thresholds_that_are_asked_for() -> None:
     values = np.arange(20, dtype=np.uint8)
-    own = MemoryCases(
+    training = MemoryCases(
         (Variable("x", cuts=tuple(map(float, range(20)))), Variable("u", cuts=(0.5,)), Variable("c", ("a", "b"))),
         Block((values, values % 2, (values > 11).astype(np.uint8))),
         np.zeros(2, bool),
     )
-    network = c45(Counts(own))
+    network = c45(Counts(training))
     assert network.variables[0].cuts == (11.0,)
     assert network.variables[1].cuts == ()
     assert np.asarray(network.cpts[0]).tolist() == pytest.approx([13 / 22, 9 / 22])
@@ -384,10 +386,10 @@ def test_missing_as_a_state_is_above_all_numbers() -> None:
     """The code of "missing" is the largest; a test may part it from all numbers, which leaves no cut point."""
     x = np.array([0, 1, 2, 3] * 5 + [4] * 20, np.uint8)
     y = np.array([0] * 20 + [1] * 20, np.uint8)
-    own = MemoryCases(
+    training = MemoryCases(
         (Variable("x", cuts=(0.0, 1.0, 2.0), missing=True), Variable("c", ("a", "b"))), Block((x, y)), np.zeros(1, bool)
     )
-    network = c45(Counts(own))
+    network = c45(Counts(training))
     assert network.variables[0].cuts == ()
     assert network.variables[0].card == 2
     assert np.asarray(network.cpts[0]).tolist() == [0.5, 0.5]
@@ -405,13 +407,13 @@ def test_a_tree_beyond_the_budget_is_refused_before_it_is_made() -> None:
 
 
 def test_smoothing_changes_the_probabilities_of_leaves() -> None:
-    own = poker()
-    plain, soft = (np.asarray(id3(Counts(own), smoothing=s).cpts[CLASS]) for s in (0.0, 1.0))
-    weights = tree_of(id3(Counts(own))).weights[tree_of(id3(Counts(own))).leaves]
+    training = poker()
+    plain, soft = (np.asarray(id3(Counts(training), smoothing=s).cpts[CLASS]) for s in (0.0, 1.0))
+    weights = tree_of(id3(Counts(training))).weights[tree_of(id3(Counts(training))).leaves]
     full = weights > 0
     assert soft[full] == pytest.approx((plain[full] * weights[full, None] + 1) / (weights[full, None] + 3))
     for how in ("backoff", "m-estimate", "clark-niblett"):
-        assert np.asarray(id3(Counts(own), smoothing=how).cpts[CLASS]).sum(axis=1) == pytest.approx(1)
+        assert np.asarray(id3(Counts(training), smoothing=how).cpts[CLASS]).sum(axis=1) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(

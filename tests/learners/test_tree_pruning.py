@@ -138,17 +138,17 @@ def noisy(seed: int, *, has_missing: bool = False) -> MemoryCases:
     columns = [np.where(rng.random(200) < 0.3, y, rng.integers(0, 2, 200)) for _ in range(6)]
     for column in columns if has_missing else ():
         column[rng.random(200) < 0.1] = 255
-    own = cases_of([2] * 7, [*(column.tolist() for column in columns), y.tolist()])
-    return MemoryCases(own.variables, own.block, np.full(6, has_missing))
+    training = cases_of([2] * 7, [*(column.tolist() for column in columns), y.tolist()])
+    return MemoryCases(training.variables, training.block, np.full(6, has_missing))
 
 
 @pytest.mark.parametrize(("seed", "has_missing"), [(10, False), (43, False), (31, True), (52, True)])
 def test_branches_are_raised(seed: int, has_missing: bool) -> None:
     """Raising changes these trees, and the slow version raises the same branches."""
-    own = noisy(seed, has_missing=has_missing)
-    raised = c45(Counts(own))
-    assert not identical(raised, c45(Counts(own), subtree_raising=False))
-    slow = Slow(own.variables, 2, ratio=True, size=200.0).grown(rows_of(own))
+    training = noisy(seed, has_missing=has_missing)
+    raised = c45(Counts(training))
+    assert not identical(raised, c45(Counts(training), subtree_raising=False))
+    slow = Slow(training.variables, 2, ratio=True, size=200.0).grown(rows_of(training))
     pruner = Pruner(0.25, True)
     pruner.collapse(slow)
     pruner.prune(slow)
@@ -156,15 +156,15 @@ def test_branches_are_raised(seed: int, has_missing: bool) -> None:
 
 
 def test_one_pass_for_each_round_without_missing_values() -> None:
-    own = noisy(10)
-    counts, plain = Counts(own), Counts(own)
+    training = noisy(10)
+    counts, plain = Counts(training), Counts(training)
     c45(counts)
     tree = tree_of(c45(plain, subtree_raising=False))
     assert plain.passes < counts.passes <= plain.passes + 2 * tree.nodes
 
 
 def test_less_confidence_prunes_more() -> None:
-    own = noisy(10)
-    sizes = [tree_of(c45(Counts(own), confidence=c)).nodes for c in (0.001, 0.25, 0.5)]
+    training = noisy(10)
+    sizes = [tree_of(c45(Counts(training), confidence=c)).nodes for c in (0.001, 0.25, 0.5)]
     assert sizes == sorted(sizes)
-    assert sizes[0] < sizes[-1] < tree_of(c45(Counts(own), prune=False)).nodes
+    assert sizes[0] < sizes[-1] < tree_of(c45(Counts(training), prune=False)).nodes

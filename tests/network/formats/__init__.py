@@ -112,12 +112,12 @@ def awkward(names: Sequence[Any] = NAMES, *, single: bool = True) -> Network:
         Variable(None, ("a",), missing=True, other=True),
         *((Variable(None, ()), Variable(None, cuts=())) if single else ()),
     )
-    own = tuple(Variable(name, *_parts(kinds[i % len(kinds)])) for i, name in enumerate(names))
-    parents: dict[int, tuple[int, ...]] = {x: tuple(p for p in (x - 1, x - 3) if p >= 0) for x in range(len(own) - 1)}
+    variables = tuple(Variable(name, *_parts(kinds[i % len(kinds)])) for i, name in enumerate(names))
+    parents: dict[int, tuple[int, ...]] = {x: tuple(p for p in (x - 1, x - 3) if p >= 0) for x in range(len(variables) - 1)}
     parents[CLASS] = (4,)
     parents[6] = (*parents[6], CLASS)
     rng = np.random.default_rng(0)
-    return Network(own, parents, {v: dense_table(own, v, p, rng) for v, p in parents.items()})
+    return Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
 
 
 def _parts(variable: Variable) -> tuple[Any, ...]:
@@ -144,13 +144,13 @@ def plain_network() -> Network:
 
 def sparse_network() -> Network:
     """A table of two feature parents and the class of which only two configurations are told."""
-    own = (Variable("a", ("x", "y")), Variable("b", ("p", "q", "r")), Variable("c", ("k", "l")), Variable("d", ("no", "yes")))
+    variables = (Variable("a", ("x", "y")), Variable("b", ("p", "q", "r")), Variable("c", ("k", "l")), Variable("d", ("no", "yes")))
     rng = np.random.default_rng(2)
     rows = rng.dirichlet([1, 1], size=(2, 2)).transpose(0, 2, 1)
     sparse = SparseCpt(np.array([[0, 1], [1, 2]], np.int32), rows, np.array([[0.5, 0.25], [0.5, 0.75]]), (0, 1))
     parents: dict[int, tuple[int, ...]] = {0: (CLASS,), 1: (), 2: (1, 0, CLASS), CLASS: ()}
-    cpts: dict[int, Cpt] = {v: dense_table(own, v, parents[v], rng) for v in (0, 1, CLASS)}
-    return Network(own, parents, {**cpts, 2: sparse})
+    cpts: dict[int, Cpt] = {v: dense_table(variables, v, parents[v], rng) for v in (0, 1, CLASS)}
+    return Network(variables, parents, {**cpts, 2: sparse})
 
 
 def dense(network: Network) -> Network:

@@ -66,11 +66,11 @@ def test_any_sparse_tables_are_written_in_full(network: Network) -> None:
 
 
 def test_a_sparse_table_of_the_class() -> None:
-    own = tuple(Variable(name, ("n", "y", "z")[:card]) for name, card in (("a", 2), ("b", 3), ("c", 2)))
+    variables = tuple(Variable(name, ("n", "y", "z")[:card]) for name, card in (("a", 2), ("b", 3), ("c", 2)))
     rows = np.array([[[0.25], [0.75]]])
     sparse = shared.SparseCpt(np.array([[1, 2]], np.int32), rows, np.array([[0.5], [0.5]]), (0, 1))
     cpts = {0: np.array([0.5, 0.5]), 1: np.array([0.25, 0.25, 0.5]), CLASS: sparse}
-    network = Network(own, {0: (), 1: (), CLASS: (1, 0)}, cpts)
+    network = Network(variables, {0: (), 1: (), CLASS: (1, 0)}, cpts)
     assert shared.same(loads(dumps(network, "bif"), "bif"), shared.dense(network))
 
 
@@ -100,7 +100,7 @@ def test_the_order_of_rows_and_blocks_has_no_effect() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("(x) 0.25, 0.75", "(x) 0.25, 0.7499", "f:12: a distribution of 'b' sums to 0.9999, not to 1"),
         ("(x) 0.25, 0.75", "(x) -0.25, 1.25", "f:12: the table of 'b' contains -0.25, which is not a probability"),
@@ -132,9 +132,9 @@ def test_the_order_of_rows_and_blocks_has_no_effect() -> None:
         ("network n {", "graph n {", "f:1: expected network, variable or probability, found 'graph'"),
     ],
 )  # fmt: skip
-def test_errors_report_the_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, message: str) -> None:
     assert old in GOOD
-    assert told in shared.refused(GOOD.replace(old, new), "bif")
+    assert message in shared.refused(GOOD.replace(old, new), "bif")
 
 
 def test_nothing_at_all() -> None:
@@ -169,10 +169,10 @@ def test_a_table_that_claims_too_much() -> None:
 
 
 def test_a_network_too_large_to_write() -> None:
-    own = tuple(Variable(f"x{i}", tuple(range(50))) for i in range(6))
+    variables = tuple(Variable(f"x{i}", tuple(range(50))) for i in range(6))
     sparse = shared.SparseCpt(np.empty((0, 4), np.int32), np.empty((0, 50, 50)), np.full((50, 50), 0.02), (1, 2, 3, 4))
     parents = {0: (1, 2, 3, 4, CLASS), **dict.fromkeys(range(1, 5), ()), CLASS: ()}
-    network = Network(own, parents, {0: sparse, **dict.fromkeys((1, 2, 3, 4, CLASS), np.full(50, 0.02))})
+    network = Network(variables, parents, {0: sparse, **dict.fromkeys((1, 2, 3, 4, CLASS), np.full(50, 0.02))})
     for format in shared.FULL:
         with pytest.raises(ResourceError, match=r"save a model file \(.nvt\)"):
             dumps(network, format)

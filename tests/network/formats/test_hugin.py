@@ -79,7 +79,7 @@ def test_flat_data_and_a_class_around_it_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("(.5 .5)", "(.5 .6)", "f:19: a distribution of 'light' sums to 1.1"),
         ("(.5 .5)", "(-.5 1.5)", "which is not a probability"),
@@ -102,9 +102,9 @@ def test_flat_data_and_a_class_around_it_all() -> None:
         ("states = (all some none);", "", "has no states"),
     ],
 )
-def test_errors_report_the_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, message: str) -> None:
     assert old in GOOD
-    assert told in shared.refused(GOOD.replace(old, new, 1), "hugin")
+    assert message in shared.refused(GOOD.replace(old, new, 1), "hugin")
 
 
 def test_pyagrum_reads_ours(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ def test_digraphs_of_others() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("graph g { a -- b }", "only directed graphs are networks"),
         ("digraph { a -- b }", "an edge without direction"),
@@ -80,12 +80,12 @@ def test_digraphs_of_others() -> None:
         ('digraph { a [naivete="name:s:b states:"] }', "(or no longer)"),
     ],
 )
-def test_names_that_dot_cannot_express(text: str, told: str) -> None:
-    assert told in shared.refused(text, "dot")
+def test_names_that_dot_cannot_express(text: str, message: str) -> None:
+    assert message in shared.refused(text, "dot")
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("", "there are no variables"),
         ("[A][B|A", "expected '[' or the end, found '[B|A'; is the file complete?"),
@@ -103,8 +103,8 @@ def test_names_that_dot_cannot_express(text: str, told: str) -> None:
         ("[A][B|A|A]", "is not [name]"),
     ],
 )
-def test_names_that_model_strings_cannot_express(text: str, told: str) -> None:
-    assert told in shared.refused(text, "string")
+def test_names_that_model_strings_cannot_express(text: str, message: str) -> None:
+    assert message in shared.refused(text, "string")
 
 
 @pytest.mark.parametrize("name", [None, 1, "", "a|b", "a:b", "[a]", " a", "a\nb"])

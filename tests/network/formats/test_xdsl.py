@@ -81,7 +81,7 @@ def test_a_file_of_genie() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("0.25 0.25 0.5", "0.25 0.25 0.4", "f:5: a distribution of 'family' sums to 0.9"),
         ("0.25 0.25 0.5", "-0.25 0.75 0.5", "which is not a probability"),
@@ -101,10 +101,10 @@ def test_a_file_of_genie() -> None:
         ("<!-- made", "<!DOCTYPE smile [<!ENTITY a 'b'>]><!-- made", "the entity 'a' is refused"),
     ],
 )
-def test_errors_report_the_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, message: str) -> None:
     assert old in GOOD
     count = 2 if old == "deterministic" else 1
-    assert told in shared.refused(GOOD.replace(old, new, count), "xdsl")
+    assert message in shared.refused(GOOD.replace(old, new, count), "xdsl")
 
 
 def test_pyagrum_reads_ours_but_takes_the_first_parent_for_the_fastest(tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_a_file_of_others_with_its_document_type() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "message"),
     [
         ("<!ELEMENT BIF", "<!ENTITY x 'y'> <!ELEMENT BIF", "f:3: the entity 'x' is refused"),
         ("<!ELEMENT BIF", "<!ENTITY % x 'y'> <!ELEMENT BIF", "the entity 'x' is refused"),
@@ -93,9 +93,9 @@ def test_a_file_of_others_with_its_document_type() -> None:
         ("</NETWORK>", "", "not well-formed XML: mismatched tag"),
     ],
 )
-def test_errors_report_the_line(old: str, new: str, told: str) -> None:
+def test_errors_report_the_line(old: str, new: str, message: str) -> None:
     assert old in GOOD
-    assert told in shared.refused(GOOD.replace(old, new, 1), "xmlbif")
+    assert message in shared.refused(GOOD.replace(old, new, 1), "xmlbif")
 
 
 class CountingParser:
