@@ -32,7 +32,7 @@ inner = pytest.mark.parametrize("classifier", INNER, ids=lambda c: type(c).__nam
 
 
 def cases(rows: int = 120) -> tuple[np.ndarray, np.ndarray]:
-    return data(3, rows, has_missing=False)
+    return data(3, rows, gaps=False)
 
 
 @inner

@@ -243,7 +243,7 @@ def test_barrow() -> None:
 
 
 def test_cross_validation_has_the_same_definitions() -> None:
-    X, y = data(5, 60, has_missing=False)
+    X, y = data(5, 60, gaps=False)
     frame = pd.DataFrame({**{f"x{j}": X[:, j] for j in range(4)}, "class": y})
     cases = label_table(table_of(frame), "class")
 

@@ -205,7 +205,7 @@ def test_lines_differ_without_colour() -> None:
 
 
 def test_displays_of_a_classifier() -> None:
-    X, y = data(1, 200, has_missing=False)
+    X, y = data(1, 200, gaps=False)
     classifier = NaiveBayes().fit(X, y)
     shown = plots.ConfusionDisplay.from_estimator(classifier, X, y)
     np.testing.assert_array_equal(shown.counts, metrics.confusion_matrix(y, classifier.predict(X)).T)
@@ -224,7 +224,7 @@ def test_displays_of_a_classifier() -> None:
 
 
 def test_display_of_rejected_rows() -> None:
-    X, y = data(1, 200, has_missing=False)
+    X, y = data(1, 200, gaps=False)
     layer = LossAware(NaiveBayes(), reject=0.2).fit(X, y)
     shown = plots.ConfusionDisplay.from_estimator(layer, X, y)
     assert shown.counts.shape == (4, 3)
