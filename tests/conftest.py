@@ -6,7 +6,7 @@ Property tests run a quarter of their examples, always the same ones, in the ord
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -19,13 +19,14 @@ from tests.oracles import chunked
 
 FEWEST = 8
 """Every property is tried on at least this many examples, or on as many as it states."""
+BUSY = [HealthCheck.too_slow]
+"""Checks of Hypothesis that fail on a busy machine."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Choose the examples of all property tests: the same ones in every run unless a seed or the long run asks for others."""
     fixed = not LONG and config.getoption("--hypothesis-seed", default=None) is None
-    too_slow = [HealthCheck.too_slow]  # a busy machine is no fault of a test
-    settings.register_profile("naivete", deadline=None, derandomize=fixed, database=None, suppress_health_check=too_slow)
+    settings.register_profile("naivete", deadline=None, derandomize=fixed, database=None, suppress_health_check=BUSY)
     settings.load_profile("naivete")
 
 
@@ -37,7 +38,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if stated is not None:
             test = getattr(test, "__func__", test)
             count = stated.max_examples * 4 if LONG else max(min(stated.max_examples, FEWEST), stated.max_examples // 4)
-            test._hypothesis_internal_use_settings = settings(stated, max_examples=count)
+            checks = {*stated.suppress_health_check, *BUSY}
+            test._hypothesis_internal_use_settings = settings(stated, max_examples=count, suppress_health_check=checks)
 
 
 @pytest.fixture(params=["memory", "chunked"])
@@ -45,3 +47,31 @@ def cases(request: pytest.FixtureRequest) -> Callable[[MemoryCases], Cases]:
     """A function that moves rows to the back end under test."""
     backends: dict[str, Any] = {"memory": lambda rows: rows, "chunked": lambda rows: chunked(rows, np.random.default_rng(7))}
     return backends[request.param]
+
+
+@pytest.fixture(scope="session")
+def near() -> Iterator[Any]:
+    """A client of a Dask cluster of two threads of this process: it starts quickly, and its tasks can be watched."""
+    distributed = pytest.importorskip("distributed")
+    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
+    with (
+        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, memory_limit=0, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture
+def threads_for_processes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """Let `cluster="local"` start threads instead of processes, which need seconds; the list has every cluster it starts."""
+    distributed = pytest.importorskip("distributed")
+    opened: list[Any] = []
+
+    def local_cluster(**options: Any) -> Any:
+        options |= {"processes": False, "worker_class": None, "host": None}
+        opened.append(distributed.LocalCluster(**options))
+        return opened[-1]
+
+    monkeypatch.setenv("NAIVETE_THREADS", "1")
+    monkeypatch.setattr("naivete.cases.dask.clusters.LocalCluster", local_cluster)
+    return opened

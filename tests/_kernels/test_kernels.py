@@ -415,7 +415,7 @@ def test_threads_work_in_a_forked_process():
         "sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
     )
     environment = {**os.environ, "NAIVETE_THREADS": "3"}
-    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, timeout=60, check=False).returncode == 0
+    assert subprocess.run([sys.executable, "-W", "ignore", "-c", code], env=environment, timeout=300, check=False).returncode == 0
 
 
 def test_a_used_layout_can_be_pickled_for_another_process():

@@ -213,6 +213,8 @@ EACH: dict[str, Make] = {
     "InfoAS": lambda: InfoAS(guided="stays", backward=True, learner="hc"),
     "InfoAS-chi2": lambda: InfoAS(metric="cdc", stopping_rule="chi2", learner=KDB(k=1)),
 }
+FEW_PASSES = {"K2", "PC", "SelectiveNaive", "InfoAS-chi2"}
+"""Those that need few passes, and are therefore quick on a cluster."""
 
 
 def some_rows(weights: str, n: int = 90) -> pd.DataFrame:
@@ -235,7 +237,10 @@ def some_rows(weights: str, n: int = 90) -> pd.DataFrame:
     return frame
 
 
-@pytest.mark.parametrize("weights", ["one", "whole", "any"])
+slow = pytest.mark.slow
+
+
+@pytest.mark.parametrize("weights", ["whole", pytest.param("one", marks=slow), pytest.param("any", marks=slow)])
 @pytest.mark.parametrize("make", EACH.values(), ids=EACH)
 def test_every_way_leads_to_the_same_unrestricted_network(tmp_path: Path, rows_at_a_time: Any, make: Make, weights: str) -> None:
     frame = some_rows(weights, 45)
@@ -263,8 +268,8 @@ def test_work_on_an_unrestricted_network_is_taken_up_again(tmp_path: Path, rows_
         pass
 
     rows_at_a_time(12)
-    some_rows("any", 45).to_parquet(tmp_path / "rows.parquet", index=False)
-    expected = model_hash(make().fit_cases(tmp_path / "rows.parquet", "y", weight="w"))
+    frame = some_rows("any", 45)
+    frame.to_parquet(tmp_path / "rows.parquet", index=False)
     told = 0
 
     def progress(*_: Any) -> None:
@@ -282,19 +287,7 @@ def test_work_on_an_unrestricted_network_is_taken_up_again(tmp_path: Path, rows_
         except Stop:
             continue
     assert told > 7
-    assert model_hash(model) == expected
-
-
-@pytest.fixture(scope="module")
-def near() -> Iterator[Any]:
-    """A cluster of two threads of this process."""
-    distributed = pytest.importorskip("distributed")
-    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
-    with (
-        distributed.LocalCluster(n_workers=1, threads_per_worker=2, processes=False, memory_limit=0, **options) as own,
-        distributed.Client(own, set_as_default=False) as client,
-    ):
-        yield client
+    assert model_hash(model) == in_memory(make, frame)
 
 
 def itself(part: pd.DataFrame) -> pd.DataFrame:
@@ -302,7 +295,9 @@ def itself(part: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize("make", EACH.values(), ids=EACH)
+@pytest.mark.parametrize(
+    "make", [pytest.param(make, id=name, marks=() if name in FEW_PASSES else slow) for name, make in EACH.items()]
+)
 def test_a_cluster_learns_the_same_unrestricted_network(near: Any, make: Make) -> None:
     frames = pytest.importorskip("dask.dataframe")
     frame = some_rows("any", 60)

@@ -104,13 +104,14 @@ def failures(estimator: Any) -> list[Any]:
     ]
 
 
-def test_the_check_of_the_array_api_passes() -> None:
+@pytest.mark.parametrize("estimators", ["DEFAULTS", pytest.param("SETTINGS", marks=pytest.mark.slow)])
+def test_the_check_of_the_array_api_passes(estimators: str) -> None:
     code = f"""
 import warnings
 from sklearn.utils.estimator_checks import {ARRAY_API}
-from tests.classifiers.test_check_estimator import DEFAULTS, SETTINGS
+from tests.classifiers.test_check_estimator import {estimators}
 warnings.simplefilter("ignore")
-for estimator in DEFAULTS + SETTINGS:
+for estimator in {estimators}:
     {ARRAY_API}(type(estimator).__name__, estimator, array_namespace="numpy", expect_only_array_outputs=False)
 """
     env = {**os.environ, "SCIPY_ARRAY_API": "1", "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}

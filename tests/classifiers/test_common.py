@@ -104,11 +104,11 @@ def test_renaming_states_and_classes_changes_only_their_names(classifier: Networ
 @each
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "missing"])
 def test_a_constant_column_has_no_effect_at_all(classifier: NetworkClassifier, gaps: bool) -> None:
-    for seed in range(12 if LONG else 4):
+    for seed in range(12 if LONG else 2):
         X, y = data(seed, rows=40, gaps=gaps)
         if gaps:
             X[np.random.default_rng(seed).random(X.shape) < 0.4] = np.nan  # rows without any value among them
-        place = seed % 5
+        place = seed * 3 % 5
         more = np.insert(X, place, 7.0, axis=1)
         expected = clone(classifier).fit(X, y).predict_proba(X)
         assert identical(expected, clone(classifier).fit(more, y).predict_proba(more))
@@ -123,7 +123,7 @@ def test_a_row_is_the_same_alone_in_a_batch_and_shuffled(classifier: NetworkClas
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NaiveteWarning)
         whole = fitted.predict_proba(X)
-        assert all(identical(fitted.predict_proba(X[i : i + 1])[0], whole[i]) for i in range(120))
+        assert all(identical(fitted.predict_proba(X[i : i + 1])[0], whole[i]) for i in range(0, 120, 3))
         order = np.random.default_rng(0).permutation(120)
         assert identical(fitted.predict_proba(X[order]), whole[order])
     assert np.allclose(whole.sum(axis=1), 1, rtol=0, atol=1e-12)
@@ -166,7 +166,7 @@ def test_sixteen_threads_on_one_model_equal_one(classifier: NetworkClassifier) -
     expected = fitted.predict_proba(X)
     fresh = pickle.loads(pickle.dumps(fitted))
     with ThreadPoolExecutor(16) as pool:
-        assert all(identical(p, expected) for p in pool.map(lambda _: fresh.predict_proba(X), range(48)))
+        assert all(identical(p, expected) for p in pool.map(lambda _: fresh.predict_proba(X), range(32)))
 
 
 @given(frames(), st.sampled_from(sorted(ALL)))

@@ -279,7 +279,9 @@ def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
 
 
 @pytest.mark.parametrize("where", ["parquet", "csv", "dask"])
-def test_moments_are_the_same_wherever_the_rows_are(where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moments_are_the_same_wherever_the_rows_are(
+    where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """To a relative 1e-12, also of numbers around a thousand million with a deviation of one."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 3, 3000)
@@ -296,8 +298,9 @@ def test_moments_are_the_same_wherever_the_rows_are(where: str, tmp_path: Path, 
         table.to_csv(source, index=False)
     else:
         source = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=5)
+    cluster = {"cluster": request.getfixturevalue("near")} if where == "dask" else {}
     for kind, own in ((Full, here), (NaiveBayes, plain)):
-        there = kind(encoder=NORMAL).fit_cases(source if where == "dask" else str(source), "y")
+        there = kind(encoder=NORMAL).fit_cases(source if where == "dask" else str(source), "y", **cluster)
         assert [v.origin for v in there.network_.columns] == [v.origin for v in own.network_.columns]
         for x, density in own.network_.densities.items():
             assert np.allclose(there.network_.densities[x].variances, density.variances, rtol=1e-12)

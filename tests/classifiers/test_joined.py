@@ -99,13 +99,13 @@ def test_files_read_in_pieces_give_the_same_network(
         assert identical(streamed.network_, fitted.network_)
 
 
-def test_dask_gives_the_same_network() -> None:
+def test_dask_gives_the_same_network(near: Any) -> None:
     frames = pytest.importorskip("dask.dataframe")
     X, y = rows(has_missing=True)
     table = X.assign(y=y)
     fitted = JoinedNaive().fit(X, table["y"])
     spread = frames.from_pandas(table, npartitions=3)
-    assert identical(JoinedNaive().fit_cases(spread, "y").network_, fitted.network_)
+    assert identical(JoinedNaive().fit_cases(spread, "y", cluster=near).network_, fitted.network_)
 
 
 def test_a_fitted_classifier_can_be_pickled_and_its_parameters_searched() -> None:

@@ -22,6 +22,7 @@ import warnings
 import zipfile
 import zlib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -345,6 +346,7 @@ class Evil:
         return os.system, (f"touch {self.marker}",)
 
 
+@cache
 def strangers(marker: Path) -> dict[str, bytes]:
     """Files of others, most of which would run something in a careless reader."""
     evil = Evil(marker)
@@ -386,13 +388,20 @@ def strangers(marker: Path) -> dict[str, bytes]:
     }
 
 
+@pytest.fixture(scope="module")
+def marker(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file that hostile files create when they are executed."""
+    return tmp_path_factory.mktemp("marker") / "marker"
+
+
 @pytest.mark.parametrize("name", list(strangers(Path("nowhere"))), ids="M2-{}".format)
-def test_m2_other_files_are_refused_by_content(name: str, tmp_path: Path) -> None:
+def test_m2_other_files_are_refused_by_content(name: str, tmp_path: Path, marker: Path) -> None:
     path = tmp_path / "model.nvt"
-    path.write_bytes(strangers(tmp_path / "marker")[name])
+    path.write_bytes(strangers(marker)[name])
     with pytest.raises(ModelFileError, match=r"model\.nvt: not a model file of naivete"):
         read_model(path)
     assert os.listdir(tmp_path) == ["model.nvt"]
+    assert not marker.exists()
 
 
 @pytest.mark.parametrize(

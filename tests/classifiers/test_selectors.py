@@ -40,7 +40,13 @@ ALL: dict[str, Selector] = {
 each = pytest.mark.parametrize("selector", ALL.values(), ids=ALL)
 
 
-@each
+DEFAULTS = {"info", "naive", "k2"}
+
+
+@pytest.mark.parametrize(
+    "selector",
+    [pytest.param(own, id=name, marks=() if name in DEFAULTS else pytest.mark.slow) for name, own in ALL.items()],
+)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "check",

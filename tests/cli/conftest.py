@@ -55,7 +55,7 @@ def command(*words: object, **options: Any) -> subprocess.CompletedProcess[bytes
     environment = {**os.environ, **options.pop("env", {})}
     return subprocess.run(
         [sys.executable, "-m", "naivete", *map(os.fsencode, map(os.fspath, words))],
-        capture_output=True, timeout=120, env=environment, check=False, **options,
+        capture_output=True, timeout=300, env=environment, check=False, **options,
     )  # fmt: skip
 
 

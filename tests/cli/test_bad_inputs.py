@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -69,8 +70,31 @@ sys.exit(main())
 """
 
 
+SIGNALS = [(signal.SIGTERM, 143), (signal.SIGINT, 130)]
+
+
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
+def test_c2_signals_end_the_command(
+    run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals, code: int
+) -> None:
+    def signalled(*_: object, **__: object) -> None:
+        os.kill(os.getpid(), number)
+        time.sleep(300)  # the signal ends it
+
+    monkeypatch.setattr("naivete.cases.files.FileRows._report", signalled)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        ran = run("fit", weather, "--target", "play", "--out", weather.with_name("m.nvt"))
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert (ran.code, ran.out) == (code, "")
+    assert "Traceback" not in ran.err
+    assert [path.name for path in weather.parent.iterdir()] == ["weather.csv"]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
+@pytest.mark.parametrize(("number", "code"), [SIGNALS[0], pytest.param(*SIGNALS[1], marks=pytest.mark.slow)])
 def test_c2_signals_end_it_and_leave_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     data = tmp_path / "led.csv"
     write(led7(300), data, as_text=True)
@@ -81,7 +105,7 @@ def test_c2_signals_end_it_and_leave_nothing(tmp_path: Path, number: signal.Sign
     assert process.stderr is not None
     assert b"evaluate" in process.stderr.readline()  # it is at work
     process.send_signal(number)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=300)
     assert process.returncode == code
     assert out == b""
     assert b"Traceback" not in err
@@ -203,7 +227,7 @@ for name in sys.argv[1:]:
 """
 
 
-@pytest.mark.parametrize("language", ["C", "C.UTF-8"])
+@pytest.mark.parametrize("language", ["C", pytest.param("C.UTF-8", marks=pytest.mark.slow)])
 def test_c6_odd_names_in_any_locale(tmp_path: Path, language: str) -> None:
     files = [os.path.join(os.fsencode(tmp_path), name) for name in ODD_NAMES]
     for file in files:

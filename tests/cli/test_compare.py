@@ -228,7 +228,7 @@ def test_the_page_opens_in_a_browser_without_complaint(hostile: Path) -> None:
         pytest.skip("chromium is not installed")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000"]
     profile = f"--user-data-dir={hostile.parent / 'profile'}"
-    ran = subprocess.run([chromium, *flags, profile, "--dump-dom", hostile.as_uri()], capture_output=True, timeout=100, check=False)
+    ran = subprocess.run([chromium, *flags, profile, "--dump-dom", hostile.as_uri()], capture_output=True, timeout=300, check=False)
     assert ran.returncode == 0
     assert b"</footer>" in ran.stdout
     assert b"<script" not in ran.stdout

@@ -7,7 +7,6 @@ import random
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -289,11 +288,20 @@ def test_the_model_is_saved_before_the_checkpoint_goes(run: Run, weather: Path, 
     assert not work.exists()
 
 
-SLOW = """
-import sys
+STOPS = """
+import sys, time
 from naivete.cases import sources
 from naivete.cli import main
+from naivete.storage.checkpoints import Step
 sources.ROWS = 400
+save = Step.save
+def save_and_wait(*arguments, **options):
+    written = save(*arguments, **options)
+    if not options.get("force"):
+        print("saved", flush=True)
+        time.sleep(600)
+    return written
+Step.save = save_and_wait
 sys.exit(main())
 """
 
@@ -303,16 +311,16 @@ def test_a_terminated_process_is_resumed_to_the_same_bytes(run: Run, tmp_path: P
     file, work, out = tmp_path / "large.csv", tmp_path / "work", tmp_path / "m.nvt"
     draw = random.Random(1)
     some = [f"{draw.randrange(9)},{draw.choice('abc')},{draw.choice(['yes', 'no'])}\n" for _ in range(1000)]
-    file.write_text("n,x,c\n" + "".join(some) * 20)
+    file.write_text("n,x,c\n" + "".join(some) * 2)
     words = ["fit", str(file), "--target", "c", "--model", "kdb:k=1", "--out"]
     saving = ["--checkpoint", str(work), "--every", "0"]
     with subprocess.Popen(
-        [sys.executable, "-c", SLOW, *words, str(out), *saving], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", STOPS, *words, str(out), *saving], stdout=subprocess.PIPE, stderr=subprocess.PIPE
     ) as process:
-        while not (work / "checkpoint.nvc").exists() and process.poll() is None:
-            time.sleep(0.01)
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"saved\n"
         process.send_signal(signal.SIGTERM)
-        said, err = process.communicate(timeout=60)
+        said, err = process.communicate(timeout=300)
     assert (process.returncode, said, err) == (143, b"", b"naivete: terminated; run the same command again to continue\n")
     assert (work / "checkpoint.nvc").exists()
     assert not out.exists()
@@ -322,8 +330,8 @@ def test_a_terminated_process_is_resumed_to_the_same_bytes(run: Run, tmp_path: P
     assert out.read_bytes() == (tmp_path / "n.nvt").read_bytes()
 
 
+@pytest.mark.usefixtures("threads_for_processes")
 def test_a_cluster_on_this_machine(run: Run, weather: Path) -> None:
-    pytest.importorskip("distributed")
     words = ["fit", weather, "--target", "play", "--out"]
     assert run(*words, weather.with_name("a.nvt")).code == 0
     ran = run(*words, weather.with_name("b.nvt"), "--cluster", "local", "--json")

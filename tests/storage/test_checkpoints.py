@@ -437,7 +437,7 @@ import sys, time
 from naivete.storage.checkpoints import Checkpoint
 with Checkpoint(sys.argv[1], {}) as checkpoint:
     print("held", flush=True)
-    time.sleep(60)
+    time.sleep(600)
 """
 
 
