@@ -93,10 +93,10 @@ def test_a_class_with_parents_and_features_that_do_not_matter(run: Run, weather:
     out = run("show", model, "--tables").out
     assert "  parents   the class depends on sky, wind\n" in out
     assert "  blanket   of 5 features, 3 are in the Markov blanket of the class: sky, wind, mood\n" in out
-    assert "  alone     1 feature without parents and children\n" in out
+    assert "  isolated  1 feature without parents and children\n" in out
     rows = {line.split()[0]: line for line in run("show", model).out.splitlines() if line}
     assert rows["call"].endswith("outside the blanket")
-    assert rows["noise"].endswith("alone")
+    assert rows["noise"].endswith("isolated")
     assert rows["mood"].endswith("play")
     assert "P(play | sky, wind)" in out
     assert "P(noise)" in out
@@ -132,7 +132,7 @@ def test_the_same_as_json(run: Run, weather: Path) -> None:
     assert (described["parents"], described["blanket"]) == (["sky", "wind"], ["sky", "wind", "mood"])
     assert "selected" not in described
     assert [v["in_blanket"] for v in described["variables"][:-1]] == [True, True, True, False, False]
-    assert [v["alone"] for v in described["variables"][:-1]] == [False, False, False, False, True]
+    assert [v["isolated"] for v in described["variables"][:-1]] == [False, False, False, False, True]
 
 
 @pytest.mark.parametrize("model", ["naive-as", "k2-as", "info-as", "info-as:stopping_rule=chi2,learner=nb"])

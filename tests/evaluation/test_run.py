@@ -267,11 +267,15 @@ def test_models_of_others_learn_from_rows_and_labels_too() -> None:
 @pytest.mark.parametrize(
     ("data", "error", "message"),
     [
-        (np.zeros((4, 2)), ParameterError, "data: an array is no cases with labels; pass (X, y), label_table(table, target)"),
-        (corral(), ParameterError, "data: a Table is no cases with labels"),
-        ({"one": corral()}, ParameterError, "data 'one': a Table is no cases"),
+        (
+            np.zeros((4, 2)),
+            ParameterError,
+            "data: an array is not a set of cases with labels; pass (X, y), label_table(table, target)",
+        ),
+        (corral(), ParameterError, "data: a Table is not a set of cases with labels"),
+        ({"one": corral()}, ParameterError, "data 'one': a Table is not a set of cases"),
         ({}, ParameterError, "data: at least one data set is needed"),
-        (None, ParameterError, "data: a NoneType is no cases"),
+        (None, ParameterError, "data: a NoneType is not a set of cases"),
         (([[1], [2]], [0, 1], [1, 1]), ParameterError, "data: a tuple of 3"),
         (([[1], [2]], [0, 1, 1]), DataError, "data: X and y differ in length"),
         ({"two": ([[1], [2]], [0, None])}, DataError, "data 'two': y has no label in 1 rows"),

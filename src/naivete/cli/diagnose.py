@@ -259,10 +259,10 @@ def _worst_lines(report: dict[str, Any]) -> list[str]:
 def _units(report: dict[str, Any]) -> str:
     if len(report["classes"]) == 2:
         first, second = map(str, report["classes"])
-        weight = f"weight: the mean of log ddr; positive values favor {second}, negative ones {first}"
+        weight = f"weight: the mean change of the log odds by the dependence (log ddr); above 0 it favors {second}, below 0 {first}"
     else:
-        weight = "weight: the norm of the means of log dd of all classes"
-    return escaped(f"all in bits; {weight}; mean size: the mean of its absolute value over the cases")
+        weight = "weight: the norm of the mean changes of the log probabilities by the dependence (log dd), over all classes"
+    return escaped(f"all in bits; {weight}; mean size: the mean over the cases of the absolute change")
 
 
 def _page(report: dict[str, Any], diagnosis: Diagnosis) -> Any:

@@ -96,11 +96,11 @@ def _record(network: Network, information: Information, tables: bool) -> dict[st
 
     outlined = has_outline(network)
     blanket, hidden = relevant_columns(network), [] if outlined else [*network.derived]
-    alone = {*network.inputs}.difference(blanket) if outlined else set(lone_features(network))
+    isolated = {*network.inputs}.difference(blanket) if outlined else set(lone_features(network))
     shown = (*network.inputs, *hidden, CLASS)
     records = {v: _variable(network, v) for v in shown}
     for x in network.inputs:
-        records[x] |= {"information": information.get(x), "in_blanket": x in blanket, "alone": x in alone}
+        records[x] |= {"information": information.get(x), "in_blanket": x in blanket, "isolated": x in isolated}
     if tables and not outlined and any(variable.known for variable in network.variables):
         for v in shown:
             records[v] |= _table(network, v)
@@ -163,7 +163,7 @@ def _lines(described: dict[str, Any], network: Network, tables: bool) -> list[st
         f"  tables    {counted(described['cells'], 'cell')}",
         "",
     ]
-    ranked = sorted(features, key=lambda record: (record["alone"], not record["in_blanket"], -(record["information"] or 0.0)))
+    ranked = sorted(features, key=lambda record: (record["isolated"], not record["in_blanket"], -(record["information"] or 0.0)))
     lines += _feature_lines([*ranked, *hidden], described)
     if outlined:
         lines += ["", *outline_lines(network, tables)]
@@ -236,9 +236,9 @@ def _summary(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
     else:
         name = "used" if "tree" in described else "blanket"
         yield name, f"of {counted(count, 'feature')}, {len(blanket):,} {verb}: {listed(blanket)}"
-    alone = sum(record["alone"] for record in features)
-    if alone and not _kind(described):
-        yield "alone", f"{counted(alone, 'feature')} without parents and children"
+    isolated = sum(record["isolated"] for record in features)
+    if isolated and not _kind(described):
+        yield "isolated", f"{counted(isolated, 'feature')} without parents and children"
 
 
 def _hidden(record: dict[str, Any], described: dict[str, Any]) -> str:
@@ -253,7 +253,7 @@ def _remark(record: dict[str, Any], described: dict[str, Any]) -> str:
         return "hidden"
     if record["in_blanket"]:
         return ""
-    return "not used" if "tree" in described else "alone" if record["alone"] else "outside the blanket"
+    return "not used" if "tree" in described else "isolated" if record["isolated"] else "outside the blanket"
 
 
 def _parents(record: dict[str, Any], arcs: dict[tuple[Any, Any], float | None]) -> str:
@@ -289,7 +289,7 @@ def _page(described: dict[str, Any], network: Network, information: Information,
     from naivete.display import page
 
     records = described["variables"]
-    order = sorted(network.inputs, key=lambda x: (records[x]["alone"], -information.get(x, 0.0)))
+    order = sorted(network.inputs, key=lambda x: (records[x]["isolated"], -information.get(x, 0.0)))
     relevance: dict[object, float | tuple[float, float]] = {network.name(x): information[x] for x in order[:40] if x in information}
     pale = [network.name(x) for x in order[:40] if not records[x]["in_blanket"]]
     not_used = "features that the tree does not use" if "tree" in described else "features outside the Markov blanket of the class"
@@ -302,7 +302,7 @@ def _page(described: dict[str, Any], network: Network, information: Information,
         size = counted(described[kind]["nodes"], "node")
     else:
         caption = _caption(information)
-        connected = [*network.derived, *(x for x in order if not records[x]["alone"])]
+        connected = [*network.derived, *(x for x in order if not records[x]["isolated"])]
         tables = [
             page.details(f"{network.name(v)}", page.figure(page.conditional_table_html(network, v)))
             for v in (CLASS, *connected[:200])

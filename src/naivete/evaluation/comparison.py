@@ -300,17 +300,17 @@ def _conclusion(comparison: Comparison, pair: Pair) -> Iterator[str]:
         yield f"{model} and {base} scored the same in every round{where}: {terms.value(comparison.mean)}{terms.unit}."
         return
     decided, plain = pair.verdict != "undecided", _p(pair.plain.p, terms.alpha)
-    first = f"{model} is {pair.verdict} than {base}" if decided else f"The data do not tell {model} and {base} apart"
+    first = f"{model} is {pair.verdict} than {base}" if decided else f"{model} and {base} do not differ significantly"
     yield f"{first}{where}: {values}; the corrected test gives {_p(pair.corrected.p, terms.alpha)}."
     if decided:
         yield f"The plain paired t, which ignores that the training sets overlap, gives {plain}."
         if pair.adjusted >= terms.alpha:
             adjusted = _p(pair.adjusted, terms.alpha)
-            yield f"Allowing for {len(comparison.pairs)} comparisons with {base} (Holm) it is {adjusted}: this may still be chance."
+            yield f"Allowing for {len(comparison.pairs)} comparisons with {base} (Holm) it is {adjusted}: this may be chance."
     elif pair.plain.p < terms.alpha:
         yield f"The plain paired t would find a difference ({plain}), but it ignores that the training sets overlap."
     if pair.bayesian.scale <= _SAME * abs(pair.bayesian.mean):
-        yield f"The difference is the same in all {comparison.rounds} rounds, so that the tests see no noise to allow for."
+        yield f"The difference is the same in all {comparison.rounds} rounds, so that its variance is zero."
     yield _practical(model, pair, terms)
 
 
@@ -331,7 +331,7 @@ def _of_ranks(comparisons: Comparisons) -> Iterator[str]:
     test, ranked, alpha = comparisons.friedman, comparisons.nemenyi, comparisons.terms.alpha
     p_values = f"Friedman's chi-square {_p(test.p, alpha)}, Iman and Davenport's F {_p(test.f_p, alpha)}"
     if test.f_p >= alpha:
-        yield f"Over {ranked.data_sets} data sets the average ranks are not told apart ({p_values}): none may be called the best."
+        yield f"Over {ranked.data_sets} data sets the average ranks do not differ significantly ({p_values}): no model is the best."
         return
     yield f"Over {ranked.data_sets} data sets the average ranks differ ({p_values})."
     order = sorted(range(len(comparisons.models)), key=lambda m: ranked.ranks[m])
@@ -340,14 +340,14 @@ def _of_ranks(comparisons: Comparisons) -> Iterator[str]:
         (names[m], [names[o] for o in order if ranked.ranks[o] - ranked.ranks[m] > ranked.critical_difference]) for m in order
     ]
     pairs = "; ".join(f"{model} is better than {', '.join(others)}" for model, others in better if others)
-    yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two can be told apart'}."
+    yield f"By Nemenyi's test (critical difference {ranked.critical_difference:.2f}) {pairs or 'no two differ significantly'}."
 
 
 def _of_counts(comparisons: Comparisons, model: int) -> str:
     """Return a sentence about a model: the verdicts on the data sets, and the test of the means."""
     better, undecided, worse = comparisons.counts(model)
     test, alpha = comparisons.across[model - 1], comparisons.terms.alpha
-    each = f"better on {better}, worse on {worse} and not told apart on {undecided} by the corrected test on each"
+    each = f"better on {better}, worse on {worse} and not significantly different on {undecided}, by the corrected test on each"
     name, base = visible(comparisons.models[model]), visible(comparisons.models[0])
     means = f"Wilcoxon's test of the means gives {_p(test.p, alpha)}{_limit(test.pairs, len(comparisons.comparisons), alpha)}"
     return f"Of {len(comparisons.comparisons)} data sets, {name} is {each}, compared with {base}; {means}."

@@ -75,4 +75,4 @@ def _rows_of_many(result: Comparisons) -> list[list[str]]:
         for one in result.comparisons
     ]
     counts = [f"{'/'.join(map(str, result.counts(m)))}  " for m in range(1, len(result.models))]
-    return [*rows, ["v/ /*", "", *counts], ["average rank", *(f"{rank:.2f}  " for rank in result.nemenyi.ranks)]]
+    return [*rows, ["better/undecided/worse", "", *counts], ["average rank", *(f"{rank:.2f}  " for rank in result.nemenyi.ranks)]]

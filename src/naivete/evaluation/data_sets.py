@@ -51,7 +51,7 @@ def cases_of(cases: object, name: str = "data") -> LabelledTable:
     if not isinstance(cases, tuple) or len(cases) != 2:
         kind = "an array" if isinstance(cases, np.ndarray) else f"a {type(cases).__name__}"
         size = f" of {len(cases)}" if isinstance(cases, tuple) else ""
-        raise ParameterError(f"{name}: {kind}{size} is no cases with labels; {_ACCEPTED}")
+        raise ParameterError(f"{name}: {kind}{size} is not a set of cases with labels; {_ACCEPTED}")
     try:
         return _labelled(*cases)
     except DataTypeError as error:

@@ -190,7 +190,7 @@ class Store(RunFolder):
         if not os.path.lexists(path):
             stray = next(iter(self._files().values()), None)
             if stray is not None:
-                raise CheckpointError(f"{stray}: it is of a run that left no {_NAME}; {ADVICE}")
+                raise CheckpointError(f"{stray}: it belongs to a run that left no {_NAME}; {ADVICE}")
             write_packed(path, pieces(self.fingerprint))
             return
         fingerprint = read_packed(path)[0]

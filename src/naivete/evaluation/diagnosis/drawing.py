@@ -42,7 +42,7 @@ def picture(points: Points, weights: Sequence[tuple[object, float]], *, of: str,
     body = [*_frame(*axes), *_crosses(*axes), *_marks(kept, *axes), *_key(kept), *_bars(weights), *_labels(of)]
     sizes = "; ".join(f"{name}: {len(pair[0])} cases" for name, pair in kept.items() if len(pair[0]))
     largest = ", ".join(f"{shorten(name, 300, 12)} {bits:.3f}" for name, bits in weights[:_BARS])
-    description = f"{sizes}. Mean log ddr in bits: {largest}"
+    description = f"{sizes}. Mean change of the log odds by the dependence, in bits: {largest}"
     return image(
         f"Log odds of naive Bayes and of the network for {shorten(target, 300, 15)}", description, body, 900.0, _TOP + _SIDE + 60
     )
