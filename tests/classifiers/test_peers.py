@@ -98,7 +98,7 @@ def gum_network(network: Network) -> gum.BayesNet:
             hill_climb,
             lambda c: hill_climb(c, criterion="aic", max_parents=2, smoothing=0),
             lambda c: pc(c, alpha=0.5),
-            lambda c: cb(c, class_root=False, stop="score", smoothing="backoff"),
+            lambda c: cb(c, class_root=False, stopping_rule="score", smoothing="backoff"),
             naive_as,
         ]
     ),

@@ -30,7 +30,7 @@ ALL: dict[str, NetworkClassifier] = {
     "HillClimb": HillClimb(),
     "HillClimb-k2": HillClimb(criterion="k2", class_root=True),
     "CB": CB(),
-    "CB-score": CB(stop="score", class_root=False, test="g"),
+    "CB-score": CB(stopping_rule="score", class_root=False, test="g"),
     "PC": PC(),
     "SelectiveNaive": SelectiveNaive(),
     "K2AS": K2AS(accept_ties=True),

@@ -246,14 +246,14 @@ def _check_labels(labels: Sequence[State]) -> None:
     for label in labels:
         if not isinstance(label, Hashable):
             raise ParameterError(f"labels={quoted(list(labels))}: {quoted(label)} is no label; give texts, numbers or truth values")
-    twice = [label for at, label in enumerate(labels) if label in labels[:at]]
+    twice = [label for i, label in enumerate(labels) if label in labels[:i]]
     if twice or not labels:
         problem = f"the label {quoted(twice[0])} is there twice" if twice else "there are no labels"
         raise ParameterError(f"labels={quoted(list(labels))}: {problem}; give every class once")
 
 
 def _of_mapping(costs: Mapping[Any, float], labels: tuple[State, ...]) -> NDArray[np.float64]:
-    true: dict[Any, int] = {label: at for at, label in enumerate(labels)}
+    true: dict[Any, int] = {label: i for i, label in enumerate(labels)}
     decided = {**dict.fromkeys(_REJECTS, len(labels)), **true}
     matrix = np.full((len(labels) + 1, len(labels)), np.nan)
     np.fill_diagonal(matrix, 0.0)
@@ -334,9 +334,9 @@ def _weka_lines(path: PathLike, encoding: str) -> list[tuple[int, str]] | None:
     name = display_name(path)
     with open_file(path) as file:
         lines = [
-            (block.first + at, line.strip())
+            (block.first + i, line.strip())
             for block in text_blocks(file, name, encoding, _LIMITS)
-            for at, line in enumerate(block.lines)
+            for i, line in enumerate(block.lines)
         ]
     filled = [(number, line) for number, line in lines if line]
     if not name.lower().removesuffix(".gz").endswith(".cost") and not (filled and filled[0][1][0] in "%["):
@@ -365,13 +365,13 @@ def _bracketed(lines: list[tuple[int, str]], name: str) -> list[tuple[int, list[
         raise DataError(
             f"{name}:{number}: {quoted(lines[-1][1])}: the bracket is never closed; close it with ] after the last number"
         )
-    cells = [(at, part.split()) for at, line in lines for part in re.split(r"(;)", line.strip("[]").replace(",", " "))]
+    cells = [(number, part.split()) for number, line in lines for part in re.split(r"(;)", line.strip("[]").replace(",", " "))]
     rows: list[tuple[int, list[str]]] = [(lines[0][0], [])]
-    for at, words in cells:
+    for number, words in cells:
         if words == [";"]:
-            rows.append((at, []))
+            rows.append((number, []))
         else:
-            rows[-1] = (rows[-1][0] if rows[-1][1] else at, rows[-1][1] + words)
+            rows[-1] = (rows[-1][0] if rows[-1][1] else number, rows[-1][1] + words)
     return rows if rows[-1][1] else rows[:-1]
 
 
@@ -387,7 +387,7 @@ def _sized(lines: list[tuple[int, str]], classes: int, name: str) -> list[tuple[
         raise DataError(
             f"{name}:{number}: a matrix of {quoted(line)}, but there are {classes} labels; it has to be {classes} {classes}"
         )
-    return [(at, row.split()) for at, row in lines[1:]]
+    return [(number, row.split()) for number, row in lines[1:]]
 
 
 def _row(words: Sequence[str], classes: int, place: str) -> list[float]:

@@ -48,8 +48,8 @@ class Entry:
     @property
     def estimator(self) -> type[NetworkClassifier]:
         """The class, imported when first needed."""
-        found: type[NetworkClassifier] = getattr(import_module(f"naivete.classifiers.{self.module}"), self.name)
-        return found
+        estimator: type[NetworkClassifier] = getattr(import_module(f"naivete.classifiers.{self.module}"), self.name)
+        return estimator
 
     @property
     def parameters(self) -> tuple[str, ...]:

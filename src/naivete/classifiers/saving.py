@@ -158,7 +158,7 @@ def _plain_function(name: str, value: Any) -> str:
     """The name of a score or a test."""
     if isinstance(value, BDeu):
         return f"bdeu:{value.weight!r}"
-    word = next((word for word, own in _FUNCTIONS.items() if own is value), None)
+    word = next((word for word, function in _FUNCTIONS.items() if function is value), None)
     if word is not None:
         return word
     raise ParameterError(
@@ -168,12 +168,12 @@ def _plain_function(name: str, value: Any) -> str:
 
 
 def _plain_smoothing(value: Any) -> float | str:
-    how = smoothing_of(value)
-    if isinstance(how, Lidstone):
-        return float(how.alpha)
-    if isinstance(how, ClarkNiblett):
+    smoothing = smoothing_of(value)
+    if isinstance(smoothing, Lidstone):
+        return float(smoothing.alpha)
+    if isinstance(smoothing, ClarkNiblett):
         return "clark-niblett"
-    return f"{'m-estimate' if isinstance(how, MEstimate) else 'backoff'}:{float(how.m)!r}"
+    return f"{'m-estimate' if isinstance(smoothing, MEstimate) else 'backoff'}:{float(smoothing.m)!r}"
 
 
 def _plain_encoder(encoder: Encoder) -> dict[str, Any]:

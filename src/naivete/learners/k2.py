@@ -105,12 +105,12 @@ def greedy_parents(
 ) -> dict[int, tuple[int, ...]]:
     """Return the parents of each variable by greedy search among its candidates, which come in increasing order."""
     parents: dict[int, list[int]] = {v: [] for v in candidates}
-    limits = {v: len(own) if max_parents is None else min(len(own), max_parents) for v, own in candidates.items()}
+    limits = {v: len(allowed) if max_parents is None else min(len(allowed), max_parents) for v, allowed in candidates.items()}
     active = [v for v in candidates if limits[v]]
     while active:
         scores.prepare((v, parents[v], y) for v in active for y in candidates[v] if y not in parents[v])
         active = [v for v in active if _parent_added(scores, v, parents[v], candidates[v]) and len(parents[v]) < limits[v]]
-    return {v: class_last(own) for v, own in parents.items()}
+    return {v: class_last(chosen) for v, chosen in parents.items()}
 
 
 def _parent_added(scores: FamilyScores, v: int, parents: list[int], candidates: Sequence[int]) -> bool:

@@ -153,7 +153,7 @@ def remove_edges(
     pass makes the next tests of all remaining edges, more of them each time. Tests are generated when they are needed, because
     there may be very many. Sets of variables that are not `testable` are skipped.
     """
-    neighbors = {v: sorted(own) for v, own in graph.adjacent.items()}
+    neighbors = {v: sorted(adjacent) for v, adjacent in graph.adjacent.items()}
     waiting = {edge: _tests(*edge, neighbors, size, testable or _always) for edge in graph.edges}
     tested, count = 0, FIRST_TESTS if size else 1
     while waiting:

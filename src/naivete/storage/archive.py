@@ -164,14 +164,14 @@ def members(data: bytes) -> dict[str, memoryview]:
     data : the bytes of a file; a DamagedError is raised if they are not exactly what `archive_pieces` writes.
     """
     entries, view = _entries(data), memoryview(data)
-    found = {entry.name.decode(): view[entry.content] for entry in entries}
-    if len(found) < len(entries) or entries[-1].name != _SUMS.encode():
+    contents = {entry.name.decode(): view[entry.content] for entry in entries}
+    if len(contents) < len(entries) or entries[-1].name != _SUMS.encode():
         raise DamagedError(f"a member is there twice, or the last member is not {_SUMS!r}")
-    listed = found.pop(_SUMS)
-    sums = "".join(_sum_line(hashlib.sha256(content).hexdigest(), name) for name, content in found.items())
+    listed = contents.pop(_SUMS)
+    sums = "".join(_sum_line(hashlib.sha256(content).hexdigest(), name) for name, content in contents.items())
     if listed != sums.encode() or any(zlib.crc32(view[entry.content]) != entry.crc for entry in entries):
         raise DamagedError("a checksum does not match")
-    return found
+    return contents
 
 
 def _entries(data: bytes) -> list[_Entry]:

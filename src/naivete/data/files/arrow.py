@@ -26,14 +26,14 @@ _WIDEST: Final = 2**53
 
 
 @contextmanager
-def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fetch or write the file again") -> Iterator[None]:
+def damage(place: str, pa: ModuleType, kind: str = "Parquet", advice: str = "fetch or write the file again") -> Iterator[None]:
     """Raise errors of pyarrow as errors of this library.
 
     Parameters
     ----------
     place : the file or the column, for the message.
     pa : pyarrow.
-    what : the kind of data.
+    kind : the kind of data.
     advice : what the user can do.
     """
     try:
@@ -50,7 +50,7 @@ def damage(place: str, pa: ModuleType, what: str = "Parquet", advice: str = "fet
         MemoryError,
         RecursionError,
     ) as error:
-        raise DataError(f"{place}: the {what} data is damaged: {quoted(str(error))}; {advice}") from error
+        raise DataError(f"{place}: the {kind} data is damaged: {quoted(str(error))}; {advice}") from error
 
 
 def check_type(field: Any, place: str, pa: ModuleType) -> None:

@@ -84,7 +84,7 @@ def _introduction(folds: int) -> list[object]:
 def _comparison(chosen: Sequence[Domain], results: Mapping[str, Sequence[Result]]) -> list[object]:
     headers = ["data", *_HEADS]
     accuracy = [
-        [name, *((100 * r.accuracy[0], 100 * r.accuracy[1]) for r in own)] for name, own in result_groups(results)[0].items()
+        [name, *((100 * r.accuracy[0], 100 * r.accuracy[1]) for r in rows)] for name, rows in result_groups(results)[0].items()
     ]
     loss = [[name, *(r.log_loss for r in runs)] for name, runs in result_groups(results)[0].items()]
     lines: dict[object, Sequence[tuple[float, float]]] = {

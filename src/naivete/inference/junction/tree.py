@@ -223,13 +223,15 @@ class JunctionTree:
         logs = self.check_possible(plan, collected, evidence)
         codes = {v: _spread(evidence.codes.get(v, np.zeros(1, np.int64)), evidence.rows) for v in self.cards}
         for i in reversed(range(len(plan.cliques))):
-            members, at = plan.cliques[i].members, plan.cliques[i].separator
+            members, separator = plan.cliques[i].members, plan.cliques[i].separator
             table = collected.tables[i].reshape(*plan.splits[i], -1)
             rows = np.arange(evidence.rows) if table.shape[-1] > 1 else 0
-            options = table[configuration(codes, members[:at], self.cards, evidence.rows), :, rows]  # (row, option)
+            options = table[configuration(codes, members[:separator], self.cards, evidence.rows), :, rows]  # (row, option)
             top = options.max(axis=1, keepdims=True)
             best = np.argmax(options >= top - TIE * np.maximum(1, np.abs(top)), axis=1)
-            codes |= zip(members[at:], np.unravel_index(best, plan.shapes[i][at:]) if members[at:] else (), strict=True)
+            codes |= zip(
+                members[separator:], np.unravel_index(best, plan.shapes[i][separator:]) if members[separator:] else (), strict=True
+            )
         return codes, logs
 
 
