@@ -153,7 +153,7 @@ def test_nothing_is_fitted_again_when_all_is_done(digits: LabelledTable, tmp_pat
 def test_another_experiment_cannot_resume_from_the_folder(changed: Any, named: str, cases: LabelledTable, tmp_path: Path) -> None:
     own = {"models": models("nb"), "data": cases, "protocol": KFold(3), "folder": tmp_path, "jobs": 1}
     run(**own)
-    with pytest.raises(CheckpointError, match=rf"of another run: {named}.*restart=True"):
+    with pytest.raises(CheckpointError, match=rf"belongs to another run: {named}.*restart=True"):
         run(**{**own, **changed})
     assert run(**{**own, **changed, "restart": True}).models == tuple(changed.get("models", own["models"]))
 

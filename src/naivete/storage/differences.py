@@ -15,7 +15,7 @@ _MOST: Final = 5
 """How many differences a message names."""
 _WIDTH: Final = 60
 """How many characters of a value a message shows."""
-_BEFORE: Final = 20
+_BEFORE: Final = 30
 """How many of them come before the first one that differs."""
 
 
