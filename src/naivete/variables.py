@@ -116,10 +116,11 @@ def unused_name(name: str, variables: Sequence[Variable]) -> str:
 
 def check_unique(names: Sequence[Name], where: str) -> None:
     """Refuse duplicate column names; 0 and "0" are different names, 0 and 0.0 are equal."""
+    if len(set(names)) == len(names):
+        return
     positions: dict[Name, list[int]] = {}
     for position, name in enumerate(names, start=1):
         positions.setdefault(name, []).append(position)
     duplicates = [(name, places) for name, places in positions.items() if len(places) > 1]
-    if duplicates:
-        listed = "; ".join(f"{quoted(name)} at positions {', '.join(map(str, places))}" for name, places in duplicates[:5])
-        raise DataError(f"{where}: duplicate column names: {listed}; rename or remove the copies")
+    listed = "; ".join(f"{quoted(name)} at positions {', '.join(map(str, places))}" for name, places in duplicates[:5])
+    raise DataError(f"{where}: duplicate column names: {listed}; rename or remove the copies")

@@ -56,18 +56,21 @@ class Counts:
     Attributes
     ----------
     passes : the number of passes over the rows.
+    variables : the variables, the class last.
     dependence : the result of `information.dependence`, kept because it takes a pass.
     relevance : the result of `information.relevance`.
     """
 
     def __init__(self, cases: Cases, *, budget: int = BUDGET, known: KnownTables | None = None, passes: int = 0) -> None:
         self.cases = cases
+        self.variables: Variables = cases.variables
         self.budget = budget
         self._passes = [passes]
-        self._cards = tuple(v.card for v in cases.variables)
+        self._cards = tuple([v.card for v in cases.variables])
         self.dependence: Numbers | None = None
         self.relevance: Numbers | None = None
         self._kept: dict[Family, CountTable] = {}
+        self._margin_tables: dict[Family, NDArray[Any]] | None = None
         self._moments: dict[tuple[int, Family], Moments] = {}
         self._scatters: dict[tuple[tuple[int, ...], Family], Scatter] = {}
         self._known = known
@@ -103,19 +106,19 @@ class Counts:
         table = None if self.uncounted([members]) else self._kept[members]
         return table.counts if isinstance(table, DenseTable) else None
 
-    def conditional_table(self, members: Family, v: int, smoothing: object) -> Numbers | None:  # noqa: ARG002
-        """Return P(v | the other members) if it has been estimated before with this smoothing, else None: always, here."""
-        return None
-
-    @property
-    def variables(self) -> Variables:
-        """The variables, the class last."""
-        return self.cases.variables
+    def conditional_tables(self, families: Mapping[int, Family], smoothing: object) -> dict[int, Numbers]:  # noqa: ARG002
+        """Return P(v | the other members of its family) of the variables v for which it has been estimated before: none, here."""
+        return {}
 
     @property
     def features(self) -> range:
         """The features."""
         return range(len(self.variables) - 1)
+
+    @cached_property
+    def continuous(self) -> list[int]:
+        """The continuous features, which have a density instead of states."""
+        return [x for x in self.features if self.variables[x].density]
 
     @property
     def rows(self) -> int | None:
@@ -160,9 +163,11 @@ class Counts:
             self._kept[members] = DenseTable(members, table)
         return table is not None
 
-    def margins(self) -> dict[Family, NDArray[Any]]:
+    def margins(self) -> Mapping[Family, NDArray[Any]]:
         """Return the table of every feature with the class, and of the class alone, as arrays."""
-        return {f: table.full() for f, table in self.tables(self.margin_families).items()}
+        if self._margin_tables is None:
+            self._margin_tables = {f: table.full() for f, table in self.tables(self.margin_families).items()}
+        return self._margin_tables
 
     @cached_property
     def _margins(self) -> frozenset[Family]:
@@ -315,12 +320,11 @@ class Counts:
 
 def feature_kinds(counts: Counts) -> list[list[int]]:
     """Return the discrete and the continuous features, each group only if there are some; arcs join features of one group."""
-    kinds: list[list[int]] = [[], []]
-    for x in counts.features:
-        kinds[counts.variables[x].density].append(x)
+    continuous = set(counts.continuous)
+    kinds = [x for x in counts.features if x not in continuous], counts.continuous
     return [features for features in kinds if features]
 
 
 def informative_features(counts: Counts) -> list[int]:
     """Return the features with more than one state, or with a density; one of a single state carries no information."""
-    return [x for x in counts.features if counts.variables[x].card > 1 or counts.variables[x].density]
+    return [x for x, card in enumerate(counts.cards(counts.features)) if card > 1 or counts.variables[x].density]

@@ -94,21 +94,17 @@ def relevance(counts: Counts) -> Numbers:
         bits = np.zeros(len(counts.features))
         for features, tables in _margins_by_shape(counts):
             bits[features] = conditional_informations(terms, tables[:, None, :, :, None])[:, 0]
-        for x, moments in counts.moments(_continuous(counts), (CLASS,)).items():
+        for x, moments in counts.moments(counts.continuous, (CLASS,)).items():
             bits[x] = normal_relevance(moments)
         counts.relevance = rounded_bits(bits)
     return counts.relevance
 
 
-def _continuous(counts: Counts) -> list[int]:
-    return [x for x in counts.features if counts.variables[x].density]
-
-
 def _margins_by_shape(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
     """Yield the features with the same number of states, and their tables with the class.  # (feature, x, class)"""
     by_card: dict[int, list[int]] = {}
-    for x in counts.features:
-        by_card.setdefault(counts.variables[x].card, []).append(x)
+    for x, card in enumerate(counts.cards(counts.features)):
+        by_card.setdefault(card, []).append(x)
     margins = counts.margins()
     for features in by_card.values():
         yield features, np.stack([margins[x, CLASS] for x in features])
@@ -123,7 +119,7 @@ def dependence(counts: Counts) -> Numbers:
     """
     if counts.dependence is None:
         counts.dependence = informations(counts.pairs_to_weigh(), counts)
-        continuous = _continuous(counts)
+        continuous = counts.continuous
         if len(continuous) > 1:
             counts.dependence[np.ix_(continuous, continuous)] = rounded_bits(_continuous_dependence(counts, continuous))
     return counts.dependence

@@ -7,7 +7,7 @@ there) is applied to the counts instead of the rows. All models of an experiment
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -166,13 +166,14 @@ class HeldOutCounts(SharedCounts):
             table = self._recode(table, f)
         self.keep([DenseTable(f, table)])
 
-    def conditional_table(self, members: Family, v: int, smoothing: object) -> Numbers | None:
-        """Return P(v | the other members) from the estimates for all training sets, or None where these cannot be used."""
-        alpha = None if self._estimates is None or members not in self._shared_families else exact_pseudo_count(smoothing)
-        if alpha is None or self._estimates is None:
-            return None
-        table: Numbers = self._estimates(alpha).cpt(members, v)[self.position]
-        return table
+    def conditional_tables(self, families: Mapping[int, Family], smoothing: object) -> dict[int, Numbers]:
+        """Return P(v | the other members of its family) of the variables v with estimates for all training sets."""
+        alpha = None if self._estimates is None else exact_pseudo_count(smoothing)
+        shared = {v: members for v, members in families.items() if members in self._shared_families}
+        if alpha is None or self._estimates is None or not shared:
+            return {}
+        estimates = self._estimates(alpha)
+        return {v: estimates.cpt(members, v)[self.position] for v, members in shared.items()}
 
     @cached_property
     def codes_are_shared(self) -> bool:

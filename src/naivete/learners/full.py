@@ -88,7 +88,7 @@ def covariances(counts: Counts, shared: Any, shrinkage: Any) -> Covariances | No
     """Return the change to the scatter of the continuous features, None where there is none."""
     checked_flag(shared, "shared")
     share = _checked_shrinkage(shrinkage)
-    continuous = tuple(x for x in counts.features if counts.variables[x].density)
+    continuous = tuple(counts.continuous)
     if not continuous or (not shared and share == 0.0):
         return None
     if share is not None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete.counts.counts import Counts
+from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError, quoted
@@ -81,9 +81,8 @@ def kdb(
 
 def candidates(counts: Counts, dependent: Numbers, k: int) -> dict[int, list[int]]:
     """Return the k best parents of each feature among those before it, in decreasing order of I(X; C)."""
-    density = np.array([v.density for v in counts.variables[:CLASS]], bool)
-    informative = np.array([v.card > 1 for v in counts.variables[:CLASS]], bool) | density
-    earlier = np.zeros(len(informative), bool)
+    density, informative, earlier = (np.zeros(len(counts.features), bool) for _ in range(3))
+    density[counts.continuous] = informative[informative_features(counts)] = True
     parents: dict[int, list[int]] = {}
     for x in np.argsort(-relevance(counts), kind="stable").tolist():
         parents[x] = best(dependent[x], np.flatnonzero(earlier & (density == density[x])), k) if informative[x] else []
@@ -149,7 +148,7 @@ def chosen_parameters(
     _check(k, k_max, theta, alpha)
     if k != "auto" and theta != "auto":
         return k, theta
-    if any(v.density for v in counts.variables):
+    if counts.continuous:
         raise ParameterError(
             "k='auto' and theta='auto' need tables for leave-one-out; with numbers='normal' set k and theta to numbers"
         )

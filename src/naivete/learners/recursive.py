@@ -150,7 +150,7 @@ class _Growth:
         margins, classes = self.counts.margins(), self.counts.cards([CLASS])[0]
         whole = self.counts.with_column(_numbered(1), _Zero(), has_missing=False)
         counted, weights = {x: margins[x, CLASS][:, None] for x in features}, margins[CLASS,][None]
-        continuous = [x for x in features if self.counts.variables[x].density]
+        continuous = self.counts.continuous
         moments = {x: moment.at((1, classes)) for x, moment in self.counts.moments(continuous, (CLASS,)).items()}
         levels: list[Level] = []
         while True:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts.counts import Counts, feature_kinds
+from naivete.counts.counts import Counts, feature_kinds, informative_features
 from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError, quoted
 from naivete.learners.parameters import is_integer
@@ -49,8 +49,9 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
         raise ParameterError(f"root={quoted(root)}: there are {len(counts.features)} features, the first is 0")
     weights, relevant = dependence(counts), relevance(counts)
     structure: dict[int, tuple[int, ...]] = {CLASS: ()}
+    candidates = set(informative_features(counts))
     for features in feature_kinds(counts):
-        informative = [x for x in features if counts.variables[x].card > 1 or counts.variables[x].density] or features
+        informative = [x for x in features if x in candidates] or features
         top = root if root in features else max(informative, key=lambda x: relevant[x])
         parent = spanning_tree(weights, top, [x for x in informative if x != top])
         structure |= {x: (parent.get(x, top), CLASS) if x != top else (CLASS,) for x in features}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +21,7 @@ from naivete.network.normal_densities import kernel, linear, normal
 from naivete.network.smoothing import (
     Backoff,
     Context,
+    Lidstone,
     MEstimate,
     Smoothing,
     backoff_table,
@@ -56,22 +58,18 @@ def estimate(
     scatter : changes the scatter of continuous features, for instance to pool or shrink their covariances.
     """
     method = smoothing_of(smoothing)
-    continuous = {v for v in structure if v != CLASS and counts.variables[v].density}
     families = {v: family(v, *parents) for v, parents in structure.items()}
-    wanted = [members for v, members in families.items() if v not in continuous]
-    tables = counts.tables([*wanted, *counts.margin_families])  # the margins in the same pass: they are needed sooner or later
+    continuous = {v: np.ones(counts.cards(families[v])) for v in counts.continuous}
+    discrete = {v: members for v, members in families.items() if v not in continuous}
+    tables = counts.tables([*discrete.values(), *counts.margin_families])  # the margins in the same pass: they are needed anyway
     classes = tables[CLASS,].full()
     frequencies = normalized(classes.astype(np.float64), 0)
     estimator = _Estimator(counts, method, frequencies, float(classes.sum()))
-    cpts: dict[int, Cpt] = {}
-    for v, members in families.items():
-        if v in continuous:
-            cpts[v] = np.ones(counts.cards(members))
-        elif members == (CLASS,):
-            cpts[v] = checked_prior(prior, len(classes)) if prior is not None else frequencies
-        else:
-            cpts[v] = estimator.cpt(tables[members], v, structure[v])
-    return Network(counts.variables, structure, cpts, densities=densities(counts, structure, scatter), check=False)
+    cpts = estimator.cpts({v: tables[members] for v, members in discrete.items() if members != (CLASS,)}, structure) | continuous
+    if CLASS not in cpts:
+        cpts[CLASS] = checked_prior(prior, len(classes)) if prior is not None else frequencies
+    ordered = {v: cpts[v] for v in structure}
+    return Network(counts.variables, structure, ordered, densities=densities(counts, structure, scatter), check=False)
 
 
 def marginal_tables(counts: Counts, features: Iterable[int], smoothing: object) -> dict[int, Cpt]:
@@ -99,13 +97,29 @@ class _Estimator:
     total: float
     sparse_cells: dict[Family, int] = field(default_factory=dict)
 
+    def cpts(self, tables: Mapping[int, CountTable], structure: Structure) -> dict[int, Cpt]:
+        """Return P(v | parents) of several variables from the counts of their families."""
+        known = self.counts.conditional_tables({v: table.members for v, table in tables.items()}, self.smoothing)
+        new = {v: table for v, table in tables.items() if v not in known}
+        if not isinstance(self.smoothing, Lidstone):
+            return {**known, **{v: self.cpt(table, v, structure[v]) for v, table in new.items()}}
+        alike: dict[tuple[tuple[int, ...], int], dict[int, NDArray[Any]]] = {}  # by shape and axis of v
+        cpts: dict[int, Cpt] = {**known}
+        for v, table in new.items():
+            if isinstance(table, DenseTable):
+                alike.setdefault((table.counts.shape, table.members.index(v)), {})[v] = table.counts
+            else:
+                cpts[v] = self._sparse(table, v, structure[v])
+        for (_, axis), same in alike.items():
+            n = np.stack(list(same.values()), dtype=np.float64, casting="unsafe")
+            n += self.smoothing.alpha
+            cpts.update(zip(same, normalised(n, axis + 1, in_place=True), strict=True))
+        return cpts
+
     def cpt(self, table: CountTable, v: int, parents: Sequence[int]) -> Cpt:
         """Return P(v | parents) from the counts of the family; sparse where these are."""
         if isinstance(table, SparseTable):
             return self._sparse(table, v, parents)
-        known = self.counts.conditional_table(table.members, v, self.smoothing)
-        if known is not None:
-            return known
         n, axis = table.counts, table.members.index(v)
         prior = self.frequencies if table.members[-1] == CLASS != v else np.ones(1)
         if isinstance(self.smoothing, Backoff):
@@ -158,7 +172,7 @@ def _sparse_backoff(
 
 def densities(counts: Counts, structure: Structure, scatter: ScatterChange | None = None) -> dict[int, Normal]:
     """Return the density of every continuous feature given its parents, of which the discrete ones are never missing."""
-    continuous = [x for x in structure if x != CLASS and counts.variables[x].density]
+    continuous = [x for x in structure if x in counts.continuous] if counts.continuous else []
     result: dict[int, Normal] = {}
     for given in sorted({_discrete(counts, structure[x]) for x in continuous}):
         same = [x for x in continuous if _discrete(counts, structure[x]) == given]
