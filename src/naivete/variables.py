@@ -60,7 +60,8 @@ class Variable:
     @property
     def card(self) -> int:
         """The number of codes, at least one: a column without any value has one that never occurs, a continuous feature has one."""
-        return max(1, self.known + self.missing + self.other)
+        known = len(self.states) if self.cuts is None else len(self.cuts) + 1
+        return known + self.missing + self.other or 1
 
     @property
     def known(self) -> int:
@@ -99,8 +100,9 @@ def family(*members: int) -> Family:
     >>> family(CLASS, 3, 1)
     (1, 3, -1)
     """
-    features = sorted(v for v in members if v != CLASS)
-    return (*features, CLASS) if CLASS in members else tuple(features)
+    increasing = sorted(members)
+    classes = increasing.count(CLASS)  # which come first
+    return (*increasing[classes:], CLASS) if classes else tuple(increasing)
 
 
 def unused_name(name: str, variables: Sequence[Variable]) -> str:

@@ -36,7 +36,7 @@ class Layout:
     @cached_property
     def sizes(self) -> tuple[int, ...]:
         """The number of cells of each table."""
-        return tuple(prod(self.cards[v] for v in family) for family in self.families)
+        return tuple([prod(map(self.cards.__getitem__, family)) for family in self.families])
 
     @cached_property
     def offsets(self) -> NDArray[np.int64]:
@@ -77,7 +77,7 @@ class Layout:
 
     def shape(self, index: int) -> tuple[int, ...]:
         """Return the shape of the table of one family."""
-        return tuple(self.cards[v] for v in self.families[index])
+        return tuple(map(self.cards.__getitem__, self.families[index]))
 
     def table(self, flat: NDArray[Any], index: int) -> NDArray[Any]:
         """Return the table of one family, a view of the flat array."""

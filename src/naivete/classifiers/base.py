@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
@@ -109,8 +110,8 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
 
     def _arguments(self, *left_out: str, **replaced: Any) -> dict[str, Any]:
         """Return the parameters to pass to the learner: all but the encoder, the budget and those left out; some replaced."""
-        parameters = self.get_params(deep=False) | replaced
-        return {name: value for name, value in parameters.items() if name not in ("encoder", "budget", *left_out)}
+        names = [name for name in _parameter_names(type(self)) if name not in left_out]
+        return {name: replaced[name] if name in replaced else getattr(self, name) for name in names}
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from cases.
@@ -176,7 +177,8 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
             if isinstance(error, ResourceError):
                 raise
             raise ResourceError(f"the machine has no memory left: {error}") from error
-        arcs = arc_information(counts, [arc for arc in network.arcs if max(arc) in network.inputs])
+        columns = len(network.inputs)
+        arcs = arc_information(counts, [arc for arc in network.arcs if max(arc) < columns])
         attributes = {"rows_": rows, "passes_": counts.passes, "relevance_": _relevance(counts, network), "arc_information_": arcs}
         return self._adopt(network, classes, framed, {**attributes, **learned, **completed, "_kept": kept})
 
@@ -199,7 +201,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
 
     def _adopt(self, network: Network, classes: NDArray[Any], framed: bool, known: dict[str, Any]) -> Self:
         """Set all fitted attributes at once, so that an interrupted fit leaves the earlier ones as they were."""
-        names = [network.name(x) for x in network.inputs]
+        names = [variable.name for variable in network.columns]
         fitted = {"network_": network, "classes_": classes, "n_features_in_": len(names), "_framed": framed}
         if framed and all(isinstance(name, str) for name in names):
             fitted["feature_names_in_"] = np.array(names, object)
@@ -291,6 +293,12 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         super().__setstate__(state)
         if "network_" in state:
             self.predictor_ = predictor_of(self.network_)
+
+
+@cache
+def _parameter_names(kind: type[NetworkClassifier]) -> tuple[str, ...]:
+    """Return the names of the parameters of a class that its learner may use: all but the encoder and the budget."""
+    return tuple(name for name in kind._get_param_names() if name not in ("encoder", "budget"))
 
 
 def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:

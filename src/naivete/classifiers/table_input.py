@@ -94,7 +94,7 @@ class TableInputMixin:
 
     def _checked(self, X: Any, *, min_rows: int) -> Any:
         """Check X by scikit-learn's rules for arrays, unless it is a frame, whose columns are checked one by one."""
-        if is_frame(X):
+        if is_frame(X) or _plain_array(X, min_rows):
             return X
         array = as_array(X) if isinstance(X, (list, tuple)) else X  # keeps the types of mixed text and numbers
         try:
@@ -128,6 +128,11 @@ class TableInputMixin:
                 UserWarning,
             )
         return table.renamed(names)
+
+
+def _plain_array(X: Any, min_rows: int) -> bool:
+    """Return whether X is an array of numbers or booleans with rows and columns, in which there is nothing to check."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) >= min_rows and X.shape[1] > 0
 
 
 def _check_size(table: Table) -> None:

@@ -145,13 +145,13 @@ def informations(pairs: Iterable[Pairs | SparsePair], counts: Counts) -> Numbers
     pairs : the tables of the pairs.
     counts : the counts of their features with the class.
     """
-    remaining = iter(pairs)
+    remaining, work = iter(pairs), sum(counts.cards(counts.features)) ** 2 * counts.cards([CLASS])[0]
     batch = list(islice(remaining, 8 * threads()))  # raises where the budget is exceeded, before the matrix is allocated
     matrix = np.zeros((len(counts.features), len(counts.features)))
     margins: _MarginTerms | None = None
     while batch:
         margins = margins or _MarginTerms(counts)  # the margins are counted with the first pairs
-        run_parallel(partial(_write_informations, matrix, margins), batch)
+        run_parallel(partial(_write_informations, matrix, margins), batch, work)
         batch = list(islice(remaining, 8 * threads()))
     _mirror(matrix)
     return matrix

@@ -48,7 +48,7 @@ def count_pairs(counts: Counts) -> Iterator[Pairs | SparsePair]:
     sparse one where the dense one would be mostly empty. Each pass counts as many as fit into a quarter of the budget.
     """
     narrow = groups(counts.features, counts.cards(counts.features), counts.cases.has_missing)
-    planes = {family(x, CLASS) for group in narrow for x in group.features}
+    planes = {(x, CLASS) for group in narrow for x in group.features}
     margins = counts.uncounted(f for f in counts.margin_families if f not in planes)
     classes, share = counts.cards([CLASS])[0], counts.budget // 4
     dense, sparse = _wide_pairs(counts, planes)
@@ -80,10 +80,10 @@ def count_pairs(counts: Counts) -> Iterator[Pairs | SparsePair]:
         yield from _sparse_pairs(counts, configurations)
 
 
-def _wide_pairs(counts: Counts, planes: set[Family]) -> tuple[list[Family], list[Family]]:
+def _wide_pairs(counts: Counts, planes: set[tuple[int, int]]) -> tuple[list[Family], list[Family]]:
     """Return the pairs with a feature of many states, which bit planes do not count: those with a dense table, and the others."""
-    several = [x for x in counts.features if counts.variables[x].card > 1]
-    wide = [x for x in several if family(x, CLASS) not in planes]
+    several = [x for x, card in enumerate(counts.cards(counts.features)) if card > 1]
+    wide = [x for x in several if (x, CLASS) not in planes]
     pairs = sorted({family(x, y, CLASS) for x in wide for y in several if x != y})
     sparse = {f for f in pairs if counts.mostly_empty(math.prod(counts.cards(f)))}
     return [f for f in pairs if f not in sparse], [f for f in pairs if f in sparse]

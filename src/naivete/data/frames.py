@@ -59,7 +59,7 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     if array.ndim != 2:
         raise DataError(f"{source}: expected rows and columns (2 dimensions), got {array.ndim}")
     names = _numbered_names(array.shape[1])
-    columns = tuple(_from_array(name, array[:, j], source) for j, name in enumerate(names))
+    columns = tuple([_from_array(name, array[:, j], source) for j, name in enumerate(names)])
     if finite and array.dtype.kind == "f" and array.size:
         for name, column in zip(names, columns, strict=True):
             _finite(name, column.values, source)

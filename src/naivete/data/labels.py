@@ -20,6 +20,8 @@ __all__ = ["checked_weights", "class_labels", "class_name", "encode_classes", "l
 Labels = NDArray[Any] | Column
 SMALL_RANGE = 1 << 16
 LARGEST_EXACT = 2**53
+FEW_CLASSES = 20
+"""Up to this many classes scikit-learn accepts labels that are text or booleans without a warning."""
 
 
 def label_values(y: Any, rows: int) -> NDArray[Any]:
@@ -30,10 +32,12 @@ def label_values(y: Any, rows: int) -> NDArray[Any]:
         raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
         raise DataError("y is a table; pass one column of it")
-    try:
-        values = column_or_1d(y if isinstance(y, np.ndarray) else _label_array(y), warn=True)
-    except ValueError as error:
-        raise DataError(f"y: {error}; pass one label for each row") from error
+    values = y if isinstance(y, np.ndarray) else _label_array(y)
+    if type(values) is not np.ndarray or values.ndim != 1 or values.dtype.kind not in "biufOU":
+        try:
+            values = column_or_1d(values, warn=True)
+        except ValueError as error:
+            raise DataError(f"y: {error}; pass one label for each row") from error
     _check_length(len(values), rows)
     return values.astype(object) if values.dtype.kind == "T" else np.asarray(values)
 
@@ -147,8 +151,9 @@ def encode_classes(labels: Labels) -> tuple[NDArray[Any], NDArray[Any]]:
         values = values.astype(np.int64)  # 1.0 is the label 1, as in a file
     if values.dtype.kind in "iu" and (encoded := _encoded_integers(values)):
         return encoded
-    _check_classification(values)
     classes, codes = np.unique(values, return_inverse=True)
+    if values.dtype.kind not in "bOU" or len(classes) > FEW_CLASSES:
+        _check_classification(values)
     return classes, codes.astype(narrowest(len(classes)))
 
 

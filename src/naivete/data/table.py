@@ -182,7 +182,7 @@ class Table:
     @property
     def names(self) -> tuple[Name, ...]:
         """The names of the columns, in order."""
-        return tuple(column.name for column in self.columns)
+        return tuple([column.name for column in self.columns])
 
     @overload
     def __getitem__(self, key: Name) -> Column: ...

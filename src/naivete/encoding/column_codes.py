@@ -50,7 +50,7 @@ def encode(
     if not sparse:
         columns = [column.without_blank() for column in columns]
         ends = check_finite(table, columns) if has_missing is None else {}
-    limits = {} if sparse else byte_limits(columns)
+    limits = {} if sparse else byte_limits(columns, counted=has_missing is not None)
     counts_of_states: dict[int, int] = {}
     unseen_counts: dict[Name, int] = {}
     other_types: list[str] = []
@@ -116,7 +116,7 @@ def _type_word(state: State) -> str:
 
 def matched_columns(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
     """Return the columns of the variables, matched by name; raise an error that lists those that the table does not have."""
-    if table.names == tuple(v.name for v in variables):
+    if table.names == tuple([v.name for v in variables]):
         return table.columns
     by_name = {name: position for position, name in enumerate(table.names)}
     absent = [v.name for v in variables if v.name not in by_name]

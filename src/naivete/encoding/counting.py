@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -75,10 +76,10 @@ def count_values(
         _range(sources[i], *ends[i]) if i in ranges else _coded(table, c, kinds.get(c.name) or c.kind, limits.get(i))
         for i, c in enumerate(sources)
     ]
-    cards = (*(max(1, len(column.values)) for column in coded), max(1, len(classes)))
-    families = (*((i, -1) for i in range(len(coded))), (-1,))
+    cards = (*[len(column.values) or 1 for column in coded], max(1, len(classes)))
+    families = (*zip(range(len(coded)), repeat(-1)), (-1,))
     layout = _kernels.Layout(families, cards)
-    codes = (*(column.codes for column in coded), labels)
+    codes = (*[column.codes for column in coded], labels)
     flat = {q: _kernels.scatter(codes, layout, limb) for q, limb in limbs(weight).items()}
     totals = {q: part[layout.offsets[-1] :][: len(classes)] for q, part in flat.items()}
     columns: list[ColumnCounts] = [None] * len(coded)  # type: ignore[list-item]
@@ -221,11 +222,14 @@ def check_finite(table: Table, columns: Sequence[Column]) -> dict[int, tuple[flo
     return dict(zip(floats, zip(lows.tolist(), highs.tolist(), strict=True), strict=True))
 
 
-def byte_limits(columns: Sequence[Column]) -> dict[int, int]:
-    """Return one more than the largest value of each column of bytes by its position, 0 if it has no rows; in one pass."""
-    byte_columns = [i for i, c in enumerate(columns) if c.values.dtype == np.uint8 and c.states is None]
-    if not byte_columns:
-        return {}
+def byte_limits(columns: Sequence[Column], *, counted: bool = False) -> dict[int, int]:
+    """Return one more than the largest value of each column of bytes by its position, 0 if it has no rows; in one pass.
+
+    Without a pass, 0 for every column of bytes, if the columns were `counted` before: then all their values are states.
+    """
+    byte_columns = [i for i, c in enumerate(columns) if c.states is None and c.values.dtype == np.uint8]
+    if not byte_columns or counted:
+        return dict.fromkeys(byte_columns, 0)
     seen = np.array(_kernels.seen([columns[i].values for i in byte_columns]))  # (column, byte)
     limits = np.where(seen.any(axis=1), 256 - seen[:, ::-1].argmax(axis=1), 0)
     return dict(zip(byte_columns, limits.tolist(), strict=True))

@@ -51,20 +51,19 @@ def _best_split(below: Numbers) -> int | None:
     if len(below) < 3:
         return None
     whole = below[-1] - below[0]
-    left = below[1:-1] - below[0]
-    right = whole - left
     total = whole.sum()
     if total <= 1:
         return None
-    expected = (_weighted_entropy(left) + _weighted_entropy(right)) / total
+    left = below[1:-1] - below[0]
+    halves = np.stack([left, whole - left])  # (side, split, class)
+    expected = _weighted_entropy(halves).sum(axis=0) / total
     best = int(np.argmin(expected))
-    whole_entropy = float(_weighted_entropy(whole) / total)
-    sides = [whole, left[best], right[best]]
-    classes = [int(np.count_nonzero(side > 0)) for side in sides]
-    entropies = [float(_weighted_entropy(side) / max(side.sum(), 1e-300)) for side in sides]
+    sides = np.stack([whole, *halves[:, best]])
+    classes = np.count_nonzero(sides > 0, axis=1).tolist()
+    entropies = (_weighted_entropy(sides) / np.maximum(sides.sum(axis=1), 1e-300)).tolist()
     choices = np.log2(3.0 ** classes[0] - 2) if classes[0] < 600 else classes[0] * np.log2(3.0)
     penalty = choices - classes[0] * entropies[0] + classes[1] * entropies[1] + classes[2] * entropies[2]
-    gain = whole_entropy - expected[best]
+    gain = entropies[0] - expected[best]
     return best + 1 if gain > max(0.0, (np.log2(total - 1) + penalty) / total) else None
 
 

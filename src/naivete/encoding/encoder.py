@@ -97,7 +97,7 @@ class Encoder:
 
     def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
         """Return the variables of the columns that were counted."""
-        return tuple(self._variable(column, counts.rows) for column in counts.columns)
+        return tuple([self._variable(column, counts.rows) for column in counts.columns])
 
     def value_counts(
         self,

@@ -319,7 +319,12 @@ class ValueCounts:
     @property
     def has_missing(self) -> NDArray[np.bool_]:
         """Which features have missing values."""
-        return np.array([counts.has_missing for counts in self.columns], np.bool_)
+        owners = [i for i, counts in enumerate(self.columns) for _ in counts.missing]
+        parts = [part for counts in self.columns for part in counts.missing.values()]
+        has_missing = np.zeros(len(self.columns), np.bool_)
+        if parts:
+            np.logical_or.at(has_missing, owners, np.any(parts, axis=1))
+        return has_missing
 
     def merged(self, other: ValueCounts) -> ValueCounts:
         """Return the counts of both sets of rows."""

@@ -41,8 +41,8 @@ def _check_structure(variables: Variables, structure: Structure) -> None:
             f"network: parents are needed for each of {len(variables)} variables, class included; got {quoted(sorted(structure))}"
         )
     for v, parents in structure.items():
-        unknown = [p for p in parents if p not in expected]
-        if unknown:
+        if not expected.issuperset(parents):
+            unknown = [p for p in parents if p not in expected]
             raise DataError(f"network: variable {quoted(variables[v].name)} has unknown parents {quoted(unknown)}")
         if v in parents or len(set(parents)) != len(parents):
             raise DataError(
@@ -71,10 +71,10 @@ def _check_derived(network: Network) -> None:
 
 
 def _check_densities(network: Network) -> None:
-    for v, parents in network.parents.items():
-        if (v == CLASS or not network.variables[v].density) and any(network.variables[p].density for p in parents):
+    continuous = {x for x, variable in enumerate(network.variables[:CLASS]) if variable.density}
+    for v, parents in network.parents.items() if continuous else ():
+        if v not in continuous and not continuous.isdisjoint(parents):
             raise DataError(f"network: {quoted(network.variables[v].name)} is discrete but has a continuous parent")
-    continuous = {x for x in network.features if network.variables[x].density}
     if set(network.densities) != continuous:
         raise DataError(f"network: densities are needed for the continuous features {quoted(sorted(continuous))}, and no others")
     for v, density in network.densities.items():
