@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from functools import cache
 from typing import Final
 
 __all__ = ["complete_docstring"]
@@ -23,16 +24,21 @@ def complete_docstring(cls: type, base: type) -> None:
     """
     if not cls.__doc__ or not base.__doc__:
         return
-    sections, general = _sections(cls.__doc__), _sections(base.__doc__)
-    wanted = {"Parameters": set(inspect.signature(cls).parameters), "Attributes": set(_entries(general["Attributes"]))}
+    sections, general = _sections(cls.__doc__), _described(base)
+    wanted = {"Parameters": set(inspect.signature(cls).parameters), "Attributes": set(general["Attributes"])}
     for title, names in wanted.items():
-        known = _entries(sections.get(title, ""))
-        entries = _entries(general[title])
+        known, entries = _entries(sections.get(title, "")), general[title]
         added = [entries[name] for name in entries if name in names and name not in known]
         sections[title] = "\n".join([*filter(None, [sections.get(title)]), *dict.fromkeys(added)])
     order = ["", "Parameters", "Attributes", *(title for title in sections if title not in ("", *wanted))]
     texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" if title else sections[title] for title in order]
     cls.__doc__ = "\n\n".join(texts) + "\n"
+
+
+@cache
+def _described(base: type) -> dict[str, dict[str, str]]:
+    """Return the entries of each section of the docstring of a class."""
+    return {title: _entries(text) for title, text in _sections(base.__doc__ or "").items() if title in ("Parameters", "Attributes")}
 
 
 def _sections(docstring: str) -> dict[str, str]:

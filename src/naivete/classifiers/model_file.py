@@ -157,7 +157,7 @@ def _kind(value: Any) -> str:
 
 def _plain_dict(values: Any, field: str, depth: int = 0) -> dict[str, Any]:
     """The dict with all keys in sorted order; a FieldError is raised about values of other types than JSON has."""
-    if type(values) is not dict or not all(type(key) is str for key in values):
+    if type(values) is not dict or set(map(type, values)) - {str}:
         raise FieldError(field, "a dict with strings as keys was expected")
     return {key: _plain(values[key], field + label(key), depth) for key in sorted(values)}
 
@@ -165,6 +165,8 @@ def _plain_dict(values: Any, field: str, depth: int = 0) -> dict[str, Any]:
 def _plain(value: Any, field: str, depth: int) -> Any:
     if depth > FORMAT.limits.depth:
         raise FieldError(field[:200], f"lists and dicts are nested more than {FORMAT.limits.depth} deep")
+    if type(value) in (str, int, bool):
+        return value
     if type(value) is list:
         return [_plain(inner, f"{field}[{i}]", depth + 1) for i, inner in enumerate(value)]
     return _plain_dict(value, field, depth + 1) if type(value) is dict else _scalar(value, field, _PLAIN)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
@@ -208,7 +209,8 @@ def with_densities(density: str) -> list[str]:
     return [entry.name for entry in REGISTRY if density in entry.estimator.densities]
 
 
+@cache
 def help_text() -> str:
     """One line for each example specification, as `naivete --help` shows them."""
     lines = {example: meaning for entry in REGISTRY for example, meaning in entry.help.items()} | _COMMON_HELP
-    return "models:\n" + "".join(f"  {example:<30} {meaning}\n" for example, meaning in lines.items())
+    return "models:\n" + "".join([f"  {example:<30} {meaning}\n" for example, meaning in lines.items()])

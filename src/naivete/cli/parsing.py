@@ -142,9 +142,9 @@ def _parser(commands: Sequence[Command]) -> tuple[_Parser, dict[str, tuple[Comma
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=_Parser)
     by_name = {}
     for command in commands:
-        epilog = _example_lines(command.examples) + (
-            f"\n{help_text()}" if any("model" in line for line in command.examples) else ""
-        )
+        epilog = _example_lines(command.examples)
+        if "model" in epilog:
+            epilog += f"\n{help_text()}"
         command_parser = subparsers.add_parser(command.name, help=command.help, description=command.help, epilog=epilog)
         add_arguments(command_parser, command)
         by_name[command.name] = command, command_parser
@@ -159,4 +159,4 @@ def add_arguments(parser: argparse.ArgumentParser, command: Command) -> None:
 
 
 def _example_lines(examples: Sequence[str]) -> str:
-    return "examples:\n" + "".join(f"  {line}\n" for line in examples)
+    return "examples:\n" + "".join([f"  {line}\n" for line in examples])

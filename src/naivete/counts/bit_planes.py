@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cached_property, partial, reduce
 from itertools import combinations_with_replacement
 from typing import Any
 
@@ -61,7 +61,7 @@ class Group:
     has_missing: bool
     start: int
 
-    @property
+    @cached_property
     def width(self) -> int:
         """The number of planes of a feature: one for each state but the first, and one for "observed" if it has missing values."""
         return self.card - 1 + self.has_missing

@@ -37,6 +37,7 @@ __all__ = ["decoded", "encoded", "record"]
 T = TypeVar("T")
 _INTEGERS: Final = range(-(2**63), 2**64)
 """The integers that stand for themselves."""
+_STRINGS: Final = frozenset({str})
 _HEX: Final = re.compile(r"-?[1-9a-f][0-9a-f]*")
 _FLOATS: Final = {"inf": math.inf, "-inf": -math.inf, "nan": math.nan}
 _DEPTH: Final = 45
@@ -97,7 +98,7 @@ def _each(function: Callable[[Any], Any], values: Iterable[Any], label: Callable
 
 def _in_order(keys: list[Any]) -> bool:
     """Whether a dict with these keys is an object in JSON."""
-    return all(type(key) is str for key in keys) and keys == sorted(keys)
+    return _STRINGS.issuperset(map(type, keys)) and keys == sorted(keys)
 
 
 def _is_tag(key: str) -> bool:
@@ -174,8 +175,8 @@ class _Encoder:
             raise FieldError("", f"a value of type {kind.__name__} cannot be stored here")
         return coded
 
-    def _list(self, values: Iterable[Any]) -> list[Any]:
-        return _each(self.value, values)
+    def _list(self, values: Sequence[Any]) -> list[Any]:
+        return list(values) if _STRINGS.issuperset(map(type, values)) else _each(self.value, values)
 
     def _dict(self, values: dict[Any, Any]) -> dict[str, Any]:
         keys = list(values)
