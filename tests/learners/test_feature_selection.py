@@ -20,7 +20,7 @@ from naivete.learners.cb import cb
 from naivete.learners.feature_selection import network_on_selected
 from naivete.learners.halves import halves
 from naivete.learners.k2 import k2
-from naivete.learners.k2_as import k2_as, k2_selection
+from naivete.learners.k2_as import k2_selection
 from naivete.learners.naive import naive
 from naivete.learners.naive_as import naive_as, naive_selection
 from naivete.network.network import Network
@@ -33,6 +33,10 @@ quick = settings(
 )
 Learner = Callable[[Counts], Network]
 NEAR = 1e-9
+
+
+def k2_as(counts: Counts, **options: Any) -> Network:
+    return network_on_selected(counts, k2_selection(counts, **options), cb)
 
 
 class DoubtError(Exception):

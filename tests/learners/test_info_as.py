@@ -17,9 +17,11 @@ from naivete.cases.views import select_features
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError
 from naivete.learners.cb import cb
-from naivete.learners.info_as import info_as, info_selection
+from naivete.learners.feature_selection import network_on_selected
+from naivete.learners.info_as import info_selection
 from naivete.learners.k2 import k2
 from naivete.learners.naive import naive
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.learners.test_feature_selection import DoubtError, Judge, telling
 from tests.oracles import cases_of, chunked, identical, rows_of
@@ -29,6 +31,10 @@ quick = settings(
     deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.filter_too_much]
 )
 NEAR = 1e-9
+
+
+def info_as(counts: Counts, *, learner: Any = cb, **options: Any) -> Network:
+    return network_on_selected(counts, info_selection(counts, **options), learner)
 
 
 def entropy(cells: dict[Any, float]) -> float:
@@ -150,7 +156,7 @@ def test_the_metrics_of_a_small_table() -> None:
 def test_without_informative_features_none_is_selected() -> None:
     training = cases_of([2, 1, 2], [[0, 0, 1, 1] * 10, [0] * 40, [0, 1] * 20])
     assert info_selection(Counts(training)) == []
-    for learner in (None, naive):
+    for learner in (cb, naive):
         network = info_as(Counts(training), learner=learner)
         assert dict(network.parents) == {CLASS: (), 0: (), 1: ()}
         assert network.cpts[CLASS].tolist() == [0.5, 0.5]

@@ -23,9 +23,10 @@ from naivete.inference.predictor import Predictor
 from naivete.learners.joined import evaluator as evaluator_module
 from naivete.learners.joined import search as module
 from naivete.learners.joined.evaluator import MoveEvaluator
-from naivete.learners.joined.search import bsej, bsej_groups, fssj, fssj_groups, joined_naive_on
+from naivete.learners.joined.search import bsej_groups, fssj_groups, joined_naive_on
 from naivete.learners.joined.terms import NO_MOVE, Group, Move, chain, delta_of, group_terms
 from naivete.learners.naive import naive
+from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
@@ -37,6 +38,14 @@ quick = settings(
 NEAR = 1e-8
 Bounds = tuple[Fraction, Fraction]
 small = some_cases(rows=(1, 14), max_card=3, features=(1, 5))
+
+
+def fssj(counts: Counts, *, smoothing: Any = 1.0, **options: Any) -> Network:
+    return joined_naive_on(counts, fssj_groups(counts, smoothing=smoothing, **options), smoothing=smoothing)
+
+
+def bsej(counts: Counts, *, smoothing: Any = 1.0, **options: Any) -> Network:
+    return joined_naive_on(counts, bsej_groups(counts, smoothing=smoothing, **options), smoothing=smoothing)
 
 
 def weights(training: MemoryCases) -> np.ndarray:

@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels import run_parallel
 from naivete._kernels.codes import Numbers
+from naivete._kernels.dispatch import address
+from naivete._kernels.threads import run_parallel
 
-__all__ = ["extremes", "map_row_blocks"]
+__all__ = ["extremes", "map_row_blocks", "row_major_matrix"]
 
 T = TypeVar("T")
 
@@ -26,7 +27,7 @@ def map_row_blocks(columns: Sequence[NDArray[Any]], function: Callable[[slice, N
     columns : numeric columns, at least one, of any stride.
     function : called with the slice of rows and the matrix of their values, which it must not modify.  # (row, column)
     """
-    rows, matrix = len(columns[0]), _matrix(columns)
+    rows, matrix = len(columns[0]), row_major_matrix(columns)
     step = max(1, BLOCK_CELLS // len(columns))
 
     def value(lo: int) -> T:
@@ -37,14 +38,15 @@ def map_row_blocks(columns: Sequence[NDArray[Any]], function: Callable[[slice, N
     return run_parallel(value, range(0, max(1, rows), step), rows * len(columns))
 
 
-def _matrix(columns: Sequence[NDArray[Any]]) -> NDArray[np.float64] | None:
-    """Return the matrix whose adjacent columns are given, without a copy; None if they are not columns of one matrix."""
-    first, size = columns[0], 8
-    step, start = first.strides[0], first.__array_interface__["data"][0]
-    if step < size * len(columns) or any(column.dtype != np.float64 or column.strides[0] != step for column in columns):
+def row_major_matrix(columns: Sequence[NDArray[Any]]) -> NDArray[Any] | None:
+    """Return the row-major matrix whose adjacent columns are given, without a copy; None if there is none.  # (row, column)"""
+    first, (step,), size = columns[0], columns[0].strides, columns[0].itemsize
+    if not len(first) or step < size * len(columns):
         return None
-    if any(column.__array_interface__["data"][0] != start + size * j for j, column in enumerate(columns)):
-        return None
+    start = address(first)
+    for j, column in enumerate(columns):
+        if column.dtype != first.dtype or column.strides[0] != step or address(column) != start + size * j:
+            return None
     return np.lib.stride_tricks.as_strided(first, (len(first), len(columns)), (step, size), writeable=False)
 
 

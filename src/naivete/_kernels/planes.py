@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.column_blocks import row_major_matrix
 from naivete._kernels.dispatch import Struct, address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.sparse import SparsePlanes, sparse_gram, sparse_margins
@@ -167,7 +168,7 @@ class _ColumnGroup:
         self.states = [(np.flatnonzero(sizes > state), state) for state in range(1, int(sizes.max()))]
         self.incomplete = np.flatnonzero(np.array(missing)[columns])
         self.missing_code = np.iinfo(self.codes[0].dtype).max
-        self.matrix = _matrix(self.codes)
+        self.matrix = row_major_matrix(self.codes)
 
     def rows(self, rows: NDArray[np.intp], width: int) -> NDArray[Any]:
         """Return the codes of the rows, padded with the code for missing to the width.  # (column, row)"""
@@ -178,17 +179,6 @@ class _ColumnGroup:
         for line, column in zip(chunk, self.codes, strict=True):
             line[: len(rows)] = column[rows]
         return chunk
-
-
-def _matrix(columns: Codes) -> NDArray[Any] | None:
-    """Return the row-major matrix whose adjacent columns are given, None if there is none.  # (row, column)"""
-    start, step, item = address(columns[0]), columns[0].strides[0], columns[0].itemsize
-    if len(columns[0]) == 0 or step < len(columns) * item:
-        return None
-    if any(c.strides[0] != step or address(c) != start + j * item for j, c in enumerate(columns)):
-        return None
-    shape = len(columns[0]), len(columns)
-    return np.lib.stride_tricks.as_strided(columns[0], shape, (step, item), writeable=False)
 
 
 def margins(planes: Planes | SparsePlanes) -> NDArray[np.int64]:

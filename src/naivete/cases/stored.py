@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
+from naivete._kernels.column_blocks import row_major_matrix
 
 __all__ = ["PART_BYTES", "PlaneOnes", "SparseCodes", "few_ones", "parts_of", "row_major"]
 
@@ -38,16 +39,9 @@ def parts_of(rows: int, width: int) -> Iterator[tuple[int, int]]:
 
 def row_major(columns: Sequence[NDArray[Any]]) -> NDArray[np.uint8] | None:
     """Return the wide row-major matrix of bytes of which these are all columns; None where there is none."""
-    if len(columns) < 2 or not len(columns[0]):
+    if len(columns) < 2 or columns[0].dtype != np.uint8 or columns[0].strides[0] < WIDE:
         return None
-    first, step = columns[0], columns[0].strides[0]
-    start = first.__array_interface__["data"][0]
-    if first.dtype != np.uint8 or step < max(WIDE, len(columns)):
-        return None
-    for j, column in enumerate(columns):
-        if column.dtype != np.uint8 or column.strides[0] != step or column.__array_interface__["data"][0] != start + j:
-            return None
-    return np.lib.stride_tricks.as_strided(first, (len(first), len(columns)), (step, 1), writeable=False)
+    return row_major_matrix(columns)
 
 
 def few_ones(matrix: NDArray[np.uint8], features: Sequence[int], cards: Sequence[int]) -> PlaneOnes | None:

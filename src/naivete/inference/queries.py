@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, missing, missing_code
 from naivete.errors import DataError, quoted
+from naivete.inference.elimination import missing_patterns
 from naivete.inference.junction import Evidence, Given, HasNetwork, JunctionTree, evidence_of, junction_tree_of, position, value_of
 from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
@@ -177,13 +178,8 @@ def _patterns(columns: Codes, rows: NDArray[np.int64], known: Sequence[int] = ()
     """Yield the rows with the same observed variables, and their evidence; a single row is doubled, to round as in a batch."""
     last = len(columns) - 1
     checked = [x for x in range(len(columns)) if x not in set(known)] or [last]
-    packed = np.packbits(np.stack([missing(columns[x])[rows] for x in checked], axis=1), axis=1)
-    patterns, pattern_of = np.unique(packed, axis=0, return_inverse=True)
-    order = np.argsort(pattern_of.ravel(), kind="stable")
-    bounds = np.searchsorted(pattern_of.ravel()[order], np.arange(len(patterns) + 1))
-    for pattern, start, stop in zip(patterns, bounds[:-1], bounds[1:], strict=True):
-        same = rows[order[start:stop]]
-        absent = {x for x, gap in zip(checked, np.unpackbits(pattern, count=len(checked)), strict=True) if gap}
+    for absent, positions in missing_patterns([column[rows] for column in columns], checked):
+        same = rows[positions]
         twice = np.resize(same, max(2, len(same)))
         codes = {CLASS if x == last else x: columns[x][twice].astype(np.int64) for x in range(last + 1) if x not in absent}
         yield same, Evidence(len(twice), codes, numbers=twice)

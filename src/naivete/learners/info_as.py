@@ -15,14 +15,12 @@ from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import selection_information
 from naivete.counts.tables import CountTable, DenseStack, TableStack
-from naivete.learners.cb import cb
-from naivete.learners.feature_selection import Learner, Trials, network_on_selected
+from naivete.learners.feature_selection import Trials
 from naivete.learners.k2_as import k2_families
 from naivete.learners.parameters import checked_choice, checked_flag
-from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 
-__all__ = ["METRICS", "info_as", "info_selection"]
+__all__ = ["METRICS", "info_selection"]
 
 POSITIVE = 1e-12
 """A metric counts as positive above this value."""
@@ -64,11 +62,10 @@ class Step(NamedTuple):
         return bool(freedom > 0 and 2 * float(together.sum()) * log(2) * self.gain > chdtri(freedom, alpha))
 
 
-def info_as(
+def info_selection(
     counts: Counts,
     *,
     metric: str = "cgr",
-    learner: Learner | None = None,
     stopping_rule: Literal["zero", "chi2"] = "zero",
     alpha: float = 0.05,
     guided: Literal["no", "rises", "stays"] = "no",
@@ -76,18 +73,16 @@ def info_as(
     random_state: int = 0,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
-) -> Network:
-    """Return a network on the features with the most information about the class, given those selected before.
+) -> list[int]:
+    """Return the features with the most information about the class, given those selected before, in the order of selection.
 
-    The feature with the largest metric is added while the metric is above zero. Then a learner makes a network of the selected
-    features.
+    The feature with the largest metric is added while the metric is above zero.
 
     Parameters
     ----------
     counts : the training cases.
     metric : "cig", the conditional information gain I(A; C | selected); "cgr", that over H(A | selected), the gain ratio; "cdc",
         over H(A, C | selected), the complement of the distance.
-    learner : the learner of the final network from the selected features; by default `cb`.
     stopping_rule : "zero" continues while the metric is above zero; with "chi2" the gain must also be significant at the level
         `alpha`.
     alpha : the significance level for stopping_rule="chi2".
@@ -108,36 +103,8 @@ def info_as(
     References
     ----------
     Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4;
-    stopping_rule="chi2": section 6; `guided`, `backward` and a `learner` of naive Bayes: section 5.6.
+    stopping_rule="chi2": section 6; `guided` and `backward`: section 5.6.
     """
-    selected = info_selection(
-        counts,
-        metric=metric,
-        stopping_rule=stopping_rule,
-        alpha=alpha,
-        guided=guided,
-        backward=backward,
-        random_state=random_state,
-        smoothing=smoothing,
-        prior=prior,
-    )
-    final = learner or (lambda restricted: cb(restricted, smoothing=smoothing, prior=prior))
-    return network_on_selected(counts, selected, final, smoothing, prior)
-
-
-def info_selection(
-    counts: Counts,
-    *,
-    metric: str = "cgr",
-    stopping_rule: Literal["zero", "chi2"] = "zero",
-    alpha: float = 0.05,
-    guided: Literal["no", "rises", "stays"] = "no",
-    backward: bool = False,
-    random_state: int = 0,
-    smoothing: object = 1.0,
-    prior: Sequence[float] | None = None,
-) -> list[int]:
-    """Return the features that Info-AS selects, in the order in which they are added; parameters as for `info_as`."""
     _check_parameters(metric, stopping_rule, alpha, guided, backward)
     common: dict[str, Any] = {"random_state": random_state, "smoothing": smoothing, "prior": prior}
     trials = Trials(counts, k2_families("k2", None), **common) if guided != "no" or backward else None

@@ -1,4 +1,4 @@
-"""K2-AS and K2-AS<=: a network on features selected by the accuracy of K2."""
+"""K2-AS and K2-AS<=: features selected by the accuracy of K2."""
 
 from __future__ import annotations
 
@@ -6,39 +6,34 @@ from collections.abc import Callable, Sequence
 
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.scores import FamilyScores, Score, score_of
-from naivete.learners.cb import cb
-from naivete.learners.feature_selection import Families, Learner, Parents, Trials, forward, network_on_selected
+from naivete.learners.feature_selection import Families, Parents, Trials, forward
 from naivete.learners.k2 import greedy_parents
 from naivete.learners.parameters import checked_count, checked_flag
-from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["k2_as", "k2_families", "k2_selection"]
+__all__ = ["k2_families", "k2_selection"]
 
 
-def k2_as(
+def k2_selection(
     counts: Counts,
     *,
     accept_ties: bool = False,
-    learner: Learner | None = None,
     criterion: Score | str = "k2",
     max_parents: int | None = None,
     random_state: int = 0,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
-) -> Network:
-    """Return a network on the features with which K2 is most accurate: K2-AS, and with `accept_ties` K2-AS<=.
+) -> list[int]:
+    """Return the features with which K2 is most accurate, in the order in which they are added: K2-AS, with `accept_ties` K2-AS<=.
 
     Half of the cases are used to learn, half to evaluate. Starting from the most frequent class, the feature with which the
-    network of K2 classifies most cases correctly is added while that improves; with `accept_ties`, also while it stays the same.
-    The order of K2 is the class, then the features in the order in which they were added. The final network is learned from all
-    cases.
+    network of K2 classifies most cases correctly is added while that improves; with `accept_ties`, also while it stays the same. The
+    order of K2 is the class, then the features in the order in which they were added.
 
     Parameters
     ----------
     counts : the training cases.
     accept_ties : whether a feature that does not change the accuracy is added too.
-    learner : the learner of the final network from the selected features; by default `cb`.
     criterion, max_parents : as for `k2`, for the networks that are evaluated.
     random_state : the seed of the halves.
     smoothing, prior : as for `naive`.
@@ -57,30 +52,6 @@ def k2_as(
     ----------
     Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
     """
-    selected = k2_selection(
-        counts,
-        accept_ties=accept_ties,
-        criterion=criterion,
-        max_parents=max_parents,
-        random_state=random_state,
-        smoothing=smoothing,
-        prior=prior,
-    )
-    final = learner or (lambda restricted: cb(restricted, smoothing=smoothing, prior=prior))
-    return network_on_selected(counts, selected, final, smoothing, prior)
-
-
-def k2_selection(
-    counts: Counts,
-    *,
-    accept_ties: bool = False,
-    criterion: Score | str = "k2",
-    max_parents: int | None = None,
-    random_state: int = 0,
-    smoothing: object = 1.0,
-    prior: Sequence[float] | None = None,
-) -> list[int]:
-    """Return the features that K2-AS selects, in the order in which they are added; with `accept_ties`, those of K2-AS<=."""
     checked_flag(accept_ties, "accept_ties")
     families = k2_families(criterion, checked_count(max_parents, "max_parents"))
     trials = Trials(counts, families, random_state=random_state, smoothing=smoothing, prior=prior)

@@ -15,7 +15,7 @@ from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["JOINT_CELLS", "bsej", "bsej_groups", "fssj", "fssj_groups", "joined_naive_on"]
+__all__ = ["JOINT_CELLS", "bsej_groups", "fssj_groups", "joined_naive_on"]
 
 JOINT_CELLS = 1 << 16
 """Attributes are not joined if their joint table with the class has more cells than this,"""
@@ -23,21 +23,21 @@ BUDGET_SHARE = 16
 """or if it needs more than this part of the budget."""
 
 
-def fssj(
+def fssj_groups(
     counts: Counts,
     *,
     accept_ties: bool = False,
     max_joined: int | None = None,
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
-) -> Network:
-    """Return naive Bayes on joined attributes by forward search (forward sequential selection and joining).
+) -> list[Group]:
+    """Return the features of naive Bayes on joined attributes by forward search (forward sequential selection and joining).
 
-    A feature is a set of attributes that are modeled jointly given the class. Starting without features, each step adds an unused
-    attribute as a new feature, or joins it to an existing feature. The change with the best leave-one-out accuracy is made, as
-    long as that improves. Ties go to additions before joins, then to lower attributes, then to features with lower attributes.
-    Where no attribute alone is better than the most frequent class, nothing is added, unless `accept_ties` allows it. Unused
-    attributes have no parents.
+    A feature is a set of attributes that are modeled jointly given the class; features are ordered by their lowest attributes.
+    Starting without features, each step adds an unused attribute as a new feature, or joins it to an existing feature. The change
+    with the best leave-one-out accuracy is made, as long as that improves. Ties go to additions before joins, then to lower
+    attributes, then to features with lower attributes. Where no attribute alone is better than the most frequent class, nothing
+    is added, unless `accept_ties` allows it. Unused attributes have no parents.
 
     Each step takes two passes, and time proportional to rows x classes x unused attributes x features.
 
@@ -63,50 +63,6 @@ def fssj(
     ----------
     Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
     """
-    groups = fssj_groups(counts, accept_ties=accept_ties, max_joined=max_joined, smoothing=smoothing, prior=prior)
-    return joined_naive_on(counts, groups, smoothing=smoothing, prior=prior)
-
-
-def bsej(
-    counts: Counts,
-    *,
-    accept_ties: bool = False,
-    max_joined: int | None = None,
-    smoothing: object = 1.0,
-    prior: Sequence[float] | None = None,
-) -> Network:
-    """Return naive Bayes on joined attributes by backward search (backward sequential elimination and joining).
-
-    A feature is a set of attributes that are modeled jointly given the class. Starting with every attribute as a feature, each
-    step removes a feature or joins two. The change with the best leave-one-out accuracy is made, as long as that improves. Ties
-    go to eliminations before joins, then to features with lower attributes. Removed attributes have no parents.
-
-    Each step takes two passes, and time proportional to rows x classes x features squared at most: the effect of a change is
-    computed once for each cell of a table, not for each row, and rows whose predicted class cannot change are skipped. Rows whose
-    weight is not a whole number of cases are evaluated one by one; for rows in memory the terms are kept from step to step if
-    those of all pairs of features need at most an eighth of the budget.
-
-    Parameters
-    ----------
-    counts, accept_ties, max_joined, smoothing, prior : as for `fssj`.
-
-    References
-    ----------
-    Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
-    """
-    groups = bsej_groups(counts, accept_ties=accept_ties, max_joined=max_joined, smoothing=smoothing, prior=prior)
-    return joined_naive_on(counts, groups, smoothing=smoothing, prior=prior)
-
-
-def fssj_groups(
-    counts: Counts,
-    *,
-    accept_ties: bool = False,
-    max_joined: int | None = None,
-    smoothing: object = 1.0,
-    prior: Sequence[float] | None = None,
-) -> list[Group]:
-    """Return the attributes of every feature that FSSJ makes, ordered by the lowest attribute of each."""
     allowed = _allowed(counts, max_joined)
 
     def moves(groups: Sequence[Group]) -> list[Move]:
@@ -125,7 +81,25 @@ def bsej_groups(
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> list[Group]:
-    """Return the attributes of every feature that BSEJ keeps, ordered by the lowest attribute of each."""
+    """Return the features of naive Bayes on joined attributes by backward search (backward sequential elimination and joining).
+
+    A feature is a set of attributes that are modeled jointly given the class. Starting with every attribute as a feature, each
+    step removes a feature or joins two. The change with the best leave-one-out accuracy is made, as long as that improves. Ties
+    go to eliminations before joins, then to features with lower attributes. Removed attributes have no parents.
+
+    Each step takes two passes, and time proportional to rows x classes x features squared at most: the effect of a change is
+    computed once for each cell of a table, not for each row, and rows whose predicted class cannot change are skipped. Rows whose
+    weight is not a whole number of cases are evaluated one by one; for rows in memory the terms are kept from step to step if
+    those of all pairs of features need at most an eighth of the budget.
+
+    Parameters
+    ----------
+    counts, equal, max_joined, smoothing, prior : as for `fssj_groups`.
+
+    References
+    ----------
+    Pazzani (1995), Searching for dependencies in Bayesian classifiers; Singh and Provan (1995), sections 6 and 7.
+    """
     allowed = _allowed(counts, max_joined)
 
     def moves(groups: Sequence[Group]) -> list[Move]:
