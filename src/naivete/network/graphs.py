@@ -26,12 +26,10 @@ __all__ = [
     "interaction_graph",
     "junction_tree",
     "markov_blanket",
-    "maximal_cliques",
     "moral",
     "reachable",
     "skeleton",
     "topological",
-    "triangulated",
     "v_structures",
 ]
 
@@ -217,15 +215,6 @@ def _fill_in(graph: Neighbours, v: int, missing: dict[int, int], weight: dict[in
     return touched
 
 
-def triangulated(neighbours: Mapping[int, Iterable[int]], cards: Mapping[int, int]) -> Neighbours:
-    """Return the graph with the edges that min-fill elimination adds, so that every cycle of four or more has a chord.
-
-    >>> triangulated({0: {1, 3}, 1: {0, 2}, 2: {1, 3}, 3: {0, 2}}, dict.fromkeys(range(4), 2))[1]
-    {0, 2, 3}
-    """
-    return interaction_graph((v, *others) for v, others in eliminations(neighbours, cards))
-
-
 def junction_tree(steps: Sequence[EliminationStep]) -> tuple[Clique, ...]:
     """Return the maximal cliques of the triangulated graph as a tree with the running intersection property, children first.
 
@@ -257,15 +246,6 @@ def junction_tree(steps: Sequence[EliminationStep]) -> tuple[Clique, ...]:
         )
         for i in kept
     )
-
-
-def maximal_cliques(steps: Sequence[EliminationStep]) -> list[Family]:
-    """Return the maximal cliques of the triangulated graph.
-
-    >>> maximal_cliques(list(eliminations({0: {1}, 1: {0, 2}, 2: {1}}, {0: 2, 1: 2, 2: 2})))
-    [(0, 1), (1, 2)]
-    """
-    return [family(*clique.members) for clique in junction_tree(steps)]
 
 
 def reachable(structure: Structure, xs: Iterable[int], given: Iterable[int] = ()) -> set[int]:
