@@ -27,8 +27,8 @@ def k2_selection(
     """Return the features with which K2 is most accurate, in the order in which they are added: K2-AS, with `accept_ties` K2-AS<=.
 
     Half of the cases are used to learn, half to evaluate. Starting from the most frequent class, the feature with which the
-    network of K2 classifies most cases correctly is added while that improves; with `accept_ties`, also while it stays the same. The
-    order of K2 is the class, then the features in the order in which they were added.
+    network of K2 classifies most cases correctly is added while that improves; with `accept_ties`, also while it stays the same.
+    The order of K2 is the class, then the features in the order in which they were added.
 
     Parameters
     ----------

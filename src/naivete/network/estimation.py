@@ -113,7 +113,7 @@ class _Estimator:
         for (_, axis), same in alike.items():
             n = np.stack(list(same.values()), dtype=np.float64, casting="unsafe")
             n += self.smoothing.alpha
-            cpts.update(zip(same, normalised(n, axis + 1, in_place=True), strict=True))
+            cpts.update(zip(same, normalized(n, axis + 1, in_place=True), strict=True))
         return cpts
 
     def cpt(self, table: CountTable, v: int, parents: Sequence[int]) -> Cpt:

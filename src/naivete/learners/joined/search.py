@@ -94,7 +94,7 @@ def bsej_groups(
 
     Parameters
     ----------
-    counts, equal, max_joined, smoothing, prior : as for `fssj_groups`.
+    counts, accept_ties, max_joined, smoothing, prior : as for `fssj_groups`.
 
     References
     ----------
