@@ -32,12 +32,12 @@ def label_values(y: Any, rows: int) -> NDArray[Any]:
         raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
         raise DataError("y is a table; pass one column of it")
-    values = y if isinstance(y, np.ndarray) else _label_array(y)
-    if type(values) is not np.ndarray or values.ndim != 1 or values.dtype.kind not in "biufOU":
-        try:
+    try:
+        values = y if isinstance(y, np.ndarray) else _label_array(y)
+        if type(values) is not np.ndarray or values.ndim != 1 or values.dtype.kind not in "biufOU":
             values = column_or_1d(values, warn=True)
-        except ValueError as error:
-            raise DataError(f"y: {error}; pass one label for each row") from error
+    except ValueError as error:
+        raise DataError(f"y: {error}; pass one label for each row") from error
     _check_length(len(values), rows)
     return values.astype(object) if values.dtype.kind == "T" else np.asarray(values)
 
