@@ -82,7 +82,6 @@ def main(arguments: list[str]) -> int:
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
     set_up()
     environment = {**os.environ, **ENVIRONMENT.get(arguments[0], {})}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # or each process that the tests start compiles the package again
     steps = COMMANDS[arguments[0]][1]
     for step in steps:
         extra = arguments[1:] if step is steps[-1] else []
