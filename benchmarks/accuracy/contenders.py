@@ -40,10 +40,13 @@ DEFAULT: Final = (
     "ebm",
     "catboost",
 )
-THREAD_LIMITS: Final = dict.fromkeys(
-    ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "NAIVETE_THREADS"), str(THREADS)
-) | {"OMP_WAIT_POLICY": "passive"}
-"""Environment variables of a job: the number of threads; waiting threads use no CPU time."""
+THREAD_LIMITS: Final = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "LOKY_MAX_CPU_COUNT", "NAIVETE_THREADS"), str(THREADS)),
+    **dict.fromkeys(("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "OMP_WAIT_POLICY": "passive",
+}
+"""Environment variables of a job: the number of threads. Linear algebra has one, because for matrices of these sizes a second one
+does not save time but doubles the CPU time; for the same reason, waiting threads of OpenMP do not use the CPU."""
 
 Probabilities = NDArray[np.float64]
 Rows = NDArray[np.int64]
@@ -82,7 +85,7 @@ def absence(contender: str) -> str | None:
 
 
 def specification(contender: str) -> str:
-    """Return a hash of all that defines a contender: its class, parameters and encoding, and the version of its library if a peer."""
+    """Return a hash of the definition of a contender: its name and parameters, for a peer also its encoding and version."""
     text, peer = spec_text(contender), PEERS.get(spec_text(contender))
     if peer is not None:
         definition: Any = [text, peer.encoding, peer.version]

@@ -25,6 +25,9 @@ from benchmarks.measuring import Peak
 
 SMALLEST: Final = 1e-15
 """The smallest probability of the true class in the log loss."""
+SHORT: Final = 0.03
+MOST_CALLS: Final = 30
+"""A call is repeated until its repetitions take SHORT seconds of CPU time, at most MOST_CALLS times."""
 PATIENCE: Final = 30
 """A process is ended after this many times its limit of CPU time, in seconds on the clock."""
 FAILED: Final = 3
@@ -54,10 +57,12 @@ def measures(probabilities: NDArray[np.float64], truth: NDArray[Any]) -> dict[st
 
 
 def timed(work: Callable[[], Any]) -> tuple[Any, float, float]:
-    """Return the result of a call, its seconds, and the CPU seconds of all threads."""
-    wall, cpu = time.perf_counter(), time.process_time()
-    result = work()
-    return result, time.perf_counter() - wall, time.process_time() - cpu
+    """Return the result of a call, its seconds, and the CPU seconds of all threads; short calls are repeated and averaged."""
+    wall, cpu, calls = time.perf_counter(), time.process_time(), 0
+    while calls == 0 or (calls < MOST_CALLS and time.process_time() - cpu < SHORT):
+        result = work()
+        calls += 1
+    return result, (time.perf_counter() - wall) / calls, (time.process_time() - cpu) / calls
 
 
 def run_all(job: Job) -> None:

@@ -60,13 +60,13 @@ def naive_bayes(nominal: Nominal) -> Any:
     return _BinnedNaiveBayes(nominal)
 
 
-def tree(nominal: Nominal) -> Any:
+def tree(_: Nominal) -> Any:
     from sklearn.tree import DecisionTreeClassifier
 
     return DecisionTreeClassifier(random_state=SEED)
 
 
-def forest(nominal: Nominal) -> Any:
+def forest(_: Nominal) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
     return RandomForestClassifier(100, n_jobs=THREADS, random_state=SEED)

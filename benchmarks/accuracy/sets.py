@@ -24,15 +24,26 @@ from naivete.evaluation.protocols import KFold, Split
 
 VARIABLE: Final = "NAIVETE_DATA"
 
-NOMINAL_CHOOSING: Final = ["audiology", "car", "corral", "flare", "krkopt", "mofn-3-7-10", "mushroom", "poker-hand-train", "primary-tumor", "soybean", "soybean15", "titanic"]
-NOMINAL_CONFIRMING: Final = ["breast-cancer", "connect-4", "dna", "kr-vs-kp", "led7", "monks-1", "monks-2", "monks-3", "nursery", "postoperative", "reuters-text3", "splice", "tic-tac-toe", "vote", "vote-bool48", "vote1"]
-MIXED_CHOOSING: Final = ["adult", "autos", "breast-w", "census-income", "colic", "colic-orig", "credit-a", "dermatology", "ecoli", "haberman", "hepatitis", "ionosphere", "labor", "liver-disorders", "magic", "satimage", "shuttle", "spambase", "vehicle", "waveform-21", "waveform-5000", "wine", "zoo"]
-MIXED_CONFIRMING: Final = ["anneal", "anneal-orig", "balance-scale", "cmc", "covtype", "credit-g", "diabetes", "glass", "glass-window", "glass2", "heart-c", "heart-h", "heart-statlog", "hypothyroid", "iris", "letter", "lymph", "pendigits", "segment", "sick", "sonar", "tae", "vowel", "wdbc", "wdbc-mean10", "yeast"]
+NOMINAL_CHOOSING: Final = """
+    audiology car corral flare krkopt mofn-3-7-10 mushroom poker-hand-train primary-tumor soybean soybean15 titanic
+"""
+NOMINAL_CONFIRMING: Final = """
+    breast-cancer connect-4 dna kr-vs-kp led7 monks-1 monks-2 monks-3 nursery postoperative reuters-text3 splice
+    tic-tac-toe vote vote-bool48 vote1
+"""
+MIXED_CHOOSING: Final = """
+    adult autos breast-w census-income colic colic-orig credit-a dermatology ecoli haberman hepatitis ionosphere labor
+    liver-disorders magic satimage shuttle spambase vehicle waveform-21 waveform-5000 wine zoo
+"""
+MIXED_CONFIRMING: Final = """
+    anneal anneal-orig balance-scale cmc covtype credit-g diabetes glass glass-window glass2 heart-c heart-h
+    heart-statlog hypothyroid iris letter lymph pendigits segment sick sonar tae vowel wdbc wdbc-mean10 yeast
+"""
 
-NOMINAL: Final = (*NOMINAL_CHOOSING, *NOMINAL_CONFIRMING)
-MIXED: Final = (*MIXED_CHOOSING, *MIXED_CONFIRMING)
-CHOOSING: Final = (*NOMINAL_CHOOSING, *MIXED_CHOOSING)
-CONFIRMING: Final = (*NOMINAL_CONFIRMING, *MIXED_CONFIRMING)
+NOMINAL: Final = tuple((NOMINAL_CHOOSING + NOMINAL_CONFIRMING).split())
+MIXED: Final = tuple((MIXED_CHOOSING + MIXED_CONFIRMING).split())
+CHOOSING: Final = tuple((NOMINAL_CHOOSING + MIXED_CHOOSING).split())
+CONFIRMING: Final = tuple((NOMINAL_CONFIRMING + MIXED_CONFIRMING).split())
 ALL: Final = tuple(sorted((*NOMINAL, *MIXED)))
 GROUPS: Final = {"nominal": NOMINAL, "mixed": MIXED, "choosing": CHOOSING, "confirming": CONFIRMING, "all": ALL}
 """The groups of sets that `--sets` accepts in place of names."""
