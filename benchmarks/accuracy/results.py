@@ -60,8 +60,11 @@ class Results:
         """Append records to the file."""
         records = list(records)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [json.dumps(record) for record in records]
+        if _ends_within_a_line(self.path):  # of an interrupted run
+            lines.insert(0, "")
         with self.path.open("a") as file:
-            file.write("".join(json.dumps(record) + "\n" for record in records))
+            file.write("".join(line + "\n" for line in lines))
         for record in records:
             self._keep(record)
 
@@ -94,8 +97,17 @@ class Results:
 
 
 def read(path: Path) -> list[Record]:
-    """Return the records of a file; none if it does not exist. A last line that was not written to its end is ignored."""
-    if not path.exists():
-        return []
-    lines = path.read_text().split("\n")
-    return [json.loads(line) for line in lines[:-1]]
+    """Return the records of a file; none if it does not exist. Lines that were not written to their end are ignored."""
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [record for line in lines if (record := _parsed(line)) is not None]
+
+
+def _parsed(line: str) -> Record | None:
+    try:
+        return dict(json.loads(line))
+    except ValueError:
+        return None
+
+
+def _ends_within_a_line(path: Path) -> bool:
+    return path.exists() and path.read_bytes()[-1:] not in (b"\n", b"")
