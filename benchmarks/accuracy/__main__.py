@@ -36,6 +36,8 @@ def run(args: argparse.Namespace, names: Sequence[str], results: Results) -> Non
     chosen = [contenders.checked(text) for text in args.contenders or contenders.DEFAULT]
     for contender in args.redo:
         results.forget(contenders.checked(contender))
+    if args.retry:
+        results.forget_failures()
     runs.run(runs.Plan(names, chosen, sets.folder(args.data), args.cpu_limit, partial(print, flush=True)), results)
     print()
 
@@ -52,6 +54,7 @@ def parser() -> argparse.ArgumentParser:
     )
     option("--quick", action="store_true", help=f"{QUICK.folds} folds and at most {QUICK.rows:,} rows instead of 5 and 20,000")
     option("--redo", nargs="+", default=[], metavar="CONTENDER", help="compute the results of these contenders again")
+    option("--retry", action="store_true", help="try contenders again on the sets on which they failed")
     option("--cpu-limit", type=float, default=600, metavar="SECONDS", help="for all folds of a set (default 600)")
     option("--report", action="store_true", help="run nothing, print the tables for all contenders in the results file")
     option("--of", metavar="CONTENDER", help="the contender that is compared with each other one (default: the best of naivete)")

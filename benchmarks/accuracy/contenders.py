@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import naivete
-from benchmarks.accuracy.peers import PEERS, THREADS
+from benchmarks.accuracy.peers import PEERS, THREADS, Peer
 from benchmarks.accuracy.sets import matrix
 from benchmarks.measuring import ROOT
 from naivete.classifiers.base import NetworkClassifier
@@ -123,15 +123,22 @@ def prepared(contender: str, cases: LabelledTable) -> tuple[Fit, Predict]:
     The form in which the library takes the cases is made before. Encodings that are learned from the cases are part of the fit.
     """
     peer = PEERS.get(spec_text(contender))
-    if peer is None:
-        return _prepared_naivete(classifier_of(spec_text(contender)), cases)
+    return _prepared_naivete(classifier_of(spec_text(contender)), cases) if peer is None else _prepared_peer(peer, cases)
+
+
+def _prepared_peer(peer: Peer, cases: LabelledTable) -> tuple[Fit, Predict]:
+    """Columns without an observed value in the training rows are left out: some peers raise an error for them."""
     X, nominal = matrix(cases)
-    model = peer.make(nominal)
+    model: Any = None
+    observed = np.ones(len(nominal), bool)
 
     def fit(rows: Rows) -> None:
-        model.fit(X[rows], cases.labels[rows])
+        nonlocal model, observed
+        observed = ~np.isnan(X[rows]).all(axis=0)
+        model = peer.make(nominal[observed])
+        model.fit(X[np.ix_(rows, observed)], cases.labels[rows])
 
-    return fit, lambda rows: np.asarray(model.predict_proba(X[rows]))
+    return fit, lambda rows: np.asarray(model.predict_proba(X[np.ix_(rows, observed)]))
 
 
 def _prepared_naivete(model: NetworkClassifier, cases: LabelledTable) -> tuple[Fit, Predict]:

@@ -146,7 +146,7 @@ def failures(results: Results, summary: Summary) -> str:
     """Return the contenders that did not end on a set, with the reason."""
     reasons: dict[tuple[str, str], list[str]] = {}
     for (data_set, contender), record in results.failures.items():
-        if data_set in summary.sets and contender in summary.contenders:
+        if data_set in summary.sets and contender in summary.contenders and not results.complete(data_set, contender):
             reasons.setdefault((contender, record["failed"]), []).append(data_set)
     lines = [f"{contender}: {reason}: {', '.join(names)}" for (contender, reason), names in reasons.items()]
     return "\n".join(["Not ended:", "", *(f"- {line}" for line in lines)]) if lines else ""

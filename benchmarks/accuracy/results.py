@@ -85,6 +85,10 @@ class Results:
         self.folds = {key: record for key, record in self.folds.items() if key[1] != contender}
         self.failures = {pair: record for pair, record in self.failures.items() if pair[1] != contender}
 
+    def forget_failures(self) -> None:
+        """Ignore all failures, so that these contenders are tried again."""
+        self.failures.clear()
+
     def complete(self, data_set: str, contender: str) -> list[Record]:
         """Return the records of all folds; none if a fold is missing."""
         keys = [(data_set, contender, fold) for fold in range(self.setting.folds)]

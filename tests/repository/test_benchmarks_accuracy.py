@@ -16,15 +16,22 @@ SETTING = Setting(folds=2, rows=50)
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """A folder with a mixed and a nominal set; one class of the first has too few cases."""
+    """A folder with a mixed and a nominal set; one class has too few cases, one number of the mixed set is always missing."""
     folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
     for name, kind in (("iris", "numeric"), ("monks-1", "{a,b}")):
-        lines = ["@relation r", f"@attribute x {kind}", "@attribute z {u,v,w}", "@attribute class {no,yes,rare}", "@data"]
+        lines = [
+            "@relation r",
+            f"@attribute x {kind}",
+            "@attribute z {u,v,w}",
+            f"@attribute never {kind}",
+            "@attribute class {no,yes,rare}",
+            "@data",
+        ]
         for i in range(40):
             y = "rare" if i == 7 else ("no", "yes")[i % 2]
             x = ("?" if i == 3 else f"{i % 2 + rng.normal():.3f}") if kind == "numeric" else "ab"[(i + i // 9) % 2]
-            lines.append(f"{x},{'uvw'[i % 3]},{y}")
+            lines.append(f"{x},{'uvw'[i % 3]},?,{y}")
         (folder / f"{name}.arff.gz").write_bytes(gzip.compress("\n".join([*lines, ""]).encode()))
     return folder
 
@@ -88,6 +95,8 @@ def test_a_contender_that_exceeds_its_time_limit_is_tried_again_only_with_a_larg
     assert results.missing_folds("iris", "nb", "other", 5) == [0, 1]
     results.add([{**common, "failed": "ValueError: no"}])
     assert results.missing_folds("iris", "nb", "s", 60) == []
+    results.forget_failures()
+    assert results.missing_folds("iris", "nb", "s", 60) == [0, 1]
 
 
 def test_errors_and_time_limits_of_a_contender_are_results(data, capfd, monkeypatch):
