@@ -14,13 +14,13 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/naivete/_kernels/kernels.c")
+SOURCES = [Path("src/naivete/_kernels") / name for name in ("kernels.c", "contexts.c")]
 LIBRARY = Path("src/naivete/_kernels") / ("libkernels.dll" if os.name == "nt" else "libkernels.so")
 FLAGS = ["-O3", "-std=c99", "-fPIC", "-shared", "-ffp-contract=off"]
 
 
 def compile_kernels(root: Path) -> bool:
-    """Compile kernels.c into its own folder; return whether that succeeded. If not, there is no library afterwards."""
+    """Compile the kernels into their own folder; return whether that succeeded. If not, there is no library afterwards."""
     target = root / LIBRARY
     target.unlink(missing_ok=True)
     if os.environ.get("NAIVETE_NO_COMPILER"):
@@ -31,7 +31,7 @@ def compile_kernels(root: Path) -> bool:
             continue
         with tempfile.TemporaryDirectory(dir=target.parent) as folder:
             built = Path(folder) / target.name
-            command = [compiler, *FLAGS, *extra, str(root / SOURCE), "-o", str(built), "-lm"]
+            command = [compiler, *FLAGS, *extra, *(str(root / source) for source in SOURCES), "-o", str(built), "-lm"]
             if subprocess.run(command, capture_output=True, check=False).returncode == 0:
                 built.replace(target)
                 return True

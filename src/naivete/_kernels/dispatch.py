@@ -61,9 +61,9 @@ def use(tier: Tier) -> Iterator[None]:
         _chosen = before
 
 
-_P, _I = ctypes.c_void_p, ctypes.c_int64
+_P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of kernels.c
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of kernels.c and contexts.c
     "level": (ctypes.c_int, [ctypes.c_int]),
     "scatter": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _I, _P, _P]),
     "gather": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _P, _I, _P]),
@@ -76,6 +76,14 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "sparse_gram": (None, [_P, _I, _I, _I, _I, _P, _I, _I]),
     "seen": (ctypes.c_int, [_P, _I, _I, _I, _P]),
     "descend": (None, [_P, _P, _I, _I, _P]),
+    "context_keys": (None, [_P, _P, _P, _P, _I, _I, _I, _P]),
+    "sort_keys": (None, [_P, _P, _I, _I]),
+    "count_keys": (_I, [_P, _I, _P]),
+    "contexts": (ctypes.c_int, [_P, _P, _I, _P, _I, _D, _P, _P]),
+    "context_logs": (ctypes.c_int, [_P, _P, _P, _I, _P, _I, _I, _I, _D, _D, _D, _P, _P, _I, _I, _P, _P]),
+    "path_posteriors": (ctypes.c_int, [_P, _P, _P, _P, _I, _I, _D, _P, _P, _P, _I, _I, _I, _P]),
+    "choose_path": (_I, [_P, _P, _I, _P, _P, _P, _I, _D, _P, _I, _I, _P]),
+    "weighted_loss": (_D, [_P, _P, _P, _I, _I, _P, _P, _I, _I, _P]),
 }
 
 
@@ -88,7 +96,7 @@ def loaded() -> ctypes.CDLL | None:
         for name, (result, arguments) in _SIGNATURES.items() if library else ():
             function = getattr(library, f"naivete_{name}")
             function.restype, function.argtypes = result, arguments
-    except (OSError, AttributeError):  # built for another platform, or from another version of kernels.c
+    except (OSError, AttributeError):  # built for another platform, or from other versions of the sources
         return None
     if library:
         library.naivete_level(99)

@@ -1,0 +1,530 @@
+/* Counts of a feature in nested contexts: for the parents p1, p2, ... of a feature x the contexts (), (p1), (p1, p2), ...
+
+   The counts of one family are a tree of contexts. The contexts of one depth are stored together, those that extend the same
+   context side by side and in the order of their last code. The numpy version of every function is in contexts.py. */
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#ifdef _WIN32
+#define API __declspec(dllexport)
+#else
+#define API
+#endif
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct {
+    const uint8_t *data;
+    int64_t stride; /* bytes between consecutive rows */
+    int64_t item;   /* bytes of a code: 1, 2 or 4 */
+} column;
+
+typedef struct {
+    double n;      /* weight of the cases of class c, or of class c with code x */
+    uint32_t c;    /* class */
+    uint32_t x;    /* code of the feature; in the entry of a class: how many codes occur with it */
+} entry;
+
+enum { BATCH = 64 };
+
+INLINE uint32_t code(const column *c, int64_t r) {
+    const uint8_t *x = c->data + r * c->stride;
+    return c->item == 1 ? *x : c->item == 2 ? *(const uint16_t *)x : *(const uint32_t *)x;
+}
+
+/* The bin of a row: its code looked up, the last bin where the code is missing. */
+INLINE uint32_t bin(const column *c, const uint32_t *bins, int64_t states, int64_t r) {
+    const uint32_t x = code(c, r);
+    return bins[x < states ? x : states];
+}
+
+/* Computes for the rows from..to the position of each row in a table whose axes are some binned columns, the last varying
+   fastest. Columns and look-up tables are those of the members of the family. */
+API void naivete_context_keys(const column *columns, const uint32_t *const *bins, const int64_t *states, const int64_t *cards,
+                              int64_t members, int64_t from, int64_t to, uint64_t *keys) {
+    for (; from < to; from += BATCH) {
+        const int64_t len = to - from < BATCH ? to - from : BATCH;
+        uint64_t *out = keys + from;
+        memset(out, 0, len * sizeof *out);
+        for (int64_t m = 0; m < members; m++)
+            for (int64_t i = 0; i < len; i++) out[i] = out[i] * cards[m] + bin(columns + m, bins[m], states[m], from + i);
+    }
+}
+
+/* Sorts the keys, which are below 2^bits; the result is in `keys`. */
+API void naivete_sort_keys(uint64_t *keys, uint64_t *other, int64_t n, int64_t bits) {
+    enum { DIGIT = 11, SIZE = 1 << DIGIT };
+    uint64_t *from = keys, *to = other;
+    if (n < 64) {
+        for (int64_t i = 1; i < n; i++) {
+            const uint64_t k = keys[i];
+            int64_t j = i;
+            for (; j > 0 && keys[j - 1] > k; j--) keys[j] = keys[j - 1];
+            keys[j] = k;
+        }
+        return;
+    }
+    for (int64_t shift = 0; shift < bits; shift += DIGIT) {
+        int64_t place[SIZE] = {0};
+        for (int64_t i = 0; i < n; i++) place[from[i] >> shift & (SIZE - 1)]++;
+        int64_t sum = 0;
+        for (int64_t d = 0; d < SIZE; d++) {
+            const int64_t here = place[d];
+            place[d] = sum;
+            sum += here;
+        }
+        for (int64_t i = 0; i < n; i++) to[place[from[i] >> shift & (SIZE - 1)]++] = from[i];
+        uint64_t *swap = from;
+        from = to;
+        to = swap;
+    }
+    if (from != keys) memcpy(keys, from, n * sizeof *keys);
+}
+
+/* Replaces sorted keys by the distinct ones and writes how often each occurs; returns their number. */
+API int64_t naivete_count_keys(uint64_t *keys, int64_t n, int64_t *counts) {
+    int64_t m = -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (m < 0 || keys[i] != keys[m]) {
+            keys[++m] = keys[i];
+            counts[m] = 0;
+        }
+        counts[m]++;
+    }
+    return m + 1;
+}
+
+static int by_feature(const void *a, const void *b) {
+    const entry *p = a, *q = b;
+    return p->x != q->x ? (p->x < q->x ? -1 : 1) : p->c < q->c ? -1 : p->c > q->c;
+}
+
+/* Sorts cells by code and class, and adds up equal ones; returns their number. */
+static int64_t combine(entry *cells, int64_t n) {
+    if (n < 24)
+        for (int64_t i = 1; i < n; i++) {
+            const entry e = cells[i];
+            int64_t j = i;
+            for (; j > 0 && by_feature(cells + j - 1, &e) > 0; j--) cells[j] = cells[j - 1];
+            cells[j] = e;
+        }
+    else qsort(cells, n, sizeof *cells, by_feature);
+    int64_t m = -1;
+    for (int64_t i = 0; i < n; i++) {
+        if (m >= 0 && cells[i].x == cells[m].x && cells[i].c == cells[m].c) cells[m].n += cells[i].n;
+        else cells[++m] = cells[i];
+    }
+    return m + 1;
+}
+
+typedef struct {
+    uint32_t *codes;    /* last code of each context */
+    int64_t *children;  /* first context of the next depth, and the end */
+    double *totals;     /* weight of each context */
+    int64_t *class_at;  /* first entry of its classes, and the end */
+    entry *classes;
+    int64_t *cell_at;   /* first entry of its cells, and the end */
+    entry *cells;
+} level;
+
+/* Builds the levels 0..depth from distinct sorted keys over (p1, ..., p_depth, x, class). Contexts of less weight than `least`
+   are left out, except the empty one. `sizes` receives contexts, class entries and cells of each level. The arrays of every level
+   have room for n entries, and one more for those that have an end. Returns 0 if there is not enough memory. */
+API int naivete_contexts(const uint64_t *keys, const double *counts, int64_t n, const int64_t *cards, int64_t depth, double least,
+                         level *levels, int64_t *sizes) {
+    const uint64_t K = cards[depth + 1], X = cards[depth];
+    entry *cells = malloc((n + 1) * sizeof *cells);
+    int64_t *starts = malloc((n + 2) * sizeof *starts);   /* first cell of each context of the present level, unpruned */
+    uint64_t *prefix = malloc((n + 1) * sizeof *prefix);
+    int64_t *number = malloc((n + 1) * sizeof *number);   /* position among the contexts kept, of the level below; -1 if left out */
+    double *of_class = calloc(K, sizeof *of_class);
+    uint32_t *kinds = calloc(K, sizeof *kinds);
+    double *dense = calloc(X * K, sizeof *dense);
+    int ok = cells && starts && prefix && number && of_class && kinds && dense;
+    if (!ok) goto done;
+    int64_t m = 0; /* contexts of this level */
+    for (int64_t i = 0; i < n; i++) {
+        const uint64_t p = keys[i] / K / X;
+        if (!m || prefix[m - 1] != p) {
+            prefix[m] = p;
+            starts[m++] = i;
+        }
+        cells[i] = (entry){counts[i], (uint32_t)(keys[i] % K), (uint32_t)(keys[i] / K % X)};
+    }
+    starts[m] = n;
+    for (int64_t d = depth; d >= 0; d--) {
+        level *l = levels + d;
+        int64_t kept = 0, classes = 0, written = 0;
+        for (int64_t i = 0; i < m; i++) {
+            const entry *e = cells + starts[i], *end = cells + starts[i + 1];
+            double total = 0;
+            for (const entry *q = e; q < end; q++) total += q->n;
+            if (d && total < least) {
+                number[i] = -1;
+                continue;
+            }
+            l->codes[kept] = d ? (uint32_t)(prefix[i] % cards[d - 1]) : 0;
+            l->totals[kept] = total;
+            l->class_at[kept] = classes;
+            l->cell_at[kept] = written;
+            for (const entry *q = e; q < end; q++) {
+                l->cells[written++] = *q;
+                of_class[q->c] += q->n;
+                kinds[q->c]++;
+            }
+            if ((uint64_t)(end - e) < K) { /* few cells: the classes that occur, in order */
+                int64_t first = classes;
+                for (const entry *q = e; q < end; q++)
+                    if (kinds[q->c]) {
+                        int64_t j = classes++;
+                        for (; j > first && l->classes[j - 1].c > q->c; j--) l->classes[j] = l->classes[j - 1];
+                        l->classes[j] = (entry){of_class[q->c], q->c, kinds[q->c]};
+                        of_class[q->c] = 0;
+                        kinds[q->c] = 0;
+                    }
+            } else
+                for (uint64_t c = 0; c < K; c++)
+                    if (kinds[c]) {
+                        l->classes[classes++] = (entry){of_class[c], (uint32_t)c, kinds[c]};
+                        of_class[c] = 0;
+                        kinds[c] = 0;
+                    }
+            number[i] = kept++;
+        }
+        l->class_at[kept] = classes;
+        l->cell_at[kept] = written;
+        sizes[3 * d] = kept;
+        sizes[3 * d + 1] = classes;
+        sizes[3 * d + 2] = written;
+        if (!d) break;
+        /* the level above: contexts joined, their cells combined; which of the contexts kept here belong to each */
+        int64_t above = 0, out = 0, seen = 0;
+        level *u = levels + d - 1;
+        for (int64_t i = 0; i < m;) {
+            const uint64_t p = prefix[i] / cards[d - 1];
+            int64_t j = i, first = seen;
+            while (j < m && prefix[j] / cards[d - 1] == p) seen += number[j++] >= 0;
+            const int64_t from = starts[i], len = starts[j] - from;
+            const int64_t room = (int64_t)(X * K);
+            int64_t left;
+            if (j == i + 1) {
+                memmove(cells + out, cells + from, len * sizeof *cells);
+                left = len;
+            } else if (room <= 4 * len) {
+                for (int64_t q = from; q < from + len; q++) dense[cells[q].x * K + cells[q].c] += cells[q].n;
+                left = 0;
+                for (int64_t q = 0; q < room; q++)
+                    if (dense[q] > 0) {
+                        cells[out + left++] = (entry){dense[q], (uint32_t)(q % K), (uint32_t)(q / K)};
+                        dense[q] = 0;
+                    }
+            } else {
+                memmove(cells + out, cells + from, len * sizeof *cells);
+                left = combine(cells + out, len);
+            }
+            prefix[above] = p;
+            starts[above] = out;
+            u->children[above] = first; /* of all contexts above; those left out are removed below */
+            above++;
+            out += left;
+            i = j;
+        }
+        starts[above] = out;
+        u->children[above] = seen;
+        m = above;
+        /* remove the ranges of the contexts above that will be left out: they have no children that are kept */
+        if (d > 1) {
+            int64_t w = 0;
+            for (int64_t i = 0; i < m; i++) {
+                double total = 0;
+                for (int64_t q = starts[i]; q < starts[i + 1]; q++) total += cells[q].n;
+                if (total >= least) u->children[w++] = u->children[i];
+            }
+            u->children[w] = seen;
+        }
+    }
+done:
+    free(cells);
+    free(starts);
+    free(prefix);
+    free(number);
+    free(of_class);
+    free(kinds);
+    free(dense);
+    return ok;
+}
+
+INLINE int64_t child(const level *l, const level *below, int64_t at, uint32_t p) {
+    int64_t lo = l->children[at], hi = l->children[at + 1];
+    while (hi - lo > 8) {
+        const int64_t mid = (lo + hi) / 2;
+        if (below->codes[mid] <= p) lo = mid;
+        else hi = mid;
+    }
+    for (; lo < hi; lo++)
+        if (below->codes[lo] == p) return lo;
+    return -1;
+}
+
+/* Multiplies and keeps the exponent apart, so that nothing underflows. */
+INLINE void settle(double *mantissa, int32_t *exponent, int64_t n) {
+    for (int64_t i = 0; i < n; i++) {
+        uint64_t u;
+        memcpy(&u, mantissa + i, 8);
+        exponent[i] += (int32_t)(u >> 52 & 0x7FF) - 1023;
+        u = (u & 0x800FFFFFFFFFFFFFull) | 0x3FF0000000000000ull;
+        memcpy(mantissa + i, &u, 8);
+    }
+}
+
+typedef struct {
+    const double *margin; /* weight of each bin of x */
+    const int64_t *members; /* the column of x, then those of its parents */
+    const level *levels;
+    int64_t parents;
+    double states; /* number of bins of x that can occur */
+    double total;  /* weight of all cases */
+} family;
+
+/* Writes for the rows from..to and the depths 0..depth the sum over the families of log P_d(x | class, context).
+   leave[r] is the weight of row r that is left out of all counts, in class labels[r]; with leave = NULL nothing is left out. */
+API int naivete_context_logs(const column *columns, const uint32_t *const *bins, const int64_t *states, int64_t width,
+                             const family *families, int64_t count, int64_t depth, int64_t K, double theta, double delta,
+                             double least, const uint32_t *labels, const double *leave, int64_t from, int64_t to, double *out,
+                             double *first) {
+    const int64_t D = depth + 1;
+    uint32_t *binned = malloc(BATCH * width * sizeof *binned);
+    double *mantissa = malloc(BATCH * D * K * sizeof *mantissa);
+    int32_t *exponent = malloc(BATCH * D * K * sizeof *exponent);
+    double *P = malloc(K * sizeof *P);
+    const int ok = binned && mantissa && exponent && P;
+    for (; ok && from < to; from += BATCH) {
+        const int64_t len = to - from < BATCH ? to - from : BATCH;
+        for (int64_t j = 0; j < width; j++)
+            for (int64_t i = 0; i < len; i++) binned[i * width + j] = bin(columns + j, bins[j], states[j], from + i);
+        for (int64_t i = 0; i < len * D * K; i++) mantissa[i] = 1.0, exponent[i] = 0;
+        for (int64_t f = 0; f < count; f++) {
+            const family *g = families + f;
+            for (int64_t i = 0; i < len; i++) {
+                const uint32_t *row = binned + i * width, x = row[g->members[0]];
+                const double w = leave ? leave[from + i] : 0.0;
+                const uint32_t y = leave ? labels[from + i] : UINT32_MAX;
+                double *product = mantissa + i * D * K;
+                const double nx = g->margin[x] - w;
+                if (first)
+                    for (int64_t c = 0; c < K; c++) first[((from + i) * count + f) * K + c] = 0.0;
+                if (nx < 1e-9) continue;
+                const double base = (nx + 1) / (g->total - w + g->states);
+                for (int64_t c = 0; c < K; c++) P[c] = base;
+                int64_t at = 0, d = 0;
+                for (;; d++) {
+                    const level *l = g->levels + d;
+                    const entry *cell = l->cells + l->cell_at[at], *stop = l->cells + l->cell_at[at + 1];
+                    while (stop - cell > 8) {
+                        const entry *mid = cell + (stop - cell) / 2;
+                        if (mid->x < x) cell = mid + 1;
+                        else if (mid->x > x) stop = mid;
+                        else break;
+                    }
+                    while (cell > l->cells + l->cell_at[at] && cell[-1].x >= x) cell--;
+                    while (cell < stop && cell->x < x) cell++;
+                    stop = l->cells + l->cell_at[at + 1];
+                    const entry *e = l->classes + l->class_at[at], *last = l->classes + l->class_at[at + 1];
+                    for (; e < last; e++) {
+                        while (cell < stop && cell->x == x && cell->c < e->c) cell++;
+                        double n = cell < stop && cell->x == x && cell->c == e->c ? cell->n : 0.0, N = e->n, t = e->x;
+                        if (e->c == y) {
+                            N -= w;
+                            n -= w;
+                            if (n < 1e-9) n = 0.0, t -= 1.0;
+                            if (N < 1e-9) continue;
+                        }
+                        const double high = n > delta ? n - delta : 0.0;
+                        P[e->c] = (high + (theta + delta * t) * P[e->c]) / (N + theta);
+                    }
+                    for (int64_t c = 0; c < K; c++) product[d * K + c] *= P[c];
+                    if (first && !d)
+                        for (int64_t c = 0; c < K; c++) first[((from + i) * count + f) * K + c] = log(P[c]);
+                    if (d == g->parents) break;
+                    const int64_t next = child(l, l + 1, at, row[g->members[d + 1]]);
+                    if (next < 0 || l[1].totals[next] - w < least) break;
+                    at = next;
+                }
+                for (d++; d < D; d++)
+                    for (int64_t c = 0; c < K; c++) product[d * K + c] *= P[c];
+            }
+            if (f % 8 == 7) settle(mantissa, exponent, len * D * K);
+        }
+        for (int64_t i = 0; i < len * D * K; i++)
+            out[from * D * K + i] = log(mantissa[i]) + exponent[i] * 0.69314718055994530942;
+    }
+    free(binned);
+    free(mantissa);
+    free(exponent);
+    free(P);
+    return ok;
+}
+
+/* Writes for the rows from..to P_d(class | context) of one decision path at the given depths (or at its last one, where it is
+   shorter): P_d = (n + m P_{d-1}) / (N + m) from the contexts of the path, P_{-1} uniform. */
+API int naivete_path_posteriors(const column *columns, const uint32_t *const *bins, const int64_t *states, const level *levels,
+                                int64_t depth, int64_t K, double m, const uint32_t *labels, const double *leave,
+                                const int64_t *wanted, int64_t many, int64_t from, int64_t to, double *out) {
+    double *P = malloc(K * sizeof *P);
+    if (!P) return 0;
+    for (int64_t r = from; r < to; r++) {
+        const double w = leave ? leave[r] : 0.0;
+        const uint32_t y = leave ? labels[r] : UINT32_MAX;
+        for (int64_t c = 0; c < K; c++) P[c] = 1.0 / K;
+        int64_t at = 0, done = 0;
+        for (int64_t d = 0;; d++) {
+            const level *l = levels + d;
+            const double N = l->totals[at] - w;
+            if (N > 1e-9) {
+                for (int64_t c = 0; c < K; c++) P[c] *= m;
+                for (const entry *e = l->classes + l->class_at[at]; e < l->classes + l->class_at[at + 1]; e++)
+                    P[e->c] += e->c == y ? (e->n - w > 0 ? e->n - w : 0.0) : e->n;
+                for (int64_t c = 0; c < K; c++) P[c] /= N + m;
+            }
+            int64_t next = -1;
+            if (d < depth) next = child(l, l + 1, at, bin(columns + d, bins[d], states[d], r));
+            const int stop = next < 0;
+            for (; done < many && (stop || wanted[done] == d); done++)
+                memcpy(out + (r * many + done) * K, P, K * sizeof *P);
+            if (stop) break;
+            at = next;
+        }
+    }
+    free(P);
+    return 1;
+}
+
+/* Chooses the columns of a decision path on a sample of n rows: at each depth the candidate that gives the largest sum of
+   weight * log P(class | context), each row left out of its own counts, until none is better than stopping.
+   candidates[d * many + j] are columns of `binned` (column, n), whose codes are below cards[column]; a negative candidate is
+   none. Returns the number of columns written to `chosen`, -1 if there is not enough memory. */
+API int64_t naivete_choose_path(const uint8_t *binned, const int64_t *cards, int64_t n, const uint32_t *labels, const double *weight,
+                                const double *leave, int64_t K, double m, const int64_t *candidates, int64_t many, int64_t depth,
+                                int64_t *chosen) {
+    int64_t slots = 64;
+    while (slots < 2 * n) slots *= 2;
+    uint32_t *context = calloc(n, sizeof *context), *trial = malloc(n * sizeof *trial), *best_context = malloc(n * sizeof *trial);
+    double *before = malloc(n * sizeof *before), *after = malloc(n * sizeof *after), *best = malloc(n * sizeof *best);
+    double *sums = malloc(n * K * sizeof *sums), *totals = malloc(n * sizeof *totals);
+    uint32_t *slot = malloc(slots * sizeof *slot), *number = malloc(slots * sizeof *number), *stamp = calloc(slots, sizeof *stamp);
+    int64_t found = -1;
+    if (!context || !trial || !best_context || !before || !after || !best || !sums || !totals || !slot || !number || !stamp) goto done;
+    found = 0;
+    uint32_t turn = 0;
+    double score = 0;
+    { /* the empty context */
+        double all = 0;
+        for (int64_t c = 0; c < K; c++) sums[c] = 0;
+        for (int64_t i = 0; i < n; i++) sums[labels[i]] += weight[i], all += weight[i];
+        for (int64_t i = 0; i < n; i++) {
+            before[i] = (sums[labels[i]] - leave[i] + m / K) / (all - leave[i] + m);
+            score += weight[i] * log(before[i]);
+        }
+    }
+    for (int64_t d = 0; d < depth; d++) {
+        double top = score;
+        int64_t winner = -1;
+        for (int64_t j = 0; j < many; j++) {
+            const int64_t col = candidates[d * many + j];
+            if (col < 0) continue;
+            const uint8_t *x = binned + col * n;
+            const uint32_t card = (uint32_t)cards[col];
+            uint32_t groups = 0;
+            turn++;
+            for (int64_t i = 0; i < n; i++) {
+                const uint32_t key = context[i] * card + x[i];
+                uint64_t h = (key * 0x9E3779B97F4A7C15ull) >> 20 & (slots - 1);
+                while (stamp[h] == turn && slot[h] != key) h = (h + 1) & (slots - 1);
+                if (stamp[h] != turn) {
+                    stamp[h] = turn;
+                    slot[h] = key;
+                    number[h] = groups;
+                    totals[groups] = 0;
+                    for (int64_t c = 0; c < K; c++) sums[groups * K + c] = 0;
+                    groups++;
+                }
+                const uint32_t g = number[h];
+                trial[i] = g;
+                totals[g] += weight[i];
+                sums[g * K + labels[i]] += weight[i];
+            }
+            double sum = 0;
+            for (int64_t i = 0; i < n; i++) {
+                const uint32_t g = trial[i];
+                const double N = totals[g] - leave[i];
+                after[i] = N > 1e-9 ? (sums[g * K + labels[i]] - leave[i] + m * before[i]) / (N + m) : before[i];
+                if (after[i] < 1e-300) after[i] = 1e-300;
+                sum += weight[i] * log(after[i]);
+            }
+            if (sum > top + 1e-9) {
+                top = sum;
+                winner = col;
+                double *swap = best;
+                best = after;
+                after = swap;
+                uint32_t *exchange = best_context;
+                best_context = trial;
+                trial = exchange;
+            }
+        }
+        if (winner < 0) break;
+        chosen[found++] = winner;
+        score = top;
+        memcpy(context, best_context, n * sizeof *context);
+        memcpy(before, best, n * sizeof *before);
+    }
+done:
+    free(context);
+    free(trial);
+    free(best_context);
+    free(before);
+    free(after);
+    free(best);
+    free(sums);
+    free(totals);
+    free(slot);
+    free(number);
+    free(stamp);
+    return found;
+}
+
+/* The loss of a weighted combination of features and its gradient, for the rows from..to: logits are the features (row, class,
+   feature) times w plus b; `gradient` has room for the features and the classes and is added to. Returns the sum of
+   -weight * log P(label). */
+API double naivete_weighted_loss(const double *features, const uint32_t *labels, const double *weight, int64_t K, int64_t p,
+                         const double *w, const double *b, int64_t from, int64_t to, double *gradient) {
+    double loss = 0, *z = malloc(K * sizeof *z);
+    if (!z) return NAN;
+    for (int64_t r = from; r < to; r++) {
+        const double *f = features + r * K * p;
+        double top = -INFINITY, sum = 0;
+        for (int64_t c = 0; c < K; c++) {
+            double s = b[c];
+            const double *g = f + c * p;
+            double s0 = 0, s1 = 0, s2 = 0, s3 = 0;
+            int64_t j = 0;
+            for (; j + 4 <= p; j += 4) s0 += g[j] * w[j], s1 += g[j + 1] * w[j + 1], s2 += g[j + 2] * w[j + 2], s3 += g[j + 3] * w[j + 3];
+            for (; j < p; j++) s0 += g[j] * w[j];
+            z[c] = s + ((s0 + s1) + (s2 + s3));
+            if (z[c] > top) top = z[c];
+        }
+        for (int64_t c = 0; c < K; c++) sum += exp(z[c] - top);
+        const uint32_t y = labels[r];
+        loss += weight[r] * (top + log(sum) - z[y]);
+        for (int64_t c = 0; c < K; c++) {
+            const double q = weight[r] * (exp(z[c] - top) / sum - (c == (int64_t)y));
+            const double *g = f + c * p;
+            gradient[p + c] += q;
+            for (int64_t j = 0; j < p; j++) gradient[j] += q * g[j];
+        }
+    }
+    free(z);
+    return loss;
+}

@@ -1,0 +1,579 @@
+"""Counts of a feature in nested contexts, and what is computed from them for rows of codes.
+
+The contexts of a feature x with the parents p1, p2, ..., the strongest first, are the empty one, the states of p1, the states of
+p1 and p2, and so on. `context_tree` arranges the counts of all of them in a tree; `context_logs` estimates P(x | class, context) at
+every depth, each depth from its own counts and from the estimate of the depth before (back-off). Decision paths have the same
+trees without a feature x: `path_posteriors` estimates P(class | context).
+
+Every column is looked up in a table of bins first: `bins[code]`, and `bins[-1]` where the code is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
+from naivete._kernels.layout import Codes
+from naivete._kernels.threads import ranges, run_parallel
+
+__all__ = [
+    "BackOff",
+    "Bins",
+    "ContextFamily",
+    "ContextTree",
+    "LeftOut",
+    "binned",
+    "choose_path",
+    "context_keys",
+    "context_logs",
+    "context_tree",
+    "path_posteriors",
+    "sorted_counts",
+    "weighted_loss",
+]
+
+Bins = Sequence[NDArray[np.uint32]]
+"""For each column the bin of every code, and last the bin of a missing value."""
+ENTRY = np.dtype([("weight", np.float64), ("cls", np.uint32), ("code", np.uint32)])
+NOTHING = 1e-9
+"""A weight below this is what rounding errors leave of zero."""
+
+
+class BackOff(NamedTuple):
+    """Parameters of the discounted back-off estimate.
+
+    P_d = (max(n - delta, 0) + (theta + delta t) P_{d-1}) / (N + theta), where n is the weight of the cases of the class in the
+    context with the value x, N of those with any value, and t the number of values that occur.
+
+    Parameters
+    ----------
+    theta : the weight of the estimate of the shorter context.
+    delta : what is subtracted from each count and given to the shorter context.
+    least : contexts of less weight are not used.
+    """
+
+    theta: float = 0.5
+    delta: float = 0.5
+    least: float = 2.0
+
+
+class LeftOut(NamedTuple):
+    """What is left out of all counts while a row is predicted: its class, and its weight or a part of it."""
+
+    labels: NDArray[np.uint32]
+    weight: Numbers
+
+
+class Level(NamedTuple):
+    """The contexts of one depth; those that extend the same context are side by side, in the order of their last codes."""
+
+    codes: NDArray[np.uint32]  # the last code of each context
+    children: Integers  # the first context of the next depth that extends each context, and the end; empty at the last depth
+    totals: Numbers  # the weight of each context
+    class_starts: Integers  # the first of its entries in `classes`, and the end
+    classes: NDArray[Any]  # weight of each class that occurs in the context, and as `code` the number of values of x with it
+    cell_starts: Integers  # the first of its entries in `cells`, and the end
+    cells: NDArray[Any]  # weight of each value of x with each class, in the order of values and classes
+
+
+@dataclass(frozen=True, eq=False)
+class ContextTree:
+    """The counts of one family in all its contexts.
+
+    Parameters
+    ----------
+    cards : the number of bins of each parent, of x, and the number of classes.
+    levels : the contexts of each depth.
+    """
+
+    cards: tuple[int, ...]
+    levels: tuple[Level, ...]
+
+    @property
+    def depth(self) -> int:
+        """The number of parents."""
+        return len(self.cards) - 2
+
+    @cached_property
+    def struct(self) -> Integers:
+        """The addresses of all arrays, as in the C struct `level`."""
+        return np.array([[address(array) for array in level] for level in self.levels], np.int64)
+
+    @cached_property
+    def lookups(self) -> list[tuple[Integers, Integers, Integers]]:
+        """For each depth increasing numbers of (context, class), of (context, x, class) and of (context before, last code)."""
+        values, classes = self.cards[-2:]
+        result, before = [], np.zeros(1, np.int64)
+        for d, level in enumerate(self.levels):
+            of_class = np.repeat(np.arange(len(level.codes)), np.diff(level.class_starts))
+            of_cell = np.repeat(np.arange(len(level.codes)), np.diff(level.cell_starts))
+            cells = (of_cell * values + level.cells["code"]) * classes + level.cells["cls"]
+            card = self.cards[d - 1] if d else 1
+            result.append((of_class * classes + level.classes["cls"], cells, before * card + level.codes))
+            before = np.repeat(np.arange(len(level.codes)), np.diff(level.children)) if len(level.children) else before
+        return result
+
+    def child(self, depth: int, context: Integers, code: NDArray[Any]) -> Integers:
+        """Return the contexts of the next depth that extend contexts of this depth by one code, -1 where there is none."""
+        keys = self.lookups[depth + 1][2]
+        wanted = context * self.cards[depth] + code
+        return np.where(_found(keys, wanted), np.searchsorted(keys, wanted), -1)
+
+
+class ContextFamily(NamedTuple):
+    """A feature with its parents and the counts of its contexts."""
+
+    x: int
+    parents: tuple[int, ...]
+    tree: ContextTree
+    margin: Numbers  # the weight of each bin of x
+    states: int  # the number of bins of x that can occur
+
+
+def binned(codes: Codes, bins: Bins) -> list[NDArray[np.uint32]]:
+    """Return the bin of each row in each column."""
+    return [table[np.minimum(column, len(table) - 1)] for column, table in zip(codes, bins, strict=True)]
+
+
+def _columns(codes: Codes, bins: Bins) -> tuple[list[Any], Any]:
+    """Return the addresses of columns, look-up tables and their lengths, and what has to be kept alive meanwhile."""
+    columns, arrays = columns_struct(codes)
+    tables = [np.ascontiguousarray(table, np.uint32) for table in bins]
+    pointers, states = np.array([address(t) for t in tables], np.int64), np.array([len(t) - 1 for t in tables], np.int64)
+    return [address(columns), address(pointers), address(states)], (columns, arrays, tables, pointers, states)
+
+
+def context_keys(codes: Codes, bins: Bins, cards: Sequence[int]) -> NDArray[np.uint64]:
+    """Return the position of each row in a table whose axes are the binned columns, the last varying fastest.
+
+    >>> context_keys([np.array([1, 0, 255], np.uint8)] * 2, [np.array([0, 1, 2], np.uint32)] * 2, (3, 3)).tolist()
+    [4, 0, 8]
+    """
+    rows = len(codes[0])
+    library = compiled()
+    if library is None:
+        keys = np.zeros(rows, np.uint64)
+        for column, card in zip(binned(codes, bins), cards, strict=True):
+            keys = keys * np.uint64(card) + column
+        return keys
+    keys = np.empty(rows, np.uint64)
+    struct, _kept_alive = _columns(codes, bins)
+    sizes = np.array(cards, np.int64)
+    library.naivete_context_keys(*struct, address(sizes), len(sizes), 0, rows, address(keys))
+    return keys
+
+
+def sorted_counts(keys: NDArray[np.uint64], size: int) -> tuple[NDArray[np.uint64], Integers]:
+    """Return the distinct keys, increasing, and how often each occurs; the keys are below `size` and may be overwritten.
+
+    >>> [part.tolist() for part in sorted_counts(np.array([3, 1, 3], np.uint64), 4)]
+    [[1, 3], [1, 2]]
+    """
+    library = compiled()
+    if library is None:
+        distinct, counts = np.unique(keys, return_counts=True)
+        return distinct, counts.astype(np.int64)
+    other, counts = np.empty_like(keys), np.empty(len(keys), np.int64)
+    library.naivete_sort_keys(address(keys), address(other), len(keys), max(1, (size - 1).bit_length()))
+    number = library.naivete_count_keys(address(keys), len(keys), address(counts))
+    return keys[:number].copy(), counts[:number].copy()
+
+
+def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int], least: float) -> ContextTree:
+    """Return the tree of contexts from the counts of the longest ones.
+
+    Parameters
+    ----------
+    keys : distinct and increasing positions in a table with the axes p1, p2, ..., x, class.
+    weights : the weight of each, above zero.
+    cards : the number of bins on each axis.
+    least : contexts of less weight are left out.
+    """
+    keys, weights = np.ascontiguousarray(keys, np.uint64), np.ascontiguousarray(weights, np.float64)
+    library = compiled()
+    if library is None:
+        return ContextTree(tuple(cards), _levels_numpy(keys.astype(np.int64), weights, cards, least))
+    n, depth = len(keys), len(cards) - 2
+    levels, space = [], 1
+    for d in range(depth + 1):
+        contexts = min(n, space)
+        sizes = (contexts, n + 1, contexts, contexts + 1, min(n, contexts * cards[-1]), contexts + 1, n)
+        types = (np.uint32, np.int64, np.float64, np.int64, ENTRY, np.int64, ENTRY)
+        levels.append([np.empty(max(1, size), dtype) for size, dtype in zip(sizes, types, strict=True)])
+        space = min(n + 1, space * cards[d])
+    struct = np.array([[address(array) for array in level] for level in levels], np.int64)
+    axes, lengths = np.array(cards, np.int64), np.zeros((depth + 1, 3), np.int64)
+    require_memory(
+        library.naivete_contexts(address(keys), address(weights), n, address(axes), depth, least, address(struct), address(lengths))
+    )
+    result = []
+    for d, (level, (contexts, classes, cells)) in enumerate(zip(levels, lengths.tolist(), strict=True)):
+        ends = (contexts, contexts + 1 if d < depth else 0, contexts, contexts + 1, classes, contexts + 1, cells)
+        result.append(Level(*(array[:end].copy() for array, end in zip(level, ends, strict=True))))
+    return ContextTree(tuple(cards), tuple(result))
+
+
+def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least: float) -> tuple[Level, ...]:
+    *parents, values, classes = cards
+    below = values * classes
+    prefix, rest = keys // below, keys % below
+    levels: list[Level] = []
+    children_of: Integers | None = None  # the context of this depth that each context of the next one extends
+    for d in range(len(parents), -1, -1):
+        cells, which = np.unique(prefix * below + rest, return_inverse=True) if d else _unique_rest(rest)
+        sums = np.bincount(which, weights, len(cells))
+        contexts, context_of = np.unique(cells // below, return_inverse=True)
+        totals = np.bincount(context_of, sums, len(contexts))
+        kept = (totals >= least) if d else np.ones(len(contexts), bool)
+        number = np.cumsum(kept) - 1
+        used = kept[context_of]
+        cell_context, cell, weight = number[context_of[used]], cells[used] % below, sums[used]
+        pairs, pair_of = np.unique(cell_context * classes + cell % classes, return_inverse=True)
+        of_class = np.empty(len(pairs), ENTRY)
+        of_class["weight"], of_class["cls"] = np.bincount(pair_of, weight, len(pairs)), pairs % classes
+        of_class["code"] = np.bincount(pair_of, minlength=len(pairs))
+        entries = np.empty(len(cell), ENTRY)
+        entries["weight"], entries["cls"], entries["code"] = weight, cell % classes, cell // classes
+        count = int(kept.sum())
+        last = (contexts % parents[d - 1] if d else contexts)[kept].astype(np.uint32)
+        if children_of is None:
+            children = np.empty(0, np.int64)
+        else:
+            position = number[np.searchsorted(contexts, children_of)]
+            children = np.searchsorted(position, np.arange(count + 1))
+        starts = [np.searchsorted(of, np.arange(count + 1)) for of in (pairs // classes, cell_context)]
+        levels.insert(0, Level(last, children, totals[kept], starts[0], of_class, starts[1], entries))
+        if d:
+            children_of = contexts[kept] // parents[d - 1]
+            prefix = prefix // parents[d - 1]
+    return tuple(levels)
+
+
+def _unique_rest(rest: Integers) -> tuple[Integers, Integers]:
+    cells, which = np.unique(rest, return_inverse=True)
+    return cells, which
+
+
+def context_logs(
+    codes: Codes,
+    bins: Bins,
+    families: Sequence[ContextFamily],
+    depth: int,
+    classes: int,
+    total: float,
+    rule: BackOff,
+    left_out: LeftOut | None = None,
+) -> tuple[Numbers, Numbers]:
+    """Return the sums over the families of log P_d(x | class, context), and the terms of each family at depth 0.
+
+    A value of x that never occurred adds nothing. A context that does not occur is left at its longest part that does.
+
+    Parameters
+    ----------
+    codes, bins : the columns and their bins.
+    families : features with their parents.
+    depth : the largest depth; families with fewer parents stay at their last one.
+    classes : the number of classes.
+    total : the weight of all cases.
+    rule : the estimate.
+    left_out : what is left out of the counts for each row; by default nothing.
+
+    Returns
+    -------
+    The sums (row, depth, class) and the terms (row, family, class).
+    """
+    rows = len(codes[0])
+    sums, first = np.zeros((rows, depth + 1, classes)), np.zeros((rows, len(families), classes))
+    library = compiled()
+    if library is None:
+        _context_logs_numpy(binned(codes, bins), families, total, rule, left_out, sums, first)
+        return sums, first
+    struct, _kept_alive = _columns(codes, bins)
+    members = [np.array([f.x, *f.parents], np.int64) for f in families]
+    margins = [np.ascontiguousarray(f.margin, np.float64) for f in families]
+    records = np.zeros(len(families), [(name, np.int64) for name in "abcd"] + [(name, np.float64) for name in "ef"])
+    for i, f in enumerate(families):
+        records[i] = address(margins[i]), address(members[i]), address(f.tree.struct), f.tree.depth, f.states, total
+    leave = _left_out_addresses(left_out)
+
+    def fill(part: tuple[int, int]) -> int:
+        arguments = len(codes), address(records), len(families), depth, classes, *rule, *leave, *part, address(sums), address(first)
+        return int(library.naivete_context_logs(*struct, *arguments))
+
+    work = 32 * rows * len(families) * classes
+    for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
+        require_memory(status)
+    return sums, first
+
+
+def _left_out_addresses(left_out: LeftOut | None) -> tuple[int, int]:
+    return (0, 0) if left_out is None else (address(left_out.labels), address(left_out.weight))
+
+
+def _context_logs_numpy(
+    columns: Sequence[NDArray[Any]],
+    families: Sequence[ContextFamily],
+    total: float,
+    rule: BackOff,
+    left_out: LeftOut | None,
+    sums: Numbers,
+    first: Numbers,
+) -> None:
+    classes = sums.shape[2]
+    weight = np.zeros(len(sums)) if left_out is None else left_out.weight
+    for i, (x, parents, tree, margin, states) in enumerate(families):
+        value = columns[x].astype(np.int64)
+        remaining = margin[value] - weight
+        rows = np.flatnonzero(remaining >= NOTHING)
+        p = np.repeat(((remaining[rows] + 1) / (total - weight[rows] + states))[:, None], classes, axis=1)
+        context, active = np.zeros(len(rows), np.int64), np.arange(len(rows))  # active: those whose context still occurs
+        for d in range(sums.shape[1]):
+            if d <= len(parents) and len(active):
+                chosen = rows[active]
+                labels = None if left_out is None else left_out.labels[chosen].astype(np.int64)
+                p[active] = _backed_off(tree, d, context, value[chosen], p[active], rule, labels, weight[chosen])
+            logs = np.log(p)
+            sums[rows, d] += logs
+            if not d:
+                first[rows, i] = logs
+            if d < len(parents) and len(active):
+                child = tree.child(d, context, columns[parents[d]][rows[active]].astype(np.int64))
+                used = (
+                    (child >= 0) & (tree.levels[d + 1].totals[np.maximum(child, 0)] - weight[rows[active]] >= rule.least)
+                    if len(tree.levels[d + 1].totals)
+                    else np.zeros(len(active), bool)
+                )
+                active, context = active[used], child[used]
+            else:
+                active = active[:0]
+
+
+def _backed_off(
+    tree: ContextTree,
+    depth: int,
+    context: Integers,
+    value: Integers,
+    shorter: Numbers,
+    rule: BackOff,
+    labels: Integers | None,
+    left_out: Numbers,
+) -> Numbers:
+    """Return the estimates of one depth from those of the depth before, for rows in contexts that occur.  # (row, class)"""
+    values, classes = tree.cards[-2:]
+    level, (class_keys, cell_keys, _) = tree.levels[depth], tree.lookups[depth]
+    every = np.arange(classes)
+    of_class = _entries(level.classes, class_keys, context[:, None] * classes + every)
+    cells = _entries(level.cells, cell_keys, (context[:, None] * values + value[:, None]) * classes + every)
+    n, total, kinds = cells["weight"], of_class["weight"], of_class["code"].astype(np.float64)
+    if labels is not None:
+        own = np.arange(len(labels)), labels
+        total[own] -= left_out
+        n[own] -= left_out
+        kinds[own] -= n[own] < NOTHING
+        n[own] = np.where(n[own] < NOTHING, 0.0, n[own])
+    estimate = (np.maximum(n - rule.delta, 0.0) + (rule.theta + rule.delta * kinds) * shorter) / (
+        np.maximum(total, 0.0) + rule.theta
+    )
+    return np.where(total >= NOTHING, estimate, shorter)
+
+
+def _found(keys: Integers, wanted: Integers) -> NDArray[np.bool_]:
+    if not len(keys):
+        return np.zeros(wanted.shape, bool)
+    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
+    return np.asarray(keys[place] == wanted)
+
+
+def _entries(entries: NDArray[Any], keys: Integers, wanted: Integers) -> NDArray[Any]:
+    """Return copies of the entries with these keys, zeros where there is none."""
+    result = np.zeros(wanted.shape, ENTRY)
+    present = _found(keys, wanted)
+    result[present] = entries[np.searchsorted(keys, wanted[present])]
+    return result
+
+
+def path_posteriors(
+    codes: Codes, bins: Bins, tree: ContextTree, m: float, depths: Sequence[int], left_out: LeftOut | None = None
+) -> Numbers:
+    """Return P(class | context) along a decision path, at the given depths or at its end.  # (row, depth, class)
+
+    P_d = (n + m P_{d-1}) / (N + m), starting from equal probabilities; a context that does not occur stays at the estimate of
+    its longest part that does.
+
+    Parameters
+    ----------
+    codes, bins : the columns of the path, in order, and their bins.
+    tree : the counts of its contexts.
+    m : the weight of the shorter context.
+    depths : increasing depths.
+    left_out : what is left out of the counts for each row; by default nothing.
+    """
+    rows, classes = len(left_out.labels) if left_out is not None else len(codes[0]), tree.cards[-1]
+    wanted, result = np.array(depths, np.int64), np.empty((rows, len(depths), classes))
+    library = compiled()
+    if library is None:
+        _path_posteriors_numpy(binned(codes, bins), tree, m, depths, left_out, result)
+        return result
+    struct, _kept_alive = _columns(codes, bins)
+    leave = _left_out_addresses(left_out)
+
+    def fill(part: tuple[int, int]) -> int:
+        arguments = address(tree.struct), tree.depth, classes, m, *leave, address(wanted), len(wanted), *part, address(result)
+        return int(library.naivete_path_posteriors(*struct, *arguments))
+
+    work = 32 * rows * classes
+    for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
+        require_memory(status)
+    return result
+
+
+def _path_posteriors_numpy(
+    columns: Sequence[NDArray[Any]], tree: ContextTree, m: float, depths: Sequence[int], left_out: LeftOut | None, result: Numbers
+) -> None:
+    rows, _, classes = result.shape
+    weight = np.zeros(rows) if left_out is None else left_out.weight
+    p = np.full((rows, classes), 1 / classes)
+    context, active, written = np.zeros(rows, np.int64), np.arange(rows), 0
+    for d in range(tree.depth + 1):
+        level, (class_keys, _, _) = tree.levels[d], tree.lookups[d]
+        n = _entries(level.classes, class_keys, context[:, None] * classes + np.arange(classes))["weight"]
+        total = level.totals[context] - weight[active]
+        if left_out is not None:
+            own = np.arange(len(active)), left_out.labels[active].astype(np.int64)
+            n[own] = np.maximum(n[own] - weight[active], 0.0)
+        p[active] = np.where((total > NOTHING)[:, None], (m * p[active] + n) / (np.maximum(total, 0.0) + m)[:, None], p[active])
+        if written < len(depths) and depths[written] == d:
+            result[:, written] = p
+            written += 1
+        if d < tree.depth:
+            child = tree.child(d, context, columns[d][active].astype(np.int64))
+            active, context = active[child >= 0], child[child >= 0]
+    result[:, written:] = p[:, None]
+
+
+def choose_path(
+    columns: NDArray[np.uint8],
+    cards: Sequence[int],
+    left_out: LeftOut,
+    weight: Numbers,
+    classes: int,
+    m: float,
+    candidates: Integers,
+) -> list[int]:
+    """Return the columns of a decision path, chosen on a sample of rows.
+
+    At each depth the candidate is taken that gives the largest sum of weight * log P(class | context), where each row is left out
+    of its own counts; the path ends where none improves the sum.
+
+    Parameters
+    ----------
+    columns : the bins of the rows.  # (column, row)
+    cards : the number of bins of each column.
+    left_out : the class of each row, and the weight that is left out of its counts.
+    weight : the weight of each row.
+    classes : the number of classes.
+    m : as in `path_posteriors`.
+    candidates : the columns to choose from at each depth, -1 for none.  # (depth, candidate)
+    """
+    library = compiled()
+    if library is None:
+        return _choose_path_numpy(columns, cards, left_out, weight, classes, m, candidates)
+    depth, many = candidates.shape
+    sizes, chosen = np.array(cards, np.int64), np.zeros(depth, np.int64)
+    columns, candidates = np.ascontiguousarray(columns), np.ascontiguousarray(candidates)
+    found = library.naivete_choose_path(
+        *(address(columns), address(sizes), columns.shape[1], address(left_out.labels), address(weight)),
+        *(address(left_out.weight), classes, m, address(candidates), many, depth, address(chosen)),
+    )
+    require_memory(found >= 0)
+    return chosen[:found].tolist()
+
+
+def _choose_path_numpy(
+    columns: NDArray[np.uint8],
+    cards: Sequence[int],
+    left_out: LeftOut,
+    weight: Numbers,
+    classes: int,
+    m: float,
+    candidates: Integers,
+) -> list[int]:
+    labels = left_out.labels.astype(np.int64)
+    context, before = np.zeros(len(labels), np.int64), np.full(len(labels), 1 / classes)
+    before = _left_out_estimate(context, labels, classes, weight, left_out.weight, m, before)
+    score, chosen = float((weight * np.log(before)).sum()), []
+    for level in candidates:
+        best: tuple[float, int, Integers, Numbers] | None = None
+        for column in level[level >= 0].tolist():
+            _, trial = np.unique(context * cards[column] + columns[column], return_inverse=True)
+            after = _left_out_estimate(trial, labels, classes, weight, left_out.weight, m, before)
+            total = float((weight * np.log(after)).sum())
+            if total > (score if best is None else best[0]) + NOTHING:
+                best = total, column, trial, after
+        if best is None:
+            break
+        score, column, context, before = best
+        chosen.append(column)
+    return chosen
+
+
+def _left_out_estimate(
+    context: Integers, labels: Integers, classes: int, weight: Numbers, left_out: Numbers, m: float, before: Numbers
+) -> Numbers:
+    """Return P(class | context) of the class of each row, without the row."""
+    contexts = int(context.max(initial=0)) + 1
+    n = np.bincount(context * classes + labels, weight, contexts * classes)[context * classes + labels] - left_out
+    total = np.bincount(context, weight, contexts)[context] - left_out
+    return np.maximum(np.where(total > NOTHING, (n + m * before) / (np.maximum(total, 0.0) + m), before), 1e-300)
+
+
+def weighted_loss(
+    features: Numbers, labels: NDArray[np.uint32], weight: Numbers, coefficients: Numbers, intercepts: Numbers
+) -> tuple[float, Numbers]:
+    """Return the sum of -weight * log P(label) and its gradient, where the logits are features times coefficients plus intercepts.
+
+    Rows are added up in parts of fixed size, so that the result does not depend on the number of threads.
+
+    Parameters
+    ----------
+    features : (row, class, feature), contiguous.
+    labels, weight : the class and the weight of each row.
+    coefficients, intercepts : one for each feature, one for each class.
+    """
+    rows, classes, count = features.shape
+    parts = [(lo, min(lo + 512, rows)) for lo in range(0, rows, 512)]
+    gradients, library = np.zeros((len(parts), count + classes)), compiled()
+
+    def loss_of(index: int) -> float:
+        lo, hi = parts[index]
+        if library is None:
+            return _weighted_loss_numpy(features[lo:hi], labels[lo:hi], weight[lo:hi], coefficients, intercepts, gradients[index])
+        arrays = (address(a) for a in (coefficients, intercepts))
+        data = (address(a) for a in (features, labels, weight))
+        return float(library.naivete_weighted_loss(*data, classes, count, *arrays, lo, hi, address(gradients[index])))
+
+    losses = run_parallel(loss_of, range(len(parts)), 4.0 * features.size)
+    return float(np.cumsum(losses)[-1]) if losses else 0.0, np.cumsum(gradients, axis=0)[-1] if losses else gradients.sum(axis=0)
+
+
+def _weighted_loss_numpy(
+    features: Numbers, labels: NDArray[np.uint32], weight: Numbers, coefficients: Numbers, intercepts: Numbers, gradient: Numbers
+) -> float:
+    rows = np.arange(len(features))
+    logits = np.einsum("rcf,f->rc", features, coefficients) + intercepts
+    logits -= logits.max(axis=1, keepdims=True)
+    p = np.exp(logits)
+    norm = p.sum(axis=1)
+    errors = p / norm[:, None]
+    errors[rows, labels] -= 1
+    errors *= weight[:, None]
+    gradient[: features.shape[2]] = np.einsum("rc,rcf->f", errors, features)
+    gradient[features.shape[2] :] = errors.sum(axis=0)
+    return float((weight * (np.log(norm) - logits[rows, labels])).sum())

@@ -1,0 +1,103 @@
+"""A bounded sample of the cases that does not depend on the order of the rows, on blocks or on the back end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Numbers
+from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
+from naivete.cases.base import Block
+from naivete.cases.views import row_hashes
+
+__all__ = ["Sample", "sample_parts", "sampled"]
+
+
+class Sample(NamedTuple):
+    """Different cases, each with the weight of all rows that equal it.
+
+    Parameters
+    ----------
+    codes : the codes of the cases, one array for each feature.
+    labels : the class of each case.
+    weight : its weight.
+    left_out : the weight that is left out when the case is predicted: one row, or a part of one where it has less weight.
+    """
+
+    codes: tuple[NDArray[Any], ...]
+    labels: NDArray[np.uint32]
+    weight: Numbers
+    left_out: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The distinct cases of some rows with the smallest hashes, in increasing order of these."""
+
+    hashes: NDArray[np.uint64]
+    codes: tuple[NDArray[Any], ...]  # the class last
+    weight: LimbSums
+    least: Numbers  # the smallest weight of a row of each case
+
+
+def sample_parts(block: Block, size: int, seed: int) -> Part:
+    """Return the part of the sample that comes from one block."""
+    hashes = row_hashes(block.codes, seed)
+    distinct, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    used = distinct[:size]
+    chosen = first[: len(used)]
+    rows = np.flatnonzero(which < len(used))
+    position = which[rows]
+    weight = {}
+    for q, limb in limbs(block.weight).items():
+        weight[q] = np.zeros(len(used), np.int64)
+        np.add.at(weight[q], position, 1 if limb is None else limb[rows])
+    least = np.ones(len(used))
+    if block.weight is not None:
+        np.minimum.at(least, position, block.weight[rows])
+    return Part(used, tuple(column[chosen] for column in block.codes), weight, least)
+
+
+def merged_parts(one: Part, two: Part, size: int) -> Part:
+    """Return the part of the sample that comes from the rows of both parts."""
+    hashes = np.concatenate([one.hashes, two.hashes])
+    distinct, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    used = distinct[:size]
+    chosen, kept = first[: len(used)], which < len(used)
+    weight: LimbSums = {}
+    for q in one.weight.keys() | two.weight.keys():
+        both = [part.weight.get(q, np.zeros(len(part.hashes), np.int64)) for part in (one, two)]
+        weight[q] = np.zeros(len(used), np.int64)
+        np.add.at(weight[q], which[kept], np.concatenate(both)[kept])
+    least = np.ones(len(used))
+    np.minimum.at(least, which[kept], np.concatenate([one.least, two.least])[kept])
+    codes = tuple(np.concatenate(columns)[chosen] for columns in zip(one.codes, two.codes, strict=True))
+    return Part(used, codes, weight, least)
+
+
+def sampled(fold: Any, size: int, seed: int) -> Sample:
+    """Return at most `size` different cases, chosen by a hash of their codes and classes, in one pass.
+
+    Equal rows are one case. All cases are returned where there are no more of them.
+
+    Parameters
+    ----------
+    fold : the `fold` of cases, or of their counts.
+    size : the largest number of cases.
+    seed : of the hash.
+    """
+    part: Part = fold(partial(_of_block, size=size, seed=seed), partial(merged_parts, size=size))
+    weight = sums_as_numbers(part.weight).astype(np.float64)
+    return Sample(part.codes[:-1], part.codes[-1].astype(np.uint32), weight, np.minimum(part.least, weight))
+
+
+def _of_block(block: Block, size: int, seed: int) -> Part:
+    parts = [sample_parts(part, size, seed) for part in block.parts()]
+    result = parts[0]
+    for part in parts[1:]:
+        result = merged_parts(result, part, size)
+    return result

@@ -1,0 +1,97 @@
+"""Counts of the configurations of some binned columns and the class that occur, for many lists of columns in one pass."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels import run_parallel
+from naivete._kernels.codes import Numbers
+from naivete._kernels.contexts import Bins, context_keys, sorted_counts
+from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
+from naivete.cases.base import Block
+from naivete.counts.counts import Counts
+from naivete.variables import CLASS
+
+__all__ = ["LARGEST", "ContextCounts", "ContextRequest", "context_counts"]
+
+LARGEST = 2**62
+"""The most cells of a table whose configurations can be numbered."""
+
+
+class ContextRequest(NamedTuple):
+    """The columns to be counted together with the class, in order, the bins of each, and the number of bins of each."""
+
+    columns: tuple[int, ...]
+    bins: Bins
+    cards: tuple[int, ...]  # the number of classes last
+
+    @property
+    def size(self) -> int:
+        """The number of cells of the table."""
+        return math.prod(self.cards)
+
+
+class ContextCounts(NamedTuple):
+    """The cells of a table that are not empty: their positions, increasing, and their weights."""
+
+    keys: NDArray[np.uint64]
+    weights: Numbers
+
+
+Sums = list[tuple[NDArray[np.uint64], LimbSums]]
+
+
+def context_counts(counts: Counts, requests: Sequence[ContextRequest]) -> list[ContextCounts]:
+    """Return the counts of every request, in one pass; missing values are counted in their own bins."""
+    sums = counts.fold(partial(_of_block, requests=tuple(requests)), _merged)
+    return [ContextCounts(keys, sums_as_numbers(weight).astype(np.float64)) for keys, weight in sums]
+
+
+def _of_block(block: Block, requests: Sequence[ContextRequest]) -> Sums:
+    parts = [_of_part(part, requests) for part in block.parts()]
+    result = parts[0]
+    for part in parts[1:]:
+        result = _merged(result, part)
+    return result
+
+
+def _of_part(block: Block, requests: Sequence[ContextRequest]) -> Sums:
+    labels = block.codes[CLASS]
+    weight = limbs(block.weight)
+
+    def count(request: ContextRequest) -> tuple[NDArray[np.uint64], LimbSums]:
+        own = np.arange(request.cards[-1] + 1, dtype=np.uint32)
+        keys = context_keys([*(block.codes[v] for v in request.columns), labels], [*request.bins, own], request.cards)
+        if block.weight is None:
+            distinct, number = sorted_counts(keys, request.size)
+            return distinct, {0: number}
+        return _added(keys, {q: limb for q, limb in weight.items() if limb is not None})
+
+    return run_parallel(count, requests, 32.0 * len(block) * len(requests))
+
+
+def _added(keys: NDArray[np.uint64], weights: LimbSums) -> tuple[NDArray[np.uint64], LimbSums]:
+    """Return the distinct keys and the sums of the weights of each."""
+    order = np.argsort(keys, kind="stable")
+    ordered = keys[order]
+    first = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1])) if len(ordered) else np.empty(0, np.int64)
+    return ordered[first], {q: np.add.reduceat(part[order], first) if len(first) else part[:0] for q, part in weights.items()}
+
+
+def _merged(one: Sums, two: Sums) -> Sums:
+    return [_merge(*both) for both in zip(one, two, strict=True)]
+
+
+def _merge(
+    one: tuple[NDArray[np.uint64], LimbSums], two: tuple[NDArray[np.uint64], LimbSums]
+) -> tuple[NDArray[np.uint64], LimbSums]:
+    weights = {}
+    for q in one[1].keys() | two[1].keys():
+        weights[q] = np.concatenate([part.get(q, np.zeros(len(keys), np.int64)) for keys, part in (one, two)])
+    return _added(np.concatenate([one[0], two[0]]), weights)

@@ -1,0 +1,119 @@
+"""The terms of a spectrum for rows of codes, with or without each row left out of the counts, and the posteriors they give."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naivete._kernels.codes import Bools, Integers, Numbers
+from naivete._kernels.contexts import LeftOut, binned, context_logs, path_posteriors
+from naivete._kernels.layout import Codes
+from naivete.network.spectrum import DEPTHS_OF_PATHS, Path, Spectrum
+
+__all__ = ["SpectrumPredictor", "log_normalized", "spectrum_terms"]
+
+
+def log_normalized(logs: Numbers) -> Numbers:
+    """Return logarithms of probabilities that sum to 1 over the last axis."""
+    top = logs.max(axis=-1, keepdims=True)
+    return np.asarray(logs - top - np.log(np.exp(logs - top).sum(axis=-1, keepdims=True)))
+
+
+def log_prior(spectrum: Spectrum, rows: int, left_out: LeftOut | None) -> Numbers:
+    """Return log((n_c + 1/2) / (n + K/2)) for each row, without what is left out.  # (row, class)"""
+    weights = np.repeat(spectrum.class_weights[None], rows, axis=0)
+    if left_out is not None:
+        weights[np.arange(rows), left_out.labels] -= left_out.weight
+    weights = np.maximum(weights, 0.0) + 0.5
+    return np.asarray(np.log(weights / weights.sum(axis=1, keepdims=True)))
+
+
+def spectrum_terms(spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = None) -> Numbers:
+    """Return the terms of each row, in the order of `Spectrum`.  # (row, class, term)
+
+    Parameters
+    ----------
+    spectrum : the model; its coefficients are not used.
+    codes : one column for each feature.
+    left_out : the class and weight of each row that is left out of all counts; by default nothing is.
+    """
+    rows = len(codes[0]) if left_out is None else len(left_out.labels)
+    prior, total = log_prior(spectrum, rows, left_out), float(spectrum.class_weights.sum())
+    depths = spectrum.depth + 1
+    result = np.empty((rows, spectrum.classes, len(spectrum.term_names)))
+    column = 0
+    if spectrum.members:
+        mean = np.zeros((rows, depths, spectrum.classes))
+        for member in spectrum.members:
+            logs, _ = context_logs(codes, member.bins, member.families, depths - 1, spectrum.classes, total, member.rule, left_out)
+            mean += log_normalized(logs + prior[:, None])
+        result[:, :, :depths] = np.moveaxis(mean / len(spectrum.members), 1, 2)
+        column = depths
+    main = spectrum.main
+    logs, first = context_logs(codes, main.bins, main.families, depths - 1, spectrum.classes, total, main.rule, left_out)
+    result[:, :, column : column + depths] = np.moveaxis(log_normalized(logs + prior[:, None]), 1, 2)
+    column += depths
+    result[:, :, column : column + len(spectrum.features)] = np.moveaxis(first[:, list(spectrum.features)], 1, 2)
+    column += len(spectrum.features)
+    for group in spectrum.paths:
+        if group:
+            result[:, :, column : column + len(DEPTHS_OF_PATHS) + 1] = path_terms(group, codes, left_out)
+            column += len(DEPTHS_OF_PATHS) + 1
+    return result
+
+
+def path_terms(group: tuple[Path, ...], codes: Codes, left_out: LeftOut | None) -> Numbers:
+    """Return the mean log-posteriors of paths at four depths, and the logarithm of their mean posterior.  # (row, class, 5)"""
+    logs: Any = 0.0
+    mean: Any = 0.0
+    for path in group:
+        columns = [codes[x] for x in path.features] or [codes[0]]
+        bins = path.bins or (np.zeros(1, np.uint32),)
+        posterior = path_posteriors(columns, bins, path.tree, path.m, DEPTHS_OF_PATHS, left_out)
+        logs = logs + np.log(posterior)
+        mean = mean + posterior[:, -1]
+    terms = np.concatenate([logs / len(group), np.log(mean / len(group))[:, None]], axis=1)
+    return np.asarray(np.moveaxis(terms, 1, 2))
+
+
+class SpectrumPredictor:
+    """Posterior probabilities of the classes of a spectrum.
+
+    Parameters
+    ----------
+    spectrum : the model.
+    """
+
+    def __init__(self, spectrum: Spectrum) -> None:
+        self.spectrum = spectrum
+
+    def posterior(self, codes: Codes, gaps: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
+        """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
+
+        A row none of whose values occurred in training gets the class frequencies.
+        """
+        result = posterior_of_terms(self.spectrum, spectrum_terms(self.spectrum, codes))
+        unknown = self._without_evidence(codes)
+        result[unknown] = self.spectrum.class_weights / self.spectrum.class_weights.sum()
+        return result, np.empty(0, np.int64)
+
+    def _without_evidence(self, codes: Codes) -> Integers:
+        main = self.spectrum.main
+        known = np.zeros(len(codes[0]), bool)
+        for column, family in zip(binned(codes, main.bins), main.families, strict=True):
+            known |= family.margin[column] > 0
+        return np.flatnonzero(~known)
+
+
+def posterior_of_terms(spectrum: Spectrum, terms: Numbers) -> Numbers:
+    """Return the posteriors of rows from their terms."""
+    logits = np.einsum("rct,t->rc", terms, spectrum.coefficients) + spectrum.intercepts
+    result = np.exp(log_normalized(logits))
+    if spectrum.mixture is not None:
+        shares, single, temperatures = spectrum.mixture.shares, spectrum.mixture.terms, spectrum.mixture.temperatures
+        result *= shares[0]
+        for share, term, temperature in zip(shares[1:], single, temperatures, strict=True):
+            result += share * np.exp(log_normalized(temperature * terms[:, :, term]))
+        result /= result.sum(axis=1, keepdims=True)
+    return result

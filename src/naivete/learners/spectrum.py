@@ -1,0 +1,340 @@
+"""Learn a spectrum: structures with all depths of dependence and decision paths from counts, weighted by leave-one-out.
+
+The passes over the rows: one counts all pairs of features, one draws the sample on which weights are fitted, one counts the
+contexts of all structures and paths.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Integers, Numbers, narrowest
+from naivete._kernels.contexts import BackOff, LeftOut, binned, choose_path
+from naivete.cases.base import Block
+from naivete.cases.sample import Sample, sampled
+from naivete.cases.views import transformed_cases
+from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, context_counts
+from naivete.counts.counts import Counts
+from naivete.counts.information import dependence, relevance
+from naivete.encoding.discretization import mdl
+from naivete.inference.spectrum_terms import log_normalized, posterior_of_terms, spectrum_terms
+from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
+from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
+from naivete.variables import CLASS, Variable
+
+__all__ = ["SpectrumSettings", "spectrum"]
+
+PAIR_BINS = 8
+"""The number of intervals of a numeric feature when all pairs of features are counted."""
+MEMBER_BINS = (4, 24)
+"""The fewest and the most intervals of a numeric feature in a member."""
+PATH_BINS = (2, 31)
+PATH_WEIGHTS = (1.0, 0.3)
+"""The weight of the shorter context in the paths of each group."""
+WIDE = 100
+"""With more features there are half as many members."""
+MOST_TERMS = 256
+MOST_CANDIDATES = 64
+PATH_ROWS = 4000
+MIXTURE_ROWS = 2000
+FOLDS = 5
+PENALTY, FEATURE_PENALTY = 1.0, 10.0
+FEWEST_BITS = 0.01
+"""An information is never taken as less than this share of its estimate when its bias is subtracted."""
+
+
+@dataclass(frozen=True)
+class SpectrumSettings:
+    """How a spectrum is learned.
+
+    Parameters
+    ----------
+    members : the number of structures; with 1 there is the main structure alone and no path.
+    paths : the number of decision paths.
+    depth : the most parents of a feature, and the largest depth.
+    path_depth : the most features of a path.
+    sample : the most cases on which weights are fitted.
+    mixture : whether the result is mixed with its best single terms, which helps where there are few cases.
+    rule : how the probabilities in a context are estimated.
+    seed : of the random choices.
+    """
+
+    members: int = 16
+    paths: int = 48
+    depth: int = 5
+    path_depth: int = 10
+    sample: int = 5000
+    mixture: bool = True
+    rule: BackOff = BackOff()
+    seed: int = 0
+
+
+def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) -> Spectrum:  # noqa: B008
+    """Return the spectrum of the cases.
+
+    Parameters
+    ----------
+    counts : the counts of the cases. Numeric features should have many intervals, up to 254: structures join them to bins.
+    settings : how it is learned.
+    """
+    random = np.random.default_rng(settings.seed)
+    margins = _margins(counts)
+    bits, pair_bits = _information(counts, margins)
+    sample = sampled(counts.fold, settings.sample, settings.seed)
+    plans = [(_mdl_bins(counts, margins), _structure(np.argsort(-bits, kind="stable"), pair_bits, settings.depth, _strongest))]
+    ensemble = settings.members > 1
+    number = 0 if not ensemble else settings.members if len(bits) <= WIDE else max(1, settings.members // 2)
+    plans += [_drawn_member(counts, margins, bits, pair_bits, settings.depth, i, random) for i in range(number)]
+    paths = [_drawn_path(counts, margins, sample, i % 2, settings, random) for i in range(settings.paths if ensemble else 0)]
+    result = _counted(counts, margins, plans, paths, bits, settings)
+    return _weighted(result, sample, settings)
+
+
+def _margins(counts: Counts) -> list[Numbers]:
+    """Return the weight of every code of each feature, and last of missing values, in each class.  # (code, class)"""
+    tables = counts.margins()
+    classes = tables[CLASS,].astype(np.float64)
+    features = (tables[x, CLASS].astype(np.float64) for x in counts.features)
+    return [np.vstack([table, np.maximum(classes - table.sum(axis=0), 0.0)]) for table in features]
+
+
+def _equal_frequency(margin: Numbers, bins: int, offset: float) -> NDArray[np.uint32]:
+    """Return bins of about equal weight for the codes of a feature; the first quantile is moved by a part of a bin."""
+    weight = margin[:-1].sum(axis=1)
+    middle = (np.cumsum(weight) - weight / 2) / max(float(weight.sum()), 1e-300)
+    _, number = np.unique(np.searchsorted((offset + np.arange(bins)) / bins, middle, side="right"), return_inverse=True)
+    return np.append(number, number.max(initial=-1) + 1).astype(np.uint32)
+
+
+def _all_codes(margin: Numbers) -> NDArray[np.uint32]:
+    return np.arange(len(margin), dtype=np.uint32)
+
+
+def _bins(counts: Counts, margins: Sequence[Numbers], numeric: Callable[[Numbers], NDArray[np.uint32]]) -> Bins:
+    """Return the bins of all features: those of a function for numeric ones, and every state of a nominal one."""
+    kinds = (counts.variables[x].cuts is not None for x in counts.features)
+    return tuple(numeric(margin) if cut else _all_codes(margin) for margin, cut in zip(margins, kinds, strict=True))
+
+
+def _mdl_bins(counts: Counts, margins: Sequence[Numbers]) -> Bins:
+    """Return the bins of the minimum description length principle."""
+
+    def of(margin: Numbers) -> NDArray[np.uint32]:
+        codes = np.arange(len(margin) - 1, dtype=np.float64)
+        cuts = mdl(codes, margin[:-1])
+        return np.append(np.searchsorted(np.array(cuts), codes), len(cuts) + 1).astype(np.uint32)
+
+    return _bins(counts, margins, of)
+
+
+@dataclass(frozen=True, eq=False)
+class _Binned:
+    """Replaces the codes of features by their bins."""
+
+    bins: Bins
+
+    def __call__(self, block: Block) -> Block:
+        columns = binned(block.codes[:-1], self.bins)
+        narrow = (column.astype(narrowest(int(table[-1]) + 1)) for column, table in zip(columns, self.bins, strict=True))
+        return Block((*narrow, block.codes[CLASS]), block.weight)
+
+
+def _information(counts: Counts, margins: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+    """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias."""
+    bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, PAIR_BINS, 0.0))
+    variables = (*(Variable(x, tuple(range(int(table[-1]) + 1))) for x, table in enumerate(bins)), counts.variables[CLASS])
+    view = counts.over(transformed_cases(counts.cases, variables, np.zeros(len(bins), np.bool_), _Binned(bins)))
+    pair_bits, bits, total = dependence(view), relevance(view), counts.total
+    states = np.array([len(np.unique(table[margin.sum(axis=1) > 0])) for table, margin in zip(bins, margins, strict=True)])
+    classes = np.count_nonzero(counts.margins()[CLASS,])
+    nats = 2 * total * math.log(2)
+    corrected = np.maximum(bits - (states - 1) * (classes - 1) / nats, FEWEST_BITS * bits)
+    bias = np.outer(states - 1, states - 1) * classes / nats
+    return corrected, np.maximum(pair_bits - bias, FEWEST_BITS * pair_bits)
+
+
+Parents = tuple[tuple[int, ...], ...]
+Choice = Callable[[Numbers, int], Integers]
+"""Weights of the earlier features and a number -> the positions of so many of them, the best first."""
+
+
+def _strongest(weights: Numbers, number: int) -> Integers:
+    return np.argsort(-weights, kind="stable")[:number]
+
+
+def _structure(order: Integers, pair_bits: Numbers, depth: int, choice: Choice) -> Parents:
+    """Return the parents of each feature: some of those before it in the order, the strongest first."""
+    parents: list[tuple[int, ...]] = [()] * len(order)
+    for i, x in enumerate(order.tolist()):
+        weights = pair_bits[x, order[:i]]
+        chosen = [j for j in choice(weights, depth).tolist() if weights[j] > 0]
+        parents[x] = tuple(order[chosen].tolist())
+    return tuple(parents)
+
+
+def _drawn_member(
+    counts: Counts,
+    margins: Sequence[Numbers],
+    bits: Numbers,
+    pair_bits: Numbers,
+    depth: int,
+    index: int,
+    random: np.random.Generator,
+) -> tuple[Bins, Parents]:
+    """Return random bins and a random structure, in which informative features tend to come first.
+
+    The parents are the strongest earlier features in members of even index, and drawn in proportion to their information in others.
+    """
+    number, offset = int(random.integers(MEMBER_BINS[0], MEMBER_BINS[1] + 1)), float(random.random())
+    order = np.argsort(-_perturbed(bits, random))
+
+    def drawn(weights: Numbers, most: int) -> Integers:
+        chosen = np.argsort(-_perturbed(weights, random))[:most]
+        return chosen[np.argsort(-weights[chosen], kind="stable")]
+
+    bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, number, offset))
+    return bins, _structure(order, pair_bits, depth, _strongest if index % 2 == 0 else drawn)
+
+
+def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
+    """Return random keys: sorting by them draws without replacement in proportion to the weights."""
+    return np.log(np.maximum(weights, 1e-12)) + random.gumbel(size=len(weights))
+
+
+def _drawn_path(
+    counts: Counts,
+    margins: Sequence[Numbers],
+    sample: Sample,
+    group: int,
+    settings: SpectrumSettings,
+    random: np.random.Generator,
+) -> tuple[int, tuple[int, ...], Bins]:
+    """Return the group, the features and the bins of a decision path that is chosen on the sample among random features."""
+    low, high = PATH_BINS
+    number, offset = int(np.exp(random.uniform(np.log(low), np.log(high + 1)))), float(random.random())
+    bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, number, offset))
+    features = len(margins)
+    many = min(MOST_CANDIDATES, max(1, round(math.sqrt(features)) if group == 0 else (features + 1) // 2))
+    candidates = np.stack([random.permutation(features)[:many] for _ in range(settings.path_depth)])
+    cards = [int(table[-1]) + 1 for table in bins]
+    candidates[np.array(cards)[candidates] > 256] = -1
+    rows = slice(PATH_ROWS)
+    used = sorted(set(candidates[candidates >= 0].tolist()))
+    columns = np.zeros((features, len(sample.labels[rows])), np.uint8)
+    for x in used:
+        columns[x] = binned([sample.codes[x][rows]], [bins[x]])[0]
+    left_out = LeftOut(sample.labels[rows].copy(), sample.left_out[rows].copy())
+    weight = sample.weight[rows].copy()
+    chosen = choose_path(columns, cards, left_out, weight, counts.variables[CLASS].card, PATH_WEIGHTS[group], candidates)
+    while math.prod(cards[x] for x in chosen) * counts.variables[CLASS].card > LARGEST:
+        chosen.pop()
+    return group, tuple(chosen), tuple(bins[x] for x in chosen)
+
+
+def _counted(
+    counts: Counts,
+    margins: Sequence[Numbers],
+    plans: Sequence[tuple[Bins, Parents]],
+    paths: Sequence[tuple[int, tuple[int, ...], Bins]],
+    bits: Numbers,
+    settings: SpectrumSettings,
+) -> Spectrum:
+    """Return the spectrum with all counts, made in one pass, and without weights."""
+    classes = counts.variables[CLASS].card
+    plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
+    requests = [_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
+    requests += [ContextRequest(chosen, bins, (*_cards(bins), classes)) for _, chosen, bins in paths]
+    tables = iter(context_counts(counts, requests))
+    structures = [_member(bins, parents, [next(tables) for _ in parents], classes, settings.rule) for bins, parents in plans]
+    groups: list[list[Path]] = [[] for _ in PATH_WEIGHTS]
+    for group, chosen, bins in paths:
+        keys, weights = next(tables)
+        groups[group].append(Path(chosen, bins, keys, weights, classes, PATH_WEIGHTS[group]))
+    own = np.sort(np.argsort(-bits, kind="stable")[:MOST_TERMS])
+    empty = Spectrum(
+        variables=counts.variables,
+        class_weights=counts.margins()[CLASS,].astype(np.float64),
+        depth=settings.depth,
+        main=structures[0],
+        features=tuple(own.tolist()),
+        members=tuple(structures[1:]),
+        paths=tuple(map(tuple, groups)),
+        coefficients=np.empty(0),
+        intercepts=np.zeros(classes),
+    )
+    return replace(empty, coefficients=np.zeros(len(empty.term_names)))
+
+
+def _cards(bins: Bins) -> tuple[int, ...]:
+    return tuple(int(table[-1]) + 1 for table in bins)
+
+
+def _countable(bins: Bins, parents: Parents, classes: int) -> Parents:
+    """Return the parents without the last ones of features whose tables would have too many cells to be numbered."""
+    result = []
+    for x, chosen in enumerate(parents):
+        kept = list(chosen)
+        while math.prod(_cards(tuple(bins[v] for v in (*kept, x)))) * classes > LARGEST and kept:
+            kept.pop()
+        result.append(tuple(kept))
+    return tuple(result)
+
+
+def _request(members: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
+    chosen = tuple(bins[v] for v in members)
+    return ContextRequest(members, chosen, (*_cards(chosen), classes))
+
+
+def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: BackOff) -> Member:
+    keys, weights = tuple(table.keys for table in tables), tuple(table.weights for table in tables)
+    return Member(bins, parents, keys, weights, classes, rule)
+
+
+def _weighted(result: Spectrum, sample: Sample, settings: SpectrumSettings) -> Spectrum:
+    """Return the spectrum with weights fitted to the terms of the sample, each case left out of its own counts."""
+    terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out))
+    labels, weight = sample.labels, sample.weight
+    depths = (settings.depth + 1) * (2 if result.members else 1)
+    penalties = np.full(terms.shape[2], PENALTY)
+    penalties[depths : depths + len(result.features)] = FEATURE_PENALTY
+    best, factor = _best_term(terms, labels, weight, range(depths))
+    start = np.zeros(terms.shape[2])
+    start[best] = factor
+    coefficients, intercepts = fitted_weights(terms, labels, weight, penalties, start)
+    result = replace(result, coefficients=coefficients, intercepts=intercepts)
+    if not (settings.mixture and result.members):
+        return result
+    singles = [(best, factor)]
+    ends = [j for j in range(depths + len(result.features), terms.shape[2]) if (j - terms.shape[2]) % 5 >= 3]
+    if ends:
+        singles.append(_best_term(terms, labels, weight, ends))
+    rows = min(MIXTURE_ROWS, len(labels))
+    likelihoods = np.empty((rows, 1 + len(singles)))
+    fold = np.arange(rows) % FOLDS
+    for k in range(min(FOLDS, rows)):
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        other = (
+            fitted_weights(terms[train], labels[train], weight[train], penalties, start, 60)
+            if len(train)
+            else (start, intercepts * 0)
+        )
+        posterior = posterior_of_terms(replace(result, coefficients=other[0], intercepts=other[1]), terms[test])
+        likelihoods[test, 0] = posterior[np.arange(len(test)), labels[test]]
+    for j, (term, factor) in enumerate(singles, start=1):
+        posterior = np.exp(log_normalized(factor * terms[:rows, :, term]))
+        likelihoods[:, j] = posterior[np.arange(rows), labels[:rows]]
+    shares = mixture_shares(likelihoods, weight[:rows])
+    return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
+
+
+def _best_term(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, candidates: Any) -> tuple[int, float]:
+    """Return the term that has the smallest loss at its best temperature, and this temperature."""
+    fits = {j: temperature(terms[:, :, j], labels, weight) for j in candidates}
+    best = min(fits, key=lambda j: (fits[j][1], j))
+    return best, fits[best][0]

@@ -1,0 +1,152 @@
+"""The model that weighs all degrees of dependence: counts in nested contexts, decision paths, and the weights of their terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels import run_parallel
+from naivete._kernels.codes import Numbers
+from naivete._kernels.contexts import BackOff, ContextFamily, ContextTree, context_tree
+from naivete.variables import CLASS, Variables
+
+__all__ = ["DEPTHS_OF_PATHS", "Bins", "Member", "Mixture", "Path", "Spectrum"]
+
+Bins = tuple[NDArray[np.uint32], ...]
+"""For each feature the bin of every code, and last the bin of a missing value, which is the largest bin."""
+DEPTHS_OF_PATHS = (2, 4, 6, 1 << 30)
+"""The depths of a decision path whose estimates are terms of the model; the last one is its end."""
+
+
+@dataclass(frozen=True, eq=False)
+class Member:
+    """One structure: the parents of each feature, the strongest first, and the counts of their contexts.
+
+    Parameters
+    ----------
+    bins : the bins of the features.
+    parents : the parents of each feature.
+    keys : for each feature the cells that occur of its table with the axes parents, feature, class; increasing positions.
+    weights : the weight of each of these cells.
+    rule : the estimate.
+    """
+
+    bins: Bins
+    parents: tuple[tuple[int, ...], ...]
+    keys: tuple[NDArray[np.uint64], ...]
+    weights: tuple[Numbers, ...]
+    classes: int
+    rule: BackOff
+
+    def cards(self, x: int) -> tuple[int, ...]:
+        """The number of bins of the parents of a feature and of the feature itself, and the number of classes."""
+        return (*(int(self.bins[v][-1]) + 1 for v in (*self.parents[x], x)), self.classes)
+
+    @cached_property
+    def families(self) -> list[ContextFamily]:
+        """The features with their contexts."""
+        return run_parallel(self._family, range(len(self.parents)))
+
+    def _family(self, x: int) -> ContextFamily:
+        cards = self.cards(x)
+        tree = context_tree(self.keys[x], self.weights[x], cards, self.rule.least)
+        root = tree.levels[0]
+        margin = np.bincount(root.cells["code"], root.cells["weight"], cards[-2])
+        return ContextFamily(x, self.parents[x], tree, margin, cards[-2] - int(margin[-1] == 0))
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """A decision path: some features in order, and the classes of the cases in each of their contexts.
+
+    Parameters
+    ----------
+    features : the features.
+    bins : the bins of these features.
+    keys, weights : the cells that occur of the table with the axes features, class.
+    classes : the number of classes.
+    m : the weight of the shorter context in the estimate.
+    """
+
+    features: tuple[int, ...]
+    bins: Bins
+    keys: NDArray[np.uint64]
+    weights: Numbers
+    classes: int
+    m: float
+
+    @cached_property
+    def tree(self) -> ContextTree:
+        """The counts of its contexts."""
+        cards = (*(int(bins[-1]) + 1 for bins in self.bins), 1, self.classes)
+        return context_tree(self.keys, self.weights, cards, 0.0)
+
+
+@dataclass(frozen=True)
+class Mixture:
+    """The probabilities of the weighted terms averaged with those of single terms, each at its own temperature.
+
+    Parameters
+    ----------
+    shares : the share of the weighted terms, then that of each single term; they sum to 1.
+    terms : the positions of the single terms.
+    temperatures : the factor of the logarithms of each.
+    """
+
+    shares: tuple[float, ...]
+    terms: tuple[int, ...]
+    temperatures: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Spectrum:
+    """A log-linear model: log P(class | row) is, up to a constant, the weighted sum of terms that come from counts.
+
+    The terms are, in this order: the log-posterior at each depth of the members, averaged over them; the log-posterior at each
+    depth of the main structure; log P(x | class) of some features; for each group of paths, the mean logarithm of their
+    posteriors at four depths and the logarithm of their mean posterior.
+
+    Parameters
+    ----------
+    variables : the variables under which rows are encoded, the class last.
+    class_weights : the weight of each class.
+    depth : the largest number of parents.
+    main : the main structure.
+    features : the features whose own terms are used, those of the main structure at depth 0.
+    members : further structures with other bins and orders.
+    paths : the groups of decision paths.
+    coefficients : the weight of each term.
+    intercepts : a constant for each class.
+    mixture : how the result is mixed with single terms; None if it is not.
+    """
+
+    variables: Variables
+    class_weights: Numbers
+    depth: int
+    main: Member
+    features: tuple[int, ...]
+    members: tuple[Member, ...]
+    paths: tuple[tuple[Path, ...], ...]
+    coefficients: Numbers
+    intercepts: Numbers
+    mixture: Mixture | None = None
+
+    @property
+    def classes(self) -> int:
+        """The number of classes."""
+        return self.variables[CLASS].card
+
+    @property
+    def term_names(self) -> list[str]:
+        """A name for each term."""
+        names = [f"members, depth {d}" for d in range(self.depth + 1)] if self.members else []
+        names += [f"main structure, depth {d}" for d in range(self.depth + 1)]
+        names += [f"feature {self.variables[x].name}" for x in self.features]
+        for i, group in enumerate(self.paths):
+            if group:
+                names += [f"paths {i + 1}, depth {d}" for d in DEPTHS_OF_PATHS[:-1]] + [f"paths {i + 1}, end"]
+                names += [f"paths {i + 1}, mean"]
+        return names

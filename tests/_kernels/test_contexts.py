@@ -1,0 +1,190 @@
+"""Counts in nested contexts: both implementations agree with each other and with sums over rows, and leaving out is refitting."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from naivete import _kernels
+from naivete._kernels.contexts import (
+    BackOff,
+    ContextFamily,
+    LeftOut,
+    binned,
+    choose_path,
+    context_keys,
+    context_logs,
+    context_tree,
+    path_posteriors,
+    sorted_counts,
+    weighted_loss,
+)
+from naivete._kernels.dispatch import loaded
+
+TIERS = ["numpy", *(["c"] if loaded() is not None else [])]
+Tier = Any
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> dict[str, Any]:
+    """Random codes of up to five columns with missing values, bins, a class, and the parents of each column."""
+    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, width, classes = draw(st.integers(1, 60)), draw(st.integers(1, 5)), draw(st.integers(1, 4))
+    states = rng.integers(1, 6, width)
+    codes = [rng.integers(0, s, rows).astype(np.uint8) for s in states]
+    for column in codes:
+        column[rng.random(rows) < draw(st.sampled_from([0.0, 0.2]))] = 255
+    bins = [np.append(rng.integers(0, b, s), b).astype(np.uint32) for s, b in zip(states, rng.integers(1, 4, width), strict=True)]
+    order = rng.permutation(width)
+    parents = {int(x): tuple(map(int, order[:i][: rng.integers(0, 4)])) for i, x in enumerate(order)}
+    labels = rng.integers(0, classes, rows).astype(np.uint32)
+    weight = rng.integers(1, 4, rows).astype(np.float64) if draw(st.booleans()) else np.ones(rows)
+    least = draw(st.sampled_from([1.0, 2.0, 4.0]))
+    return {
+        "codes": codes,
+        "bins": bins,
+        "parents": parents,
+        "labels": labels,
+        "weight": weight,
+        "classes": classes,
+        "least": least,
+    }
+
+
+def tree_of(
+    codes: Sequence[NDArray[Any]], bins: Any, members: Sequence[int], labels: Any, weight: Any, classes: int, least: float
+) -> Any:
+    """The tree of contexts of members (parents, then x) from rows."""
+    columns = [codes[v] for v in members] + [labels]
+    cards = [int(bins[v][-1]) + 1 for v in members] + [classes]
+    keys = context_keys(columns, [*(bins[v] for v in members), np.arange(classes + 1, dtype=np.uint32)], cards)
+    distinct, which = np.unique(keys, return_inverse=True)
+    return context_tree(distinct, np.bincount(which, weight, len(distinct)), cards, least)
+
+
+def families_of(t: dict[str, Any], rows: Any = slice(None), weight: Any = None) -> list[ContextFamily]:
+    weight = t["weight"] if weight is None else weight
+    codes = [c[rows] for c in t["codes"]]
+    families = []
+    for x, parents in sorted(t["parents"].items()):
+        tree = tree_of(codes, t["bins"], [*parents, x], t["labels"][rows], weight[rows], t["classes"], t["least"])
+        bins = t["bins"][x]
+        margin = np.bincount(binned([codes[x]], [bins])[0], weight[rows], int(bins[-1]) + 1)
+        families.append(ContextFamily(x, parents, tree, margin, int(bins[-1])))
+    return families
+
+
+def brute_force(t: dict[str, Any], rule: BackOff, row: int, weight: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The sums of one row computed from all rows with these weights, by masks."""
+    columns, classes, total = binned(t["codes"], t["bins"]), t["classes"], weight.sum()
+    depth = max(len(p) for p in t["parents"].values())
+    sums, first = np.zeros((depth + 1, classes)), np.zeros((len(columns), classes))
+    for x, parents in t["parents"].items():
+        same = columns[x] == columns[x][row]
+        if weight[same].sum() <= 0:
+            continue
+        p = np.full(classes, (weight[same].sum() + 1) / (total + int(t["bins"][x][-1])))
+        context, inside = np.ones(len(weight), bool), True
+        for d in range(depth + 1):
+            if d and d <= len(parents):
+                context &= columns[parents[d - 1]] == columns[parents[d - 1]][row]
+                inside &= weight[context].sum() >= max(rule.least, 1e-9)
+            if d <= len(parents) and inside:
+                for c in range(classes):
+                    here = context & (t["labels"] == c)
+                    n, big = weight[here & same].sum(), weight[here].sum()
+                    kinds = len({v for v, w in zip(columns[x][here], weight[here], strict=True) if w > 0})
+                    if big > 0:
+                        p[c] = (max(n - rule.delta, 0) + (rule.theta + rule.delta * kinds) * p[c]) / (big + rule.theta)
+            sums[d] += np.log(p)
+            if not d:
+                first[x] = np.log(p)
+    return sums, first
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(t=tables(), theta=st.sampled_from([0.5, 1.0]), delta=st.sampled_from([0.0, 0.5]))
+def test_logs_equal_sums_over_rows_with_and_without_the_row(tier: Tier, t: dict[str, Any], theta: float, delta: float) -> None:
+    rule = BackOff(theta, delta, t["least"])
+    depth = max(len(p) for p in t["parents"].values())
+    with _kernels.use(tier):
+        arguments = t["codes"], t["bins"], families_of(t), depth, t["classes"], t["weight"].sum(), rule
+        predicted = context_logs(*arguments)
+        left_out = context_logs(*arguments, LeftOut(t["labels"], np.minimum(t["weight"], 1.0)))
+    for row in range(min(len(t["labels"]), 5)):
+        for result, weight in ((predicted, t["weight"]), (left_out, t["weight"] - (np.arange(len(t["labels"])) == row))):
+            sums, first = brute_force(t, rule, row, weight)
+            np.testing.assert_allclose(result[0][row], sums, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(result[1][row], first, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(t=tables(), m=st.sampled_from([0.3, 1.0]))
+def test_path_posteriors_left_out_equal_those_of_the_other_rows(tier: Tier, t: dict[str, Any], m: float) -> None:
+    members, depths = sorted(t["parents"]), [0, 1, 3, 9]
+    codes, bins = [t["codes"][v] for v in members], [t["bins"][v] for v in members]
+    rows = len(t["labels"])
+    constant, one = np.zeros(rows, np.uint8), np.zeros(2, np.uint32)
+
+    def tree(weight: Any) -> Any:
+        keep = weight > 0
+        columns = [*(c[keep] for c in codes), constant[keep]]
+        return tree_of(columns, [*bins, one], range(len(columns)), t["labels"][keep], weight[keep], t["classes"], 0.0)
+
+    with _kernels.use(tier):
+        left_out = path_posteriors(codes, bins, tree(t["weight"]), m, depths, LeftOut(t["labels"], np.ones(rows)))
+        for row in range(min(rows, 4) if rows > 1 else 0):
+            weight = t["weight"] - (np.arange(rows) == row)
+            again = path_posteriors([c[[row]] for c in codes], bins, tree(weight), m, depths)
+            np.testing.assert_allclose(left_out[row], again[0], rtol=1e-12)
+            np.testing.assert_allclose(again[0].sum(axis=1), 1.0, rtol=1e-12)
+
+
+@pytest.mark.skipif(len(TIERS) < 2, reason="the C kernels are not installed")
+@given(t=tables(), seed=st.integers(0, 1000))
+def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    columns = np.stack(binned(t["codes"], t["bins"])).astype(np.uint8)
+    cards = [int(b[-1]) + 1 for b in t["bins"]]
+    candidates = rng.integers(-1, len(columns), (4, 3))
+    features = rng.normal(size=(len(t["labels"]), t["classes"], 3))
+    coefficients = rng.normal(size=3 + t["classes"])
+    results = []
+    for tier in ("numpy", "c"):
+        with _kernels.use(tier):  # type: ignore[arg-type]
+            trees = [f.tree for f in families_of(t)]
+            left_out = LeftOut(t["labels"], np.minimum(t["weight"], 1.0))
+            path = choose_path(columns, cards, left_out, t["weight"], t["classes"], 1.0, candidates)
+            loss, gradient = weighted_loss(features, t["labels"], t["weight"], coefficients[:3], coefficients[3:])
+            counts = sorted_counts(context_keys(t["codes"], t["bins"], cards), int(np.prod(cards)))
+            results.append((trees, path, loss, gradient, counts))
+    one, two = results
+    for a, b in zip(one[0], two[0], strict=True):
+        assert a.cards == b.cards
+        for level, other in zip(a.levels, b.levels, strict=True):
+            for array, same in zip(level, other, strict=True):
+                assert array.dtype == same.dtype
+                assert array.tolist() == same.tolist()
+    assert one[1] == two[1]
+    np.testing.assert_allclose(one[2], two[2], rtol=1e-12)
+    np.testing.assert_allclose(one[3], two[3], rtol=1e-9, atol=1e-9)
+    assert [a.tolist() for a in one[4]] == [a.tolist() for a in two[4]]
+
+
+@given(seed=st.integers(0, 1000))
+def test_the_gradient_is_the_derivative(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    features, labels, weight = rng.normal(size=(9, 3, 2)), rng.integers(0, 3, 9).astype(np.uint32), rng.random(9)
+    at = rng.normal(size=5)
+    _, gradient = weighted_loss(features, labels, weight, at[:2], at[2:])
+    for j in range(5):
+        step = np.zeros(5)
+        step[j] = 1e-6
+        up, down = (weighted_loss(features, labels, weight, p[:2], p[2:])[0] for p in (at + step, at - step))
+        assert gradient[j] == pytest.approx((up - down) / 2e-6, abs=1e-6)
