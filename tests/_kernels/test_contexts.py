@@ -21,8 +21,8 @@ from naivete._kernels.contexts import (
     context_keys,
     context_logs,
     context_tree,
+    counted_contexts,
     path_posteriors,
-    sorted_counts,
     weighted_loss,
 )
 from naivete._kernels.dispatch import loaded
@@ -162,7 +162,7 @@ def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
             left_out = LeftOut(t["labels"], np.minimum(t["weight"], 1.0))
             path = choose_path(columns, cards, left_out, t["weight"], t["classes"], 1.0, candidates)
             loss, gradient = weighted_loss(features, t["labels"], t["weight"], coefficients[:3], coefficients[3:])
-            counts = sorted_counts(context_keys(t["codes"], t["bins"], cards), int(np.prod(cards)))
+            counts = counted_contexts(t["codes"], t["bins"], cards)
             results.append((trees, path, loss, gradient, counts))
     one, two = results
     for a, b in zip(one[0], two[0], strict=True):

@@ -54,7 +54,7 @@ API void naivete_context_keys(const column *columns, const uint32_t *const *bins
 }
 
 /* Sorts the keys, which are below 2^bits; the result is in `keys`. */
-API void naivete_sort_keys(uint64_t *keys, uint64_t *other, int64_t n, int64_t bits) {
+static void sort_keys(uint64_t *keys, uint64_t *other, int64_t n, int64_t bits) {
     enum { DIGIT = 11, SIZE = 1 << DIGIT };
     uint64_t *from = keys, *to = other;
     if (n < 64) {
@@ -84,7 +84,7 @@ API void naivete_sort_keys(uint64_t *keys, uint64_t *other, int64_t n, int64_t b
 }
 
 /* Replaces sorted keys by the distinct ones and writes how often each occurs; returns their number. */
-API int64_t naivete_count_keys(uint64_t *keys, int64_t n, int64_t *counts) {
+static int64_t count_keys(uint64_t *keys, int64_t n, int64_t *counts) {
     int64_t m = -1;
     for (int64_t i = 0; i < n; i++) {
         if (m < 0 || keys[i] != keys[m]) {
@@ -94,6 +94,14 @@ API int64_t naivete_count_keys(uint64_t *keys, int64_t n, int64_t *counts) {
         counts[m]++;
     }
     return m + 1;
+}
+
+/* Writes the distinct keys of the rows, increasing, and how often each occurs; returns their number. The keys are below 2^bits. */
+API int64_t naivete_context_counts(const column *columns, const uint32_t *const *bins, const int64_t *states, const int64_t *cards,
+                                   int64_t members, int64_t rows, int64_t bits, uint64_t *keys, uint64_t *other, int64_t *counts) {
+    naivete_context_keys(columns, bins, states, cards, members, 0, rows, keys);
+    sort_keys(keys, other, rows, bits);
+    return count_keys(keys, rows, counts);
 }
 
 static int by_feature(const void *a, const void *b) {
@@ -254,6 +262,30 @@ done:
     free(kinds);
     free(dense);
     return ok;
+}
+
+/* Bytes of an array in a pool, so that the next one is aligned. */
+INLINE int64_t padded(int64_t bytes) { return (bytes + 15) / 16 * 16; }
+
+/* Lays out the arrays of depth + 1 levels in a pool, those of level d with room for the given numbers of contexts, class entries
+   and cells (sizes[3 d], ...); copies what `from` holds, unless it is NULL. Returns the number of bytes; with pool = NULL nothing
+   is written. */
+API int64_t naivete_place_contexts(const level *from, const int64_t *sizes, int64_t depth, uint8_t *pool, level *to) {
+    int64_t used = 0;
+    for (int64_t d = 0; d <= depth; d++) {
+        const int64_t m = sizes[3 * d];
+        const int64_t bytes[7] = {m * 4, (m + 1) * 8, m * 8, (m + 1) * 8, sizes[3 * d + 1] * 16, (m + 1) * 8, sizes[3 * d + 2] * 16};
+        for (int64_t i = 0; i < 7; i++) {
+            if (pool) {
+                uint8_t *target = pool + used;
+                if (from && !(i == 1 && d == depth)) memcpy(target, ((void *const *)(from + d))[i], bytes[i]);
+                else if (from) memset(target, 0, bytes[i]);
+                ((void **)(to + d))[i] = target;
+            }
+            used += padded(bytes[i]);
+        }
+    }
+    return used;
 }
 
 INLINE int64_t child(const level *l, const level *below, int64_t at, uint32_t p) {

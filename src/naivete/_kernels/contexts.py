@@ -10,7 +10,9 @@ Every column is looked up in a table of bins first: `bins[code]`, and `bins[-1]`
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+import threading
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -34,8 +36,8 @@ __all__ = [
     "context_keys",
     "context_logs",
     "context_tree",
+    "counted_contexts",
     "path_posteriors",
-    "sorted_counts",
     "weighted_loss",
 ]
 
@@ -90,11 +92,13 @@ class ContextTree:
     Parameters
     ----------
     cards : the number of bins of each parent, of x, and the number of classes.
-    levels : the contexts of each depth.
+    sizes : the number of contexts, of class entries and of cells at each depth.  # (depth, 3)
+    pool : the arrays of all levels one after another, as `naivete_place_contexts` of contexts.c lays them out.
     """
 
     cards: tuple[int, ...]
-    levels: tuple[Level, ...]
+    sizes: Integers
+    pool: NDArray[np.uint8]
 
     @property
     def depth(self) -> int:
@@ -104,7 +108,21 @@ class ContextTree:
     @cached_property
     def struct(self) -> Integers:
         """The addresses of all arrays, as in the C struct `level`."""
-        return np.array([[address(array) for array in level] for level in self.levels], np.int64)
+        return np.array(list(_offsets(self.sizes))).reshape(-1, len(_TYPES))[:, :] + address(self.pool)
+
+    @cached_property
+    def levels(self) -> tuple[Level, ...]:
+        """The contexts of each depth."""
+        starts = np.array(list(_offsets(self.sizes))).reshape(-1, len(_TYPES)).tolist()
+        result = []
+        for d, offsets in enumerate(starts):
+            lengths = _lengths(*self.sizes[d].tolist(), last=d == self.depth)
+            views = (
+                self.pool[o : o + length * np.dtype(t).itemsize].view(t)
+                for o, length, t in zip(offsets, lengths, _TYPES, strict=True)
+            )
+            result.append(Level(*views))
+        return tuple(result)
 
     @cached_property
     def lookups(self) -> list[tuple[Integers, Integers, Integers]]:
@@ -125,6 +143,24 @@ class ContextTree:
         keys = self.lookups[depth + 1][2]
         wanted = context * self.cards[depth] + code
         return np.where(_found(keys, wanted), np.searchsorted(keys, wanted), -1)
+
+
+_TYPES: tuple[Any, ...] = (np.uint32, np.int64, np.float64, np.int64, ENTRY, np.int64, ENTRY)
+"""The types of the arrays of a level."""
+
+
+def _lengths(contexts: int, classes: int, cells: int, *, last: bool = False) -> tuple[int, ...]:
+    """Return the lengths of the arrays of a level."""
+    return contexts, 0 if last else contexts + 1, contexts, contexts + 1, classes, contexts + 1, cells
+
+
+def _offsets(sizes: Integers) -> Iterator[int]:
+    """Yield the place of each array of each level in a pool, in bytes."""
+    start = 0
+    for row in sizes.tolist():
+        for length, item in zip(_lengths(*row), (4, 8, 8, 8, 16, 8, 16), strict=True):
+            yield start
+            start += -(-length * item // 16) * 16
 
 
 class ContextFamily(NamedTuple):
@@ -170,20 +206,41 @@ def context_keys(codes: Codes, bins: Bins, cards: Sequence[int]) -> NDArray[np.u
     return keys
 
 
-def sorted_counts(keys: NDArray[np.uint64], size: int) -> tuple[NDArray[np.uint64], Integers]:
-    """Return the distinct keys, increasing, and how often each occurs; the keys are below `size` and may be overwritten.
+class _Scratch(threading.local):
+    """Memory that each thread uses again and again."""
 
-    >>> [part.tolist() for part in sorted_counts(np.array([3, 1, 3], np.uint64), 4)]
-    [[1, 3], [1, 2]]
+    def __init__(self) -> None:
+        self.bytes = np.empty(0, np.uint8)
+
+    def at_least(self, size: int) -> NDArray[np.uint8]:
+        if len(self.bytes) < size:
+            self.bytes = np.empty(size + size // 4, np.uint8)
+        return self.bytes
+
+
+_scratch = _Scratch()
+KEPT = 1 << 26
+"""The most bytes of scratch memory that a thread keeps."""
+
+
+def counted_contexts(codes: Codes, bins: Bins, cards: Sequence[int]) -> tuple[NDArray[np.uint64], Integers]:
+    """Return the distinct keys of the rows (see `context_keys`), increasing, and how often each occurs.
+
+    >>> codes, bins = [np.array([1, 0, 255, 1], np.uint8)], [np.array([0, 1, 2], np.uint32)]
+    >>> [part.tolist() for part in counted_contexts(codes, bins, (3,))]
+    [[0, 1, 2], [1, 2, 1]]
     """
-    library = compiled()
+    library, rows = compiled(), len(codes[0])
     if library is None:
-        distinct, counts = np.unique(keys, return_counts=True)
+        distinct, counts = np.unique(context_keys(codes, bins, cards), return_counts=True)
         return distinct, counts.astype(np.int64)
-    other, counts = np.empty_like(keys), np.empty(len(keys), np.int64)
-    library.naivete_sort_keys(address(keys), address(other), len(keys), max(1, (size - 1).bit_length()))
-    number = library.naivete_count_keys(address(keys), len(keys), address(counts))
-    return keys[:number].copy(), counts[:number].copy()
+    struct, _kept_alive = _columns(codes, bins)
+    sizes, bits = np.array(cards, np.int64), max(1, (math.prod(cards) - 1).bit_length())
+    pool = _scratch.at_least(24 * rows) if 24 * rows <= KEPT else np.empty(24 * rows, np.uint8)
+    parts = [pool[i * 8 * rows : (i + 1) * 8 * rows] for i in range(3)]
+    places = (address(part) for part in parts)
+    number = library.naivete_context_counts(*struct, address(sizes), len(sizes), rows, bits, *places)
+    return parts[0].view(np.uint64)[:number].copy(), parts[2].view(np.int64)[:number].copy()
 
 
 def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int], least: float) -> ContextTree:
@@ -199,25 +256,37 @@ def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int
     keys, weights = np.ascontiguousarray(keys, np.uint64), np.ascontiguousarray(weights, np.float64)
     library = compiled()
     if library is None:
-        return ContextTree(tuple(cards), _levels_numpy(keys.astype(np.int64), weights, cards, least))
+        return _packed(tuple(cards), _levels_numpy(keys.astype(np.int64), weights, cards, least))
     n, depth = len(keys), len(cards) - 2
-    levels, space = [], 1
+    room = np.empty((depth + 1, 3), np.int64)
+    space = 1
     for d in range(depth + 1):
         contexts = min(n, space)
-        sizes = (contexts, n + 1, contexts, contexts + 1, min(n, contexts * cards[-1]), contexts + 1, n)
-        types = (np.uint32, np.int64, np.float64, np.int64, ENTRY, np.int64, ENTRY)
-        levels.append([np.empty(max(1, size), dtype) for size, dtype in zip(sizes, types, strict=True)])
+        room[d] = contexts, min(n, contexts * cards[-1]), n
         space = min(n + 1, space * cards[d])
-    struct = np.array([[address(array) for array in level] for level in levels], np.int64)
-    axes, lengths = np.array(cards, np.int64), np.zeros((depth + 1, 3), np.int64)
-    require_memory(
-        library.naivete_contexts(address(keys), address(weights), n, address(axes), depth, least, address(struct), address(lengths))
-    )
-    result = []
-    for d, (level, (contexts, classes, cells)) in enumerate(zip(levels, lengths.tolist(), strict=True)):
-        ends = (contexts, contexts + 1 if d < depth else 0, contexts, contexts + 1, classes, contexts + 1, cells)
-        result.append(Level(*(array[:end].copy() for array, end in zip(level, ends, strict=True))))
-    return ContextTree(tuple(cards), tuple(result))
+    room[:, 0] = np.maximum(room[:, 0], n if depth else 1)  # the first places of the next level are written for all contexts
+    levels, made = np.empty((depth + 1, 7), np.int64), np.empty((depth + 1, 7), np.int64)
+    axes = np.array(cards, np.int64)
+    size = library.naivete_place_contexts(0, address(room), depth, 0, 0)
+    pool = _scratch.at_least(size) if size <= KEPT else np.empty(size, np.uint8)
+    library.naivete_place_contexts(0, address(room), depth, address(pool), address(levels))
+    sizes = np.zeros((depth + 1, 3), np.int64)
+    arguments = address(keys), address(weights), n, address(axes), depth, least, address(levels), address(sizes)
+    require_memory(library.naivete_contexts(*arguments))
+    result = np.empty(library.naivete_place_contexts(0, address(sizes), depth, 0, 0), np.uint8)
+    library.naivete_place_contexts(address(levels), address(sizes), depth, address(result), address(made))
+    return ContextTree(tuple(cards), sizes, result)
+
+
+def _packed(cards: tuple[int, ...], levels: Sequence[Level]) -> ContextTree:
+    """Return the tree with these levels."""
+    sizes = np.array([(len(level.codes), len(level.classes), len(level.cells)) for level in levels], np.int64)
+    places = [*_offsets(sizes)]
+    last = -(-16 * int(sizes[-1][2]) // 16) * 16
+    pool = np.zeros(places[-1] + last, np.uint8)
+    for place, array in zip(places, (array for level in levels for array in level), strict=True):
+        pool[place : place + array.nbytes] = np.ascontiguousarray(array).view(np.uint8)
+    return ContextTree(cards, sizes, pool)
 
 
 def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least: float) -> tuple[Level, ...]:
@@ -249,7 +318,7 @@ def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least:
             position = number[np.searchsorted(contexts, children_of)]
             children = np.searchsorted(position, np.arange(count + 1))
         starts = [np.searchsorted(of, np.arange(count + 1)) for of in (pairs // classes, cell_context)]
-        levels.insert(0, Level(last, children, totals[kept], starts[0], of_class, starts[1], entries))
+        levels.insert(0, Level(last, children, np.asarray(totals[kept], np.float64), starts[0], of_class, starts[1], entries))
         if d:
             children_of = contexts[kept] // parents[d - 1]
             prefix = prefix // parents[d - 1]
@@ -493,7 +562,7 @@ def choose_path(
         *(address(left_out.weight), classes, m, address(candidates), many, depth, address(chosen)),
     )
     require_memory(found >= 0)
-    return chosen[:found].tolist()
+    return [int(x) for x in chosen[:found]]
 
 
 def _choose_path_numpy(

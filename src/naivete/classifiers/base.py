@@ -31,7 +31,7 @@ from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import smoothing_of
-from naivete.variables import CLASS
+from naivete.variables import CLASS, Variables
 
 __all__ = ["NetworkClassifier", "NotFittedError", "Posteriors"]
 
@@ -182,6 +182,15 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         attributes = {"rows_": rows, "passes_": counts.passes, "relevance_": _relevance(counts, network), "arc_information_": arcs}
         return self._adopt(network, classes, framed, {**attributes, **learned, **completed, "_kept": kept})
 
+    def _predictor(self) -> Any:
+        """Return the predictor of the fitted model; of the network, unless a subclass has more than a network."""
+        return predictor_of(self.network_)
+
+    @property
+    def schema_(self) -> Variables:
+        """The variables of the features under which rows are encoded."""
+        return tuple(self.network_.columns)
+
     def _reestimated(self, counts: Counts, structure: Structure) -> tuple[Network, dict[str, Any]]:
         """Return the network of a given structure with newly estimated tables, and what was learned with the structure."""
         learned = {name: getattr(self, name) for name in self.saved_attributes if hasattr(self, name)}
@@ -206,7 +215,13 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         if framed and all(isinstance(name, str) for name in names):
             fitted["feature_names_in_"] = np.array(names, object)
         parameters = {key: value for key, value in self.__dict__.items() if not key.endswith("_")}
-        self.__dict__ = {**parameters, **fitted, **known, "predictor_": predictor_of(network)}
+        earlier = self.__dict__
+        self.__dict__ = {**parameters, **fitted, **known}
+        try:
+            self.predictor_ = self._predictor()
+        except BaseException:
+            self.__dict__ = earlier
+            raise
         return self
 
     def posteriors(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Posteriors:
@@ -238,7 +253,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         """Return the codes of the rows; a sparse matrix is encoded in several parts."""
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
-        features = self.network_.columns
+        features = self.schema_
         encoder = self._encoder()
         table = self._matched(X, [v.name for v in features], self._framed)
         return encoded_parts(table, features, unseen=unseen or encoder.unseen)
@@ -292,7 +307,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "network_" in state:
-            self.predictor_ = predictor_of(self.network_)
+            self.predictor_ = self._predictor()
 
 
 @cache

@@ -64,6 +64,15 @@ class Entry:
 
 REGISTRY: Final = (
     Entry(
+        "spectrum",
+        "Spectrum",
+        "spectrum",
+        {
+            "spectrum": "weighs all degrees of dependence: the most accurate model",
+            "spectrum:members=1": "the same with one structure: quicker, and its log odds are a sum over tables",
+        },
+    ),
+    Entry(
         "majority",
         "Majority",
         "baselines",

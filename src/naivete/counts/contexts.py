@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Numbers
-from naivete._kernels.contexts import Bins, context_keys, sorted_counts
+from naivete._kernels.contexts import Bins, context_keys, counted_contexts
 from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
@@ -30,11 +29,6 @@ class ContextRequest(NamedTuple):
     columns: tuple[int, ...]
     bins: Bins
     cards: tuple[int, ...]  # the number of classes last
-
-    @property
-    def size(self) -> int:
-        """The number of cells of the table."""
-        return math.prod(self.cards)
 
 
 class ContextCounts(NamedTuple):
@@ -67,11 +61,11 @@ def _of_part(block: Block, requests: Sequence[ContextRequest]) -> Sums:
 
     def count(request: ContextRequest) -> tuple[NDArray[np.uint64], LimbSums]:
         own = np.arange(request.cards[-1] + 1, dtype=np.uint32)
-        keys = context_keys([*(block.codes[v] for v in request.columns), labels], [*request.bins, own], request.cards)
+        columns, bins = [*(block.codes[v] for v in request.columns), labels], [*request.bins, own]
         if block.weight is None:
-            distinct, number = sorted_counts(keys, request.size)
-            return distinct, {0: number}
-        return _added(keys, {q: limb for q, limb in weight.items() if limb is not None})
+            keys, number = counted_contexts(columns, bins, request.cards)
+            return keys, {0: number}
+        return _added(context_keys(columns, bins, request.cards), {q: limb for q, limb in weight.items() if limb is not None})
 
     return run_parallel(count, requests, 32.0 * len(block) * len(requests))
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete._kernels.codes import Integers, Numbers, narrowest
+from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
 from naivete._kernels.contexts import BackOff, LeftOut, binned, choose_path
 from naivete.cases.base import Block
 from naivete.cases.sample import Sample, sampled
@@ -26,9 +26,9 @@ from naivete.encoding.discretization import mdl
 from naivete.inference.spectrum_terms import log_normalized, posterior_of_terms, spectrum_terms
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
 from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
-from naivete.variables import CLASS, Variable
+from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["SpectrumSettings", "spectrum"]
+__all__ = ["SpectrumSettings", "binned_counts", "spectrum"]
 
 PAIR_BINS = 8
 """The number of intervals of a numeric feature when all pairs of features are counted."""
@@ -45,6 +45,7 @@ PATH_ROWS = 4000
 MIXTURE_ROWS = 2000
 FOLDS = 5
 PENALTY, FEATURE_PENALTY = 1.0, 10.0
+RULE = BackOff()
 FEWEST_BITS = 0.01
 """An information is never taken as less than this share of its estimate when its bias is subtracted."""
 
@@ -71,7 +72,7 @@ class SpectrumSettings:
     path_depth: int = 10
     sample: int = 5000
     mixture: bool = True
-    rule: BackOff = BackOff()
+    rule: BackOff = RULE
     seed: int = 0
 
 
@@ -92,7 +93,7 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     number = 0 if not ensemble else settings.members if len(bits) <= WIDE else max(1, settings.members // 2)
     plans += [_drawn_member(counts, margins, bits, pair_bits, settings.depth, i, random) for i in range(number)]
     paths = [_drawn_path(counts, margins, sample, i % 2, settings, random) for i in range(settings.paths if ensemble else 0)]
-    result = _counted(counts, margins, plans, paths, bits, settings)
+    result = _counted(counts, plans, paths, bits, settings)
     return _weighted(result, sample, settings)
 
 
@@ -135,21 +136,31 @@ def _mdl_bins(counts: Counts, margins: Sequence[Numbers]) -> Bins:
 
 @dataclass(frozen=True, eq=False)
 class _Binned:
-    """Replaces the codes of features by their bins."""
+    """Replaces the codes of features by their bins; missing values stay missing, or become a state of their own."""
 
     bins: Bins
+    missing_as_state: bool
 
     def __call__(self, block: Block) -> Block:
-        columns = binned(block.codes[:-1], self.bins)
-        narrow = (column.astype(narrowest(int(table[-1]) + 1)) for column, table in zip(columns, self.bins, strict=True))
-        return Block((*narrow, block.codes[CLASS]), block.weight)
+        columns = []
+        for column, table in zip(binned(block.codes[:-1], self.bins), self.bins, strict=True):
+            top = int(table[-1])
+            dtype = narrowest(top + self.missing_as_state)
+            columns.append(np.where(column == top, top if self.missing_as_state else missing_code(dtype), column).astype(dtype))
+        return Block((*columns, block.codes[CLASS]), block.weight)
+
+
+def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_as_state: bool) -> Counts:
+    """Return the counts of the cases with the bins of features instead of their codes."""
+    gaps = counts.cases.gaps & (not missing_as_state)
+    return counts.over(transformed_cases(counts.cases, variables, gaps, _Binned(bins, missing_as_state)))
 
 
 def _information(counts: Counts, margins: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
     """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias."""
     bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, PAIR_BINS, 0.0))
     variables = (*(Variable(x, tuple(range(int(table[-1]) + 1))) for x, table in enumerate(bins)), counts.variables[CLASS])
-    view = counts.over(transformed_cases(counts.cases, variables, np.zeros(len(bins), np.bool_), _Binned(bins)))
+    view = binned_counts(counts, bins, variables, missing_as_state=True)
     pair_bits, bits, total = dependence(view), relevance(view), counts.total
     states = np.array([len(np.unique(table[margin.sum(axis=1) > 0])) for table, margin in zip(bins, margins, strict=True)])
     classes = np.count_nonzero(counts.margins()[CLASS,])
@@ -239,7 +250,6 @@ def _drawn_path(
 
 def _counted(
     counts: Counts,
-    margins: Sequence[Numbers],
     plans: Sequence[tuple[Bins, Parents]],
     paths: Sequence[tuple[int, tuple[int, ...], Bins]],
     bits: Numbers,

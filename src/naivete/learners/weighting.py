@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,6 +14,9 @@ from naivete._kernels.contexts import weighted_loss
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
+MEMORY = 10
+"""The number of steps from which L-BFGS estimates the curvature."""
+TOLERANCE = 1e-9
 PSEUDO_CASES = 2.0
 RANGE = (0.02, 8.0)
 """The smallest and the largest temperature."""
@@ -32,9 +38,7 @@ def fitted_weights(
     start : w0, one for each term.
     steps : the largest number of steps.
     """
-    from scipy.optimize import fmin_l_bfgs_b
-
-    rows, classes, count = terms.shape
+    _, classes, count = terms.shape
     terms = np.ascontiguousarray(terms)
     strength = np.append(penalties, np.ones(classes))
     origin = np.append(start, np.zeros(classes))
@@ -47,9 +51,58 @@ def fitted_weights(
         difference = values - origin
         return loss + 0.5 * float(strength @ (difference * difference)), (gradient + strength * difference) / scale
 
-    best, _, _ = fmin_l_bfgs_b(objective, origin * scale, maxiter=steps, pgtol=1e-6, factr=1e4)
-    values = best / scale
+    values = minimized(objective, origin * scale, steps) / scale
     return values[:count], values[count:]
+
+
+def minimized(objective: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, steps: int) -> Numbers:
+    """Return where a smooth convex function is smallest, by L-BFGS (Liu and Nocedal 1989) with at most so many steps.
+
+    Parameters
+    ----------
+    objective : returns the value and the gradient at a point.
+    start : the first point.
+    steps : the largest number of steps; the search also ends where the value hardly changes any more.
+
+    >>> minimized(lambda x: (float((x**2).sum()), 2 * x), np.array([3.0, -4.0]), 20).round(6).tolist()
+    [0.0, 0.0]
+    """
+    point, (value, gradient) = start, objective(start)
+    history: deque[tuple[Numbers, Numbers, float]] = deque(maxlen=MEMORY)
+    for _ in range(steps):
+        direction = -_inverse_hessian_times(gradient, history)
+        slope = float((gradient * direction).sum())
+        if slope > -TOLERANCE * max(1.0, abs(value)):
+            break
+        step = 1.0 if history else min(1.0, 1.0 / float(np.sqrt((gradient * gradient).sum())))
+        for _halving in range(40):
+            new = point + step * direction
+            new_value, new_gradient = objective(new)
+            if new_value <= value + 1e-4 * step * slope:
+                break
+            step /= 2
+        else:
+            break
+        moved, turned = new - point, new_gradient - gradient
+        product = float((moved * turned).sum())
+        if product > 1e-12 * float((turned * turned).sum()):
+            history.append((moved, turned, product))
+        point, value, gradient = new, new_value, new_gradient
+    return point
+
+
+def _inverse_hessian_times(gradient: Numbers, history: deque[tuple[Numbers, Numbers, float]]) -> Numbers:
+    """Return the product of the approximate inverse Hessian matrix and the gradient."""
+    result, shares = gradient.copy(), []
+    for moved, turned, product in reversed(history):
+        shares.append(float((moved * result).sum()) / product)
+        result -= shares[-1] * turned
+    if history:
+        moved, turned, product = history[-1]
+        result *= product / float((turned * turned).sum())
+    for (moved, turned, product), share in zip(history, reversed(shares), strict=True):
+        result += (share - float((turned * result).sum()) / product) * moved
+    return result
 
 
 def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers) -> tuple[float, float]:

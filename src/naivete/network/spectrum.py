@@ -54,7 +54,7 @@ class Member:
         cards = self.cards(x)
         tree = context_tree(self.keys[x], self.weights[x], cards, self.rule.least)
         root = tree.levels[0]
-        margin = np.bincount(root.cells["code"], root.cells["weight"], cards[-2])
+        margin = np.bincount(root.cells["code"], root.cells["weight"], cards[-2]).astype(np.float64)
         return ContextFamily(x, self.parents[x], tree, margin, cards[-2] - int(margin[-1] == 0))
 
 
