@@ -23,9 +23,9 @@ from naivete._kernels.contexts import (
     context_tree,
     counted_contexts,
     path_posteriors,
-    weighted_loss,
 )
 from naivete._kernels.dispatch import loaded
+from naivete._kernels.weights import fit_weights, weighted_loss
 
 TIERS = ["numpy", *(["c"] if loaded() is not None else [])]
 Tier = Any
@@ -188,3 +188,16 @@ def test_the_gradient_is_the_derivative(seed: int) -> None:
         step[j] = 1e-6
         up, down = (weighted_loss(features, labels, weight, p[:2], p[2:])[0] for p in (at + step, at - step))
         assert gradient[j] == pytest.approx((up - down) / 2e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("tier", TIERS)
+@given(seed=st.integers(0, 1000))
+def test_the_gradient_is_zero_at_the_best_weights(tier: Tier, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rows, classes, count = int(rng.integers(1, 40)), int(rng.integers(1, 4)), int(rng.integers(1, 5))
+    features, labels = rng.normal(size=(rows, classes, count)), rng.integers(0, classes, rows).astype(np.uint32)
+    weight, strength, origin = rng.random(rows) + 0.5, np.ones(count + classes), rng.normal(size=count + classes)
+    with _kernels.use(tier):
+        best = fit_weights(features, labels, weight, np.ones(count + classes), strength, origin, 200)
+    _, gradient = weighted_loss(features, labels, weight, best[:count], best[count:])
+    np.testing.assert_allclose(gradient + strength * (best - origin), 0.0, atol=1e-3)

@@ -560,3 +560,95 @@ API double naivete_weighted_loss(const double *features, const uint32_t *labels,
     free(z);
     return loss;
 }
+
+/* The penalized loss in scaled variables v: values = v / scale, loss + 1/2 sum strength (values - origin)^2, and its gradient. */
+static double penalized(const double *features, const uint32_t *labels, const double *weight, int64_t K, int64_t p, int64_t rows,
+                        const double *scale, const double *strength, const double *origin, const double *v, double *values,
+                        double *gradient) {
+    const int64_t n = p + K;
+    for (int64_t j = 0; j < n; j++) {
+        values[j] = v[j] / scale[j];
+        gradient[j] = 0;
+    }
+    double loss = 0;
+    for (int64_t lo = 0; lo < rows; lo += 512)
+        loss += naivete_weighted_loss(features, labels, weight, K, p, values, values + p, lo, lo + 512 < rows ? lo + 512 : rows, gradient);
+    for (int64_t j = 0; j < n; j++) {
+        const double d = values[j] - origin[j];
+        loss += 0.5 * strength[j] * d * d;
+        gradient[j] = (gradient[j] + strength[j] * d) / scale[j];
+    }
+    return loss;
+}
+
+static double dot(const double *a, const double *b, int64_t n) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += a[i] * b[i];
+    return sum;
+}
+
+/* Minimizes the penalized loss by L-BFGS as `minimized` of weighting.py does, and writes the values. Returns 0 if there is not
+   enough memory. */
+API int naivete_fit_weights(const double *features, const uint32_t *labels, const double *weight, int64_t K, int64_t p, int64_t rows,
+                            const double *scale, const double *strength, const double *origin, int64_t steps, double tolerance,
+                            double *values) {
+    enum { KEEP = 10 };
+    const int64_t n = p + K;
+    double *space = malloc((2 * KEEP + 6) * n * sizeof *space), share[KEEP], product[KEEP];
+    if (!space) return 0;
+    double *point = space, *gradient = point + n, *direction = gradient + n, *trial = direction + n, *slope_at = trial + n;
+    double *moved = slope_at + 2 * n, *turned = moved + KEEP * n;
+    int64_t kept = 0, next = 0;
+    for (int64_t j = 0; j < n; j++) point[j] = origin[j] * scale[j];
+    double value = penalized(features, labels, weight, K, p, rows, scale, strength, origin, point, values, gradient);
+    for (int64_t step = 0; step < steps; step++) {
+        memcpy(direction, gradient, n * sizeof *direction);
+        for (int64_t i = 0; i < kept; i++) {
+            const int64_t at = (next - 1 - i + 2 * KEEP) % KEEP;
+            share[at] = dot(moved + at * n, direction, n) / product[at];
+            for (int64_t j = 0; j < n; j++) direction[j] -= share[at] * turned[at * n + j];
+        }
+        if (kept) {
+            const int64_t at = (next - 1 + KEEP) % KEEP;
+            const double factor = product[at] / dot(turned + at * n, turned + at * n, n);
+            for (int64_t j = 0; j < n; j++) direction[j] *= factor;
+        }
+        for (int64_t i = kept - 1; i >= 0; i--) {
+            const int64_t at = (next - 1 - i + 2 * KEEP) % KEEP;
+            const double change = share[at] - dot(turned + at * n, direction, n) / product[at];
+            for (int64_t j = 0; j < n; j++) direction[j] += change * moved[at * n + j];
+        }
+        for (int64_t j = 0; j < n; j++) direction[j] = -direction[j];
+        const double slope = dot(gradient, direction, n);
+        if (slope > -tolerance * (fabs(value) > 1 ? fabs(value) : 1)) break;
+        double length = kept ? 1.0 : 1.0 / sqrt(dot(gradient, gradient, n));
+        if (length > 1) length = 1;
+        double reached = 0;
+        int found = 0;
+        for (int halving = 0; halving < 40; halving++, length /= 2) {
+            for (int64_t j = 0; j < n; j++) trial[j] = point[j] + length * direction[j];
+            reached = penalized(features, labels, weight, K, p, rows, scale, strength, origin, trial, values, slope_at);
+            if (reached <= value + 1e-4 * length * slope) {
+                found = 1;
+                break;
+            }
+        }
+        if (!found) break;
+        double *m = moved + next * n, *t = turned + next * n;
+        for (int64_t j = 0; j < n; j++) {
+            m[j] = trial[j] - point[j];
+            t[j] = slope_at[j] - gradient[j];
+        }
+        product[next] = dot(m, t, n);
+        if (product[next] > 1e-12 * dot(t, t, n)) {
+            next = (next + 1) % KEEP;
+            if (kept < KEEP) kept++;
+        }
+        memcpy(point, trial, n * sizeof *point);
+        memcpy(gradient, slope_at, n * sizeof *gradient);
+        value = reached;
+    }
+    for (int64_t j = 0; j < n; j++) values[j] = point[j] / scale[j];
+    free(space);
+    return 1;
+}

@@ -38,7 +38,6 @@ __all__ = [
     "context_tree",
     "counted_contexts",
     "path_posteriors",
-    "weighted_loss",
 ]
 
 Bins = Sequence[NDArray[np.uint32]]
@@ -63,7 +62,7 @@ class BackOff(NamedTuple):
 
     theta: float = 0.5
     delta: float = 0.5
-    least: float = 2.0
+    least: float = 3.0
 
 
 class LeftOut(NamedTuple):
@@ -601,48 +600,3 @@ def _left_out_estimate(
     n = np.bincount(context * classes + labels, weight, contexts * classes)[context * classes + labels] - left_out
     total = np.bincount(context, weight, contexts)[context] - left_out
     return np.maximum(np.where(total > NOTHING, (n + m * before) / (np.maximum(total, 0.0) + m), before), 1e-300)
-
-
-def weighted_loss(
-    features: Numbers, labels: NDArray[np.uint32], weight: Numbers, coefficients: Numbers, intercepts: Numbers
-) -> tuple[float, Numbers]:
-    """Return the sum of -weight * log P(label) and its gradient, where the logits are features times coefficients plus intercepts.
-
-    Rows are added up in parts of fixed size, so that the result does not depend on the number of threads.
-
-    Parameters
-    ----------
-    features : (row, class, feature), contiguous.
-    labels, weight : the class and the weight of each row.
-    coefficients, intercepts : one for each feature, one for each class.
-    """
-    rows, classes, count = features.shape
-    parts = [(lo, min(lo + 512, rows)) for lo in range(0, rows, 512)]
-    gradients, library = np.zeros((len(parts), count + classes)), compiled()
-
-    def loss_of(index: int) -> float:
-        lo, hi = parts[index]
-        if library is None:
-            return _weighted_loss_numpy(features[lo:hi], labels[lo:hi], weight[lo:hi], coefficients, intercepts, gradients[index])
-        arrays = (address(a) for a in (coefficients, intercepts))
-        data = (address(a) for a in (features, labels, weight))
-        return float(library.naivete_weighted_loss(*data, classes, count, *arrays, lo, hi, address(gradients[index])))
-
-    losses = run_parallel(loss_of, range(len(parts)), 4.0 * features.size)
-    return float(np.cumsum(losses)[-1]) if losses else 0.0, np.cumsum(gradients, axis=0)[-1] if losses else gradients.sum(axis=0)
-
-
-def _weighted_loss_numpy(
-    features: Numbers, labels: NDArray[np.uint32], weight: Numbers, coefficients: Numbers, intercepts: Numbers, gradient: Numbers
-) -> float:
-    rows = np.arange(len(features))
-    logits = np.einsum("rcf,f->rc", features, coefficients) + intercepts
-    logits -= logits.max(axis=1, keepdims=True)
-    p = np.exp(logits)
-    norm = p.sum(axis=1)
-    errors = p / norm[:, None]
-    errors[rows, labels] -= 1
-    errors *= weight[:, None]
-    gradient[: features.shape[2]] = np.einsum("rc,rcf->f", errors, features)
-    gradient[features.shape[2] :] = errors.sum(axis=0)
-    return float((weight * (np.log(norm) - logits[rows, labels])).sum())

@@ -83,6 +83,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "context_logs": (ctypes.c_int, [_P, _P, _P, _I, _P, _I, _I, _I, _D, _D, _D, _P, _P, _I, _I, _P, _P]),
     "path_posteriors": (ctypes.c_int, [_P, _P, _P, _P, _I, _I, _D, _P, _P, _P, _I, _I, _I, _P]),
     "choose_path": (_I, [_P, _P, _I, _P, _P, _P, _I, _D, _P, _I, _I, _P]),
+    "fit_weights": (ctypes.c_int, [_P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
     "weighted_loss": (_D, [_P, _P, _P, _I, _I, _P, _P, _I, _I, _P]),
 }
 

@@ -88,7 +88,7 @@ class SpectrumPredictor:
     def __init__(self, spectrum: Spectrum) -> None:
         self.spectrum = spectrum
 
-    def posterior(self, codes: Codes, gaps: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
+    def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
         """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
 
         A row none of whose values occurred in training gets the class frequencies.
@@ -113,7 +113,8 @@ def posterior_of_terms(spectrum: Spectrum, terms: Numbers) -> Numbers:
     if spectrum.mixture is not None:
         shares, single, temperatures = spectrum.mixture.shares, spectrum.mixture.terms, spectrum.mixture.temperatures
         result *= shares[0]
-        for share, term, temperature in zip(shares[1:], single, temperatures, strict=True):
+        for share, term, temperature in zip(shares[1:-1], single, temperatures, strict=True):
             result += share * np.exp(log_normalized(temperature * terms[:, :, term]))
+        result += shares[-1] * np.exp(log_prior(spectrum, 1, None))
         result /= result.sum(axis=1, keepdims=True)
     return result

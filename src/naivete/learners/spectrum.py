@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
 from naivete._kernels.contexts import BackOff, LeftOut, binned, choose_path
 from naivete.cases.base import Block
@@ -23,7 +24,7 @@ from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, cont
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.encoding.discretization import mdl
-from naivete.inference.spectrum_terms import log_normalized, posterior_of_terms, spectrum_terms
+from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
 from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
 from naivete.variables import CLASS, Variable, Variables
@@ -44,6 +45,7 @@ MOST_CANDIDATES = 64
 PATH_ROWS = 4000
 MIXTURE_ROWS = 2000
 FOLDS = 5
+FOLD_STEPS = 60
 PENALTY, FEATURE_PENALTY = 1.0, 10.0
 RULE = BackOff()
 FEWEST_BITS = 0.01
@@ -109,8 +111,12 @@ def _equal_frequency(margin: Numbers, bins: int, offset: float) -> NDArray[np.ui
     """Return bins of about equal weight for the codes of a feature; the first quantile is moved by a part of a bin."""
     weight = margin[:-1].sum(axis=1)
     middle = (np.cumsum(weight) - weight / 2) / max(float(weight.sum()), 1e-300)
-    _, number = np.unique(np.searchsorted((offset + np.arange(bins)) / bins, middle, side="right"), return_inverse=True)
-    return np.append(number, number.max(initial=-1) + 1).astype(np.uint32)
+    quantile = np.ceil(middle * bins - offset)
+    result = np.empty(len(margin), np.uint32)
+    result[0] = 0
+    np.cumsum(quantile[1:] != quantile[:-1], out=result[1:-1])
+    result[-1] = result[-2] + 1 if len(result) > 1 else 0
+    return result
 
 
 def _all_codes(margin: Numbers) -> NDArray[np.uint32]:
@@ -152,8 +158,8 @@ class _Binned:
 
 def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_as_state: bool) -> Counts:
     """Return the counts of the cases with the bins of features instead of their codes."""
-    gaps = counts.cases.gaps & (not missing_as_state)
-    return counts.over(transformed_cases(counts.cases, variables, gaps, _Binned(bins, missing_as_state)))
+    has_missing = counts.cases.has_missing & (not missing_as_state)
+    return counts.over(transformed_cases(counts.cases, variables, has_missing, _Binned(bins, missing_as_state)))
 
 
 def _information(counts: Counts, margins: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
@@ -324,23 +330,35 @@ def _weighted(result: Spectrum, sample: Sample, settings: SpectrumSettings) -> S
     ends = [j for j in range(depths + len(result.features), terms.shape[2]) if (j - terms.shape[2]) % 5 >= 3]
     if ends:
         singles.append(_best_term(terms, labels, weight, ends))
-    rows = min(MIXTURE_ROWS, len(labels))
-    likelihoods = np.empty((rows, 1 + len(singles)))
-    fold = np.arange(rows) % FOLDS
-    for k in range(min(FOLDS, rows)):
+    likelihoods = _held_out_likelihoods(result, terms, sample, penalties, start, singles)
+    shares = mixture_shares(likelihoods, weight[: len(likelihoods)])
+    return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
+
+
+def _held_out_likelihoods(
+    result: Spectrum, terms: Numbers, sample: Sample, penalties: Numbers, start: Numbers, singles: Sequence[tuple[int, float]]
+) -> Numbers:
+    """Return P(label) of some rows by the weighted terms without them, by single terms, and by the class frequencies."""
+    rows = min(MIXTURE_ROWS, len(sample.labels))
+    labels, fold = sample.labels[:rows], np.arange(rows) % FOLDS
+    likelihoods = np.empty((rows, len(singles) + 2))
+
+    def held_out(k: int) -> None:
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        other = (
-            fitted_weights(terms[train], labels[train], weight[train], penalties, start, 60)
-            if len(train)
-            else (start, intercepts * 0)
-        )
-        posterior = posterior_of_terms(replace(result, coefficients=other[0], intercepts=other[1]), terms[test])
-        likelihoods[test, 0] = posterior[np.arange(len(test)), labels[test]]
+        coefficients, intercepts = start, np.zeros(result.classes)
+        if len(train):
+            coefficients, intercepts = fitted_weights(
+                terms[train], labels[train], sample.weight[train], penalties, start, FOLD_STEPS
+            )
+        logits = np.einsum("rct,t->rc", terms[test], coefficients) + intercepts
+        likelihoods[test, 0] = np.exp(log_normalized(logits))[np.arange(len(test)), labels[test]]
+
+    run_parallel(held_out, range(min(FOLDS, rows)), 100.0 * rows * terms[0].size)
     for j, (term, factor) in enumerate(singles, start=1):
         posterior = np.exp(log_normalized(factor * terms[:rows, :, term]))
-        likelihoods[:, j] = posterior[np.arange(rows), labels[:rows]]
-    shares = mixture_shares(likelihoods, weight[:rows])
-    return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
+        likelihoods[:, j] = posterior[np.arange(rows), labels]
+    likelihoods[:, -1] = np.exp(log_prior(result, rows, LeftOut(labels, sample.left_out[:rows])))[np.arange(rows), labels]
+    return likelihoods
 
 
 def _best_term(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, candidates: Any) -> tuple[int, float]:

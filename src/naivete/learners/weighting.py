@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete._kernels.contexts import weighted_loss
+from naivete._kernels.weights import fit_weights
 
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
-MEMORY = 10
-"""The number of steps from which L-BFGS estimates the curvature."""
-TOLERANCE = 1e-9
 PSEUDO_CASES = 2.0
 RANGE = (0.02, 8.0)
 """The smallest and the largest temperature."""
@@ -44,65 +38,8 @@ def fitted_weights(
     origin = np.append(start, np.zeros(classes))
     squares = np.append(np.einsum("rct,rct,r->t", terms, terms, weight), np.full(classes, weight.sum()))
     scale = np.sqrt(0.1 * squares + strength)
-
-    def objective(scaled: Numbers) -> tuple[float, Numbers]:
-        values = scaled / scale
-        loss, gradient = weighted_loss(terms, labels, weight, values[:count], values[count:])
-        difference = values - origin
-        return loss + 0.5 * float(strength @ (difference * difference)), (gradient + strength * difference) / scale
-
-    values = minimized(objective, origin * scale, steps) / scale
+    values = fit_weights(terms, labels, weight, scale, strength, origin, steps)
     return values[:count], values[count:]
-
-
-def minimized(objective: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, steps: int) -> Numbers:
-    """Return where a smooth convex function is smallest, by L-BFGS (Liu and Nocedal 1989) with at most so many steps.
-
-    Parameters
-    ----------
-    objective : returns the value and the gradient at a point.
-    start : the first point.
-    steps : the largest number of steps; the search also ends where the value hardly changes any more.
-
-    >>> minimized(lambda x: (float((x**2).sum()), 2 * x), np.array([3.0, -4.0]), 20).round(6).tolist()
-    [0.0, 0.0]
-    """
-    point, (value, gradient) = start, objective(start)
-    history: deque[tuple[Numbers, Numbers, float]] = deque(maxlen=MEMORY)
-    for _ in range(steps):
-        direction = -_inverse_hessian_times(gradient, history)
-        slope = float((gradient * direction).sum())
-        if slope > -TOLERANCE * max(1.0, abs(value)):
-            break
-        step = 1.0 if history else min(1.0, 1.0 / float(np.sqrt((gradient * gradient).sum())))
-        for _halving in range(40):
-            new = point + step * direction
-            new_value, new_gradient = objective(new)
-            if new_value <= value + 1e-4 * step * slope:
-                break
-            step /= 2
-        else:
-            break
-        moved, turned = new - point, new_gradient - gradient
-        product = float((moved * turned).sum())
-        if product > 1e-12 * float((turned * turned).sum()):
-            history.append((moved, turned, product))
-        point, value, gradient = new, new_value, new_gradient
-    return point
-
-
-def _inverse_hessian_times(gradient: Numbers, history: deque[tuple[Numbers, Numbers, float]]) -> Numbers:
-    """Return the product of the approximate inverse Hessian matrix and the gradient."""
-    result, shares = gradient.copy(), []
-    for moved, turned, product in reversed(history):
-        shares.append(float((moved * result).sum()) / product)
-        result -= shares[-1] * turned
-    if history:
-        moved, turned, product = history[-1]
-        result *= product / float((turned * turned).sum())
-    for (moved, turned, product), share in zip(history, reversed(shares), strict=True):
-        result += (share - float((turned * result).sum()) / product) * moved
-    return result
 
 
 def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers) -> tuple[float, float]:

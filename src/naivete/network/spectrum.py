@@ -87,11 +87,11 @@ class Path:
 
 @dataclass(frozen=True)
 class Mixture:
-    """The probabilities of the weighted terms averaged with those of single terms, each at its own temperature.
+    """The probabilities of the weighted terms averaged with those of single terms, each at its own temperature, and the prior.
 
     Parameters
     ----------
-    shares : the share of the weighted terms, then that of each single term; they sum to 1.
+    shares : the share of the weighted terms, then that of each single term, then that of the prior; they sum to 1.
     terms : the positions of the single terms.
     temperatures : the factor of the logarithms of each.
     """

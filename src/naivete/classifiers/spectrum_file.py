@@ -1,0 +1,221 @@
+"""A spectrum as plain data for model files, and back: every field is checked, and trees of contexts are built again from counts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.contexts import BackOff
+from naivete.counts.contexts import LARGEST
+from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
+from naivete.storage.canonical_json import FieldError, expect, expect_keys, whole
+from naivete.variables import CLASS, Variables
+
+__all__ = ["plain_spectrum", "spectrum_of"]
+
+MOST: Final = 100_000
+"""The most structures, paths or parents in a file."""
+
+
+def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
+    """Return the spectrum as plain values and arrays; its variables are stored beside it."""
+    fields = {
+        "class_weights": spectrum.class_weights,
+        "coefficients": spectrum.coefficients,
+        "depth": spectrum.depth,
+        "features": list(spectrum.features),
+        "intercepts": spectrum.intercepts,
+        "main": _plain_member(spectrum.main),
+        "members": [_plain_member(member) for member in spectrum.members],
+        "paths": [[_plain_path(path) for path in group] for group in spectrum.paths],
+    }
+    if spectrum.mixture is not None:
+        shares, terms, temperatures = spectrum.mixture.shares, spectrum.mixture.terms, spectrum.mixture.temperatures
+        fields["mixture"] = {"shares": list(shares), "temperatures": list(temperatures), "terms": list(terms)}
+    return dict(sorted(fields.items()))
+
+
+def _joined(arrays: Sequence[NDArray[Any]], dtype: str) -> NDArray[Any]:
+    return np.concatenate([*(np.asarray(array, dtype) for array in arrays), np.empty(0, dtype)])
+
+
+def _plain_member(member: Member) -> dict[str, Any]:
+    return {
+        "bins": _joined(member.bins, "int32"),
+        "keys": _joined(member.keys, "int64"),
+        "lengths": np.array([len(keys) for keys in member.keys], np.int64),
+        "parents": [list(parents) for parents in member.parents],
+        "rule": [float(value) for value in member.rule],
+        "weights": _joined(member.weights, "float64"),
+    }
+
+
+def _plain_path(path: Path) -> dict[str, Any]:
+    return {
+        "bins": _joined(path.bins, "int32"),
+        "features": list(path.features),
+        "keys": path.keys.astype(np.int64),
+        "m": float(path.m),
+        "weights": path.weights,
+    }
+
+
+def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> Spectrum:
+    """Return the spectrum of plain data; a FieldError is raised about a field that is not valid.
+
+    Parameters
+    ----------
+    fields : what `plain_spectrum` returned.
+    variables : the variables, the class last.
+    where : what errors call the fields.
+    """
+    names = ("class_weights", "coefficients", "depth", "features", "intercepts", "main", "members", "paths")
+    expect_keys(fields, where, names, ("mixture",))
+    classes, features = variables[CLASS].card, len(variables) - 1
+    depth = whole(fields["depth"], f"{where}.depth", 0, 64)
+    main = _member(fields["main"], f"{where}.main", variables, depth)
+    members = [
+        _member(m, f"{where}.members[{i}]", variables, depth) for i, m in enumerate(_list(fields["members"], f"{where}.members"))
+    ]
+    groups = [_list(group, f"{where}.paths[{i}]") for i, group in enumerate(_list(fields["paths"], f"{where}.paths"))]
+    paths = [[_path(p, f"{where}.paths[{i}][{j}]", variables) for j, p in enumerate(group)] for i, group in enumerate(groups)]
+    own = _positions(fields["features"], f"{where}.features", features)
+    weights = _numbers(fields["class_weights"], f"{where}.class_weights", classes)
+    if not ((weights >= 0).all() and weights.sum() > 0):
+        raise FieldError(f"{where}.class_weights", "weights of at least 0 were expected, not all of them 0")
+    result = Spectrum(
+        variables=variables,
+        class_weights=weights,
+        depth=depth,
+        main=main,
+        features=own,
+        members=tuple(members),
+        paths=tuple(map(tuple, paths)),
+        coefficients=np.empty(0),
+        intercepts=_numbers(fields["intercepts"], f"{where}.intercepts", classes),
+    )
+    terms = len(result.term_names)
+    coefficients = _numbers(fields["coefficients"], f"{where}.coefficients", terms)
+    mixture = _mixture(fields["mixture"], f"{where}.mixture", terms) if "mixture" in fields else None
+    return Spectrum(**{**vars(result), "coefficients": coefficients, "mixture": mixture})
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    values: list[Any] = expect(value, where, list, "a list")
+    if len(values) > MOST:
+        raise FieldError(where, f"{len(values)} entries, where at most {MOST} were expected")
+    return values
+
+
+def _positions(value: Any, where: str, below: int) -> tuple[int, ...]:
+    """Return different whole numbers from 0 up to a bound."""
+    values = tuple(whole(v, f"{where}[{i}]", 0, below - 1) for i, v in enumerate(_list(value, where)))
+    if len(set(values)) < len(values):
+        raise FieldError(where, "a position occurs twice")
+    return values
+
+
+def _array(value: Any, where: str, dtype: str) -> NDArray[Any]:
+    array: NDArray[Any] = expect(value, where, np.ndarray, "an array")
+    if array.dtype != dtype or array.ndim != 1:
+        raise FieldError(where, f"an array of {dtype} with one axis was expected")
+    return array
+
+
+def _numbers(value: Any, where: str, length: int) -> NDArray[np.float64]:
+    """Return finite numbers."""
+    array = _array(value, where, "float64")
+    if len(array) != length or not np.isfinite(array).all():
+        raise FieldError(where, f"{length} finite numbers were expected")
+    return array
+
+
+def _real(value: Any, where: str, low: float, high: float) -> float:
+    number: float = expect(value, where, float, "a number")
+    if not low <= number <= high:
+        raise FieldError(where, f"a number from {low} to {high} was expected")
+    return number
+
+
+def _bins(value: Any, where: str, variables: Variables, features: Sequence[int]) -> Bins:
+    """Return the bins of some features: numbers without gaps, of which the largest, the last, is that of missing values."""
+    array = _array(value, where, "int32")
+    ends = np.cumsum([0, *(variables[x].card + 1 for x in features)])
+    if len(array) != ends[-1]:
+        raise FieldError(where, f"{ends[-1]} bins were expected")
+    tables = [array[lo:hi] for lo, hi in pairwise(ends.tolist())]
+    for table in tables:
+        if not (table.min() >= 0 and table.max() == table[-1] < len(table)):
+            raise FieldError(where, "a bin is out of range, or the last one is not the largest")
+    return tuple(table.astype(np.uint32) for table in tables)
+
+
+def _cells(keys: NDArray[Any], weights: NDArray[Any], size: int, where: str) -> tuple[NDArray[np.uint64], NDArray[np.float64]]:
+    """Return the cells of a table, checked: increasing positions inside the table, and finite weights above zero."""
+    if size > LARGEST:
+        raise FieldError(where, "the table has too many cells")
+    if len(keys) and not (keys[0] >= 0 and int(keys[-1]) < size and (keys[1:] > keys[:-1]).all()):
+        raise FieldError(where, "the positions of the cells do not increase, or one is outside of the table")
+    if len(keys) != len(weights) or not (np.isfinite(weights).all() and (weights > 0).all()):
+        raise FieldError(where, "a weight above zero was expected for every cell")
+    return keys.astype(np.uint64), weights
+
+
+def _member(fields: Any, where: str, variables: Variables, depth: int) -> Member:
+    expect_keys(fields, where, ("bins", "keys", "lengths", "parents", "rule", "weights"))
+    features, classes = len(variables) - 1, variables[CLASS].card
+    bins = _bins(fields["bins"], f"{where}.bins", variables, range(features))
+    lists = _list(fields["parents"], f"{where}.parents")
+    lengths = _array(fields["lengths"], f"{where}.lengths", "int64")
+    if len(lists) != features or len(lengths) != features or (lengths < 0).any():
+        raise FieldError(where, f"parents and cells of {features} features were expected")
+    parents = tuple(_positions(value, f"{where}.parents[{x}]", features) for x, value in enumerate(lists))
+    if any(x in chosen or len(chosen) > depth for x, chosen in enumerate(parents)):
+        raise FieldError(f"{where}.parents", f"a feature is its own parent, or has more than {depth} parents")
+    rule = [_real(value, f"{where}.rule[{i}]", 0.0, 1e9) for i, value in enumerate(_list(fields["rule"], f"{where}.rule"))]
+    if len(rule) != len(BackOff._fields) or not rule[0] > 0 or not rule[1] <= 1:
+        raise FieldError(f"{where}.rule", "three numbers were expected, the first above 0, the second at most 1")
+    keys, weights = _array(fields["keys"], f"{where}.keys", "int64"), _array(fields["weights"], f"{where}.weights", "float64")
+    if not len(keys) == len(weights) == sum(lengths.tolist()):
+        raise FieldError(where, "the numbers of keys, weights and cells differ")
+    cells, start = [], 0
+    for x, length in enumerate(lengths.tolist()):
+        size = math.prod(int(bins[v][-1]) + 1 for v in (*parents[x], x)) * classes
+        part = slice(start, start + length)
+        cells.append(_cells(keys[part], weights[part], size, f"{where}.keys"))
+        start += length
+    return Member(bins, parents, tuple(k for k, _ in cells), tuple(w for _, w in cells), classes, BackOff(*rule))
+
+
+def _path(fields: Any, where: str, variables: Variables) -> Path:
+    expect_keys(fields, where, ("bins", "features", "keys", "m", "weights"))
+    features = _positions_with_repeats(fields["features"], f"{where}.features", len(variables) - 1)
+    bins = _bins(fields["bins"], f"{where}.bins", variables, features)
+    size = math.prod(int(table[-1]) + 1 for table in bins) * variables[CLASS].card
+    keys, weights = _array(fields["keys"], f"{where}.keys", "int64"), _array(fields["weights"], f"{where}.weights", "float64")
+    if not len(keys):
+        raise FieldError(f"{where}.keys", "at least one cell was expected")
+    return Path(
+        features, bins, *_cells(keys, weights, size, where), variables[CLASS].card, _real(fields["m"], f"{where}.m", 1e-9, 1e9)
+    )
+
+
+def _positions_with_repeats(value: Any, where: str, below: int) -> tuple[int, ...]:
+    return tuple(whole(v, f"{where}[{i}]", 0, below - 1) for i, v in enumerate(_list(value, where)))
+
+
+def _mixture(fields: Mapping[str, Any], where: str, terms: int) -> Mixture:
+    expect_keys(fields, where, ("shares", "temperatures", "terms"))
+    shares = tuple(_real(v, f"{where}.shares", 0.0, 1.0) for v in _list(fields["shares"], f"{where}.shares"))
+    temperatures = tuple(
+        _real(v, f"{where}.temperatures", 0.0, 1e6) for v in _list(fields["temperatures"], f"{where}.temperatures")
+    )
+    positions = _positions_with_repeats(fields["terms"], f"{where}.terms", terms)
+    if len(shares) != len(positions) + 2 or len(temperatures) != len(positions) or not abs(sum(shares) - 1) < 1e-9:
+        raise FieldError(where, "the numbers of shares, terms and temperatures differ, or the shares do not sum to 1")
+    return Mixture(shares, positions, temperatures)
