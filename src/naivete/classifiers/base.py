@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple, Self
@@ -31,6 +31,7 @@ from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import smoothing_of
+from naivete.storage.canonical_json import expect_keys
 from naivete.variables import CLASS, Variables
 
 __all__ = ["NetworkClassifier", "NotFittedError", "Posteriors"]
@@ -185,6 +186,15 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
     def _predictor(self) -> Any:
         """Return the predictor of the fitted model; of the network, unless a subclass has more than a network."""
         return predictor_of(self.network_)
+
+    def plain_more(self) -> dict[str, Any]:
+        """Return what the fitted model has beside its network, as values and arrays for a model file: nothing, by default."""
+        return {}
+
+    def more_of(self, more: Mapping[str, Any], network: Network) -> dict[str, Any]:  # noqa: ARG002
+        """Return the attributes that `plain_more` stands for; a FieldError is raised about data that is not valid."""
+        expect_keys(more, "more", ())
+        return {}
 
     @property
     def schema_(self) -> Variables:

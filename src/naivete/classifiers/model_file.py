@@ -12,6 +12,7 @@ Anybody can open the archive with `unzip`. It holds `model.json` and, as .npy fi
         tables        P(variable | parents) of each variable: an array, or the levels of a sparse table and its default
         derived       the columns computed from others, such as the leaves of a tree, if there are some
         densities     the densities of continuous features, if there are some
+        more          what a classifier has beside a network, such as the counts and weights of a spectrum
         optional      anything, which is ignored; for later versions
     float64.npy, int32.npy, ...
     sha256            the SHA-256 of the other members, for `sha256sum --check`
@@ -42,7 +43,7 @@ from naivete.storage.canonical_json import FieldError, Limits, expect, expect_ke
 from naivete.storage.packed import Format
 from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["FORMAT", "Model", "model_bytes", "model_from_bytes", "read_model"]
+__all__ = ["FORMAT", "Model", "model_bytes", "model_from_bytes", "plain_variable", "read_model", "variable_of"]
 
 FORMAT: Final = Format("model", ModelFileError, Limits(), frozenset({"$int", "$float", "$array"}))
 _KIND: Final = re.compile(r"[a-z][a-z0-9_-]{0,31}")
@@ -73,12 +74,14 @@ class Model:
     parameters : what it was learned with: None, bool, int, float (not nan), str, and lists and dicts of those.
     network : the variables, parents and tables.
     notes : facts about the training, of the same types as the parameters; nothing that differs between two equal runs.
+    more : values and arrays beside the network; the classifier that reads them checks them.
     """
 
     kind: str
     parameters: dict[str, Any]
     network: Network
     notes: dict[str, Any]
+    more: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def model_bytes(model: Model) -> bytes:
@@ -118,24 +121,28 @@ def _fields(model: Model) -> dict[str, Any]:
         "parameters": _plain_dict(model.parameters, "parameters"),
         "parents": [[int(p) for p in network.parents[v]] for v in order],
         "tables": [_plain_table(network.cpts[v]) for v in order],
-        "variables": [_plain_variable(v, f"variables[{i}]") for i, v in enumerate(network.variables)],
+        "variables": [plain_variable(v, f"variables[{i}]") for i, v in enumerate(network.variables)],
         **({"derived": derived} if derived else {}),
         **({"densities": densities} if densities else {}),
+        **({"more": model.more} if model.more else {}),
     }
 
 
 def _model(fields: dict[str, Any]) -> Model:
     """The model of the fields, each of which is checked."""
-    expect_keys(fields, "", ("kind", "notes", "parameters", "parents", "tables", "variables"), ("derived", "densities", "optional"))
+    expect_keys(
+        fields, "", ("kind", "notes", "parameters", "parents", "tables", "variables"), ("derived", "densities", "more", "optional")
+    )
     expect(fields.get("optional", {}), "optional", dict, "an object")
     kind = _kind(fields["kind"])
     parameters, notes = (_plain_dict(fields[name], name) for name in ("parameters", "notes"))
-    return Model(kind, parameters, _network(fields), notes)
+    more = expect(fields.get("more", {}), "more", dict, "an object")
+    return Model(kind, parameters, _network(fields), notes, more)
 
 
 def _network(fields: dict[str, Any]) -> Network:
     """The network, which itself checks that its tables fit its variables and parents and that probabilities sum to 1."""
-    variables = tuple(_variable(value, f"variables[{i}]") for i, value in enumerate(_list(fields["variables"], "variables", 1)))
+    variables = tuple(variable_of(value, f"variables[{i}]") for i, value in enumerate(_list(fields["variables"], "variables", 1)))
     features = len(variables) - 1
     order = (*range(features), CLASS)
     parents = dict(zip(order, _parents(_list(fields["parents"], "parents", len(order), len(order))), strict=True))
@@ -190,7 +197,8 @@ def _list(value: Any, field: str, least: int = 0, most: float = math.inf) -> lis
     return values
 
 
-def _plain_variable(variable: Variable, field: str) -> dict[str, Any]:
+def plain_variable(variable: Variable, field: str) -> dict[str, Any]:
+    """Return a variable as plain data; a FieldError is raised about one that is not valid."""
     _check_variable(variable, field)
     cuts = variable.cuts
     return {
@@ -204,7 +212,8 @@ def _plain_variable(variable: Variable, field: str) -> dict[str, Any]:
     }
 
 
-def _variable(value: Any, field: str) -> Variable:
+def variable_of(value: Any, field: str) -> Variable:
+    """Return the variable of plain data; a FieldError is raised about data that is not valid."""
     expect_keys(value, field, ("cuts", "missing", "name", "other", "states"), ("origin", "kernel"))
     if value.get("kernel", True) is not True:
         raise FieldError(f"{field}.kernel", "only true is possible")

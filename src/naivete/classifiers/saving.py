@@ -20,6 +20,7 @@ from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_matches, quoted
 from naivete.network.smoothing import ClarkNiblett, Lidstone, MEstimate, smoothing_of
 from naivete.storage.atomic import atomic_write
+from naivete.storage.canonical_json import FieldError
 from naivete.variables import CLASS
 
 __all__ = ["classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
@@ -68,7 +69,7 @@ def model_of(classifier: NetworkClassifier) -> Model:
         },
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
-    return Model(kind, parameters, classifier.network_, notes)
+    return Model(kind, parameters, classifier.network_, notes, classifier.plain_more())
 
 
 def _kind(classifier: NetworkClassifier) -> str:
@@ -86,6 +87,9 @@ def classifier_of(model: Model, where: str) -> NetworkClassifier:
         raise ModelFileError(f"{where}: kind: {quoted(model.kind)} is not a classifier of this version{hint}")
     try:
         return _classifier(model)
+    except FieldError as error:
+        other = "all checksums are correct, so naivete did not write this file; do not use it"
+        raise ModelFileError(f"{where}: {error.field}: {error.reason}; {other}") from None
     except (NaiveteError, KeyError, IndexError, TypeError, ValueError, OverflowError) as error:
         raise ModelFileError(f"{where}: parameters or notes do not make a classifier: {quoted(error)}") from None
 
@@ -110,7 +114,8 @@ def _classifier(model: Model) -> NetworkClassifier:
         _check_selected(group, "groups_", len(features))
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])
     beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
-    return classifier._adopt(model.network, labels, bool(model.notes["framed"]), beside)
+    more = classifier.more_of(model.more, model.network)
+    return classifier._adopt(model.network, labels, bool(model.notes["framed"]), {**beside, **more})
 
 
 def _check_selected(selected: object, name: str, features: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.model_file import plain_variable, variable_of
 from naivete.classifiers.parameters import seed_of
+from naivete.classifiers.spectrum_file import plain_spectrum, spectrum_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder
@@ -19,7 +22,8 @@ from naivete.learners.spectrum import SpectrumSettings, spectrum
 from naivete.learners.spectrum_summary import summary_network
 from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum as SpectrumModel
-from naivete.variables import Variables
+from naivete.storage.canonical_json import FieldError, expect, expect_keys
+from naivete.variables import CLASS, Variables
 
 __all__ = ["Spectrum"]
 
@@ -115,6 +119,20 @@ class Spectrum(NetworkClassifier):
 
     def _predictor(self) -> SpectrumPredictor:
         return SpectrumPredictor(self.spectrum_)
+
+    def plain_more(self) -> dict[str, Any]:
+        """Return the spectrum and its variables as values and arrays for a model file."""
+        columns = [plain_variable(v, f"more.variables[{i}]") for i, v in enumerate(self.schema_)]
+        return {"spectrum": plain_spectrum(self.spectrum_), "variables": columns}
+
+    def more_of(self, more: Mapping[str, Any], network: Network) -> dict[str, Any]:
+        """Return the spectrum that `plain_more` stands for; a FieldError is raised about data that is not valid."""
+        expect_keys(more, "more", ("spectrum", "variables"))
+        values = expect(more["variables"], "more.variables", list, "a list")
+        columns = tuple(variable_of(value, f"more.variables[{i}]") for i, value in enumerate(values))
+        if [v.name for v in columns] != [v.name for v in network.columns]:
+            raise FieldError("more.variables", "these are not the columns of the network")
+        return {"spectrum_": spectrum_of(more["spectrum"], (*columns, network.variables[CLASS]), "more.spectrum")}
 
     @property
     def schema_(self) -> Variables:

@@ -105,7 +105,7 @@ def _open(args: Namespace, classifier: NetworkClassifier) -> OpenedCases:
     """Return the cases, their texts read so that they match the states of the model; refuse columns that are missing."""
     from naivete.classifiers.predictions import kinds_to_read
 
-    features = classifier.network_.columns
+    features = classifier.schema_
     names = {variable.name for variable in features}
     try:
         cases = open_cases(args, kinds_to_read(features), wanted=names, at_once=_is_whole(args))
@@ -144,7 +144,7 @@ def _write_predictions(args: Namespace, classifier: NetworkClassifier, tables: I
     from naivete.classifiers.predictions import PredictionSummary, convert_to_states, predict_tables
 
     summary = PredictionSummary()
-    features = classifier.network_.columns
+    features = classifier.schema_
     converted = (convert_to_states(table, features) for table in tables)
     _write(args, predict_tables(classifier, converted, unseen=args.unseen, append=args.append, summary=summary))
     return summary
@@ -186,7 +186,7 @@ def _write_json(args: Namespace, classifier: NetworkClassifier, table: Any) -> P
     from naivete.inference.predictor import argmax_class
 
     summary = PredictionSummary()
-    table = convert_to_states(table, classifier.network_.columns)
+    table = convert_to_states(table, classifier.schema_)
     predictions = predict_table(classifier, table, args.unseen)
     summary.add(table, classifier.network_.variables[-1].name, predictions)
     impossible, labels, posterior = set(predictions.impossible.tolist()), predictions.labels, predictions.posterior
