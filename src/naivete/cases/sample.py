@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
@@ -44,9 +45,9 @@ class Part:
     least: Numbers  # the smallest weight of a row of each case
 
 
-def sample_parts(block: Block, size: int, seed: int) -> Part:
+def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
     """Return the part of the sample that comes from one block."""
-    hashes = row_hashes(block.codes, seed)
+    hashes = row_hashes([block.codes[v] for v in columns], seed)
     distinct, first, which = np.unique(hashes, return_index=True, return_inverse=True)
     used = distinct[:size]
     chosen = first[: len(used)]
@@ -79,24 +80,25 @@ def merged_parts(one: Part, two: Part, size: int) -> Part:
     return Part(used, codes, weight, least)
 
 
-def sampled(fold: Any, size: int, seed: int) -> Sample:
-    """Return at most `size` different cases, chosen by a hash of their codes and classes, in one pass.
+def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
+    """Return at most `size` different cases, chosen by a hash of some columns, in one pass.
 
-    Equal rows are one case. All cases are returned where there are no more of them.
+    Rows that are equal in these columns are one case. All cases are returned where there are no more of them.
 
     Parameters
     ----------
     fold : the `fold` of cases, or of their counts.
+    columns : the columns that count, the class among them.
     size : the largest number of cases.
     seed : of the hash.
     """
-    part: Part = fold(partial(_of_block, size=size, seed=seed), partial(merged_parts, size=size))
+    part: Part = fold(partial(_of_block, columns=tuple(columns), size=size, seed=seed), partial(merged_parts, size=size))
     weight = sums_as_numbers(part.weight).astype(np.float64)
     return Sample(part.codes[:-1], part.codes[-1].astype(np.uint32), weight, np.minimum(part.least, weight))
 
 
-def _of_block(block: Block, size: int, seed: int) -> Part:
-    parts = [sample_parts(part, size, seed) for part in block.parts()]
+def _of_block(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
+    parts = [sample_parts(part, columns, size, seed) for part in block.parts()]
     result = parts[0]
     for part in parts[1:]:
         result = merged_parts(result, part, size)

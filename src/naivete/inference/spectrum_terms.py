@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from naivete._kernels.codes import Bools, Integers, Numbers
-from naivete._kernels.contexts import LeftOut, binned, context_logs, path_posteriors
+from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete._kernels.contexts import LeftOut, context_logs, path_posteriors
 from naivete._kernels.layout import Codes
 from naivete.network.spectrum import DEPTHS_OF_PATHS, Path, Spectrum
 
@@ -91,19 +91,12 @@ class SpectrumPredictor:
     def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
         """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
 
-        A row none of whose values occurred in training gets the class frequencies.
+        A row in which every value is missing or never occurred in training gets the class frequencies.
         """
         result = posterior_of_terms(self.spectrum, spectrum_terms(self.spectrum, codes))
-        unknown = self._without_evidence(codes)
+        unknown = np.logical_and.reduce([missing(codes[x]) for x in range(len(codes))])
         result[unknown] = self.spectrum.class_weights / self.spectrum.class_weights.sum()
         return result, np.empty(0, np.int64)
-
-    def _without_evidence(self, codes: Codes) -> Integers:
-        main = self.spectrum.main
-        known = np.zeros(len(codes[0]), bool)
-        for column, family in zip(binned(codes, main.bins), main.families, strict=True):
-            known |= family.margin[column] > 0
-        return np.flatnonzero(~known)
 
 
 def posterior_of_terms(spectrum: Spectrum, terms: Numbers) -> Numbers:

@@ -46,6 +46,7 @@ PATH_ROWS = 4000
 MIXTURE_ROWS = 2000
 FOLDS = 5
 FOLD_STEPS = 60
+PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 1.0, 10.0
 RULE = BackOff()
 FEWEST_BITS = 0.01
@@ -88,14 +89,17 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     """
     random = np.random.default_rng(settings.seed)
     margins = _margins(counts)
+    features = np.array([x for x, margin in enumerate(margins) if np.count_nonzero(margin.sum(axis=1)) > 1], np.int64)
     bits, pair_bits = _information(counts, margins)
-    sample = sampled(counts.fold, settings.sample, settings.seed)
-    plans = [(_mdl_bins(counts, margins), _structure(np.argsort(-bits, kind="stable"), pair_bits, settings.depth, _strongest))]
-    ensemble = settings.members > 1
-    number = 0 if not ensemble else settings.members if len(bits) <= WIDE else max(1, settings.members // 2)
-    plans += [_drawn_member(counts, margins, bits, pair_bits, settings.depth, i, random) for i in range(number)]
-    paths = [_drawn_path(counts, margins, sample, i % 2, settings, random) for i in range(settings.paths if ensemble else 0)]
-    result = _counted(counts, plans, paths, bits, settings)
+    sample = sampled(counts.fold, [*features.tolist(), CLASS], settings.sample, settings.seed)
+    order = features[np.argsort(-bits[features], kind="stable")]
+    plans = [(_mdl_bins(counts, margins), _structure(order, pair_bits, settings.depth, _strongest))]
+    ensemble = settings.members > 1 and len(features) > 0
+    number = 0 if not ensemble else settings.members if len(features) <= WIDE else max(1, settings.members // 2)
+    plans += [_drawn_member(counts, margins, features, bits, pair_bits, settings.depth, i, random) for i in range(number)]
+    groups = [i % len(PATH_WEIGHTS) for i in range(settings.paths if ensemble else 0)]
+    paths = [_drawn_path(counts, margins, features, sample, group, settings, random) for group in groups]
+    result = _counted(counts, plans, paths, np.sort(order[:MOST_TERMS]), settings)
     return _weighted(result, sample, settings)
 
 
@@ -187,7 +191,7 @@ def _strongest(weights: Numbers, number: int) -> Integers:
 
 def _structure(order: Integers, pair_bits: Numbers, depth: int, choice: Choice) -> Parents:
     """Return the parents of each feature: some of those before it in the order, the strongest first."""
-    parents: list[tuple[int, ...]] = [()] * len(order)
+    parents: list[tuple[int, ...]] = [()] * len(pair_bits)
     for i, x in enumerate(order.tolist()):
         weights = pair_bits[x, order[:i]]
         chosen = [j for j in choice(weights, depth).tolist() if weights[j] > 0]
@@ -198,6 +202,7 @@ def _structure(order: Integers, pair_bits: Numbers, depth: int, choice: Choice) 
 def _drawn_member(
     counts: Counts,
     margins: Sequence[Numbers],
+    features: Integers,
     bits: Numbers,
     pair_bits: Numbers,
     depth: int,
@@ -209,7 +214,7 @@ def _drawn_member(
     The parents are the strongest earlier features in members of even index, and drawn in proportion to their information in others.
     """
     number, offset = int(random.integers(MEMBER_BINS[0], MEMBER_BINS[1] + 1)), float(random.random())
-    order = np.argsort(-_perturbed(bits, random))
+    order = features[np.argsort(-_perturbed(bits[features], random))]
 
     def drawn(weights: Numbers, most: int) -> Integers:
         chosen = np.argsort(-_perturbed(weights, random))[:most]
@@ -227,6 +232,7 @@ def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
 def _drawn_path(
     counts: Counts,
     margins: Sequence[Numbers],
+    features: Integers,
     sample: Sample,
     group: int,
     settings: SpectrumSettings,
@@ -236,14 +242,13 @@ def _drawn_path(
     low, high = PATH_BINS
     number, offset = int(np.exp(random.uniform(np.log(low), np.log(high + 1)))), float(random.random())
     bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, number, offset))
-    features = len(margins)
-    many = min(MOST_CANDIDATES, max(1, round(math.sqrt(features)) if group == 0 else (features + 1) // 2))
-    candidates = np.stack([random.permutation(features)[:many] for _ in range(settings.path_depth)])
+    many = min(MOST_CANDIDATES, max(1, round(math.sqrt(len(features))) if group == 0 else (len(features) + 1) // 2))
+    candidates = features[np.stack([random.permutation(len(features))[:many] for _ in range(settings.path_depth)])]
     cards = [int(table[-1]) + 1 for table in bins]
     candidates[np.array(cards)[candidates] > 256] = -1
     rows = slice(PATH_ROWS)
     used = sorted(set(candidates[candidates >= 0].tolist()))
-    columns = np.zeros((features, len(sample.labels[rows])), np.uint8)
+    columns = np.zeros((len(margins), len(sample.labels[rows])), np.uint8)
     for x in used:
         columns[x] = binned([sample.codes[x][rows]], [bins[x]])[0]
     left_out = LeftOut(sample.labels[rows].copy(), sample.left_out[rows].copy())
@@ -258,7 +263,7 @@ def _counted(
     counts: Counts,
     plans: Sequence[tuple[Bins, Parents]],
     paths: Sequence[tuple[int, tuple[int, ...], Bins]],
-    bits: Numbers,
+    features: Integers,
     settings: SpectrumSettings,
 ) -> Spectrum:
     """Return the spectrum with all counts, made in one pass, and without weights."""
@@ -272,13 +277,12 @@ def _counted(
     for group, chosen, bins in paths:
         keys, weights = next(tables)
         groups[group].append(Path(chosen, bins, keys, weights, classes, PATH_WEIGHTS[group]))
-    own = np.sort(np.argsort(-bits, kind="stable")[:MOST_TERMS])
     empty = Spectrum(
         variables=counts.variables,
         class_weights=counts.margins()[CLASS,].astype(np.float64),
         depth=settings.depth,
         main=structures[0],
-        features=tuple(own.tolist()),
+        features=tuple(features.tolist()),
         members=tuple(structures[1:]),
         paths=tuple(map(tuple, groups)),
         coefficients=np.empty(0),
@@ -331,7 +335,8 @@ def _weighted(result: Spectrum, sample: Sample, settings: SpectrumSettings) -> S
     if ends:
         singles.append(_best_term(terms, labels, weight, ends))
     likelihoods = _held_out_likelihoods(result, terms, sample, penalties, start, singles)
-    shares = mixture_shares(likelihoods, weight[: len(likelihoods)])
+    pseudo_cases = [*[PSEUDO_CASES] * (1 + len(singles)), PSEUDO_CASES_OF_PRIOR]
+    shares = mixture_shares(likelihoods, weight[: len(likelihoods)], pseudo_cases)
     return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
 
 

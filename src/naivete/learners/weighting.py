@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -11,7 +13,6 @@ from naivete._kernels.weights import fit_weights
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
-PSEUDO_CASES = 2.0
 RANGE = (0.02, 8.0)
 """The smallest and the largest temperature."""
 
@@ -81,19 +82,20 @@ def _loss(
     return float((weight * loss).sum()), float((weight * (mean - logs[rows, labels])).sum()), float((weight * spread).sum())
 
 
-def mixture_shares(likelihoods: Numbers, weight: Numbers, steps: int = 50) -> tuple[float, ...]:
-    """Return the shares of models in a mixture by expectation-maximization, each with two pseudo-cases.
+def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence[float], steps: int = 50) -> tuple[float, ...]:
+    """Return the shares of models in a mixture by expectation-maximization.
 
     Parameters
     ----------
     likelihoods : P(label) of each row by each model, none of which used the row.  # (row, model)
     weight : the weight of each row.
+    pseudo_cases : how many cases each model has predicted alone beforehand.
     steps : the number of iterations.
     """
-    models = likelihoods.shape[1]
-    shares = np.full(models, 1 / models)
+    before = np.array(pseudo_cases)
+    shares = before / before.sum()
     for _ in range(steps):
         joint = likelihoods * shares
         expected = (weight[:, None] * joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)
-        shares = (expected + PSEUDO_CASES) / (weight.sum() + PSEUDO_CASES * models)
+        shares = (expected + before) / (weight.sum() + before.sum())
     return tuple((shares / shares.sum()).tolist())
