@@ -29,6 +29,7 @@ def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
         "coefficients": spectrum.coefficients,
         "depth": spectrum.depth,
         "features": list(spectrum.features),
+        "informative": list(spectrum.informative),
         "intercepts": spectrum.intercepts,
         "main": _plain_member(spectrum.main),
         "members": [_plain_member(member) for member in spectrum.members],
@@ -74,7 +75,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
     variables : the variables, the class last.
     where : what errors call the fields.
     """
-    names = ("class_weights", "coefficients", "depth", "features", "intercepts", "main", "members", "paths")
+    names = ("class_weights", "coefficients", "depth", "features", "informative", "intercepts", "main", "members", "paths")
     expect_keys(fields, where, names, ("mixture",))
     classes, features = variables[CLASS].card, len(variables) - 1
     depth = whole(fields["depth"], f"{where}.depth", 0, 64)
@@ -93,6 +94,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
         class_weights=weights,
         depth=depth,
         main=main,
+        informative=_positions(fields["informative"], f"{where}.informative", features),
         features=own,
         members=tuple(members),
         paths=tuple(map(tuple, paths)),

@@ -91,10 +91,11 @@ class SpectrumPredictor:
     def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
         """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
 
-        A row in which every value is missing or never occurred in training gets the class frequencies.
+        A row in which every informative value is missing or never occurred in training gets the class frequencies.
         """
         result = posterior_of_terms(self.spectrum, spectrum_terms(self.spectrum, codes))
-        unknown = np.logical_and.reduce([missing(codes[x]) for x in range(len(codes))])
+        observed = [~missing(codes[x]) for x in self.spectrum.informative]
+        unknown = ~np.logical_or.reduce(observed) if observed else np.ones(len(codes[0]), bool)
         result[unknown] = self.spectrum.class_weights / self.spectrum.class_weights.sum()
         return result, np.empty(0, np.int64)
 

@@ -99,7 +99,7 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     plans += [_drawn_member(counts, margins, features, bits, pair_bits, settings.depth, i, random) for i in range(number)]
     groups = [i % len(PATH_WEIGHTS) for i in range(settings.paths if ensemble else 0)]
     paths = [_drawn_path(counts, margins, features, sample, group, settings, random) for group in groups]
-    result = _counted(counts, plans, paths, np.sort(order[:MOST_TERMS]), settings)
+    result = _counted(counts, plans, paths, order, settings)
     return _weighted(result, sample, settings)
 
 
@@ -263,10 +263,10 @@ def _counted(
     counts: Counts,
     plans: Sequence[tuple[Bins, Parents]],
     paths: Sequence[tuple[int, tuple[int, ...], Bins]],
-    features: Integers,
+    order: Integers,
     settings: SpectrumSettings,
 ) -> Spectrum:
-    """Return the spectrum with all counts, made in one pass, and without weights."""
+    """Return the spectrum with all counts, made in one pass, and without weights; `order` are the informative features."""
     classes = counts.variables[CLASS].card
     plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
     requests = [_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
@@ -282,7 +282,8 @@ def _counted(
         class_weights=counts.margins()[CLASS,].astype(np.float64),
         depth=settings.depth,
         main=structures[0],
-        features=tuple(features.tolist()),
+        informative=tuple(np.sort(order).tolist()),
+        features=tuple(np.sort(order[:MOST_TERMS]).tolist()),
         members=tuple(structures[1:]),
         paths=tuple(map(tuple, groups)),
         coefficients=np.empty(0),

@@ -115,6 +115,7 @@ class Spectrum:
     class_weights : the weight of each class.
     depth : the largest number of parents.
     main : the main structure.
+    informative : the features that have more than one value, missing ones counted as a value.
     features : the features whose own terms are used, those of the main structure at depth 0.
     members : further structures with other bins and orders.
     paths : the groups of decision paths.
@@ -127,6 +128,7 @@ class Spectrum:
     class_weights: Numbers
     depth: int
     main: Member
+    informative: tuple[int, ...]
     features: tuple[int, ...]
     members: tuple[Member, ...]
     paths: tuple[tuple[Path, ...], ...]
