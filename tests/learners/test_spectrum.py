@@ -1,0 +1,224 @@
+"""The spectrum: leave-one-out equals refitting, the log odds are a sum over tables, and the model does not depend on the back end."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from naivete._kernels.contexts import LeftOut
+from naivete.cases.base import Block
+from naivete.cases.memory import MemoryCases
+from naivete.cases.sample import sampled
+from naivete.classifiers.model_file import model_bytes, model_from_bytes
+from naivete.classifiers.saving import classifier_of, model_hash, model_of
+from naivete.classifiers.spectrum import Spectrum
+from naivete.counts.contexts import context_counts
+from naivete.counts.counts import Counts
+from naivete.errors import ModelFileError, ParameterError
+from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
+from naivete.learners import spectrum as learner
+from naivete.learners.spectrum import SpectrumSettings, spectrum
+from naivete.learners.weighting import mixture_shares, temperature
+from naivete.storage.packed import packed
+from naivete.variables import Variable
+
+SMALL = SpectrumSettings(members=3, paths=4, depth=2, path_depth=3, sample=400)
+
+
+def cases(seed: int, rows: int = 40, classes: int = 3, weighted: bool = False) -> MemoryCases:
+    """Random rows: a nominal column, two numeric ones, one with missing values, and a class that depends on them."""
+    rng = np.random.default_rng(seed)
+    codes = [rng.integers(0, 3, rows), rng.integers(0, 12, rows), rng.integers(0, 9, rows), rng.integers(0, 2, rows)]
+    labels = (codes[0] + (codes[1] > 5) * codes[3] + (rng.random(rows) < 0.3)) % classes
+    columns = [c.astype(np.uint8) for c in codes]
+    columns[2][rng.random(rows) < 0.2] = 255
+    cuts = [None, 12, 9, None]
+    variables = tuple(
+        Variable(f"x{i}", tuple(range(3 - (i == 3)))) if c is None else Variable(f"x{i}", cuts=tuple(map(float, range(c - 1))))
+        for i, c in enumerate(cuts)
+    )
+    weight = rng.integers(1, 4, rows).astype(np.float64) if weighted else None
+    block = Block((*columns, labels.astype(np.uint8)), weight)
+    return MemoryCases((*variables, Variable("class", tuple(range(classes)))), block, np.array([False, False, True, False]))
+
+
+def without(data: MemoryCases, row: int) -> MemoryCases:
+    """The cases without one row, or with one copy less of it."""
+    block = data.block
+    if block.weight is not None and block.weight[row] > 1:
+        weight = block.weight.copy()
+        weight[row] -= 1
+        return MemoryCases(data.variables, Block(block.codes, weight), data.has_missing)
+    kept = np.delete(np.arange(len(block)), row)
+    return MemoryCases(data.variables, block.take(kept), data.has_missing)
+
+
+def recounted(model: Any, data: MemoryCases) -> Any:
+    """The spectrum with the same structures and paths, counted from other cases."""
+    counts = Counts(data)
+    members = []
+    for member in (model.main, *model.members):
+        requests = [learner.family_request((*parents, x), member.bins, member.classes) for x, parents in enumerate(member.parents)]
+        tables = context_counts(counts, requests)
+        members.append(replace(member, keys=tuple(t.keys for t in tables), weights=tuple(t.weights for t in tables)))
+    paths = []
+    for group in model.paths:
+        requests = [learner.path_request(p.features, p.bins, p.classes) for p in group]
+        tables = context_counts(counts, requests)
+        paths.append(tuple(replace(p, keys=t.keys, weights=t.weights) for p, t in zip(group, tables, strict=True)))
+    weights = counts.margins()[-1,].astype(np.float64)
+    return replace(model, class_weights=weights, main=members[0], members=tuple(members[1:]), paths=tuple(paths))
+
+
+@given(seed=st.integers(0, 10_000), weighted=st.booleans())
+@settings(max_examples=8, deadline=None)
+def test_terms_of_a_left_out_row_are_those_of_the_other_rows(seed: int, weighted: bool) -> None:
+    data = cases(seed, rows=30, weighted=weighted)
+    model = spectrum(Counts(data), SMALL)
+    *codes, labels = data.block.codes
+    left_out = LeftOut(labels.astype(np.uint32), np.ones(30))
+    terms = spectrum_terms(model, codes, left_out)
+    for row in (0, 7, 29):
+        again = recounted(model, without(data, row))
+        expected = spectrum_terms(again, [c[[row]] for c in codes])[0]
+        same = [f.states for m in (again.main, *again.members) for f in m.families] == [
+            f.states for m in (model.main, *model.members) for f in m.families
+        ]
+        if same:  # else the row was the only one with a missing value, and the number of states differs
+            np.testing.assert_allclose(terms[row], expected, rtol=1e-10, atol=1e-10)
+
+
+def test_the_log_odds_of_one_structure_are_a_sum_over_tables() -> None:
+    data = cases(1, rows=200)
+    model = spectrum(Counts(data), replace(SMALL, members=1))
+    codes = data.block.codes[:-1]
+    posterior, _ = SpectrumPredictor(model).posterior(codes, data.has_missing)
+    sums = np.einsum("rct,t->rc", spectrum_terms(model, codes), model.coefficients) + model.intercepts
+    odds = np.log(posterior[:, 1] / posterior[:, 0])
+    np.testing.assert_allclose(odds, sums[:, 1] - sums[:, 0], atol=1e-9)
+    assert model.mixture is None
+    assert model.members == ()
+
+
+def test_no_probability_is_zero() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (300, 6)).astype(str)
+    y = X[:, 0]
+    posterior = Spectrum(members=4, paths=8).fit(X, y).predict_proba(X)
+    assert posterior.min() > 0
+    assert posterior[np.arange(300), y.astype(int)].min() > 0.99
+
+
+@pytest.mark.parametrize("members", [1, 4])
+def test_parity_of_two_features_is_learned(members: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 2, (400, 5)).astype(str)
+    y = (X[:, 1] != X[:, 3]).tolist()
+    assert (Spectrum(members=members, paths=8).fit(X[:200], y[:200]).predict(X[200:]) == y[200:]).mean() > 0.95
+
+
+def test_a_saved_spectrum_predicts_the_same() -> None:
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(120, 3)), rng.integers(0, 3, 120)
+    X[rng.random(X.shape) < 0.1] = np.nan
+    fitted = Spectrum(members=3, paths=4).fit(X, y)
+    loaded = classifier_of(model_from_bytes(model_bytes(model_of(fitted))), "file")
+    assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    assert model_hash(loaded) == model_hash(fitted)
+
+
+def broken(fields: dict[str, Any], change: str) -> None:
+    """Change one thing in the plain data of a spectrum that no spectrum has."""
+    main, path = fields["main"], next(p for group in fields["paths"] for p in group if len(p["features"]))
+    if change == "keys outside":
+        main["keys"] = main["keys"] + 10**9
+    elif change == "keys decrease":
+        main["keys"] = main["keys"][::-1].copy()
+    elif change == "bins outside":
+        main["bins"] = main["bins"] + 7
+    elif change == "own parent":
+        main["parents"][0] = [0]
+    elif change == "negative weight":
+        main["weights"] = -main["weights"]
+    elif change == "lengths":
+        main["lengths"] = main["lengths"] + 1
+    elif change == "coefficients":
+        fields["coefficients"] = fields["coefficients"][1:]
+    elif change == "infinite":
+        fields["intercepts"] = np.full(3, np.inf)
+    elif change == "path feature":
+        path["features"][0] = 99
+    elif change == "path empty":
+        path["keys"], path["weights"] = path["keys"][:0], path["weights"][:0]
+    elif change == "shares":
+        fields["mixture"]["shares"][0] += 0.5
+    else:
+        fields["mixture"]["terms"][0] = 10**6
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        *("keys outside", "keys decrease", "bins outside", "own parent", "negative weight", "lengths", "coefficients", "infinite"),
+        *("path feature", "path empty", "shares", "terms"),
+    ],
+)
+def test_a_file_with_an_impossible_spectrum_is_refused(change: str) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 3)).astype(str)
+    model = model_of(Spectrum(members=2, paths=4, random_state=1).fit(X, X[:, 0]))
+    broken(model.more["spectrum"], change)
+    with pytest.raises(ModelFileError):
+        classifier_of(model, "model.nvt")
+
+
+@given(seed=st.integers(0, 1000), size=st.integers(1, 50), cuts=st.lists(st.integers(0, 60), max_size=4))
+@settings(deadline=None)
+def test_the_sample_does_not_depend_on_order_or_blocks(seed: int, size: int, cuts: list[int]) -> None:
+    data = cases(seed, rows=60, weighted=True)
+    order = np.random.default_rng(seed).permutation(60)
+    ends = sorted({0, 60, *cuts})
+    blocks = [data.block.take(order[lo:hi]) for lo, hi in pairwise(ends)]
+
+    def folded(function: Any, merge: Any) -> Any:
+        result = function(blocks[0])
+        for block in blocks[1:]:
+            result = merge(function(block), result)
+        return result
+
+    one = sampled(data.fold, [0, 1, 2, 3, -1], size, 0)
+    two = sampled(folded, [0, 1, 2, 3, -1], size, 0)
+    assert packed(list(map(np.asarray, [*one.codes, *one[1:]]))) == packed(list(map(np.asarray, [*two.codes, *two[1:]])))
+    assert len(one.labels) <= size
+
+
+def test_the_best_temperature_is_a_minimum() -> None:
+    rng = np.random.default_rng(0)
+    logs = np.log(rng.dirichlet(np.ones(3), 50))
+    labels, weight = rng.integers(0, 3, 50).astype(np.uint32), rng.random(50)
+    factor, loss = temperature(logs, labels, weight)
+
+    def loss_at(t: float) -> float:
+        p = np.exp(t * logs)
+        return float(-(weight * np.log((p / p.sum(axis=1, keepdims=True))[np.arange(50), labels])).sum())
+
+    assert loss == pytest.approx(loss_at(factor))
+    assert all(loss <= loss_at(t) + 1e-9 for t in np.linspace(0.02, 8.0, 400))
+
+
+def test_the_better_model_has_the_larger_share() -> None:
+    shares = mixture_shares(np.array([[0.9, 0.1]] * 50), np.ones(50), [2.0, 2.0])
+    assert shares[0] > 0.9
+    assert sum(shares) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"paths": True}, {"random_state": -1}])
+def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
+    with pytest.raises(ParameterError, match=next(iter(parameters))):
+        Spectrum(**parameters).fit([["a"], ["b"]], [0, 1])
