@@ -18,6 +18,7 @@ from naivete.classifiers.augmented import KDB, Full, NaiveBayes
 from naivete.classifiers.model_file import Model, model_bytes, model_from_bytes, read_model
 from naivete.classifiers.naive_variants import HiddenNaive, Recursive
 from naivete.classifiers.saving import classifier_of, model_of
+from naivete.classifiers.spectrum import Spectrum
 from naivete.classifiers.trees import C45
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError
@@ -105,6 +106,7 @@ def corpus() -> list[bytes]:
         HiddenNaive(groups=[[0, 1]], states=2, starts=1).fit(rows, labels),
         Full(encoder=Encoder(numbers="normal", kinds={"x1": "numeric", "x2": "numeric"})).fit(rows, labels),
         NaiveBayes(encoder=Encoder(numbers="kernel")).fit(rows, labels),
+        Spectrum(members=2, paths=2, depth=2, path_depth=2).fit(rows, labels),
     ]
     made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]
     return [*map(model_bytes, made), *golden]
