@@ -59,10 +59,13 @@ def expected(
     weakest = [*features[::-1], *([CLASS] if CLASS in parents else [])]
 
     def back(n: np.ndarray, weakest: list[int]) -> np.ndarray:
-        base = np.full(n.shape, Fraction(1, v))
-        if weakest:
-            base = back(n.sum(axis=members.index(weakest[0]), keepdims=True), weakest[1:])
-        return blend(n, Fraction(smoothing.m), base, base)
+        if not weakest:
+            return (n + 1) / (n.sum(axis=axis, keepdims=True) + v)
+        shorter = back(n.sum(axis=members.index(weakest[0]), keepdims=True), weakest[1:])
+        half, m, total = Fraction(1, 2), Fraction(smoothing.m), n.sum(axis=axis, keepdims=True)
+        discount = np.minimum(n, half)
+        mixed = (n - discount + (m + discount.sum(axis=axis, keepdims=True)) * shorter) / np.where(total > 0, total + m, 1)
+        return np.where(total > 0, mixed, shorter)
 
     return back(table, weakest)
 
@@ -101,6 +104,34 @@ def test_sparse_tables_have_the_probabilities_of_dense_ones(
         for v, parents in structure.items():
             assert isinstance(sparse.cpts[v], SparseCpt) == (len(parents) > 1)
             assert np.isclose(probability(dense, v, row), probability(sparse, v, row), rtol=1e-12, atol=0)
+
+
+@given(training=some_cases(rows=(1, 25), max_card=3), sparse=st.booleans(), m=st.sampled_from([0.0, 0.5, 2.0]), data=st.data())
+@quick
+def test_back_off_sums_to_one_and_has_no_zeros(training: MemoryCases, sparse: bool, m: float, data: st.DataObject) -> None:
+    structure = data.draw(structures(len(training.variables) - 1, max_parents=3, class_parent=sparse))
+    with pytest.MonkeyPatch.context() as patch:
+        if sparse:
+            patch.setattr(counts, "DENSE_CELLS", 0)
+        network = estimate(Counts(training), structure, Backoff(m))
+    for v, parents in structure.items():
+        if v != CLASS or parents:
+            for _, p in network.table(v).distributions():
+                assert (p > 0).all()
+                assert np.isclose(p.sum(), 1, rtol=1e-12)
+
+
+def test_back_off_has_the_formula_of_nested_contexts() -> None:
+    """One feature with two parents, by hand: whole counts, a discount of 1/2 for each of t states, the class left out last."""
+    rows = np.array([[0, 0, 0, 0], [0, 0, 0, 0], [1, 0, 0, 0], [2, 0, 1, 0], [1, 1, 0, 1]])
+    network = estimate(Counts(cases_of([3, 2, 2, 2], rows.T.tolist())), {CLASS: (), 1: (), 2: (), 0: (1, 2, CLASS)}, "backoff")
+    laplace = np.array([3, 3, 2]) / 8  # counts 2, 2, 1
+    given_class = (np.array([1.5, 0.5, 0.5]) + 2.0 * laplace) / 4.5
+    given_strongest = (np.array([1.5, 0.5, 0.5]) + 2.0 * given_class) / 4.5
+    given_both = (np.array([1.5, 0.5, 0.0]) + 1.5 * given_strongest) / 3.5
+    cpt = np.asarray(network.cpts[0])  # (x, first parent, second parent, class)
+    assert np.allclose(cpt[:, 0, 0, 0], given_both, rtol=1e-14)
+    assert np.allclose(cpt[:, 1, 1, 0], given_class, rtol=1e-14)  # this context never occurs
 
 
 @given(training=some_cases(), smoothing=smoothings, seed=st.integers(0, 999), data=st.data())
@@ -162,7 +193,8 @@ def test_an_invalid_prior_raises(prior: Any) -> None:
         ("m-estimate", MEstimate(2.0)),
         ("friedman:3", MEstimate(3.0)),
         ("clark-niblett", ClarkNiblett()),
-        ("backoff", Backoff(2.0)),
+        ("backoff", Backoff(0.5)),
+        ("backoff:2", Backoff(2.0)),
         (Backoff(1.0), Backoff(1.0)),
     ],
 )

@@ -34,8 +34,8 @@ from naivete.network.smoothing import (
     MEstimate,
     Smoothing,
     backoff_table,
-    blend,
     checked_prior,
+    discounted,
     normalized,
     smoothing_of,
 )
@@ -271,7 +271,7 @@ def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], lef
     base = shorter[0] if shorter else n
     p = backoff_table(base, 1, [2], m)
     for context in [*shorter[1:], n] if shorter else []:
-        p = blend(context, m, p, 1)
+        p = discounted(context, m, p, 1)
     return p
 
 

@@ -25,8 +25,8 @@ from naivete.network.smoothing import (
     MEstimate,
     Smoothing,
     backoff_table,
-    blend,
     checked_prior,
+    discounted,
     marginal_distribution,
     normalized,
     smoothing_of,
@@ -154,20 +154,20 @@ def _sparse_backoff(
     configurations : the codes of the feature parents.  # (configuration, parent)
     features : the feature parents, increasing.
     parents : all parents, the strongest first, the class last.
-    m : the number of virtual cases of each step.
+    m : the weight of the distribution with fewer parents.
     """
     weakest = next(p for p in reversed(parents) if p != CLASS)
     kept = [i for i, p in enumerate(features) if p != weakest]
     if not kept:
         base = backoff_table(n.sum(axis=0), 0, [1] if CLASS in parents else [], m)
-        return SparseCpt(configurations, blend(n, m, base, 1), base, features)
+        return SparseCpt(configurations, discounted(n, m, base, 1), base, features)
     keys = [configurations[:, i] for i in kept]
     rows, row_of = grouped_rows(keys, [int(k.max(initial=0)) + 1 for k in keys])
     fewer = np.zeros((len(rows), *n.shape[1:]))
     np.add.at(fewer, row_of, n)
     inner = np.ascontiguousarray(configurations[rows][:, kept])
     shorter = _sparse_backoff(fewer, inner, tuple(features[i] for i in kept), [p for p in parents if p != weakest], m)
-    return SparseCpt(configurations, blend(n, m, shorter.rows[row_of], 1), shorter, features)
+    return SparseCpt(configurations, discounted(n, m, shorter.rows[row_of], 1), shorter, features)
 
 
 def densities(counts: Counts, structure: Structure, scatter: ScatterChange | None = None) -> dict[int, Normal]:

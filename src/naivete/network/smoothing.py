@@ -21,14 +21,16 @@ __all__ = [
     "MEstimate",
     "Smoothing",
     "backoff_table",
-    "blend",
     "checked_prior",
+    "discounted",
     "marginal_distribution",
     "normalized",
     "smoothing_of",
 ]
 
 LARGEST = 1e15
+DISCOUNT = 0.5
+"""What back-off subtracts from each count."""
 
 
 @dataclass(frozen=True)
@@ -78,7 +80,8 @@ class MEstimate:
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
         """Return P(x | parents) from the counts; P(x) where the parents never occur."""
-        return blend(n, self.m, context.marginal, axis)
+        mixed = normalized(n + self.m * context.marginal, axis, in_place=True)
+        return mixed if self.m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, context.marginal)
 
 
 @dataclass(frozen=True)
@@ -99,13 +102,19 @@ class ClarkNiblett:
 
 @dataclass(frozen=True)
 class Backoff:
-    """(n + m P(x | all parents but the weakest)) / (N + m), applied again to the shorter context, down to uniform.
+    """(max(n - 1/2, 0) + (m + t/2) P(x | all parents but the weakest)) / (N + m): discounted back-off to shorter contexts.
 
-    The parents are left out from the last one on, the class after all others. Configurations that are rare or never occur take
-    their distribution from the shorter context, so that many parents do little harm.
+    Here t is the number of states of x that occur in the context. What is subtracted from the counts goes to the distribution
+    without the weakest parent, which is estimated in the same way; the class is left out last, and then Laplace's rule
+    (n + 1) / (N + v) gives P(x). A context that never occurs has the distribution of the shorter one, and no state has
+    probability zero. Of a count below 1/2, as fractional weights give, all is subtracted.
+
+    References
+    ----------
+    Ney, Essen and Kneser (1994), On structuring probabilistic dependences in stochastic language modelling.
     """
 
-    m: float = 2.0
+    m: float = 0.5
 
 
 Smoothing = Lidstone | MEstimate | ClarkNiblett | Backoff
@@ -114,7 +123,7 @@ _BY_NAME: dict[str, tuple[type[Lidstone | MEstimate | Backoff], float]] = {
     "lidstone": (Lidstone, 1.0),
     "m-estimate": (MEstimate, 2.0),
     "friedman": (MEstimate, 5.0),
-    "backoff": (Backoff, 2.0),
+    "backoff": (Backoff, 0.5),
 }
 
 
@@ -169,20 +178,31 @@ def marginal_distribution(n: NDArray[Any], axis: int) -> Numbers:
 
 
 def backoff_table(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
-    """Return P(x | parents) smoothed with the distribution without the weakest parent, itself smoothed so, down to uniform.
+    """Return P(x | parents) by discounted back-off to fewer and fewer parents, and at last to Laplace's rule; see `Backoff`.
 
     Parameters
     ----------
     n : the counts.
     axis : the axis of x.
     weakest : the axes of the parents, the first to be left out first.
-    m : the number of virtual cases of each step.
+    m : the weight of the distribution with fewer parents.
     """
-    if weakest:
-        shorter = backoff_table(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
-    else:
-        shorter = np.full(n.shape, 1 / n.shape[axis])
-    return blend(n, m, shorter, axis)
+    if not weakest:
+        return normalized(n + 1.0, axis, in_place=True)
+    shorter = backoff_table(n.sum(axis=weakest[0], keepdims=True), axis, weakest[1:], m)
+    return discounted(n, m, shorter, axis)
+
+
+def discounted(n: Numbers, m: float, shorter: Numbers, axis: int) -> Numbers:
+    """Return one step of back-off along the axis; the distribution of the shorter context where all counts are zero.
+
+    >>> discounted(np.array([2.0, 1.0, 0.0]), 0.5, np.array([0.25, 0.25, 0.5]), 0)  # (1.5, 0.5, 0) + 1.5 (0.25, 0.25, 0.5)
+    array([0.53571429, 0.25      , 0.21428571])
+    """
+    subtracted = np.minimum(n, DISCOUNT)
+    total = n.sum(axis=axis, keepdims=True)
+    mixed = (n - subtracted) + (m + subtracted.sum(axis=axis, keepdims=True)) * shorter
+    return np.where(total > 0, mixed / np.where(total > 0, total + m, 1.0), shorter)
 
 
 def normalized(n: NDArray[Any], axis: int, *, in_place: bool = False) -> Numbers:
@@ -198,9 +218,3 @@ def normalized(n: NDArray[Any], axis: int, *, in_place: bool = False) -> Numbers
     if total.min(initial=1.0) > 0:
         return np.asarray(np.divide(n, total, out=n if in_place and n.dtype == np.float64 else None))
     return np.where(total > 0, n / np.where(total > 0, total, 1.0), 1 / n.shape[axis])
-
-
-def blend(n: Numbers, m: float, base: Numbers, axis: int) -> Numbers:
-    """Return (n + m base) / (N + m) along the axis; the base itself where all counts are zero."""
-    mixed = normalized(n + m * base, axis, in_place=True)
-    return mixed if m > 0 else np.where(n.sum(axis=axis, keepdims=True) > 0, mixed, base)
