@@ -11,10 +11,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from naivete import _kernels
 from naivete.cases import Block, MemoryCases
 from naivete.counts import counts
 from naivete.counts.counts import Counts
 from naivete.inference.leave_one_out import leave_one_out, leave_one_out_losses
+from naivete.inference.leave_one_out_networks import LeaveOneOut
+from naivete.network.estimation import estimate
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
@@ -124,3 +127,30 @@ def test_clark_and_niblett_with_missing_values_keep_the_share_of_all_cases() -> 
     structure = {CLASS: (), 0: (CLASS,), 1: (0, CLASS)}
     found = leave_one_out(Counts(training), structure, "clark-niblett")
     assert np.allclose(found, honest_leave_one_out(training, structure, "clark-niblett"), rtol=0, atol=2e-2)
+
+
+positive = st.sampled_from([1.0, 0.5, "m-estimate", "friedman", "backoff", "backoff:2"])
+
+
+@pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
+@given(training=some_cases(rows=(1, 14), max_card=3, features=(2, 4)), how=positive, data=st.data())
+@quick
+def test_any_network_of_tables_has_exact_leave_one_out(
+    training: MemoryCases, dense: bool, how: Any, data: st.DataObject
+) -> None:
+    """The class may have parents, and features need not have it as a parent."""
+    structure = data.draw(structures(len(training.variables) - 1, max_parents=2))
+    above = [x for x, parents in structure.items() if x != CLASS and not parents]
+    if above:
+        structure[CLASS] = tuple(data.draw(st.lists(st.sampled_from(above), unique=True, max_size=2)))
+    with pytest.MonkeyPatch.context() as patch:
+        if not dense:
+            patch.setattr(counts, "DENSE_CELLS", 4)
+        count = Counts(training)
+        network = estimate(count, structure, how)
+        left_out = LeaveOneOut(count, network, how, None)
+        weight = training.block.weight
+        block = Block(training.block.codes, None if weight is None else np.minimum(weight, 1.0))
+        posterior = _kernels.posterior(left_out(block))
+        wanted = honest_leave_one_out(training, structure, how)
+    assert np.allclose(posterior, wanted, rtol=0, atol=1e-10)

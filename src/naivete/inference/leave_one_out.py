@@ -6,7 +6,7 @@ of weight two counts as two cases, of which one is left out; a case of weight on
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, NamedTuple, TypeVar
@@ -41,7 +41,7 @@ from naivete.network.smoothing import (
 )
 from naivete.variables import CLASS, Family, family
 
-__all__ = ["FamilyTerms", "RemainingClasses", "leave_one_out", "leave_one_out_losses", "remaining_classes", "split_infinite"]
+__all__ = ["FamilyTerms", "RemainingClasses", "leave_one_out", "leave_one_out_losses", "pieces_of", "remaining_classes", "split_infinite"]
 
 T = TypeVar("T")
 BLOCK_CELLS = 1 << 22
@@ -162,8 +162,7 @@ class _Candidates:
         terms = sum(map(len, self.used)) + len(self.candidates)
         row_by_row = 0 if all(family_terms.tabulated for family_terms in self.terms.values()) else self.widest
         step = max(1, BLOCK_CELLS // (terms * len(self.classes) + row_by_row))
-        pieces = [block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step)]
-        return _kernels.run_parallel(function, pieces, work=len(block) * terms * 8)
+        return _kernels.run_parallel(function, list(pieces_of(block, step)), work=len(block) * terms * 8)
 
     def posteriors(self, piece: Block) -> Numbers:
         """Return P(class | row), estimated without the row, for every candidate.  # (candidate, row, class)"""
@@ -198,6 +197,11 @@ class _Candidates:
         return posteriors
 
 
+def pieces_of(block: Block, step: int) -> Iterator[Block]:
+    """Yield the rows of a block in pieces of at most `step` rows."""
+    return (block.take(np.arange(s, min(len(block), s + step))) for s in range(0, len(block), step))
+
+
 class RemainingClasses(NamedTuple):
     """The weights of the classes without each row of a piece."""
 
@@ -224,7 +228,7 @@ class FamilyTerms:
     Parameters
     ----------
     table : the counts of the family with the class.
-    x, parents : the feature, and its feature parents, the most informative first.
+    x, parents : the feature, or the class itself, and its feature parents, the most informative first.
     classes : the weight of every class.
     smoothing : the smoothing.
     cards : the number of states of each variable, the class last.
@@ -235,7 +239,7 @@ class FamilyTerms:
     ) -> None:
         self.table, self.members, self.smoothing = table, (x, *parents), smoothing
         self.tabulated = None
-        if isinstance(table, DenseTable) and not isinstance(smoothing, Backoff):
+        if isinstance(table, DenseTable) and not isinstance(smoothing, Backoff) and x != CLASS:
             self.tabulated = _tabulated(table.counts, x, family(x, *parents, CLASS), classes, smoothing, cards)
 
     def __call__(self, piece: Block, remaining: RemainingClasses) -> Numbers:
@@ -252,24 +256,26 @@ class FamilyTerms:
         complete = ~np.logical_or.reduce([missing(piece.codes[m]) for m in self.members])
         codes = [np.where(complete, piece.codes[m], 0).astype(np.int64) for m in self.members]
         n, marginal, shorter = self._look(codes[0], codes[1:])
-        rows, left_out = np.arange(len(piece)), remaining.left_out
+        rows, of_class = np.arange(len(piece)), self.members[0] == CLASS
+        left_out = remaining.left_out.sum(axis=1, keepdims=True) if of_class else remaining.left_out
         n[rows, codes[0]] = np.maximum(n[rows, codes[0]] - left_out, 0.0)
         if isinstance(self.smoothing, Backoff):
-            p = _backed_off(n, shorter, codes[0], left_out, self.smoothing.m)
+            p = _backed_off(n, shorter, codes[0], left_out, self.smoothing.m, by_class=not of_class)
         else:
             marginal[rows, codes[0]] = np.maximum(marginal[rows, codes[0]] - left_out.sum(axis=1), 0.0)
-            frequencies, totals = remaining.frequencies[:, None, :], remaining.totals[:, None, None]
-            p = self.smoothing(n, 1, Context(normalized(marginal, 1)[:, :, None], frequencies, totals))
-        return np.where(complete[:, None], log(p[rows, codes[0]]), 0.0)
+            frequencies = np.ones(1) if of_class else remaining.frequencies[:, None, :]
+            p = self.smoothing(n, 1, Context(normalized(marginal, 1)[:, :, None], frequencies, remaining.totals[:, None, None]))
+        return np.where(complete[:, None], log(p[..., 0] if of_class else p[rows, codes[0]]), 0.0)
 
 
-def _backed_off(n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], left_out: Numbers, m: float) -> Numbers:
+def _backed_off(
+    n: Numbers, shorter: list[Numbers], code: NDArray[np.int64], left_out: Numbers, m: float, *, by_class: bool
+) -> Numbers:
     """Return back-off estimates with the row left out of every context, from the class alone to all parents."""
     rows = np.arange(len(n))
     for context in shorter:
         context[rows, code] = np.maximum(context[rows, code] - left_out, 0.0)
-    base = shorter[0] if shorter else n
-    p = backoff_table(base, 1, [2], m)
+    p = backoff_table(shorter[0] if shorter else n, 1, [2] if by_class else [], m)
     for context in [*shorter[1:], n] if shorter else []:
         p = discounted(context, m, p, 1)
     return p
@@ -341,7 +347,8 @@ Lookup = Callable[[NDArray[np.int64], Sequence[NDArray[np.int64]]], tuple[Number
 def _lookup(table: CountTable, x: int, parents: Sequence[int]) -> Lookup:
     if isinstance(table, SparseTable):
         return _sparse_lookup(table, x, parents)
-    n = table.full((*parents, x, CLASS)).astype(np.float64)
+    n = table.full((*parents, CLASS))[..., None] if x == CLASS else table.full((*parents, x, CLASS))
+    n = n.astype(np.float64)
     sums = [n.sum(axis=tuple(range(q, len(parents)))) for q in range(len(parents))]
     marginal = n.sum(axis=(*range(len(parents)), n.ndim - 1))
 
@@ -356,7 +363,7 @@ def _lookup(table: CountTable, x: int, parents: Sequence[int]) -> Lookup:
 
 def _sparse_lookup(table: SparseTable, x: int, parents: Sequence[int]) -> Lookup:
     contexts = [table.by_parents(x, parents[:q]) for q in range(len(parents) + 1)]
-    zeros = np.zeros((table.card(x), table.counts.shape[1]))
+    zeros = np.zeros((table.card(x), 1 if x == CLASS else table.counts.shape[1]))
     finders = [None if not members else SparseCpt(keys, n, zeros, members) for keys, n, members in contexts]
     marginal = contexts[0][1].sum(axis=(0, 2))
 
