@@ -135,9 +135,7 @@ positive = st.sampled_from([1.0, 0.5, "m-estimate", "friedman", "backoff", "back
 @pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
 @given(training=some_cases(rows=(1, 14), max_card=3, features=(2, 4)), how=positive, data=st.data())
 @quick
-def test_any_network_of_tables_has_exact_leave_one_out(
-    training: MemoryCases, dense: bool, how: Any, data: st.DataObject
-) -> None:
+def test_any_network_of_tables_has_exact_leave_one_out(training: MemoryCases, dense: bool, how: Any, data: st.DataObject) -> None:
     """The class may have parents, and features need not have it as a parent."""
     structure = data.draw(structures(len(training.variables) - 1, max_parents=2))
     above = [x for x, parents in structure.items() if x != CLASS and not parents]

@@ -41,7 +41,15 @@ from naivete.network.smoothing import (
 )
 from naivete.variables import CLASS, Family, family
 
-__all__ = ["FamilyTerms", "RemainingClasses", "leave_one_out", "leave_one_out_losses", "pieces_of", "remaining_classes", "split_infinite"]
+__all__ = [
+    "FamilyTerms",
+    "RemainingClasses",
+    "leave_one_out",
+    "leave_one_out_losses",
+    "pieces_of",
+    "remaining_classes",
+    "split_infinite",
+]
 
 T = TypeVar("T")
 BLOCK_CELLS = 1 << 22
