@@ -52,6 +52,7 @@ SETTINGS: list[Any] = [
     NaiveBayes(smoothing="m-estimate", encoder=Encoder(cut=EqualWidth(8), unseen="smooth")),
     NaiveBayes(encoder=Encoder(numbers="auto")),
     TAN(smoothing="friedman", encoder=EM),
+    TAN(calibration="leave-one-out", smoothing="backoff"),
     KDB(k="auto", theta="auto", smoothing="m-estimate:1"),
     KDB(k=3, theta="chi2", smoothing="backoff:5", encoder=STATE),
     K2(order="relevance", max_parents=2, criterion="bdeu:10"),

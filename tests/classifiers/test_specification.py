@@ -86,7 +86,7 @@ def test_the_encoder_is_passed_on() -> None:
     [
         ("kbd:k=2", "did you mean kdb?"),
         ("naive", "did you mean nb?"),
-        ("forest", "choose among majority, lookup, nb, tan, "),
+        ("forest", "choose among spectrum, majority, lookup, nb, tan, "),
         ("hillclimb", "did you mean hc?"),
         ("cgr", "did you mean info-as?"),
         ("k2as", "did you mean k2-as?"),

@@ -81,10 +81,11 @@ class TAN(NetworkClassifier):
         root: Name = None,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.root = root
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
@@ -127,10 +128,11 @@ class FAN(NetworkClassifier):
         alpha: float = 0.05,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.alpha = alpha
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
@@ -177,10 +179,11 @@ class KDB(NetworkClassifier):
         k_max: int = 5,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.k = k
         self.theta = theta
         self.alpha = alpha
@@ -223,10 +226,11 @@ class Full(NetworkClassifier):
         shrinkage: Any = 0.0,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.shared = shared
         self.shrinkage = shrinkage
 
@@ -284,10 +288,11 @@ class KNaive(NetworkClassifier):
         random_state: Any = 0,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.k = k
         self.strongly_naive = strongly_naive
         self.max_parents = max_parents

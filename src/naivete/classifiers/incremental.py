@@ -41,6 +41,7 @@ class IncrementalMixin:
     """The ways of learning other than `fit`; they use the attributes and abstract methods of the classifier."""
 
     budget: int
+    calibration: str | None
     get_params: Callable[..., dict[str, Any]]
     network_: Network
     classes_: NDArray[Any]
@@ -52,7 +53,8 @@ class IncrementalMixin:
 
     def _value_counts_suffice(self, encoder: Encoder) -> bool:
         """Whether value counts are all that the classifier learns from, so that no rows have to be kept."""
-        return self.learns_from_value_counts and (encoder.numbers == "cut" or not self.densities)
+        tables_only = encoder.numbers == "cut" or not self.densities
+        return self.learns_from_value_counts and tables_only and self.calibration is None
 
     @abstractmethod
     def checked_encoder(self) -> Encoder:

@@ -62,10 +62,11 @@ class JoinedNaive(NetworkClassifier):
         max_joined: int | None = None,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.search = search
         self.accept_ties = accept_ties
         self.max_joined = max_joined

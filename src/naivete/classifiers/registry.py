@@ -57,7 +57,7 @@ class Entry:
         """The parameters that a model specification may set, in the order of the constructor.
 
         >>> BY_WORD["tan"].parameters
-        ('root', 'smoothing', 'prior')
+        ('root', 'smoothing', 'prior', 'calibration')
         """
         return tuple(name for name in inspect.signature(self.estimator).parameters if name not in _NOT_TEXT)
 
@@ -188,6 +188,7 @@ BY_WORD: Final[Mapping[str, Entry]] = {entry.word: entry for entry in REGISTRY}
 
 _COMMON_HELP: Final = {
     "nb:smoothing=0.5": "any model with another smoothing (m-estimate, friedman, backoff, ...)",
+    "tan:calibration=leave-one-out": "most models with calibrated probabilities, for one pass more over the rows",
     "nb:prior=1/1": "most models with other prior probabilities of the classes, here equal ones",
 }
 
@@ -205,8 +206,11 @@ def entry_of(classifier: object) -> Entry | None:
 
 
 def shares_counts(classifier: Any) -> bool:
-    """Whether the classifier can learn from counts that a cross-validation has made once for several models."""
-    return entry_of(classifier) is not None and bool(classifier.shares_counts)
+    """Whether the classifier can learn from counts that a cross-validation has made once for several models.
+
+    A calibration needs the rows themselves.
+    """
+    return entry_of(classifier) is not None and bool(classifier.shares_counts) and classifier.calibration is None
 
 
 def with_densities(density: str) -> list[str]:

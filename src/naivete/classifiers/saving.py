@@ -65,7 +65,7 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "labels": LABELS[classifier.classes_.dtype.kind],
         "relevance": classifier.relevance_.tolist(),
         "learned": {
-            name: plain_value(name, getattr(classifier, name)) for name in classifier.saved_attributes if hasattr(classifier, name)
+            name: plain_value(name, getattr(classifier, name)) for name in _saved(classifier) if hasattr(classifier, name)
         },
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
@@ -106,8 +106,9 @@ def _classifier(model: Model) -> NetworkClassifier:
         raise ModelFileError("notes.arcs: an arc is not in the network, or its information is not a number of bits")
     states = model.network.variables[CLASS].states
     learned = model.notes["learned"]
-    if not isinstance(learned, dict) or not set(learned) <= set(classifier.saved_attributes):
+    if not isinstance(learned, dict) or not set(learned) <= set(_saved(classifier)):
         raise ModelFileError(f"notes.learned: {quoted(learned)} are not all known to this version")
+    _check_temperature(learned, classifier)
     for name in ("selected_", "naive_"):
         _check_selected(learned.get(name, []), name, len(features))
     for group in learned.get("groups_", []):
@@ -116,6 +117,20 @@ def _classifier(model: Model) -> NetworkClassifier:
     beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
     more = classifier.more_of(model.more, model.network)
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), {**beside, **more})
+
+
+def _saved(classifier: NetworkClassifier) -> tuple[str, ...]:
+    """Return the names of the attributes that are stored beside the network."""
+    return (*classifier.saved_attributes, "temperature_")
+
+
+def _check_temperature(learned: Mapping[str, Any], classifier: NetworkClassifier) -> None:
+    """Raise an error unless there is a positive temperature exactly where the classifier is calibrated."""
+    temperature = learned.get("temperature_")
+    if (classifier.calibration is None) != (temperature is None):
+        raise ModelFileError("notes.learned.temperature_: a classifier has a temperature if and only if it has a calibration")
+    if temperature is not None and (type(temperature) is not float or not 0 < temperature < np.inf):
+        raise ModelFileError(f"notes.learned.temperature_: {quoted(temperature)} is not a positive number")
 
 
 def _check_selected(selected: object, name: str, features: int) -> None:
@@ -137,7 +152,9 @@ def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
 
 
 def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:
-    return {name: plain_value(name, value) for name, value in classifier.get_params(deep=False).items()}
+    """Return the parameters as plain data; without a calibration, files are as they were before there was one."""
+    values = classifier.get_params(deep=False).items()
+    return {name: plain_value(name, value) for name, value in values if name != "calibration" or value is not None}
 
 
 def plain_value(name: str, value: Any) -> Any:

@@ -51,10 +51,11 @@ class SelectiveNaive(NetworkClassifier):
         random_state: Any = 0,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
@@ -68,15 +69,26 @@ class Selecting(NetworkClassifier):
     learner: Any
     saved_attributes = ("selected_",)
 
+    def _final_classifier(self) -> NetworkClassifier:
+        """Return the classifier whose learner makes the network of the selected features."""
+        if isinstance(self.learner, NetworkClassifier):
+            return self.learner
+        if isinstance(self.learner, str):
+            return self._specified(self.learner)
+        raise ParameterError(f"learner={quoted(self.learner)}: pass a classifier, or a model specification such as 'kdb:k=1'")
+
     def _final_learner(self) -> Learner:
         """Return what learns the network from the selected features."""
-        if isinstance(self.learner, NetworkClassifier):
-            classifier = self.learner
-        elif isinstance(self.learner, str):
-            classifier = self._specified(self.learner)
-        else:
-            raise ParameterError(f"learner={quoted(self.learner)}: pass a classifier, or a model specification such as 'kdb:k=1'")
+        classifier = self._final_classifier()
+        if classifier.calibration is not None:
+            raise ParameterError(
+                f"learner={quoted(self.learner)}: set the calibration of the {type(self).__name__}, not of its learner"
+            )
         return lambda counts: _without_derived_columns(classifier._learn(counts)[0], self.learner)
+
+    def _table_settings(self) -> dict[str, Any]:
+        """Return the smoothing and the prior of the tables: those of the final learner."""
+        return self._final_classifier()._table_settings()
 
     def _specified(self, learner: str) -> NetworkClassifier:
         """Return the classifier of a specification, with the smoothing and the prior of this one unless it sets them."""
@@ -135,10 +147,11 @@ class K2AS(Selecting):
         random_state: Any = 0,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.accept_ties = accept_ties
         self.learner = learner
         self.criterion = criterion
@@ -196,10 +209,11 @@ class InfoAS(Selecting):
         random_state: Any = 0,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.metric = metric
         self.learner = learner
         self.stopping_rule = stopping_rule

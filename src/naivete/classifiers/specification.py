@@ -75,6 +75,8 @@ def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
     name, equals, value = (piece.strip() for piece in part.partition("="))
     known = BY_WORD[word].parameters
     if name not in known:
+        if name == "calibration":
+            raise ParameterError(f"model {quoted(text)}: {word} has no calibration, since there is no exact leave-one-out for it")
         hint = _hint(name, known, "criterion" if name == "score" and "criterion" in known else None)
         raise ParameterError(f"model {quoted(text)}: {word} has no parameter {quoted(name)}; {hint}")
     if not equals or not value:

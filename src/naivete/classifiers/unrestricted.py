@@ -53,10 +53,11 @@ class K2(NetworkClassifier):
         criterion: Any = "k2",
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.order = order
         self.max_parents = max_parents
         self.criterion = criterion
@@ -121,10 +122,11 @@ class HillClimb(NetworkClassifier):
         class_root: bool = False,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.criterion = criterion
         self.max_parents = max_parents
         self.tabu = tabu
@@ -175,10 +177,11 @@ class CB(NetworkClassifier):
         max_parents: int | None = None,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.alpha = alpha
         self.test = test
         self.criterion = criterion
@@ -222,10 +225,11 @@ class PC(NetworkClassifier):
         max_order: int | None = None,
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
+        calibration: str | None = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.alpha = alpha
         self.test = test
         self.max_order = max_order

@@ -136,7 +136,7 @@ class Predictor:
         logs = density.logs(values, context, regressors[:, None] if by_class and regressors is not None else regressors)
         joint[observed] += logs if by_class else logs[:, None]
 
-    def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:
+    def posterior(self, codes: Codes, has_missing: Bools, temperature: float = 1.0) -> tuple[Numbers, Integers]:
         """Return P(class | row), and the rows that have probability zero in every class.
 
         An impossible row gets the prior of the classes with the fewest impossible factors. A row without an observed value
@@ -146,6 +146,7 @@ class Predictor:
         ----------
         codes : one column of codes for each feature.
         has_missing : which features have missing values.
+        temperature : the power to which the probabilities are raised, before they are normalized.
         """
         self._check(codes)
         joint = self._joint_of_class(codes, has_missing)
@@ -155,9 +156,13 @@ class Predictor:
         impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if any_zero else np.empty(0, np.int64)
         if len(impossible):
             joint[impossible] = self._fallback([column[impossible] for column in codes])
+        if temperature != 1:
+            joint *= temperature
         result = _kernels.posterior(joint)
         if not self.network.parents[CLASS]:
-            result[rows_without_evidence(codes, has_missing, self._informative, len(result))] = np.asarray(self.network.cpts[CLASS])
+            prior = np.asarray(self.network.cpts[CLASS])
+            prior = prior if temperature == 1 else _kernels.posterior(temperature * log(prior[None]))[0]
+            result[rows_without_evidence(codes, has_missing, self._informative, len(result))] = prior
         return result, impossible
 
     def _add_family(self, joint: Numbers, codes: Codes, v: int) -> None:
