@@ -56,8 +56,8 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         Laplace's rule, 0 maximum likelihood); other methods are "m-estimate", "friedman", "clark-niblett" and "backoff", which may
         be followed by a number as in "m-estimate:3".
     prior : P(c) for every class, in the order of `classes_`; by default the relative frequencies.
-    calibration : "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss in
-        exact leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the
+    calibration : "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss
+        in exact leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the
         probabilities are those of the network.
     encoder : how columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values
         are nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
@@ -167,7 +167,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
             return
         if str(self.calibration) != "leave-one-out":
             raise ParameterError(
-                f"calibration={quoted(self.calibration)}: choose 'leave-one-out', or None for the probabilities of the network itself"
+                f"calibration={quoted(self.calibration)}: choose 'leave-one-out', or None for the probabilities of the network"
             )
         if encoder.missing == "em":
             raise ParameterError(

@@ -64,9 +64,7 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
         "relevance": classifier.relevance_.tolist(),
-        "learned": {
-            name: plain_value(name, getattr(classifier, name)) for name in _saved(classifier) if hasattr(classifier, name)
-        },
+        "learned": {name: plain_value(name, getattr(classifier, name)) for name in _saved(classifier) if hasattr(classifier, name)},
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
     return Model(kind, parameters, classifier.network_, notes, classifier.plain_more())
