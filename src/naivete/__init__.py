@@ -28,6 +28,7 @@ _PUBLIC = {
         "ParameterError",
         "ResourceError",
         "UnseenValueWarning",
+        "UnsuitableColumnWarning",
     ],
     "variables": ["Variable"],
     "data.table": ["Column", "Table"],
@@ -162,6 +163,9 @@ if TYPE_CHECKING:
     )
     from naivete.errors import (
         UnseenValueWarning as UnseenValueWarning,
+    )
+    from naivete.errors import (
+        UnsuitableColumnWarning as UnsuitableColumnWarning,
     )
     from naivete.evaluation.diagnosis.diagnose import diagnose as diagnose
     from naivete.inference.em import expected_network as expected_network

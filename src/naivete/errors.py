@@ -35,6 +35,7 @@ __all__ = [
     "ParameterError",
     "ResourceError",
     "UnseenValueWarning",
+    "UnsuitableColumnWarning",
     "close_matches",
     "collected_warnings",
     "did_you_mean",
@@ -97,6 +98,10 @@ class MixedColumnWarning(NaiveteWarning):
 
 class UnseenValueWarning(NaiveteWarning):
     """Values that did not occur in training were treated as missing."""
+
+
+class UnsuitableColumnWarning(NaiveteWarning):
+    """Columns that carry no information for new rows, such as identifiers, were left out."""
 
 
 class ImpossibleEvidenceWarning(NaiveteWarning):

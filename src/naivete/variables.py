@@ -34,6 +34,7 @@ class Variable:
     origin : for a continuous feature modelled by a density, the value from which it is measured, None for all others. Its codes
         are the differences from it, nan if missing, so that numbers far from zero lose no digits.
     kernel : whether that density is a kernel density instead of a normal density.
+    left_out : whether the column is not used: all its values, missing ones too, have the same code, so that it has no effect.
 
     >>> Variable("petal", cuts=(2.45, 4.9)).labels
     ('<= 2.45', '2.45 .. 4.9', '> 4.9')
@@ -46,6 +47,7 @@ class Variable:
     other: bool = False
     origin: float | None = None
     kernel: bool = False
+    left_out: bool = False
 
     @property
     def density(self) -> bool:
@@ -73,7 +75,7 @@ class Variable:
         """The states as text, one for each code."""
         values = tuple(map(str, self.states)) if self.cuts is None else _interval_labels(self.cuts)
         extra = ("missing",) * self.missing + ("never seen",) * self.other
-        return (*values, *extra) or (("any",) if self.density else ("never seen",))
+        return (*values, *extra) or (("any",) if self.density or self.left_out else ("never seen",))
 
 
 def _interval_labels(cuts: tuple[float, ...]) -> tuple[str, ...]:

@@ -214,7 +214,7 @@ def _columns_by_schema(variables: Sequence[Variable], columns: NDArray[Any]) -> 
 def _schema(variable: Variable) -> Any:
     """Return the properties of a variable that determine the codes of values; 0 and False are different states."""
     truth = tuple(isinstance(s, bool) for s in variable.states)
-    return variable.states, truth, variable.cuts, variable.missing, variable.other
+    return variable.states, truth, variable.cuts, variable.missing, variable.other, variable.left_out
 
 
 def _report_unseen(table: SparseMatrix, variables: Sequence[Variable], unseen_counts: NDArray[np.int64], unseen: str) -> None:

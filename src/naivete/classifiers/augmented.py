@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.parameters import seed_of
+from naivete.counts.bias import Bias
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
@@ -53,11 +53,13 @@ class NaiveBayes(NetworkClassifier):
 class TAN(NetworkClassifier):
     """Tree augmented naive Bayes: every feature has the class and at most one other feature as parents.
 
-    The arcs between features are a maximum spanning tree over I(X; Y | C), which makes the network the most likely of its kind.
+    The arcs between features are a maximum spanning tree over I(X; Y | C).
 
     Parameters
     ----------
     root : the feature at the root of the tree, by name or position; by default the one with the largest I(X; C).
+    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
+        features that have too few cases for each of their states; "plain" takes them as in the paper.
 
     Examples
     --------
@@ -79,6 +81,7 @@ class TAN(NetworkClassifier):
         self,
         *,
         root: Name = None,
+        bias: Bias = "corrected",
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
         calibration: str | None = None,
@@ -87,6 +90,7 @@ class TAN(NetworkClassifier):
     ) -> None:
         super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.root = root
+        self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         names = [v.name for v in counts.variables[:-1]]
@@ -105,6 +109,8 @@ class FAN(NetworkClassifier):
     Parameters
     ----------
     alpha : the significance level of an arc; a smaller one keeps fewer arcs.
+    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
+        features that have too few cases for each of their states; "plain" takes them as in the paper.
 
     Examples
     --------
@@ -126,6 +132,7 @@ class FAN(NetworkClassifier):
         self,
         *,
         alpha: float = 0.05,
+        bias: Bias = "corrected",
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
         calibration: str | None = None,
@@ -134,6 +141,7 @@ class FAN(NetworkClassifier):
     ) -> None:
         super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
         self.alpha = alpha
+        self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         return fan(counts, **self._arguments()), {}
@@ -145,9 +153,12 @@ class KDB(NetworkClassifier):
     Parameters
     ----------
     k : how many features may be parents of a feature; 0 is naive Bayes; "auto" chooses k by leave-one-out, up to `k_max`.
-    theta : an arc needs more information than this, in bits; "auto" chooses it by leave-one-out, "chi2" by significance.
+    theta : which arcs are strong enough: "chi2" those that are significant; a number those with more information than this, in
+        bits; "auto" chooses the number by leave-one-out. With -inf all features have k parents, as far as there are so many.
     alpha : the significance level of theta="chi2".
     k_max : the largest k that k="auto" tries.
+    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
+        features that have too few cases for each of their states; "plain" takes them as in the paper.
 
     Attributes
     ----------
@@ -174,9 +185,10 @@ class KDB(NetworkClassifier):
         self,
         *,
         k: Any = 2,
-        theta: Any = -inf,
+        theta: Any = "chi2",
         alpha: float = 0.05,
         k_max: int = 5,
+        bias: Bias = "corrected",
         smoothing: Any = 1.0,
         prior: Sequence[float] | None = None,
         calibration: str | None = None,
@@ -188,6 +200,7 @@ class KDB(NetworkClassifier):
         self.theta = theta
         self.alpha = alpha
         self.k_max = k_max
+        self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         k, theta = chosen_parameters(counts, **self._arguments())

@@ -204,6 +204,7 @@ def plain_variable(variable: Variable, field: str) -> dict[str, Any]:
     return {
         "cuts": None if cuts is None else [float(cut) for cut in cuts],
         **({"kernel": True} if variable.kernel else {}),
+        **({"left_out": True} if variable.left_out else {}),
         "missing": variable.missing,
         "name": variable.name,
         **({} if variable.origin is None else {"origin": float(variable.origin)}),
@@ -214,13 +215,16 @@ def plain_variable(variable: Variable, field: str) -> dict[str, Any]:
 
 def variable_of(value: Any, field: str) -> Variable:
     """Return the variable of plain data; a FieldError is raised about data that is not valid."""
-    expect_keys(value, field, ("cuts", "missing", "name", "other", "states"), ("origin", "kernel"))
-    if value.get("kernel", True) is not True:
-        raise FieldError(f"{field}.kernel", "only true is possible")
+    expect_keys(value, field, ("cuts", "missing", "name", "other", "states"), ("origin", "kernel", "left_out"))
+    for name in ("kernel", "left_out"):
+        if value.get(name, True) is not True:
+            raise FieldError(f"{field}.{name}", "only true is possible")
     cuts = None if value["cuts"] is None else tuple(_list(value["cuts"], f"{field}.cuts"))
     origin = expect(value["origin"], f"{field}.origin", float, "a float") if "origin" in value else None
     states = tuple(_list(value["states"], f"{field}.states"))
-    variable = Variable(value["name"], states, cuts, value["missing"], value["other"], origin, "kernel" in value)
+    variable = Variable(
+        value["name"], states, cuts, value["missing"], value["other"], origin, "kernel" in value, "left_out" in value
+    )
     _check_variable(variable, field, cut_types=(float,))
     return variable
 
@@ -242,6 +246,8 @@ def _check_variable(variable: Variable, field: str, cut_types: tuple[type, ...] 
     if variable.cuts is not None and variable.states:
         raise FieldError(field, "a variable has states or cut points, not both")
     density = variable.origin is not None
+    if variable.left_out and variable != Variable(variable.name, left_out=True):
+        raise FieldError(field, "a variable that is left out has no states, cut points or density")
     if density and (variable.states or variable.cuts is not None or variable.missing or variable.other):
         raise FieldError(field, "a variable with a density has neither states nor cut points")
     if (density and not math.isfinite(variable.origin or 0.0)) or (variable.kernel and not density):

@@ -206,6 +206,7 @@ def _plain_encoder(encoder: Encoder) -> dict[str, Any]:
         "unlabelled": encoder.unlabelled,
         "max_integer_states": encoder.max_integer_states,
         **({} if encoder.numbers == "cut" else {"numbers": encoder.numbers}),
+        **({"keep": encoder.keep if encoder.keep is True else list(encoder.keep)} if encoder.keep else {}),
     }
 
 

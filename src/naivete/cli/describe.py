@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import check_columns, read_table, usual_target
-from naivete.cli.options import kept_kinds, reading_options, target_options
+from naivete.cli.options import kept_kinds, kept_names, reading_options, target_options
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
 
@@ -20,9 +20,6 @@ if TYPE_CHECKING:
     from naivete.variables import Variable
 
 __all__ = ["COMMAND"]
-
-_IDENTIFIER_ROWS = 20
-"""The fewest observed values with which a column may look like an identifier."""
 
 
 def arguments(parser: ArgumentParser) -> None:
@@ -42,23 +39,30 @@ def run(args: Namespace) -> int:
     cases = None
     if target is not None and len(table):
         cases = label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
-    described = {"data": args.data, "rows": len(table), "columns": _columns(table, args)}
+    described = {"data": args.data, "rows": len(table), "columns": _columns(table, args, (target, args.weight))}
     if cases is not None:
         _add_class(described, cases, args)
     say(*([json_text(described)] if args.json else _lines(described)))
     return 0
 
 
-def _columns(table: Table, args: Namespace) -> list[dict[str, Any]]:
-    """Return a description of each column."""
+def _columns(table: Table, args: Namespace, others: Sequence[object]) -> list[dict[str, Any]]:
+    """Return a description of each column; the class and the weight, which are no features, are in `others`."""
     import numpy as np
 
     from naivete.encoding.encoder import Encoder
 
     kinds: Any = kept_kinds(args) or None
-    encoder = Encoder(kinds=kinds, cut=_no_cut_points)
-    variables = encoder.schema(encoder.value_counts(table, np.zeros(len(table), np.uint8), [0], None))
-    return [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
+    encoder = Encoder(kinds=kinds, cut=_no_cut_points, keep=kept_names(args))
+    counts = encoder.value_counts(table, np.zeros(len(table), np.uint8), [0], None)
+    unsuitable = encoder.unsuitable(counts)
+    variables = Encoder(kinds=kinds, cut=_no_cut_points, keep=True).schema(counts)
+    records = [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
+    for record in records:
+        problem = None if record["name"] in others else unsuitable.get(record["name"])
+        record["unsuitable"] = None if problem is None else problem.kind
+        record["remark"] = "" if problem is None else problem.reason
+    return records
 
 
 def _no_cut_points(*_: object) -> tuple[float, ...]:
@@ -77,8 +81,6 @@ def _column(column: Column, variable: Variable) -> dict[str, Any]:
         record["range"] = [float(numbers.min()), float(numbers.max())] if len(numbers) else None
     else:
         record["states"] = list(variable.states)
-    all_distinct = len(observed) >= _IDENTIFIER_ROWS and distinct == len(observed)
-    record["identifier"] = bool(all_distinct and (column.states is not None or observed.dtype.kind in "iu"))
     return record
 
 
@@ -99,7 +101,7 @@ def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace)
 
 
 def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
-    """Return I(X; C) of every feature in bits; numeric features are discretized by the minimum description length."""
+    """Return I(X; C) of every feature in bits, without its bias; numeric features are discretized by minimum description length."""
     from naivete._kernels.codes import narrowest
     from naivete.cases import Block, MemoryCases
     from naivete.counts.counts import Counts
@@ -112,14 +114,14 @@ def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:
     kinds: Any = kept_kinds(args)
     if isinstance(kinds, dict):
         kinds = {name: kind for name, kind in kinds.items() if name in cases.features.names}
-    encoder = Encoder(kinds=kinds or None)
+    encoder = Encoder(kinds=kinds or None, keep=True)
     labels = cases.labels.astype(narrowest(len(cases.classes)))
     value_counts = encoder.value_counts(cases.features, labels, cases.classes.tolist(), cases.weight)
     features = encoder.schema(value_counts)
     encoded = encode(cases.features, features)
     variables = (*features, Variable(cases.target, value_counts.classes))
     memory = MemoryCases(variables, Block((*encoded.codes, labels), cases.weight), encoded.has_missing)
-    return relevance(Counts(memory, known=FeatureTables(value_counts, features)))
+    return relevance(Counts(memory, known=FeatureTables(value_counts, features)), bias="corrected")
 
 
 def _consistency(cases: LabelledTable) -> tuple[bool, dict[str, Any] | None]:
@@ -178,14 +180,16 @@ def _lines(described: dict[str, Any]) -> list[str]:
         lines += [escaped(f"target {named(target['name'])}: {', '.join(shares)}{more}"), _consistency_line(described)]
     headers = ["column", "kind", "values", "distinct", "missing", "I(X;C) bits", ""]
     rows = [_row(record, target["name"] if target else None) for record in described["columns"]]
-    return [*lines, "", *text_table(headers, rows, left=(0, 1, 2)), *_advice(described)]
+    return [*lines, "", *text_table(headers, rows, left=(0, 1, 2, 6)), *_advice(described)]
 
 
 def _advice(described: dict[str, Any]) -> list[str]:
-    identifiers = ",".join(named(record["name"]) for record in described["columns"] if record["identifier"])
-    return ["", escaped(f"an identifier carries no information for new cases; leave it out: --ignore {identifiers}")] * bool(
-        identifiers
-    )
+    left_out = [named(record["name"]) for record in described["columns"] if record["unsuitable"] not in (None, "constant")]
+    if not left_out:
+        return []
+    some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
+    advice = f"there {some} without information for new cases, which models leave out; to use them all the same: --keep"
+    return ["", escaped(f"{advice} {','.join(left_out)}")]
 
 
 def _consistency_line(described: dict[str, Any]) -> str:
@@ -206,8 +210,8 @@ def _row(record: dict[str, Any], target: object) -> Sequence[str]:
     else:
         values = ", ".join(map(str, record["states"][:5]))[:40] + (" ..." if len(record["states"]) > 5 else "")
     bits = "class" if record["name"] == target else number(record.get("information", float("nan")), 4)
-    remark = "looks like an identifier" if record["identifier"] else ""
-    return [named(record["name"]), record["kind"], values, number(record["distinct"]), number(record["missing"]), bits, remark]
+    counts = number(record["distinct"]), number(record["missing"])
+    return [named(record["name"]), record["kind"], values, *counts, bits, record["remark"]]
 
 
 COMMAND = Command(

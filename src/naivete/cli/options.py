@@ -32,6 +32,7 @@ __all__ = [
     "ignored_names",
     "in_options",
     "kept_kinds",
+    "kept_names",
     "kinds_of",
     "memory_options",
     "models_option",
@@ -59,6 +60,7 @@ _SAME_NAME: Final = (
     "encoding",
     "format",
     "ignore",
+    "keep",
     "kinds",
     "loss",
     "memory",
@@ -121,7 +123,13 @@ def target_options(parser: ArgumentParser) -> None:
     group.add_argument("--target", metavar="COLUMN", help="class column; by default the last column of an ARFF file")
     group.add_argument("--weight", metavar="COLUMN", help="column with the weight of each row")
     group.add_argument("--drop-unlabelled", action="store_true", help="leave out rows without a class")
-    group.add_argument("--ignore", action="append", metavar="COLUMN,...", help="columns to leave out, such as identifiers")
+    group.add_argument("--ignore", action="append", metavar="COLUMN,...", help="columns to leave out")
+    group.add_argument(
+        "--keep",
+        action="append",
+        metavar="COLUMN,...",
+        help="columns to use although they look like identifiers, dates or free text, which are left out with a note",
+    )
 
 
 def resource_options(parser: ArgumentParser) -> None:
@@ -294,6 +302,11 @@ def ignored_names(args: Namespace) -> set[str]:
     return {name for value in getattr(args, "ignore", None) or () for name in (value, *value.split(","))}
 
 
+def kept_names(args: Namespace) -> tuple[str, ...]:
+    """Return the columns that --keep names, separated by commas."""
+    return tuple(name for value in args.keep or () for name in value.split(","))
+
+
 def encoder_of(args: Namespace, target: Name = None) -> Encoder:
     """Return the encoder that the options describe; kinds of the class column do not concern the features."""
     from naivete.classifiers.saving import cut_of
@@ -304,7 +317,8 @@ def encoder_of(args: Namespace, target: Name = None) -> Encoder:
         kinds = {column: kind for column, kind in kinds.items() if column != target} or None
     unlabelled: Any = "drop" if args.drop_unlabelled else "error"
     cut = None if args.cut is None else cut_of(args.cut)
-    return Encoder(kinds=kinds, cut=cut, missing=args.missing, unseen=args.unseen, unlabelled=unlabelled, numbers=args.numbers)
+    settings = {"missing": args.missing, "unseen": args.unseen, "numbers": args.numbers, "keep": kept_names(args)}
+    return Encoder(kinds=kinds, cut=cut, unlabelled=unlabelled, **settings)
 
 
 def classifiers_of(specs: Sequence[Any], args: Namespace, target: Name) -> dict[str, Any]:

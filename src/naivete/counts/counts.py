@@ -27,7 +27,7 @@ from naivete.counts.tables import CountTable, DenseStack, DenseTable, SparseStac
 from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, Variables, family
 
-__all__ = ["BUDGET", "Counts", "feature_kinds", "informative_features"]
+__all__ = ["BUDGET", "Counts", "feature_kinds", "informative_features", "margins_by_card"]
 
 T = TypeVar("T")
 
@@ -59,6 +59,7 @@ class Counts:
     variables : the variables, the class last.
     dependence : the result of `information.dependence`, kept because it takes a pass.
     relevance : the result of `information.relevance`.
+    subsets : the results of `subset`, by features.
     """
 
     def __init__(self, cases: Cases, *, budget: int = BUDGET, known: KnownTables | None = None, passes: int = 0) -> None:
@@ -74,6 +75,7 @@ class Counts:
         self._moments: dict[tuple[int, Family], Moments] = {}
         self._scatters: dict[tuple[tuple[int, ...], Family], Scatter] = {}
         self._known = known
+        self.subsets: dict[tuple[int, ...], Counts] = {}
 
     @property
     def passes(self) -> int:
@@ -92,6 +94,13 @@ class Counts:
         return self.over(
             select_features(self.cases, tuple(features)), lambda f: self._without_pass(family(*(position[v] for v in f)))
         )
+
+    def subset(self, features: Sequence[int]) -> Counts:
+        """Return the counts of some features and the class alone, the same object for the same features."""
+        key = tuple(features)
+        if key not in self.subsets:
+            self.subsets[key] = self.only(key)
+        return self.subsets[key]
 
     def with_column(self, variable: Variable, column: ComputedColumn, *, has_missing: bool) -> Counts:
         """Return the counts with one more feature, the last before the class, computed row by row."""
@@ -328,3 +337,13 @@ def feature_kinds(counts: Counts) -> list[list[int]]:
 def informative_features(counts: Counts) -> list[int]:
     """Return the features with more than one state, or with a density; one of a single state carries no information."""
     return [x for x, card in enumerate(counts.cards(counts.features)) if card > 1 or counts.variables[x].density]
+
+
+def margins_by_card(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
+    """Yield the features with the same number of states, and their tables with the class.  # (feature, x, class)"""
+    by_card: dict[int, list[int]] = {}
+    for x, card in enumerate(counts.cards(counts.features)):
+        by_card.setdefault(card, []).append(x)
+    margins = counts.margins()
+    for features in by_card.values():
+        yield features, np.stack([margins[x, CLASS] for x in features])

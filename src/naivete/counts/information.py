@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from itertools import combinations, islice
 from typing import Any
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel, threads
 from naivete._kernels.codes import Integers, Numbers
-from naivete.counts.counts import Counts
+from naivete.counts.bias import Bias, checked_bias, corrected_dependence, corrected_relevance, joinable
+from naivete.counts.counts import Counts, margins_by_card
 from naivete.counts.entropy_terms import SCALE, EntropyTerms, conditional_informations, rounded_bits
 from naivete.counts.normal_information import normal_dependence, normal_relevance
 from naivete.counts.pairs import Pairs, SparsePair
@@ -26,6 +27,7 @@ __all__ = [
     "entropy",
     "information",
     "informations",
+    "plain_dependence",
     "relevance",
     "selection_information",
 ]
@@ -83,16 +85,23 @@ def selection_information(tables: TableStack, total: Any, *, singles: int | None
     return rounded_bits(bits / np.where(share > 0, share, 1.0))
 
 
-def relevance(counts: Counts) -> Numbers:
+def relevance(counts: Counts, *, bias: Bias = "plain") -> Numbers:
     """Return I(X; C) of every feature with the class, in bits, over the rows in which the feature is observed.
 
     Continuous features are taken as normal in each class and over all cases. The values are rounded to 2**-44 bit, so that
     informations that are equal but for rounding errors are equal.
+
+    Parameters
+    ----------
+    counts : the counts.
+    bias : "plain" for the information of the relative frequencies; "corrected" to subtract its bias, see `counts.bias`.
     """
+    if checked_bias(bias) == "corrected":
+        return corrected_relevance(counts, relevance(counts))
     if counts.relevance is None:
         terms = EntropyTerms(counts.margins()[CLASS,].sum())
         bits = np.zeros(len(counts.features))
-        for features, tables in _margins_by_shape(counts):
+        for features, tables in margins_by_card(counts):
             bits[features] = conditional_informations(terms, tables[:, None, :, :, None])[:, 0]
         for x, moments in counts.moments(counts.continuous, (CLASS,)).items():
             bits[x] = normal_relevance(moments)
@@ -100,29 +109,42 @@ def relevance(counts: Counts) -> Numbers:
     return counts.relevance
 
 
-def _margins_by_shape(counts: Counts) -> Iterator[tuple[list[int], NDArray[Any]]]:
-    """Yield the features with the same number of states, and their tables with the class.  # (feature, x, class)"""
-    by_card: dict[int, list[int]] = {}
-    for x, card in enumerate(counts.cards(counts.features)):
-        by_card.setdefault(card, []).append(x)
-    margins = counts.margins()
-    for features in by_card.values():
-        yield features, np.stack([margins[x, CLASS] for x in features])
-
-
-def dependence(counts: Counts) -> Numbers:
+def dependence(counts: Counts, *, bias: Bias = "plain") -> Numbers:
     """Return I(X; Y | C) of every pair of features given the class, in bits, a symmetric matrix with a zero diagonal.
 
     Continuous features are taken as normal in each class; a continuous and a discrete feature as independent. Each pair is
     judged on the rows in which both are observed. The values are rounded to 2**-44 bit, so that informations that are equal but
     for rounding errors are equal, whatever the order of rows and states.
+
+    Parameters
+    ----------
+    counts : the counts.
+    bias : "plain" for the information of the relative frequencies. "corrected" subtracts its bias, and is zero for features with
+        too few cases for each state, of which no pairs are counted; see `counts.bias`.
     """
+    if checked_bias(bias) == "corrected":
+        return _corrected_dependence(counts)
     if counts.dependence is None:
         counts.dependence = informations(counts.pairs_to_weigh(), counts)
         continuous = counts.continuous
         if len(continuous) > 1:
             counts.dependence[np.ix_(continuous, continuous)] = rounded_bits(_continuous_dependence(counts, continuous))
     return counts.dependence
+
+
+def plain_dependence(counts: Counts) -> Numbers:
+    """Return I(X; Y | C) of every pair of features that may be joined by an arc, in bits, with its bias; zero for other pairs."""
+    features = np.flatnonzero(joinable(counts)).tolist()
+    if len(features) == len(counts.features):
+        return dependence(counts)
+    matrix = np.zeros((len(counts.features), len(counts.features)))
+    if features:
+        matrix[np.ix_(features, features)] = dependence(counts.subset(features))
+    return matrix
+
+
+def _corrected_dependence(counts: Counts) -> Numbers:
+    return corrected_dependence(counts, plain_dependence(counts))
 
 
 def _continuous_dependence(counts: Counts, features: Sequence[int]) -> Numbers:
@@ -172,8 +194,10 @@ def _mirror(matrix: Numbers) -> None:
 
 def arc_information(counts: Counts, arcs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], float]:
     """Return I(X; Y | C) of some arcs, in bits; nothing where `dependence` has not been computed, as no rows are counted."""
-    bits = counts.dependence
-    return {} if bits is None else {(p, x): float(bits[p, x]) for p, x in arcs}
+    if counts.dependence is None and not counts.subsets:
+        return {}
+    bits = plain_dependence(counts) if counts.dependence is None else counts.dependence
+    return {(p, x): float(bits[p, x]) for p, x in arcs}
 
 
 class _MarginTerms:
@@ -183,7 +207,7 @@ class _MarginTerms:
         classes = counts.margins()[CLASS,]
         self.terms = EntropyTerms(classes.sum())
         self.features = np.zeros(len(counts.features), np.int64)
-        for features, tables in _margins_by_shape(counts):
+        for features, tables in margins_by_card(counts):
             self.features[features] = self.terms.of(tables).sum(axis=(1, 2))
         self.classes = int(self.terms.of(classes).sum())
 

@@ -54,8 +54,13 @@ def encode(
     counts_of_states: dict[int, int] = {}
     unseen_counts: dict[Name, int] = {}
     other_types: list[str] = []
-    codes, missing_columns = [], []
+    codes: list[NDArray[Any]] = []
+    missing_columns: list[bool] = []
     for i, (column, variable) in enumerate(zip(columns, variables, strict=True)):
+        if variable.left_out:
+            codes.append(np.zeros(len(column), np.uint8))
+            missing_columns.append(False)
+            continue
         if i in limits and limits[i] <= _plain_states(variable, counts_of_states):
             codes.append(column.values)  # bytes that are their own codes
             missing_columns.append(False)
@@ -115,17 +120,21 @@ def _type_word(state: State) -> str:
 
 
 def matched_columns(table: Table, variables: Sequence[Variable]) -> Sequence[Column]:
-    """Return the columns of the variables, matched by name; raise an error that lists those that the table does not have."""
+    """Return the columns of the variables, matched by name; raise an error that lists those that the table does not have.
+
+    A column that was left out in training need not be there; its values are not used.
+    """
     if table.names == tuple([v.name for v in variables]):
         return table.columns
     by_name = {name: position for position, name in enumerate(table.names)}
-    absent = [v.name for v in variables if v.name not in by_name]
+    absent = [v.name for v in variables if v.name not in by_name and not v.left_out]
     if absent:
         listed = ", ".join(map(quoted, absent[:5])) + (" ..." if len(absent) > 5 else "")
         close = close_matches(absent[0], by_name)
         hint = f"; is {close[0]!r} the renamed {absent[0]!r}?" if close else ""
         raise DataError(f"{table.source}: columns seen in training are missing: {listed}{hint}")
-    return [table.columns[by_name[v.name]] for v in variables]
+    unused = np.zeros(len(table), np.uint8)
+    return [table.columns[by_name[v.name]] if v.name in by_name else Column(v.name, unused) for v in variables]
 
 
 def unseen_message(table: Table, column: Column, variable: Variable, row: int) -> str:
@@ -141,6 +150,8 @@ def unseen_message(table: Table, column: Column, variable: Variable, row: int) -
 
 def encoded_column(column: Column, variable: Variable, *, smooth: bool) -> tuple[NDArray[Any], NDArray[np.int64], bool]:
     """Return the codes of one column, the rows with values that did not occur in training, and whether any value is missing."""
+    if variable.left_out:
+        return np.zeros(len(column), np.uint8), np.empty(0, np.int64), False
     if variable.origin is not None:
         values = _measured(column, variable.origin)
         return values, np.empty(0, np.int64), bool(np.isnan(values).any())

@@ -12,14 +12,13 @@ from numpy.typing import NDArray
 from naivete.data.table import Kind, Table
 from naivete.encoding.counting import count_values
 from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl, normal_is_better
+from naivete.encoding.unsuitable_columns import Unsuitable, unsuitable, warn_unsuitable
 from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 from naivete.errors import NaiveteWarning, ParameterError, close_matches, quoted, warn
 from naivete.variables import Name, State, Variable
 
 __all__ = ["DENSITIES", "Encoder"]
 
-IDENTIFIER_STATES = 1000
-"""A nominal column with more states, most of which occur once, looks like an identifier."""
 DENSITIES = ("normal", "kernel")
 FARTHEST = 1000.0
 """Numbers are measured from their middle if its distance from zero is more than this many times their range."""
@@ -51,6 +50,9 @@ class Encoder:
         warning; "smooth" gives it the probability that smoothing reserves for it; "error" refuses it.
     unlabelled : how training rows without a label are treated: "error" refuses them, "drop" leaves them out with a warning.
     max_integer_states : whole numbers with at most this many distinct values are nominal.
+    keep : columns to use even if they look unsuitable. Identifiers, row numbers, dates as text and free text are left out with a
+        warning that names them, if at least 50 of their values are observed: they cost much and carry no information for new
+        rows. Columns whose kind is given by `kinds` are used too. True keeps all columns.
     """
 
     kinds: Kind | Mapping[Name, Kind] | None = None
@@ -60,6 +62,7 @@ class Encoder:
     unlabelled: Literal["error", "drop"] = "error"
     max_integer_states: int = 20
     numbers: Literal["cut", "normal", "kernel", "auto"] = "cut"
+    keep: bool | Sequence[Name] = ()
 
     def __post_init__(self) -> None:
         self._check()
@@ -94,10 +97,28 @@ class Encoder:
             check_bins(self.cut.bins)
         if type(self.max_integer_states) is not int or self.max_integer_states < 0:
             raise ParameterError(f"max_integer_states={quoted(self.max_integer_states)}: a whole number, at least 0")
+        if isinstance(self.keep, str) or not isinstance(self.keep, (bool, Sequence)):
+            raise ParameterError(f"keep={quoted(self.keep)}: pass a list of the names of columns, or True for all")
 
     def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
-        """Return the variables of the columns that were counted."""
-        return tuple([self._variable(column, counts.rows) for column in counts.columns])
+        """Return the variables of the columns that were counted; a warning names the columns that are left out."""
+        found = self.unsuitable(counts)
+        warn_unsuitable(list(found.values()))
+        left_out = {name for name, column in found.items() if column.left_out}
+        return tuple(
+            [
+                Variable(column.name, left_out=True) if column.name in left_out else self._variable(column, counts.rows)
+                for column in counts.columns
+            ]
+        )
+
+    def unsuitable(self, counts: ValueCounts) -> dict[Name, Unsuitable]:
+        """Return the columns that carry no information for new rows, by name, without those that are to be kept."""
+        if self.keep is True or isinstance(self.kinds, str):
+            return {}
+        kept = {*(self.keep or ()), *(self.kinds or ())}
+        found = [unsuitable(column, self.max_integer_states) for column in counts.columns if column.name not in kept]
+        return {column.name: column for column in found if column is not None}
 
     def value_counts(
         self,
@@ -118,8 +139,13 @@ class Encoder:
         weight : the weight of every row, above zero, or None.
         exact : whether rows may be subtracted again later. Otherwise only the range is kept of numbers that get a density.
         """
+        self._check_kept(table)
         range_only = self.numbers in DENSITIES and not exact
         return count_values(table, labels, classes, weight, self._kinds(table), range_only=range_only)
+
+    def _check_kept(self, table: Table) -> None:
+        for name in () if isinstance(self.keep, bool) else self.keep:
+            _check_column(table, name, "keep")
 
     def _kinds(self, table: Table) -> Mapping[Name, Kind]:
         kinds = self.kinds
@@ -129,13 +155,8 @@ class Encoder:
             kinds = dict.fromkeys(table.names, kinds)
         elif not isinstance(kinds, Mapping):
             raise ParameterError(f"kinds={quoted(kinds)}: pass 'nominal', 'numeric' or a mapping from column names to these")
-        names = set(table.names)
         for name, kind in kinds.items():
-            if name not in names:
-                close = close_matches(name, table.names)
-                raise ParameterError(
-                    f"kinds: there is no column {quoted(name)}" + (f"; did you mean {close[0]!r}?" if close else "")
-                )
+            _check_column(table, name, "kinds")
             if kind not in ("nominal", "numeric"):
                 raise ParameterError(f"kinds: column {quoted(name)} is {quoted(kind)}; choose 'nominal' or 'numeric'")
         return kinds
@@ -153,7 +174,6 @@ class Encoder:
             return Variable(column.name, origin=_origin(column), kernel=self.numbers == "kernel")
         if states is None:
             return self._numeric(column, missing)
-        _warn_identifier(column.name, states, rows)
         return Variable(column.name, states, missing=missing, other=other)
 
     def _numeric(self, column: ColumnCounts, missing: bool) -> Variable:
@@ -175,6 +195,13 @@ class Encoder:
         return column.states if column.kind == "nominal" or few_integers else None
 
 
+def _check_column(table: Table, name: Name, setting: str) -> None:
+    """Refuse the name of a column that the table does not have."""
+    if name not in table.names:
+        close = close_matches(name, table.names)
+        raise ParameterError(f"{setting}: there is no column {quoted(name)}" + (f"; did you mean {close[0]!r}?" if close else ""))
+
+
 def _origin(column: ColumnCounts) -> float:
     """Return the origin from which the values of a column are measured: zero, or their middle if that is far from zero."""
     if not len(column.values) or column.tops is None:
@@ -188,12 +215,3 @@ def _united(declared: tuple[State, ...], occurring: tuple[State, ...]) -> tuple[
     """Return the declared states, followed by states that occur without being declared."""
     known = {(isinstance(s, bool), s) for s in declared}
     return (*declared, *(s for s in occurring if (isinstance(s, bool), s) not in known))
-
-
-def _warn_identifier(name: Name, states: Sequence[State], rows: int) -> None:
-    if len(states) > IDENTIFIER_STATES and len(states) * 2 > rows:
-        warn(
-            f"column {quoted(name)} has {len(states)} distinct values in {rows} rows and looks like an identifier; "
-            "leave it out (`ignore=`), or declare it numeric (`kinds=`) if it is a quantity",
-            NaiveteWarning,
-        )

@@ -44,6 +44,9 @@ class FeatureTables:
         if len(family) != 1 and family[1:] != (CLASS,):
             return None
         column, variable = self.counts.columns[family[0]], self.variables[family[0]]
+        if variable.left_out:
+            totals = sums_as_numbers(self.counts.weights)
+            return totals[None] if len(family) == 2 else totals.sum(keepdims=True)
         if len(family) == 2 and variable.cuts is None and column.states is variable.states and variable.card == variable.known:
             return sums_as_numbers(column.weights)  # the codes are the positions of the values
         codes = _codes_of(column, variable)

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.labelled_table import LabelledTable
-from naivete.evaluation.data_sets import Given, cases_of
+from naivete.evaluation.data_sets import Given, cases_of, warn_about_columns
 from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
 from naivete.evaluation.measures import LEAST
 from naivete.evaluation.protocols import KFold, stratified_folds
@@ -90,6 +90,7 @@ def cross_validate(
     progress : called with the name of a model after each of its folds.
     """
     labelled = cases_of(cases, "cases")
+    warn_about_columns(models.values(), labelled)
     scores = {name: _Scores(name, len(labelled.classes)) for name in models}
     for prediction in held_out_predictions(models, labelled, list(KFold(folds, repeat, random_state).splits(labelled))):
         scores[prediction.model].add(prediction, labelled)

@@ -7,13 +7,16 @@ from typing import Any, Final
 
 import numpy as np
 
+from naivete.classifiers.base import NetworkClassifier
 from naivete.data.frames import table_of
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.labels import class_labels, class_name, encode_classes, usable_rows
+from naivete.encoding.encoder import Encoder
+from naivete.encoding.unsuitable_columns import warn_unsuitable
 from naivete.errors import DataError, DataTypeError, NaiveteError, ParameterError, quoted
 from naivete.evaluation.protocols import Split
 
-__all__ = ["Data", "Given", "cases_by_name", "cases_of", "lacking"]
+__all__ = ["Data", "Given", "cases_by_name", "cases_of", "lacking", "warn_about_columns"]
 
 Given = LabelledTable | tuple[Any, Any]
 """Cases, or rows and their labels (X, y)."""
@@ -86,3 +89,20 @@ def lacking(name: str, cases: LabelledTable, splits: Iterable[Split]) -> str | N
         f"{name}: the training rows of some splits have no row of the class {listed}{more}: models cannot "
         "predict it there, and its test rows count as errors"
     )
+
+
+def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
+    """Name the columns that the models leave out because they are unsuitable, in one warning before the work begins.
+
+    Each training set decides again, without a warning.
+    """
+    encoders: list[Encoder] = []
+    for model in models:
+        encoder = model.checked_encoder() if isinstance(model, NetworkClassifier) else None
+        if encoder is not None and not any(
+            (e.keep, e.kinds, e.few) == (encoder.keep, encoder.kinds, encoder.few) for e in encoders
+        ):
+            encoders.append(encoder)
+    for encoder in encoders:
+        value_counts = encoder.value_counts(cases.features, cases.labels, cases.classes.tolist(), None)
+        warn_unsuitable(list(encoder.unsuitable(value_counts).values()))

@@ -50,7 +50,8 @@ class _TrainingRows:
     @property
     def has_missing(self) -> NDArray[np.bool_]:
         """Which features have missing values that are not a state."""
-        return np.asarray(self.parts.has_missing[:, self.position] & ~np.array([v.missing for v in self.variables[:CLASS]]))
+        complete = np.array([v.missing or v.left_out for v in self.variables[:CLASS]])
+        return np.asarray(self.parts.has_missing[:, self.position] & ~complete)
 
     @property
     def rows(self) -> int:
@@ -181,7 +182,7 @@ class HeldOutCounts(SharedCounts):
         if self.recoded or not self._all_classes:
             return False
         missing = np.flatnonzero(self.parts.missing[:, self.position]).tolist()
-        return all(self.variables[x].missing for x in missing)
+        return all(self.variables[x].missing or self.variables[x].left_out for x in missing)
 
     def pairs_to_weigh(self) -> Iterator[Pairs | SparsePair]:
         """Yield the tables of all pairs of features with the class; none if their informations are known for all training sets."""

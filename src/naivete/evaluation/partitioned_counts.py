@@ -203,7 +203,8 @@ class PartitionedCounts:
         """Return the variable of a column in each training set, the same one where all have the same values."""
         weights = self._by_training_set(column.weights[0])  # (value, class, training set)
         occurs = weights.any(axis=1)  # (value, training set)
-        if self.encoder.states(column) is not None and occurs.all() and has_missing.all() == has_missing.any():
+        few = len(column.values) <= self.encoder.max_integer_states  # then it is not left out, however many rows there are
+        if few and self.encoder.states(column) is not None and occurs.all() and has_missing.all() == has_missing.any():
             return list(self._schema(column, len(self.cases))) * self.count
         missing = self._by_training_set(column.missing[0])
         variables: list[Variable] = []
@@ -299,8 +300,8 @@ def _affordable(cases: LabelledTable, count: int, budget: int) -> bool:
 
 
 def _same_kind(variables: Sequence[Variable]) -> bool:
-    """Whether a column is nominal in all training sets or numeric in all, and has values in all."""
-    return len({v.numeric for v in variables}) == 1 and all(v.known for v in variables)
+    """Whether a column is nominal, numeric or left out in all training sets alike, and has values in all."""
+    return len({(v.numeric, v.left_out) for v in variables}) == 1 and all(v.known or v.left_out for v in variables)
 
 
 def _common_refinement(variables: Sequence[Variable]) -> Variable:

@@ -18,7 +18,7 @@ from naivete.cases.sources import plain_settings
 from naivete.classifiers.base import NetworkClassifier
 from naivete.data.labelled_table import LabelledTable
 from naivete.errors import NaiveteWarning, ParameterError, quoted, warn
-from naivete.evaluation.data_sets import Data, cases_by_name, lacking
+from naivete.evaluation.data_sets import Data, cases_by_name, lacking, warn_about_columns
 from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
 from naivete.evaluation.measures import confusion, measures
 from naivete.evaluation.protocols import Protocol, Split, protocol_of
@@ -88,6 +88,8 @@ def run(
         done: dict[Key, list[Record]] = {}
         if folder is not None:
             done = stack.enter_context(Store(folder, _fingerprint(models, sets, division, loss), restart=restart)).finished()
+        for cases in sets.values():
+            warn_about_columns(models.values(), cases)
         keys, tasks = _planned(sets, division, done)
         work = _Work(models, loss, None if folder is None else Path(folder))
         _report(progress, len(done), len(keys), "")

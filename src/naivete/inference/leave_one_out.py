@@ -74,6 +74,7 @@ def leave_one_out_losses(
     smoothing: object = 1.0,
     *,
     prior: Sequence[float] | None = None,
+    exact: bool = True,
 ) -> list[Fraction]:
     """Return the sum over the cases of (1 - P(true class | row))^2, each estimated without the case, for several structures.
 
@@ -83,8 +84,10 @@ def leave_one_out_losses(
     parents : the possible feature parents of each feature, best first.
     candidates : how many of those parents each feature has in each structure.  # (structure, feature)
     smoothing, prior : as for `estimate`.
+    exact : whether missing values are marginalized exactly, which takes a long time for many structures. Otherwise a feature has,
+        in each row, only the parents before the first one that is missing, and a missing feature is left out.
     """
-    terms = _Candidates(counts, parents, candidates, smoothing_of(smoothing), prior)
+    terms = _Candidates(counts, parents, candidates, smoothing_of(smoothing), prior, exact=exact)
     return counts.fold(partial(_losses, terms=terms), _losses_added)
 
 
@@ -129,11 +132,15 @@ class _Candidates:
         candidates: NDArray[np.int64],
         smoothing: Smoothing,
         prior: Sequence[float] | None,
+        *,
+        exact: bool = True,
     ) -> None:
         self.parents = {x: _features(parents[x]) for x in counts.features}
         self.candidates = candidates
         self.smoothing = smoothing
-        self.used = [sorted(set(candidates[:, x].tolist())) for x in counts.features]
+        self.has_missing = counts.cases.has_missing
+        self.exact = exact or not self.has_missing.any()
+        self.used = [self._used(x) for x in counts.features]
         wanted = {(x, q): family(x, *self.parents[x][:q], CLASS) for x in counts.features for q in self.used[x]}
         tables = counts.tables([*wanted.values(), (CLASS,)])
         classes = tables[CLASS,].full()
@@ -144,11 +151,15 @@ class _Candidates:
             (x, q): FamilyTerms(tables[members], x, self.parents[x][:q], self.classes, smoothing, cards)
             for (x, q), members in wanted.items()
         }
-        self.has_missing = counts.cases.has_missing
         self.informative = [x for x in counts.features if counts.variables[x].card > 1]
         self.order = self._order(tables, wanted)
         self.widest = max((counts.variables[x].card for x in counts.features), default=1) * len(classes)
-        self.eliminations = self._eliminations(counts, prior) if self.has_missing.any() else []
+        self.eliminations = self._eliminations(counts, prior) if self.has_missing.any() and exact else []
+
+    def _used(self, x: int) -> list[int]:
+        """Return the numbers of parents of a feature in the structures, and in rows in which some parents are missing."""
+        numbers = sorted(set(self.candidates[:, x].tolist()))
+        return numbers if self.exact or not self.has_missing[list(self.parents[x])].any() else list(range(max(numbers) + 1))
 
     def _order(self, tables: Mapping[Family, CountTable], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
         """Return the features in the order in which prediction adds them, so that the first structure gets the same sums."""
@@ -177,7 +188,21 @@ class _Candidates:
         remaining = remaining_classes(piece, self.classes)
         prior = remaining.frequencies if self.prior is None else np.broadcast_to(self.prior, remaining.frequencies.shape)
         terms = {key: family_terms(piece, remaining) for key, family_terms in self.terms.items()}
+        if not self.exact:
+            self._shorten(piece, terms)
         return self._posteriors(piece, prior, terms)
+
+    def _shorten(self, piece: Block, terms: dict[tuple[int, int], Numbers]) -> None:
+        """Replace the terms of rows in which a parent is missing by those with the parents before it."""
+        absent = {x: missing(piece.codes[x]) for x in np.flatnonzero(self.has_missing).tolist()}
+        for x, numbers in enumerate(self.used):
+            incomplete = np.zeros(len(piece), bool)
+            for q in range(1, max(numbers) + 1):
+                parent = self.parents[x][q - 1]
+                if parent in absent:
+                    incomplete = incomplete | absent[parent]
+                if incomplete.any():
+                    terms[x, q] = np.where(incomplete[:, None], terms[x, q - 1], terms[x, q])
 
     def _posteriors(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
         """Return the posteriors of the candidates, each computed from the previous one by replacing the terms that differ."""

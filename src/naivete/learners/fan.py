@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from naivete.counts.bias import Bias, joinable
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import checked_level
 from naivete.counts.information import dependence, relevance
@@ -16,16 +17,26 @@ from naivete.variables import CLASS
 __all__ = ["fan"]
 
 
-def fan(counts: Counts, *, alpha: float = 0.05, smoothing: object = 1.0, prior: Sequence[float] | None = None) -> Network:
+def fan(
+    counts: Counts,
+    *,
+    alpha: float = 0.05,
+    bias: Bias = "corrected",
+    smoothing: object = 1.0,
+    prior: Sequence[float] | None = None,
+) -> Network:
     """Return the forest augmented network: every feature has the class and at most one other feature as parents.
 
     The maximum spanning tree over I(X; Y | C) is directed away from the feature with the largest I(X; C), as in TAN. An arc stays
-    where 2 N ln 2 I(X; Y | C) exceeds the chi-square quantile of the level; what remains is a forest, in the extreme naive Bayes.
+    where 2 N ln 2 I(X; Y | C), with the plain information, exceeds the chi-square quantile of the level; what remains is a forest,
+    in the extreme naive Bayes.
 
     Parameters
     ----------
     counts : the training cases.
     alpha : the significance level of an arc; a smaller one keeps fewer arcs.
+    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
+        features that have too few cases for each of their states; "plain" takes them as they are.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
@@ -45,9 +56,10 @@ def fan(counts: Counts, *, alpha: float = 0.05, smoothing: object = 1.0, prior: 
     forest structures with applications to DBNs and classification.
     """
     checked_level(alpha)
-    bits, relevant = dependence(counts), relevance(counts)
-    features = informative_features(counts)
+    bits, relevant = dependence(counts, bias=bias), relevance(counts, bias=bias)
+    allowed = joinable(counts, bias)
+    features = [x for x in informative_features(counts) if allowed[x]]
     root = max(features, key=lambda x: relevant[x], default=0)
     tree = spanning_tree(bits, root, [x for x in features if x != root])
-    forest = significant(counts, {x: [parent] for x, parent in tree.items()}, bits, alpha)
+    forest = significant(counts, {x: [parent] for x, parent in tree.items()}, alpha, bias)
     return estimate(counts, {CLASS: (), **{x: (*forest.get(x, ()), CLASS) for x in counts.features}}, smoothing, prior=prior)

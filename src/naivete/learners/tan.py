@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.counts.bias import Bias, joinable
 from naivete.counts.counts import Counts, feature_kinds, informative_features
 from naivete.counts.information import dependence, relevance
 from naivete.errors import ParameterError, quoted
@@ -18,17 +19,26 @@ from naivete.variables import CLASS
 __all__ = ["tan"]
 
 
-def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, prior: Sequence[float] | None = None) -> Network:
+def tan(
+    counts: Counts,
+    *,
+    root: int | None = None,
+    bias: Bias = "corrected",
+    smoothing: object = 1.0,
+    prior: Sequence[float] | None = None,
+) -> Network:
     """Return the tree augmented network: every feature except the root has the class and one other feature as parents.
 
     The tree is the maximum spanning tree over I(X; Y | C), directed away from the root, which gives the network of this form with
-    the largest likelihood. A feature of a single state becomes a child of the root, where it has no effect. Continuous features
-    that are modeled by densities have a tree of their own.
+    the largest likelihood if the informations are the plain ones. With corrected ones, features that have too few cases for each
+    of their states have the class as only parent and no children. A feature of a single state becomes a child of the root, where
+    it has no effect. Continuous features that are modeled by densities have a tree of their own.
 
     Parameters
     ----------
     counts : the training cases.
     root : the feature at the root of the tree; by default the one with the largest I(X; C).
+    bias : "corrected" subtracts the bias of the informations, which prefers features with many states; "plain" does not.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
     prior : P(c) for every class; by default the relative frequencies.
 
@@ -47,10 +57,14 @@ def tan(counts: Counts, *, root: int | None = None, smoothing: object = 1.0, pri
     """
     if root is not None and not _is_feature(root, counts.features):
         raise ParameterError(f"root={quoted(root)}: there are {len(counts.features)} features, the first is 0")
-    weights, relevant = dependence(counts), relevance(counts)
-    structure: dict[int, tuple[int, ...]] = {CLASS: ()}
+    weights, relevant = dependence(counts, bias=bias), relevance(counts, bias=bias)
+    single = {x for x in counts.features if counts.variables[x].left_out} | {*np.flatnonzero(~joinable(counts, bias)).tolist()}
+    structure: dict[int, tuple[int, ...]] = {CLASS: (), **dict.fromkeys(single, (CLASS,))}
     candidates = set(informative_features(counts))
-    for features in feature_kinds(counts):
+    for kind in feature_kinds(counts):
+        features = [x for x in kind if x not in single or x == root]
+        if not features:
+            continue
         informative = [x for x in features if x in candidates] or features
         top = root if root in features else max(informative, key=lambda x: relevant[x])
         parent = spanning_tree(weights, top, [x for x in informative if x != top])

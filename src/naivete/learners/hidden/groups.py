@@ -58,7 +58,7 @@ def _significant(counts: Counts, alpha: float) -> NDArray[np.bool_]:
     limits = chdtri(np.maximum(np.outer(free, free) * np.count_nonzero(margins[CLASS,]), 1), level)
     result = np.triu(2 * counts.total * log(2) * bits > limits[which][:, which], 1)
     if counts.cases.has_missing.any():
-        others = significant(counts, {x: np.flatnonzero(result[x]).tolist() for x in counts.features}, bits, level)
+        others = significant(counts, {x: np.flatnonzero(result[x]).tolist() for x in counts.features}, level)
         result = np.array([np.isin(counts.features, others[x]) for x in counts.features])
     return np.asarray(result | result.T)
 

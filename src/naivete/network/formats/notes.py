@@ -1,8 +1,8 @@
 """Notes: properties of a variable that a format cannot express, as text that every format accepts as the value of a property.
 
 A note is some words separated by blanks: `target` for the class, `place:3` for the position of the variable, and where
-the names in the file are not the true ones `name:` and `states:` or `cuts:` with their values, `missing` and `other`. A value
-has a letter for its type: `s:` text, `i:` integer, `f:` float, `b:` boolean, `n:` None. In a text, every character except
+the names in the file are not the true ones `name:` and `states:` or `cuts:` with their values, `missing`, `other` and `left-out`.
+A value has a letter for its type: `s:` text, `i:` integer, `f:` float, `b:` boolean, `n:` None. In a text, every character except
 letters, digits and `_.-` is written as ~ and two hexadecimal digits for each byte of its UTF-8 encoding.
 """
 
@@ -58,11 +58,11 @@ def note_text(note: Note) -> str:
                 f"network: variable {quoted(variable.name)}: None cannot be written as a state; make missing a state, or rename it"
             )
         words.append(f"name:{_coded(variable.name)}")
-        if variable.states or variable.cuts is None:
+        if variable.states or (variable.cuts is None and not variable.left_out):
             words.append(f"states:{_listed(variable.states)}")
         if variable.cuts is not None:
             words.append(f"cuts:{_listed(float(c) for c in variable.cuts)}")
-        words += ["missing"] * bool(variable.missing) + ["other"] * bool(variable.other)
+        words += ["missing"] * bool(variable.missing) + ["other"] * bool(variable.other) + ["left-out"] * variable.left_out
     return " ".join(words)
 
 
@@ -70,7 +70,7 @@ def note_of(text: str) -> Note:
     """Return the note of a text; raise `Malformed` unless `note_text` writes the same text.
 
     >>> note_of("place:2 name:i:7 states:b:1,s:~C3~A9").variable
-    Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None, kernel=False)
+    Variable(name=7, states=(True, 'é'), cuts=None, missing=False, other=False, origin=None, kernel=False, left_out=False)
     """
     fields = dict(_field(word) for word in text.split())
     try:
@@ -91,7 +91,12 @@ def _note(fields: Mapping[str, str]) -> Note:
     if not all(type(cut) is float for cut in cuts) or list(cuts) != sorted(set(cuts)):
         raise Malformed
     variable = Variable(
-        _decoded(fields["name"]), states, cuts if "cuts" in fields else None, "missing" in fields, "other" in fields
+        _decoded(fields["name"]),
+        states,
+        cuts if "cuts" in fields else None,
+        "missing" in fields,
+        "other" in fields,
+        left_out="left-out" in fields,
     )
     return Note(variable, "target" in fields, place)
 

@@ -1,0 +1,162 @@
+"""Columns that carry no information for new rows: identifiers, dates and free text, found in their value counts.
+
+The rules look at the values alone, not at the class, and they concern columns with at least `ENOUGH` observed values. See
+docs/decisions/0019-columns-left-out.md.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.exact_sums import sums_as_numbers
+from naivete.encoding.value_counts import ColumnCounts
+from naivete.errors import UnsuitableColumnWarning, quoted, warn
+from naivete.variables import Name, State
+
+__all__ = ["ENOUGH", "Unsuitable", "unsuitable", "warn_unsuitable"]
+
+ENOUGH: Final = 50
+"""With fewer observed values, different values in all rows are no reason to leave a column out."""
+NEARLY_UNIQUE: Final = 0.9
+"""Text is nearly unique if there are more different values than this share of the observed ones."""
+MOST_TEXTS_DIFFER: Final = 0.5
+WORDS: Final = 4
+"""Free text has at least this many words on average, and more different values than the share `MOST_TEXTS_DIFFER`."""
+DENSE: Final = 2
+"""Different whole numbers are row numbers if their range is at most this many times their number."""
+SAMPLE: Final = 200
+"""The number of values, spread over all of them, in which patterns are looked for."""
+ALIKE: Final = 0.95
+"""The share of the values that must have a pattern."""
+LISTED: Final = 10
+"""The number of columns that a warning lists."""
+
+_CLOCK = r"\d{1,2}:\d{2}(:\d{2}([.,]\d{1,9})?)?( ?[AaPp][Mm])?( ?(Z|UTC|[+-]\d{2}:?\d{2}))?"
+_MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]{0,6}\.?"
+_DATE: Final = re.compile(
+    rf"(\d{{4}}([-/.])\d{{1,2}}\2\d{{1,2}}|\d{{1,2}}([-/.])\d{{1,2}}\3(\d{{4}}|\d{{2}})|\d{{1,2}}[ -]{_MONTH}[ -]\d{{2,4}}|"
+    rf"{_MONTH} \d{{1,2}},? \d{{4}})([T ]{_CLOCK})?|{_CLOCK}",
+    re.IGNORECASE,
+)
+_AMOUNT: Final = re.compile(r"[-+(]?([$€£¥]|[A-Z]{3})? ?[-+]?\d{1,3}([,.' ]?\d{3}){0,6}([.,]\d+)? ?([$€£¥%)]|[A-Z]{3})?")
+_OF_ARRAY: Final = re.compile(r"x\d{1,9}")
+"""The names of the columns of an array; an array of numbers holds measurements or codes, not identifiers."""
+_ID: Final = re.compile(r"(?:^|[^a-z])(?:id|uuid|guid)(?:$|[^a-z])|[a-z](?:Id|ID)(?:$|[^a-z])|^(?:ID|Id|UUID|GUID)s?$")
+
+
+@dataclass(frozen=True)
+class Unsuitable:
+    """A column that carries no information for new rows.
+
+    Parameters
+    ----------
+    name : the name of the column.
+    kind : "identifier", "row number", "date", "amount", "text" or "constant".
+    reason : what was seen, as a phrase.
+    """
+
+    name: Name
+    kind: str
+    reason: str
+
+    @property
+    def left_out(self) -> bool:
+        """Whether the column is left out; one with a single value has no effect anyway."""
+        return self.kind != "constant"
+
+
+def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
+    """Return why a column carries no information for new rows, None if it may carry some.
+
+    Parameters
+    ----------
+    column : the value counts.
+    few : text with at most this many different values is not looked at.
+    """
+    distinct = len(column.values)
+    if distinct > 1 and distinct <= max(few, ENOUGH // 2):
+        return None
+    observed = float(sums_as_numbers(column.weights).sum()) if column.weights else 0.0
+    if observed < ENOUGH or not distinct:
+        return None
+    if isinstance(column.values, tuple) and distinct > 1:
+        return _text(column.name, column.values, observed, few)
+    if isinstance(column.name, str) and _OF_ARRAY.fullmatch(column.name):
+        return None
+    if distinct == 1 and column.level == 0:
+        return Unsuitable(column.name, "constant", "a single value")
+    if column.kind == "nominal":
+        return _nearly_unique(column.name, distinct, observed)
+    return _row_numbers(column)
+
+
+def _nearly_unique(name: Name, distinct: int, observed: float) -> Unsuitable | None:
+    if distinct <= NEARLY_UNIQUE * observed:
+        return None
+    return Unsuitable(name, "identifier", f"an identifier: {distinct:,} different values in {observed:,.10g} rows")
+
+
+def _text(name: Name, states: Sequence[State], observed: float, few: int) -> Unsuitable | None:
+    distinct = len(states)
+    sample = [str(state).strip() for state in states[:: -(-distinct // SAMPLE)]]
+    if distinct > few and _share(_DATE, sample) >= ALIKE:
+        return Unsuitable(name, "date", "dates or times as text; use parts of them, such as the month, as columns")
+    if distinct > MOST_TEXTS_DIFFER * observed and np.mean([text.count(" ") + 1 for text in sample]) >= WORDS:
+        return Unsuitable(name, "text", f"free text: {distinct:,} different texts in {observed:,.10g} rows")
+    if distinct > NEARLY_UNIQUE * observed and _share(_AMOUNT, sample) >= ALIKE:
+        return Unsuitable(name, "amount", f"numbers as text, such as {quoted(sample[0])}; convert them to numbers")
+    return _nearly_unique(name, distinct, observed)
+
+
+def _share(pattern: re.Pattern[str], sample: Sequence[str]) -> float:
+    """Return the share of the texts that have the pattern; longer texts have none of the patterns."""
+    return sum(len(text) <= 40 and pattern.fullmatch(text) is not None for text in sample) / len(sample)
+
+
+def _row_numbers(column: ColumnCounts) -> Unsuitable | None:
+    """Return the reason if the numbers are whole and all different, and fill their range or have the name of an identifier."""
+    assert not isinstance(column.values, tuple)
+    assert column.tops is not None
+    low, high = column.values.astype(np.float64), column.tops.astype(np.float64)
+    if len(low) < ENOUGH or not (_whole(low) and _whole(high)):
+        return None
+    weight = sums_as_numbers(column.weights).sum(axis=1).astype(np.float64)
+    if (weight > high - low + 1).any():  # some value occurs twice
+        return None
+    observed, span = float(weight.sum()), float(high[-1] - low[0] + 1)
+    named = column.level == 0 and isinstance(column.name, str) and _ID.search(column.name) is not None
+    if span > DENSE * observed and not named:
+        return None
+    return Unsuitable(column.name, "row number", f"an identifier: {observed:,.10g} different whole numbers")
+
+
+def _whole(numbers: NDArray[np.float64]) -> bool:
+    return bool((numbers == np.floor(numbers)).all())
+
+
+def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
+    """Name all columns that are left out or have no effect in one warning, with the reasons and with what can be done."""
+    left_out = [column for column in columns if column.left_out]
+    constant = [column for column in columns if not column.left_out]
+    parts = []
+    if left_out:
+        names = tuple(column.name for column in left_out)
+        listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
+        parts.append(
+            f"left out, since new rows have other values: {listed}; remove these columns, or use them all the same with "
+            f"`keep={names[:LISTED]!r}` of the encoder"
+        )
+    if constant:
+        parts.append(f"without effect, since they have a single value: {_listed([quoted(column.name) for column in constant])}")
+    if parts:
+        warn(f"columns {'; columns '.join(parts)}", UnsuitableColumnWarning)
+
+
+def _listed(items: Sequence[str]) -> str:
+    return ", ".join(items[:LISTED]) + (f" and {len(items) - LISTED:,} more" if len(items) > LISTED else "")
