@@ -27,7 +27,7 @@ SIZE: Final = Size(*PRINTED["size"])
 FOLDS: Final = PRINTED["folds"]
 NAIVE: Final = (0, 4, 5)
 """Radius, smoothness and compactness, which are naive in the thesis."""
-NORMAL: Final = Encoder(numbers="normal", kinds="numeric")
+NORMAL: Final = Encoder(numbers="normal", kinds="numeric", keep=True)
 READINGS: Final[Mapping[str, KNaive]] = {
     "logs given those before": KNaive(encoder=NORMAL),
     "logs given those before, shrunk": KNaive(encoder=NORMAL, shrinkage="ledoit-wolf"),

@@ -57,11 +57,11 @@ def exercises(train: LabelledTable) -> Iterator[Cell]:
     yield _decision("table look-up (no such case)", Lookup(), train)
     yield _decision("8.2 naive Bayes, maximum likelihood", NaiveBayes(smoothing=0.0), train)
     yield _decision("8.2 naive Bayes, Bayesian estimates", NaiveBayes(smoothing=1.0, prior=prior), train)
-    yield _decision("8.3 TAN, maximum likelihood", TAN(smoothing=0.0), train)
-    others = [f"{_posterior(TAN(root=root, prior=prior), train)[0]} from {root}" for root in ("FC", "SC")]
+    yield _decision("8.3 TAN, maximum likelihood", TAN(smoothing=0.0, bias="plain"), train)
+    others = [f"{_posterior(TAN(root=root, prior=prior, bias='plain'), train)[0]} from {root}" for root in ("FC", "SC")]
     note = f"; root MH, and {' and '.join(others)}"  # with virtual cases the root of the tree matters
-    yield _decision("8.3 TAN, Bayesian estimates", TAN(smoothing=1.0, prior=prior), train, note)
-    network = TAN().fit(train.features, train.y).network_
+    yield _decision("8.3 TAN, Bayesian estimates", TAN(smoothing=1.0, prior=prior, bias="plain"), train, note)
+    network = TAN(bias="plain").fit(train.features, train.y).network_
     arcs = ", ".join(f"{network.name(a)} - {network.name(b)}" for a, b in network.arcs)
     yield Cell("8.3 tree of the TAN", None, arcs, NOT_PRINTED, "figure 8.4 is a drawing")
     yield _decision("8.4 tree of ID3", ID3(), train, "; the branch MH = 1a, FC = 1 has no case")

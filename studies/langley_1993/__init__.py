@@ -21,7 +21,7 @@ from studies.verdicts import INSIDE, NOT_REPRODUCED, REPRODUCED, UNDECIDED, inte
 __all__ = ["CONCEPTS", "NATURAL", "SIZES", "reproduce"]
 
 METHODS: Final = ("naive Bayes", "recursive")
-NORMAL: Final = Encoder(numbers="normal")
+NORMAL: Final = Encoder(numbers="normal", keep=True)
 NATURAL: Final = PRINTED["natural"]
 CONCEPTS: Final = PRINTED["concepts"]["figures"]
 SIZES: Final = tuple(PRINTED["concepts"]["sizes"])

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from math import inf
 from typing import Any, Final
 
 import numpy as np
 
-from naivete import KDB, FileError
+from naivete import KDB, Encoder, FileError
 from naivete.data.generated import corral, led7
 from naivete.evaluation import LabelledTable, Result, cross_validate, label_table
 from naivete.evaluation.statistics import welch
@@ -21,9 +22,10 @@ PRINTED: Final = toml(__file__, "printed.toml")
 FOLDS, QUICK = PRINTED["folds"], 3
 VARIANTS: Final = ("KDB-orig", "KDB-theta")
 STAND_IN, STAND_IN_SIZE, STAND_IN_TRAINING = "reuters-text3", Size(1511, 3440, 3), 1077
+ALL: Final = Encoder(keep=True)
 MODELS: Final[Mapping[tuple[str, int], KDB]] = {
-    **{("KDB-orig", k): KDB(k=k) for k in range(4)},
-    **{("KDB-theta", k): KDB(k=k, theta=PRINTED["theta"]) for k in range(1, 4)},
+    **{("KDB-orig", k): KDB(k=k, theta=-inf, bias="plain", encoder=ALL) for k in range(4)},
+    **{("KDB-theta", k): KDB(k=k, theta=PRINTED["theta"], bias="plain", encoder=ALL) for k in range(1, 4)},
 }
 
 

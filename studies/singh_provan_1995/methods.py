@@ -22,7 +22,7 @@ from naivete.variables import CLASS
 
 __all__ = ["MODIFICATIONS", "READINGS", "ClassLast", "InOrderOfEntry", "model_of", "models"]
 
-STATE: Final = Encoder(missing="state")
+STATE: Final = Encoder(missing="state", keep=True)
 TREE: Final = "C4.5"
 _MODELS: Final[dict[str, Any]] = {
     "naive-ALL": NaiveBayes(),
@@ -120,7 +120,7 @@ def _in_order(method: str) -> InOrderOfEntry:
 
 READINGS: Final[dict[str, Callable[[str], Any]]] = {
     "significant-gain": lambda method: model_of(method).set_params(stopping_rule="chi2"),
-    "missing-left-out": lambda method: model_of(method, Encoder()),
+    "missing-left-out": lambda method: model_of(method, Encoder(keep=True)),
     "class-last": lambda _: ClassLast(encoder=STATE),
     "order-of-entry": _in_order,
     "class-anywhere": lambda method: model_of(method).set_params(class_root=False),

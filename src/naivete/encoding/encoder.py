@@ -118,7 +118,8 @@ class Encoder:
             return {}
         kept = {*(self.keep or ()), *(self.kinds or ())}
         found = [unsuitable(column, self.max_integer_states) for column in counts.columns if column.name not in kept]
-        return {column.name: column for column in found if column is not None}
+        with_missing = {column.name for column in counts.columns if self.missing == "state" and column.has_missing}
+        return {c.name: c for c in found if c is not None and (c.left_out or c.name not in with_missing)}
 
     def value_counts(
         self,

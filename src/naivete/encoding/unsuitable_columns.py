@@ -109,7 +109,8 @@ def _text(name: Name, states: Sequence[State], observed: float, few: int) -> Uns
         return Unsuitable(name, "date", "dates or times as text; use parts of them, such as the month, as columns")
     if distinct > MOST_TEXTS_DIFFER * observed and np.mean([text.count(" ") + 1 for text in sample]) >= WORDS:
         return Unsuitable(name, "text", f"free text: {distinct:,} different texts in {observed:,.10g} rows")
-    if distinct > NEARLY_UNIQUE * observed and _share(_AMOUNT, sample) >= ALIKE:
+    marked = any(not text.isdigit() for text in sample)
+    if distinct > NEARLY_UNIQUE * observed and marked and _share(_AMOUNT, sample) >= ALIKE:
         return Unsuitable(name, "amount", f"numbers as text, such as {quoted(sample[0])}; convert them to numbers")
     return _nearly_unique(name, distinct, observed)
 

@@ -104,5 +104,5 @@ def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
         ):
             encoders.append(encoder)
     for encoder in encoders:
-        value_counts = encoder.value_counts(cases.features, cases.labels, cases.classes.tolist(), None)
+        value_counts = encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None)
         warn_unsuitable(list(encoder.unsuitable(value_counts).values()))
