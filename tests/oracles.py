@@ -189,6 +189,13 @@ def honest_leave_one_out(cases: MemoryCases, structure: Any, smoothing: object, 
     return np.array(answers)
 
 
+def observed_structure(cases: MemoryCases, structure: Any, row: int) -> dict[int, tuple[int, ...]]:
+    """The structure in which each feature has only the parents before the first one that is missing in a row."""
+    absent = {x for x, column in enumerate(cases.block.codes[:-1]) if missing(column[row : row + 1])[0]}
+    first = {v: next((i for i, p in enumerate(parents) if p in absent), len(parents)) for v, parents in structure.items()}
+    return {v: parents if first[v] == len(parents) else (*parents[: first[v]], CLASS) for v, parents in structure.items()}
+
+
 @dataclass(frozen=True, eq=False)
 class ChunkedCases:
     """A back end for tests: the rows in several blocks, folded in any order."""

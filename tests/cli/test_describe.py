@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import log
 from pathlib import Path
 
 import pytest
@@ -26,7 +27,8 @@ def test_the_information_is_that_of_the_table(run: Run, weather: Path) -> None:
     columns = run("describe", weather, "--target", "play", "--json").json["columns"]
     by_name = {column["name"]: column for column in columns}
     outlook = np.array([[0, 2], [1, 2], [2, 1]])  # overcast, rain, sunny by no, yes
-    assert by_name["outlook"]["information"] == pytest.approx(information(outlook))
+    bias = (3 - 1) * (2 - 1) / (2 * 8 * log(2))
+    assert by_name["outlook"]["information"] == pytest.approx(information(outlook) - bias)
     assert by_name["outlook"]["states"] == ["overcast", "rain", "sunny"]
     assert "information" not in by_name["play"]
 
@@ -64,13 +66,16 @@ def test_corral_contradicts_nothing_and_arff_tells_its_class(run: Run, tmp_path:
 
 def test_identifiers_many_states_and_gaps(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
-    rows = [f"id{i:02},{i},{i / 7:.3f},{i % 7},,{i % 2}" for i in range(25)]
+    rows = [f"id{i:02},{i},{i / 7:.3f},{i % 7},,{i % 2}" for i in range(60)]
     file.write_text("name,number,real,few,nothing,c\n" + "\n".join(rows) + "\n")
     described = run("describe", file, "--target", "c", "--kinds", "few=nominal,c=nominal", "--json").json["columns"]
-    assert [column["identifier"] for column in described] == [True, True, False, False, False, False]
-    assert [column["missing"] for column in described] == [0, 0, 0, 0, 25, 0]
+    assert [column["unsuitable"] for column in described] == ["identifier", "row number", None, None, None, None]
+    assert [column["missing"] for column in described] == [0, 0, 0, 0, 60, 0]
+    assert ["information" in column for column in described] == [False, False, True, True, True, False]
     text = run("describe", file, "--target", "c").out
-    assert text.count("looks like an identifier") == 2
+    assert text.count("an identifier: 60 different") == 2
+    assert text.endswith("to use them all the same: --keep name,number\n")
+    assert "an identifier" not in run("describe", file, "--target", "c", "--keep", "name,number").out
     assert "0, 1, 2, 3, 4 ..." in text
 
 
@@ -99,12 +104,12 @@ def test_many_classes_are_cut_short(run: Run, tmp_path: Path) -> None:
 
 def test_columns_left_out(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
-    file.write_text("name,x,c\n" + "".join(f"id{i},{i % 3},{i % 2}\n" for i in range(25)))
-    assert "leave it out: --ignore name" in run("describe", file, "--target", "c").out
+    file.write_text("name,x,c\n" + "".join(f"id{i},{i % 3},{i % 2}\n" for i in range(55)))
+    assert "--keep name" in run("describe", file, "--target", "c").out
     ran = run("describe", file, "--target", "c", "--ignore", "name", "--kinds", "name=nominal,x=nominal")
     assert ran.code == 0
-    assert "25 rows, 2 columns" in ran.out
-    assert "--ignore" not in ran.out
+    assert "55 rows, 2 columns" in ran.out
+    assert "--keep" not in ran.out
 
 
 def test_an_empty_name_can_be_seen(run: Run, tmp_path: Path) -> None:

@@ -165,7 +165,15 @@ def test_an_identifier_is_noted_with_the_option(run: Run, tmp_path: Path) -> Non
     file = tmp_path / "t.csv"
     file.write_text("id,x,c\n" + "".join(f"p{i},{'ab'[i % 2]},{i % 2}\n" for i in range(2000)))
     err = run("fit", file, "--target", "c", "--model", "nb", "--out", tmp_path / "m.nvt").err
-    assert "looks like an identifier; leave it out (--ignore), or declare it numeric (--kinds) if it is a quantity" in err
+    assert "left out" in err
+    assert "'id' (an identifier: 2,000 different values in 2,000 rows)" in err
+    assert "--keep id" in err
+    kept = run("fit", file, "--target", "c", "--model", "nb", "--keep", "id", "--out", tmp_path / "kept.nvt")
+    assert (kept.code, kept.err) == (0, "")
+    assert (tmp_path / "kept.nvt").stat().st_size > 10 * (tmp_path / "m.nvt").stat().st_size
+    for model in ("m.nvt", "kept.nvt"):
+        assert run("predict", tmp_path / model, file).code == 0
+    assert run("fit", file, "--target", "c", "--keep", "idd", "--out", tmp_path / "no.nvt").code == 2
 
 
 def test_a_column_that_is_nearly_numeric_is_noted_once(run: Run, tmp_path: Path) -> None:

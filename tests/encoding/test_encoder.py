@@ -238,12 +238,7 @@ def test_codes_are_as_narrow_as_their_states_and_missing_allow() -> None:
     assert (codes.dtype, codes.tolist()) == (np.uint16, [0, 299, 65535])
 
 
-def test_identifiers_and_empty_columns_give_a_warning() -> None:
-    words = column([f"id{i}" for i in range(1001)])
-    with pytest.warns(NaiveteWarning, match="'x0' has 1001 distinct values in 1001 rows and looks like an identifier"):
-        schema(words)
-    with pytest.warns(NaiveteWarning, match="identifier"):
-        schema(column(list(range(1001)), int), Encoder(kinds="nominal"))
+def test_empty_columns_give_a_warning() -> None:
     for empty in (column([None, None]), column([np.nan, np.nan], float)):
         with pytest.warns(NaiveteWarning, match="'x0' has no value in any row"):
             (variable,) = schema(empty)

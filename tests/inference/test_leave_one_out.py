@@ -20,7 +20,7 @@ from naivete.inference.leave_one_out_networks import LeaveOneOut
 from naivete.network.estimation import estimate
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
-from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads
+from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads, observed_structure
 from tests.strategies import some_cases, structures
 
 module = import_module("naivete.inference.leave_one_out")
@@ -67,10 +67,14 @@ def test_losses_of_many_structures_in_one_pass(training: MemoryCases, how: Any, 
     losses = leave_one_out_losses(count, parents, candidates, how)
     labels = training.block.codes[-1].astype(int)
     weight = np.ones(len(labels)) if training.block.weight is None else training.block.weight
-    for taken, loss in zip(candidates, losses, strict=True):
+    quick_losses = leave_one_out_losses(count, parents, candidates, how, exact=False)
+    for taken, loss, quick_loss in zip(candidates, losses, quick_losses, strict=True):
         structure = {CLASS: (), **{x: (*parents[x][: taken[x]], CLASS) for x in range(n)}}
         true = honest_leave_one_out(training, structure, how)[np.arange(len(labels)), labels]
         assert abs(float(loss) - float((weight * (1 - true) ** 2).sum())) < 1e-8 * (1 + weight.sum())
+        by_row = [leave_one_out(count, observed_structure(training, structure, row), how)[row] for row in range(len(labels))]
+        true = np.array(by_row)[np.arange(len(labels)), labels]
+        assert abs(float(quick_loss) - float((weight * (1 - true) ** 2).sum())) < 1e-8 * (1 + weight.sum())
     assert losses == leave_one_out_losses(Counts(chunked(training, rng)), parents, candidates, how)
     order = rng.permutation(len(labels))
     shuffled = MemoryCases(training.variables, training.block.take(order), training.has_missing)

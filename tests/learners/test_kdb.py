@@ -18,22 +18,25 @@ from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
+from naivete.inference.leave_one_out import leave_one_out
 from naivete.learners.kdb import THETAS, best, kdb
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
-from tests.oracles import cases_of, honest_leave_one_out, identical, many_threads, slow_kdb
+from tests.oracles import cases_of, honest_leave_one_out, identical, many_threads, observed_structure, slow_kdb
 from tests.strategies import some_cases
 
 quick = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 thetas = st.sampled_from([-inf, 0.0, 0.03, 0.2, inf])
 
 
-@given(training=some_cases(features=(1, 7), max_card=11), k=st.integers(0, 8), theta=thetas)
+@given(
+    training=some_cases(features=(1, 7), max_card=11), k=st.integers(0, 8), theta=thetas, bias=st.sampled_from(["plain", "corrected"])
+)
 @quick
-def test_the_structure_is_the_definition(training: MemoryCases, k: int, theta: float, cases: Any) -> None:
-    network = kdb(Counts(cases(training)), k=k, theta=theta)
+def test_the_structure_is_the_definition(training: MemoryCases, k: int, theta: float, bias: Any, cases: Any) -> None:
+    network = kdb(Counts(cases(training)), k=k, theta=theta, bias=bias)
     cards = [v.card for v in training.variables[:-1]]
-    expected = slow_kdb(relevance(Counts(training)), dependence(Counts(training)), cards, k, theta)
+    expected = slow_kdb(relevance(Counts(training), bias=bias), dependence(Counts(training), bias=bias), cards, k, theta)
     assert dict(network.parents) == {CLASS: (), **{x: (*own_parents, CLASS) for x, own_parents in expected.items()}}
 
 
@@ -46,7 +49,9 @@ def test_parents_are_nested_in_k(training: MemoryCases, k: int, theta: float) ->
 
 
 @pytest.mark.parametrize(
-    "options", [{"k": 2}, {"k": "auto"}, {"theta": "auto"}, {"theta": "chi2"}, {"k": "auto", "theta": "auto"}], ids=str
+    "options",
+    [{"k": 2, "theta": -inf}, {"k": "auto"}, {"theta": "auto"}, {"theta": "chi2"}, {"k": "auto", "theta": "auto"}],
+    ids=str,
 )
 @given(training=some_cases(features=(1, 5), rows=(1, 20)), how=smoothings, seed=st.integers(0, 99))
 @settings(quick, max_examples=15)
@@ -75,7 +80,13 @@ def test_a_weight_of_two_is_a_row_twice(training: MemoryCases, how: Any, k: Any)
 
 
 def honest_loss(training: MemoryCases, network: Any, how: Any) -> float:
-    true = honest_leave_one_out(training, dict(network.parents), how)[np.arange(len(training.block)), training.block.codes[-1]]
+    """The leave-one-out loss; with missing values, each row has the arcs from parents before the first missing one."""
+    structure, rows = dict(network.parents), np.arange(len(training.block))
+    if training.has_missing.any():
+        by_row = [leave_one_out(Counts(training), observed_structure(training, structure, row), how)[row] for row in rows]
+        true = np.array(by_row)[rows, training.block.codes[-1]]
+    else:
+        true = honest_leave_one_out(training, structure, how)[rows, training.block.codes[-1]]
     weight = np.ones(len(true)) if training.block.weight is None else training.block.weight
     return float((weight * (1 - true) ** 2).sum())
 
@@ -84,9 +95,9 @@ def honest_loss(training: MemoryCases, network: Any, how: Any) -> float:
 @settings(quick, max_examples=25)
 def test_automatic_k_is_the_k_an_explicit_loop_chooses(training: MemoryCases, how: Any) -> None:
     assume(how != "clark-niblett" or not training.has_missing.any())
-    networks = [kdb(Counts(training), k=k, smoothing=how) for k in range(4)]
+    networks = [kdb(Counts(training), k=k, theta=-inf, smoothing=how) for k in range(4)]
     losses = [honest_loss(training, network, how) for network in networks]
-    chosen = kdb(Counts(training), k="auto", k_max=3, smoothing=how)
+    chosen = kdb(Counts(training), k="auto", theta=-inf, k_max=3, smoothing=how)
     at = next(k for k, network in enumerate(networks) if dict(network.parents) == dict(chosen.parents))
     assert losses[at] <= min(losses) + 1e-7
 
@@ -95,7 +106,7 @@ def test_automatic_k_is_the_k_an_explicit_loop_chooses(training: MemoryCases, ho
 @settings(quick, max_examples=25)
 def test_automatic_theta_is_the_theta_an_explicit_loop_chooses(training: MemoryCases, how: Any, k: Any) -> None:
     assume(how != "clark-niblett" or not training.has_missing.any())
-    values = sorted({-inf, inf, *dependence(Counts(training)).ravel().tolist()})
+    values = sorted({-inf, inf, *dependence(Counts(training), bias="corrected").ravel().tolist()})
     sizes = [k] if k != "auto" else range(6)
     tried = [kdb(Counts(training), k=size, theta=theta, smoothing=how) for size in sizes for theta in values]
     chosen = kdb(Counts(training), k=k, theta="auto", smoothing=how)
@@ -113,7 +124,7 @@ def test_chi2_keeps_the_arcs_whose_information_is_significant() -> None:
     c = rng.integers(0, 3, 300)
     training = cases_of([2, 2, 3, 2], [a, b, c, rng.integers(0, 2, 300)])
     dependent = dependence(Counts(training))
-    everything = kdb(Counts(training), k=2)
+    everything = kdb(Counts(training), k=2, theta=-inf)
     for alpha in (0.001, 0.05, 0.5, 0.999):
         network = kdb(Counts(training), k=2, theta="chi2", alpha=alpha)
         for x in network.features:
@@ -129,13 +140,13 @@ def test_chi2_keeps_the_arcs_whose_information_is_significant() -> None:
 def test_ties_go_to_the_lower_column() -> None:
     column = [0, 1, 0, 1, 1, 0, 1, 1]
     training = cases_of([2] * 5, [column] * 4 + [[0, 1, 0, 1, 0, 0, 1, 1]])
-    parents = kdb(Counts(training), k=2).parents
+    parents = kdb(Counts(training), k=2, theta=-inf).parents
     assert dict(parents) == {CLASS: (), 0: (CLASS,), 1: (0, CLASS), 2: (0, 1, CLASS), 3: (0, 1, CLASS)}
 
 
-def test_constant_features_have_no_arcs() -> None:
+def test_constant_features_are_nobodys_parents_and_have_none() -> None:
     training = cases_of([1, 2, 1, 2, 2], [[0] * 4, [0, 1, 0, 1], [0] * 4, [0, 1, 1, 1], [0, 1, 0, 1]])
-    assert dict(kdb(Counts(training), k=4).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,), 3: (1, CLASS)}
+    assert dict(kdb(Counts(training), k=4, theta=-inf).parents) == {CLASS: (), 0: (CLASS,), 1: (CLASS,), 2: (CLASS,), 3: (1, CLASS)}
 
 
 @given(
@@ -175,6 +186,7 @@ def test_many_thresholds_are_thinned_out() -> None:
         ({"theta": None}, "theta=None"),
         ({"theta": True}, "theta=True"),
         ({"theta": [0.1]}, "theta="),
+        ({"bias": "none"}, "bias='none'"),
         ({"theta": "chi2", "alpha": 0}, "alpha=0"),
         ({"theta": "chi2", "alpha": 1.0}, "alpha=1.0"),
         ({"theta": "chi2", "alpha": "x"}, "alpha='x'"),
@@ -190,9 +202,9 @@ def test_the_number_of_passes_is_as_documented() -> None:
     rng = np.random.default_rng(0)
     training = cases_of([2, 3, 2, 2], [rng.integers(0, c, 40) for c in (2, 3, 2, 2)])
     fixed, auto = Counts(training), Counts(training)
-    kdb(fixed, k=2)
+    kdb(fixed, k=2, theta=-inf)
     assert fixed.passes == 2
-    kdb(auto, k="auto")
+    kdb(auto, k="auto", theta=-inf)
     assert auto.passes == 3
 
 

@@ -85,7 +85,7 @@ def _column(column: Column, variable: Variable) -> dict[str, Any]:
 
 
 def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace) -> None:
-    """Add the class distribution, the mutual information of each feature with the class, and whether the cases are consistent."""
+    """Add the class distribution, the information of each feature that models use, and whether the cases are consistent."""
     import numpy as np
 
     weight = np.ones(len(cases)) if cases.weight is None else cases.weight
@@ -95,8 +95,10 @@ def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace)
         "balance": [{"label": label, "weight": total} for label, total in zip(cases.classes.tolist(), balance, strict=True)],
         "unlabelled_dropped": cases.dropped,
     }
+    records = {record["name"]: record for record in described["columns"]}
     for name, bits in zip(cases.features.names, _informations(cases, args), strict=True):
-        next(record for record in described["columns"] if record["name"] == name)["information"] = float(bits)
+        if records[name]["unsuitable"] in (None, "constant"):
+            records[name]["information"] = float(bits)
     described["consistent"], described["conflicts"] = _consistency(cases)
 
 

@@ -18,7 +18,7 @@ from naivete._kernels.exact_sums import LimbSums, limbs, nonzero_sums
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Kind, Table
 from naivete.encoding.sparse_counting import count_sparse_values
-from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, cells_of, in_cells, ordered, state_key
+from naivete.encoding.value_counts import CELLS, ColumnCounts, ValueCounts, cells_of, in_cells, ordered
 from naivete.errors import DataError, quoted
 from naivete.variables import Name, State
 
@@ -138,10 +138,10 @@ def _column_counts(
     if counts.numbers:
         return in_cells(counts, exact=counts.exact) if len(counts.values) > CELLS else counts
     states = ordered(counts.values)
-    if list(map(state_key, states)) == list(map(state_key, counts.values)):
+    if all(one is two for one, two in zip(states, counts.values, strict=True)):
         return counts
-    position = {state_key(s): i for i, s in enumerate(counts.values)}
-    order = [position[state_key(s)] for s in states]
+    position = {id(s): i for i, s in enumerate(counts.values)}
+    order = [position[id(s)] for s in states]
     return replace(counts, values=states, weights={q: part[order] for q, part in counts.weights.items()})
 
 

@@ -37,8 +37,11 @@ SHARED_STATES = 32
 
 def ordered(states: Iterable[State]) -> tuple[State, ...]:
     """Return the states in an order that does not depend on the rows: booleans, numbers, text, each increasing."""
+    listed = list(states)
+    if all(type(s) is str for s in listed):
+        return tuple(sorted(listed))
     return tuple(
-        sorted(states, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, ""))
+        sorted(listed, key=lambda s: (0, s, "") if isinstance(s, bool) else (2, 0, s) if isinstance(s, str) else (1, s, ""))
     )
 
 
