@@ -94,7 +94,7 @@ def test_any_other_bias_is_refused(bias: Any) -> None:
 
 def test_weights_count_as_cases() -> None:
     own = noisy(200, 8)
-    twice = MemoryCases(own.variables, Block(own.block.codes, np.full(200, 2.0)), own.gaps)
-    rows = MemoryCases(own.variables, own.block.take(np.repeat(np.arange(200), 2)), own.gaps)
+    twice = MemoryCases(own.variables, Block(own.block.codes, np.full(200, 2.0)), own.has_missing)
+    rows = MemoryCases(own.variables, own.block.take(np.repeat(np.arange(200), 2)), own.has_missing)
     assert np.array_equal(relevance(Counts(twice), bias="corrected"), relevance(Counts(rows), bias="corrected"))
     assert np.array_equal(dependence(Counts(twice), bias="corrected"), dependence(Counts(rows), bias="corrected"))

@@ -30,7 +30,10 @@ thetas = st.sampled_from([-inf, 0.0, 0.03, 0.2, inf])
 
 
 @given(
-    training=some_cases(features=(1, 7), max_card=11), k=st.integers(0, 8), theta=thetas, bias=st.sampled_from(["plain", "corrected"])
+    training=some_cases(features=(1, 7), max_card=11),
+    k=st.integers(0, 8),
+    theta=thetas,
+    bias=st.sampled_from(["plain", "corrected"]),
 )
 @quick
 def test_the_structure_is_the_definition(training: MemoryCases, k: int, theta: float, bias: Any, cases: Any) -> None:

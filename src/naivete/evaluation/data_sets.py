@@ -12,7 +12,7 @@ from naivete.data.frames import table_of
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.labels import class_labels, class_name, encode_classes, usable_rows
 from naivete.encoding.encoder import Encoder
-from naivete.encoding.unsuitable_columns import warn_unsuitable
+from naivete.encoding.unsuitable_columns import Unsuitable, warn_unsuitable
 from naivete.errors import DataError, DataTypeError, NaiveteError, ParameterError, quoted
 from naivete.evaluation.protocols import Split
 
@@ -103,6 +103,7 @@ def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
             (e.keep, e.kinds, e.few) == (encoder.keep, encoder.kinds, encoder.few) for e in encoders
         ):
             encoders.append(encoder)
+    found: dict[Any, Unsuitable] = {}
     for encoder in encoders:
-        value_counts = encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None)
-        warn_unsuitable(list(encoder.unsuitable(value_counts).values()))
+        found |= encoder.unsuitable(encoder.value_counts(cases.features, np.zeros(len(cases), np.uint8), [0], None))
+    warn_unsuitable(list(found.values()))

@@ -126,15 +126,15 @@ def significant(counts: Counts, parents: dict[int, list[int]], alpha: float, bia
     if not any(parents.values()):
         return parents
     bits = dependence(counts) if bias == "plain" else plain_dependence(counts)
-    gaps, total = counts.cases.gaps, counts.total
+    has_missing, total = counts.cases.has_missing, counts.total
     arcs = [(x, y) for x, features in parents.items() for y in features]
-    tables = counts.tables(family(x, y, CLASS) for x, y in arcs if gaps[x] or gaps[y])
+    tables = counts.tables(family(x, y, CLASS) for x, y in arcs if has_missing[x] or has_missing[y])
     margins = counts.margins()
     states = {x: int(np.count_nonzero(margins[x, CLASS].sum(axis=1))) for x in counts.features}
     classes = int(np.count_nonzero(margins[CLASS,]))
 
     def exceeds(x: int, y: int) -> bool:
-        cases = tables[family(x, y, CLASS)].sum() if gaps[x] or gaps[y] else total
+        cases = tables[family(x, y, CLASS)].sum() if has_missing[x] or has_missing[y] else total
         freedom = max(1, (states[x] - 1) * (states[y] - 1) * classes)
         return bool(2 * cases * log(2) * bits[x, y] > chdtri(freedom, alpha))
 
