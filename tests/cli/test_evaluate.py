@@ -78,30 +78,30 @@ def test_the_legend_explains_the_seconds(run: Run, files: list[Path]) -> None:
 
 
 def test_a_model_that_fails_is_a_line_of_the_table(run: Run, files: list[Path]) -> None:
-    words = ["evaluate", files[0], "--models", "nb", "kdb:k=5", "majority", "--folds", "2", "--budget", "1KB"]
+    words = ["evaluate", files[0], "--models", "nb", "kdb:k=5,theta=-inf", "majority", "--folds", "2", "--budget", "1KB"]
     ran = run(*words, "--progress")
     assert ran.code == 5
     lines = ran.out.splitlines()
-    assert [line.split()[0] for line in lines[1:5]] == ["model", "nb", "majority", "kdb:k=5:"]
-    assert lines[4].startswith("kdb:k=5: failed: ")
+    assert [line.split()[0] for line in lines[1:5]] == ["model", "nb", "majority", "kdb:k=5,theta=-inf:"]
+    assert lines[4].startswith("kdb:k=5,theta=-inf: failed: ")
     assert "raise --budget" in lines[4]
     assert "raise --budget" in ran.err.splitlines()[-1]
     as_json = run(*words, "--json")
     assert as_json.code == 5
     assert [result["model"] for result in as_json.json[0]["results"]] == ["nb", "majority"]
-    assert list(as_json.json[0]["errors"]) == ["kdb:k=5"]
+    assert list(as_json.json[0]["errors"]) == ["kdb:k=5,theta=-inf"]
     several = run("evaluate", *files, *words[2:])
     assert [line.split()[:2] for line in several.out.splitlines() if line.startswith("accuracy % ")] == [["accuracy", "%"]]
     assert several.code == 5
 
 
-@pytest.mark.parametrize("models", [["recursive", "kdb:k=5", "nb"], ["kdb:k=5", "recursive", "nb"], ["nb", "recursive", "kdb:k=5"]])
+@pytest.mark.parametrize("models", [["recursive", "kdb:k=5,theta=-inf", "nb"], ["kdb:k=5,theta=-inf", "recursive", "nb"], ["nb", "recursive", "kdb:k=5,theta=-inf"]])
 def test_the_model_that_fails_is_named_wherever_it_stands(run: Run, files: list[Path], models: list[str]) -> None:
     ran = run("evaluate", files[0], "--models", *models, "--folds", "2", "--budget", "1KB", "--json")
     (record,) = ran.json
     assert ran.code == 5
-    assert list(record["errors"]) == ["kdb:k=5"]
-    assert [result["model"] for result in record["results"]] == [model for model in models if model != "kdb:k=5"]
+    assert list(record["errors"]) == ["kdb:k=5,theta=-inf"]
+    assert [result["model"] for result in record["results"]] == [model for model in models if model != "kdb:k=5,theta=-inf"]
 
 
 def test_progress_shows_the_model_that_is_being_fitted(run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:

@@ -140,6 +140,6 @@ def test_a_column_that_was_left_out_may_hold_anything_later_or_be_absent() -> No
     sex = column(["m", "f"], "sex")
     for others in ([column(["new", "other"], "id")], [column([1.5, np.nan], "id")], []):
         encoded = encode(Table((*others, sex)), variables, unseen="error")
-        assert ([c.tolist() for c in encoded.codes], encoded.gaps.tolist()) == ([[0, 0], [1, 0]], [False, False])
+        assert ([c.tolist() for c in encoded.codes], encoded.has_missing.tolist()) == ([[0, 0], [1, 0]], [False, False])
     with pytest.raises(DataError, match="'sex'"):
         encode(Table((column(["a", "b"], "id"),)), variables)

@@ -99,9 +99,7 @@ def warn_about_columns(models: Iterable[Any], cases: LabelledTable) -> None:
     encoders: list[Encoder] = []
     for model in models:
         encoder = model.checked_encoder() if isinstance(model, NetworkClassifier) else None
-        if encoder is not None and not any(
-            (e.keep, e.kinds, e.few) == (encoder.keep, encoder.kinds, encoder.few) for e in encoders
-        ):
+        if encoder is not None and encoder not in encoders:
             encoders.append(encoder)
     found: dict[Any, Unsuitable] = {}
     for encoder in encoders:
