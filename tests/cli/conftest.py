@@ -69,7 +69,7 @@ def weather(tmp_path: Path) -> Path:
 @pytest.fixture
 def model(weather: Path, run: Run) -> Path:
     path = weather.with_name("weather.nvt")
-    assert run("fit", weather, "--target", "play", "--model", "kdb:k=1", "--out", path).code == 0
+    assert run("fit", weather, "--target", "play", "--model", "kdb:k=1,theta=-inf", "--out", path).code == 0
     return path
 
 

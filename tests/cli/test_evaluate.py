@@ -95,7 +95,14 @@ def test_a_model_that_fails_is_a_line_of_the_table(run: Run, files: list[Path]) 
     assert several.code == 5
 
 
-@pytest.mark.parametrize("models", [["recursive", "kdb:k=5,theta=-inf", "nb"], ["kdb:k=5,theta=-inf", "recursive", "nb"], ["nb", "recursive", "kdb:k=5,theta=-inf"]])
+@pytest.mark.parametrize(
+    "models",
+    [
+        ["recursive", "kdb:k=5,theta=-inf", "nb"],
+        ["kdb:k=5,theta=-inf", "recursive", "nb"],
+        ["nb", "recursive", "kdb:k=5,theta=-inf"],
+    ],
+)
 def test_the_model_that_fails_is_named_wherever_it_stands(run: Run, files: list[Path], models: list[str]) -> None:
     ran = run("evaluate", files[0], "--models", *models, "--folds", "2", "--budget", "1KB", "--json")
     (record,) = ran.json

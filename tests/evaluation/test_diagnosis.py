@@ -232,7 +232,7 @@ def test_corral_needs_its_pairs() -> None:
     assert (summary.naive, summary.network, summary.broken) == (108, 128, 0)
     features, arcs = (pd.DataFrame(own.to_dict()) for own in (found.features(), found.arcs()))
     assert list(features["feature"][:2]) == ["A1", "B1"]
-    assert list(features["lost"]) == [14, 14, 0, 0, 0, 0]
+    assert list(features["lost"]) == [12, 12, 0, 0, 0, 0]
     best = arcs[arcs["repaired"] == arcs["repaired"].max()]
     assert {("A0", "A1"), ("B0", "B1")} < set(zip(best["parent"], best["child"], strict=True))
     assert not set(best["parent"]) & {"Irrelevant", "Correlated"}

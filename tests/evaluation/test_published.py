@@ -9,8 +9,8 @@ from naivete.data.files import read
 from naivete.evaluation import Result, cross_validate, label_table
 from tests.evaluation import data
 
-K = [f"kdb:k={k}" for k in range(4)]
-THETA = [f"kdb:k={k},theta=0.03" for k in range(1, 4)]
+K = [f"kdb:k={k},theta=-inf,bias=plain" for k in range(4)]
+THETA = [f"kdb:k={k},theta=0.03,bias=plain" for k in range(1, 4)]
 
 # accuracy and deviation over the folds, as printed: k = 0..3, then k = 1..3 with theta = 0.03
 PRINTED = {
