@@ -45,8 +45,10 @@ def days(count: int) -> list[str]:
     [
         ([f"C{i:05}" for i in range(N)], "identifier"),
         ([f"{i:05}" for i in range(N)], "identifier"),
-        ([f"C{i:05}" for i in range(N - 15)] * 2, None),
-        ([f"C{i % 30:05}" for i in range(N)], None),
+        ([f"C{i:05}" for i in range(N - 15)] * 2, "many values"),
+        ([f"C{i % 30:05}" for i in range(N)], "many values"),
+        ([f"C{i % 30:05}" for i in range(30 * 5)], None),
+        ([f"C{i:05}" for i in range(N)] + ["other"] * N, None),
         ([f"C{i:05}" for i in range(ENOUGH - 1)], None),
         (days(N), "date"),
         (days(40) * 3, "date"),
@@ -57,7 +59,7 @@ def days(count: int) -> list[str]:
         ([f"{i // 60:02}:{i % 60:02}" for i in range(N)], "date"),
         ([f"${i * 1000:,}.50" for i in range(N)], "amount"),
         ([f"{i / 7:.3f} %" for i in range(N)], "amount"),
-        ([f"the patient number {i} is well" for i in range(N // 2)] * 2, None),
+        ([f"the patient number {i} is well" for i in range(N // 2)] * 5, None),
         ([f"the patient number {i} is well" for i in range(N * 2 // 3)] + ["the patient did not come"] * (N // 3), "text"),
         (["USA"] * N, "constant"),
         ([7] * N, "constant"),
@@ -95,8 +97,9 @@ def test_many_whole_numbers_are_row_numbers_where_cells_of_values_show_it() -> N
 
 def test_a_weight_of_two_is_a_row_twice() -> None:
     values = [f"C{i}" for i in range(N)]
-    assert kind_of(values, weight=np.full(N, 2.0)) is None
-    assert kind_of([v for v in values for _ in range(2)]) is None
+    for times, kind in ((1, "identifier"), (2, "many values"), (5, None)):
+        assert kind_of(values, weight=np.full(N, float(times))) == kind
+        assert kind_of([v for v in values for _ in range(times)]) == kind
 
 
 def test_missing_values_do_not_count() -> None:

@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.codes import Numbers
 from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.encoding.value_counts import ColumnCounts
 from naivete.errors import UnsuitableColumnWarning, quoted, warn
@@ -25,6 +26,8 @@ ENOUGH: Final = 50
 """With fewer observed values, different values in all rows are no reason to leave a column out."""
 NEARLY_UNIQUE: Final = 0.9
 """Text is nearly unique if there are more different values than this share of the observed ones."""
+COMMON: Final = 5
+"""A value that occurs less often is rare; a column is left out if most rows have a rare value."""
 MOST_TEXTS_DIFFER: Final = 0.5
 WORDS: Final = 4
 """Free text has at least this many words on average, and more different values than the share `MOST_TEXTS_DIFFER`."""
@@ -57,7 +60,7 @@ class Unsuitable:
     Parameters
     ----------
     name : the name of the column.
-    kind : "identifier", "row number", "date", "amount", "text" or "constant".
+    kind : "identifier", "row number", "date", "amount", "text", "many values" or "constant".
     reason : what was seen, as a phrase.
     """
 
@@ -80,39 +83,42 @@ def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
     few : text with at most this many different values is not looked at.
     """
     distinct = len(column.values)
-    if distinct > 1 and distinct <= max(few, ENOUGH // 2):
+    if not distinct or 1 < distinct <= max(few, ENOUGH // 2):
         return None
-    observed = float(sums_as_numbers(column.weights).sum()) if column.weights else 0.0
-    if observed < ENOUGH or not distinct:
+    weights = sums_as_numbers(column.weights).sum(axis=1).astype(np.float64)
+    observed = float(weights.sum())
+    if observed < ENOUGH:
         return None
     if isinstance(column.values, tuple) and distinct > 1:
-        return _text(column.name, column.values, observed, few)
+        return _text(column.name, column.values, observed) or _many_values(column.name, weights, observed)
     if isinstance(column.name, str) and _OF_ARRAY.fullmatch(column.name):
         return None
     if distinct == 1 and column.level == 0:
         return Unsuitable(column.name, "constant", "a single value")
-    if column.kind == "nominal":
-        return _nearly_unique(column.name, distinct, observed)
-    return _row_numbers(column)
+    return _many_values(column.name, weights, observed) if column.kind == "nominal" else _row_numbers(column, weights)
 
 
-def _nearly_unique(name: Name, distinct: int, observed: float) -> Unsuitable | None:
-    if distinct <= NEARLY_UNIQUE * observed:
-        return None
-    return Unsuitable(name, "identifier", f"an identifier: {distinct:,} different values in {observed:,.10g} rows")
+def _many_values(name: Name, weights: Numbers, observed: float) -> Unsuitable | None:
+    """Return the reason if nearly all values are different, or if most rows have a value that is rare."""
+    size = f"{len(weights):,} different values in {observed:,.10g} rows"
+    if len(weights) > NEARLY_UNIQUE * observed:
+        return Unsuitable(name, "identifier", f"an identifier: {size}")
+    if weights[weights < COMMON].sum() * 2 > observed:
+        return Unsuitable(name, "many values", f"too few rows for most values: {size}; merge rare values")
+    return None
 
 
-def _text(name: Name, states: Sequence[State], observed: float, few: int) -> Unsuitable | None:
+def _text(name: Name, states: Sequence[State], observed: float) -> Unsuitable | None:
     distinct = len(states)
     sample = [str(state).strip() for state in states[:: -(-distinct // SAMPLE)]]
-    if distinct > few and _share(_DATE, sample) >= ALIKE:
+    if _share(_DATE, sample) >= ALIKE:
         return Unsuitable(name, "date", "dates or times as text; use parts of them, such as the month, as columns")
     if distinct > MOST_TEXTS_DIFFER * observed and np.mean([text.count(" ") + 1 for text in sample]) >= WORDS:
         return Unsuitable(name, "text", f"free text: {distinct:,} different texts in {observed:,.10g} rows")
     marked = any(not text.isdigit() for text in sample)
     if distinct > NEARLY_UNIQUE * observed and marked and _share(_AMOUNT, sample) >= ALIKE:
         return Unsuitable(name, "amount", f"numbers as text, such as {quoted(sample[0])}; convert them to numbers")
-    return _nearly_unique(name, distinct, observed)
+    return None
 
 
 def _share(pattern: re.Pattern[str], sample: Sequence[str]) -> float:
@@ -120,14 +126,13 @@ def _share(pattern: re.Pattern[str], sample: Sequence[str]) -> float:
     return sum(len(text) <= 40 and pattern.fullmatch(text) is not None for text in sample) / len(sample)
 
 
-def _row_numbers(column: ColumnCounts) -> Unsuitable | None:
+def _row_numbers(column: ColumnCounts, weight: Numbers) -> Unsuitable | None:
     """Return the reason if the numbers are whole and all different, and fill their range or have the name of an identifier."""
     assert not isinstance(column.values, tuple)
     assert column.tops is not None
     low, high = column.values.astype(np.float64), column.tops.astype(np.float64)
     if len(low) < ENOUGH or not (_whole(low) and _whole(high)):
         return None
-    weight = sums_as_numbers(column.weights).sum(axis=1).astype(np.float64)
     if (weight > high - low + 1).any():  # some value occurs twice
         return None
     observed, span = float(weight.sum()), float(high[-1] - low[0] + 1)
