@@ -398,7 +398,8 @@ def test_what_auto_chose_can_be_read() -> None:
     auto = KDB(k="auto", theta="auto").fit(X, y)
     assert isinstance(auto.k_, int)
     assert identical(auto.network_, KDB(k=auto.k_, theta=auto.theta_).fit(X, y).network_)
-    assert (KDB(k=1).fit(X, y).k_, KDB(k=1).fit(X, y).theta_) == (1, -inf)
+    assert (KDB(k=1).fit(X, y).k_, KDB(k=1).fit(X, y).theta_) == (1, "chi2")
+    assert KDB(theta=-inf).fit(X, y).theta_ == -inf
     assert KDB(k="auto", theta="chi2").fit(X, y).theta_ == "chi2"
 
 

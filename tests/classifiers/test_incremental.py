@@ -367,7 +367,7 @@ def test_progress_is_told_and_its_end_is_the_end(folder: Path) -> None:
 
 
 def test_a_column_of_too_many_values_is_refused_within_the_memory(tmp_path: Path) -> None:
-    ids = pd.DataFrame({"id": [f"patient-{i}" for i in range(30_000)], "a": 1, "y": [0, 1] * 15_000})
+    ids = pd.DataFrame({"id": [f"patient-{i}" for i in range(30_000)], "a": [1, 1, 2] * 10_000, "y": [0, 1] * 15_000})
     pq.write_table(pa.Table.from_pandas(ids, preserve_index=False), tmp_path / "ids.parquet", row_group_size=5000)
     with pytest.raises(ResourceError, match=r"column 'id' has [0-9,]+ distinct values so far.*leave it out \(`ignore="):
         NaiveBayes(budget=5_000_000).fit_cases(tmp_path / "ids.parquet", "y")

@@ -33,7 +33,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.classifiers import model_file
-from naivete.classifiers.model_file import FORMAT, Model, model_bytes, model_from_bytes, read_model
+from naivete.classifiers.model_file import FORMAT, Model, model_bytes, model_from_bytes, plain_variable, read_model
 from naivete.errors import FileError, ModelFileError
 from naivete.network.conditional_tables import SparseCpt
 from naivete.network.derived_columns import Hierarchy, Tree
@@ -183,7 +183,16 @@ def test_loaded_tables_cannot_be_written_to() -> None:
 
 def test_every_field_is_stored() -> None:
     """A field that is added to one of these has to be added to the format too."""
-    assert [f.name for f in dataclasses.fields(Variable)] == ["name", "states", "cuts", "missing", "other", "origin", "kernel"]
+    assert [f.name for f in dataclasses.fields(Variable)] == [
+        "name",
+        "states",
+        "cuts",
+        "missing",
+        "other",
+        "origin",
+        "kernel",
+        "left_out",
+    ]
     assert [f.name for f in dataclasses.fields(Network)] == ["variables", "parents", "cpts", "derived", "densities"]
     assert [f.name for f in dataclasses.fields(Tree)] == ["features", "starts", "children", "weights"]
     assert [f.name for f in dataclasses.fields(Hierarchy)] == ["children", "features"]
@@ -194,6 +203,14 @@ def test_every_field_is_stored() -> None:
 def test_a_variable_without_a_value_is_kept() -> None:
     back = model_from_bytes(model_bytes(Model("nb", {}, naive(Variable("x"), Variable("c", ("a", "b"))), {})))
     assert back.network.variables[0] == Variable("x")
+
+
+def test_a_variable_that_is_left_out_is_kept_and_checked() -> None:
+    left_out = Variable("x", left_out=True)
+    back = model_from_bytes(model_bytes(Model("nb", {}, naive(left_out, Variable("c", ("a", "b"))), {})))
+    assert back.network.variables[0] == left_out
+    with pytest.raises(FieldError, match="a variable that is left out has no states"):
+        plain_variable(Variable("x", ("a", "b"), left_out=True), "variables[0]")
 
 
 # One model, one file
