@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -130,6 +132,9 @@ def test_a_saved_spectrum_predicts_the_same() -> None:
     fitted = Spectrum(members=3, paths=4).fit(X, y)
     loaded = classifier_of(model_from_bytes(model_bytes(model_of(fitted))), "file")
     assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
+    for copied in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
+        assert "families" not in vars(copied.spectrum_.main)
+        assert np.array_equal(copied.predict_proba(X), fitted.predict_proba(X))
     assert model_hash(loaded) == model_hash(fitted)
 
 

@@ -93,21 +93,21 @@ class ContextTree:
     cards : the number of bins of each parent, of x, and the number of classes.
     sizes : the number of contexts, of class entries and of cells at each depth.  # (depth, 3)
     pool : the arrays of all levels one after another, as `naivete_place_contexts` of contexts.c lays them out.
+    struct : the addresses of all arrays, as in the C struct `level`; a tree is never copied to another process.
     """
 
     cards: tuple[int, ...]
     sizes: Integers
     pool: NDArray[np.uint8]
+    struct: Integers
 
     @property
     def depth(self) -> int:
         """The number of parents."""
         return len(self.cards) - 2
 
-    @cached_property
-    def struct(self) -> Integers:
-        """The addresses of all arrays, as in the C struct `level`."""
-        return np.array(list(_offsets(self.sizes))).reshape(-1, len(_TYPES))[:, :] + address(self.pool)
+    def __reduce__(self) -> Any:
+        raise TypeError("a tree of contexts cannot be pickled: build it again from its counts")
 
     @cached_property
     def levels(self) -> tuple[Level, ...]:
@@ -274,7 +274,7 @@ def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int
     require_memory(library.naivete_contexts(*arguments))
     result = np.empty(library.naivete_place_contexts(0, address(sizes), depth, 0, 0), np.uint8)
     library.naivete_place_contexts(address(levels), address(sizes), depth, address(result), address(made))
-    return ContextTree(tuple(cards), sizes, result)
+    return ContextTree(tuple(cards), sizes, result, made)
 
 
 def _packed(cards: tuple[int, ...], levels: Sequence[Level]) -> ContextTree:
@@ -285,7 +285,7 @@ def _packed(cards: tuple[int, ...], levels: Sequence[Level]) -> ContextTree:
     pool = np.zeros(places[-1] + last, np.uint8)
     for place, array in zip(places, (array for level in levels for array in level), strict=True):
         pool[place : place + array.nbytes] = np.ascontiguousarray(array).view(np.uint8)
-    return ContextTree(cards, sizes, pool)
+    return ContextTree(cards, sizes, pool, np.array(places).reshape(-1, len(_TYPES)) + address(pool))
 
 
 def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least: float) -> tuple[Level, ...]:

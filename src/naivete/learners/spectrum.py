@@ -88,38 +88,69 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     settings : how it is learned.
     """
     random = np.random.default_rng(settings.seed)
-    margins = _margins(counts)
-    features = np.array([x for x, margin in enumerate(margins) if np.count_nonzero(margin.sum(axis=1)) > 1], np.int64)
-    bits, pair_bits = _information(counts, margins)
-    sample = sampled(counts.fold, [*features.tolist(), CLASS], settings.sample, settings.seed)
-    order = features[np.argsort(-bits[features], kind="stable")]
-    plans = [(_mdl_bins(counts, margins), _structure(order, pair_bits, settings.depth, _strongest))]
-    ensemble = settings.members > 1 and len(features) > 0
-    number = 0 if not ensemble else settings.members if len(features) <= WIDE else max(1, settings.members // 2)
-    plans += [_drawn_member(counts, margins, features, bits, pair_bits, settings.depth, i, random) for i in range(number)]
+    columns = _columns(counts)
+    bits, pair_bits = _information(counts, columns)
+    sample = sampled(counts.fold, [*columns.informative.tolist(), CLASS], settings.sample, settings.seed)
+    order = columns.informative[np.argsort(-bits[columns.informative], kind="stable")]
+    plans = [(columns.mdl(), _structure(order, pair_bits, settings.depth, _strongest))]
+    ensemble = settings.members > 1 and len(order) > 0
+    number = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
+    plans += [_drawn_member(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
     groups = [i % len(PATH_WEIGHTS) for i in range(settings.paths if ensemble else 0)]
-    paths = [_drawn_path(counts, margins, features, sample, group, settings, random) for group in groups]
+    drawn = [_drawn_candidates(columns, group, settings.path_depth, random) for group in groups]
+    classes = counts.variables[CLASS].card
+    paths = run_parallel(lambda draw: _chosen_path(draw, sample, classes), drawn, 100.0 * len(sample.labels) * len(drawn))
     result = _counted(counts, plans, paths, order, settings)
     return _weighted(result, sample, settings)
 
 
-def _margins(counts: Counts) -> list[Numbers]:
-    """Return the weight of every code of each feature, and last of missing values, in each class.  # (code, class)"""
+@dataclass(frozen=True, eq=False)
+class _Columns:
+    """What bins are made from.
+
+    Parameters
+    ----------
+    margins : the weight of every code of each feature, and last of missing values, in each class.  # (code, class)
+    quantiles : for numeric features the share of the cases below the middle of each code, None for nominal ones.
+    informative : the features with more than one value, missing counted as a value.
+    """
+
+    margins: list[Numbers]
+    quantiles: list[Numbers | None]
+    informative: Integers
+
+    def equal_frequency(self, number: int, offset: float) -> Bins:
+        """Return bins of about equal weight, the first bound moved by a part of a bin; every state of a nominal feature."""
+        codes = (_equal_frequency(q, number, offset) if q is not None else None for q in self.quantiles)
+        return tuple(_all_codes(m) if table is None else table for m, table in zip(self.margins, codes, strict=True))
+
+    def mdl(self) -> Bins:
+        """Return the bins of the minimum description length principle; every state of a nominal feature."""
+        pairs = zip(self.margins, self.quantiles, strict=True)
+        return tuple(_all_codes(margin) if q is None else _mdl_bins(margin) for margin, q in pairs)
+
+
+def _columns(counts: Counts) -> _Columns:
     tables = counts.margins()
     classes = tables[CLASS,].astype(np.float64)
     features = (tables[x, CLASS].astype(np.float64) for x in counts.features)
-    return [np.vstack([table, np.maximum(classes - table.sum(axis=0), 0.0)]) for table in features]
+    margins = [np.vstack([table, np.maximum(classes - table.sum(axis=0), 0.0)]) for table in features]
+    numeric = [counts.variables[x].cuts is not None for x in counts.features]
+    quantiles = [_quantiles(margin) if is_numeric else None for margin, is_numeric in zip(margins, numeric, strict=True)]
+    informative = [x for x, margin in enumerate(margins) if np.count_nonzero(margin.sum(axis=1)) > 1]
+    return _Columns(margins, quantiles, np.array(informative, np.int64))
 
 
-def _equal_frequency(margin: Numbers, bins: int, offset: float) -> NDArray[np.uint32]:
-    """Return bins of about equal weight for the codes of a feature; the first quantile is moved by a part of a bin."""
+def _quantiles(margin: Numbers) -> Numbers:
     weight = margin[:-1].sum(axis=1)
-    middle = (np.cumsum(weight) - weight / 2) / max(float(weight.sum()), 1e-300)
-    quantile = np.ceil(middle * bins - offset)
-    result = np.empty(len(margin), np.uint32)
-    result[0] = 0
-    np.cumsum(quantile[1:] != quantile[:-1], out=result[1:-1])
-    result[-1] = result[-2] + 1 if len(result) > 1 else 0
+    return np.asarray((np.cumsum(weight) - weight / 2) / max(float(weight.sum()), 1e-300))
+
+
+def _equal_frequency(quantiles: Numbers, number: int, offset: float) -> NDArray[np.uint32]:
+    bound = np.ceil(quantiles * number - offset)
+    result = np.zeros(len(quantiles) + 1, np.uint32)
+    np.cumsum(bound[1:] != bound[:-1], out=result[1:-1])
+    result[-1] = result[-2] + 1
     return result
 
 
@@ -127,21 +158,10 @@ def _all_codes(margin: Numbers) -> NDArray[np.uint32]:
     return np.arange(len(margin), dtype=np.uint32)
 
 
-def _bins(counts: Counts, margins: Sequence[Numbers], numeric: Callable[[Numbers], NDArray[np.uint32]]) -> Bins:
-    """Return the bins of all features: those of a function for numeric ones, and every state of a nominal one."""
-    kinds = (counts.variables[x].cuts is not None for x in counts.features)
-    return tuple(numeric(margin) if cut else _all_codes(margin) for margin, cut in zip(margins, kinds, strict=True))
-
-
-def _mdl_bins(counts: Counts, margins: Sequence[Numbers]) -> Bins:
-    """Return the bins of the minimum description length principle."""
-
-    def of(margin: Numbers) -> NDArray[np.uint32]:
-        codes = np.arange(len(margin) - 1, dtype=np.float64)
-        cuts = mdl(codes, margin[:-1])
-        return np.append(np.searchsorted(np.array(cuts), codes), len(cuts) + 1).astype(np.uint32)
-
-    return _bins(counts, margins, of)
+def _mdl_bins(margin: Numbers) -> NDArray[np.uint32]:
+    codes = np.arange(len(margin) - 1, dtype=np.float64)
+    cuts = mdl(codes, margin[:-1])
+    return np.append(np.searchsorted(np.array(cuts), codes), len(cuts) + 1).astype(np.uint32)
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,13 +186,13 @@ def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_a
     return counts.over(transformed_cases(counts.cases, variables, has_missing, _Binned(bins, missing_as_state)))
 
 
-def _information(counts: Counts, margins: Sequence[Numbers]) -> tuple[Numbers, Numbers]:
+def _information(counts: Counts, columns: _Columns) -> tuple[Numbers, Numbers]:
     """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias."""
-    bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, PAIR_BINS, 0.0))
+    bins = columns.equal_frequency(PAIR_BINS, 0.0)
     variables = (*(Variable(x, tuple(range(int(table[-1]) + 1))) for x, table in enumerate(bins)), counts.variables[CLASS])
     view = binned_counts(counts, bins, variables, missing_as_state=True)
     pair_bits, bits, total = dependence(view), relevance(view), counts.total
-    states = np.array([len(np.unique(table[margin.sum(axis=1) > 0])) for table, margin in zip(bins, margins, strict=True)])
+    states = np.array([len(np.unique(table[margin.sum(axis=1) > 0])) for table, margin in zip(bins, columns.margins, strict=True)])
     classes = np.count_nonzero(counts.margins()[CLASS,])
     nats = 2 * total * math.log(2)
     corrected = np.maximum(bits - (states - 1) * (classes - 1) / nats, FEWEST_BITS * bits)
@@ -200,27 +220,19 @@ def _structure(order: Integers, pair_bits: Numbers, depth: int, choice: Choice) 
 
 
 def _drawn_member(
-    counts: Counts,
-    margins: Sequence[Numbers],
-    features: Integers,
-    bits: Numbers,
-    pair_bits: Numbers,
-    depth: int,
-    index: int,
-    random: np.random.Generator,
+    columns: _Columns, bits: Numbers, pair_bits: Numbers, depth: int, index: int, random: np.random.Generator
 ) -> tuple[Bins, Parents]:
     """Return random bins and a random structure, in which informative features tend to come first.
 
     The parents are the strongest earlier features in members of even index, and drawn in proportion to their information in others.
     """
-    number, offset = int(random.integers(MEMBER_BINS[0], MEMBER_BINS[1] + 1)), float(random.random())
-    order = features[np.argsort(-_perturbed(bits[features], random))]
+    bins = columns.equal_frequency(int(random.integers(MEMBER_BINS[0], MEMBER_BINS[1] + 1)), float(random.random()))
+    order = columns.informative[np.argsort(-_perturbed(bits[columns.informative], random))]
 
     def drawn(weights: Numbers, most: int) -> Integers:
         chosen = np.argsort(-_perturbed(weights, random))[:most]
         return chosen[np.argsort(-weights[chosen], kind="stable")]
 
-    bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, number, offset))
     return bins, _structure(order, pair_bits, depth, _strongest if index % 2 == 0 else drawn)
 
 
@@ -229,32 +241,36 @@ def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
     return np.log(np.maximum(weights, 1e-12)) + random.gumbel(size=len(weights))
 
 
-def _drawn_path(
-    counts: Counts,
-    margins: Sequence[Numbers],
-    features: Integers,
-    sample: Sample,
-    group: int,
-    settings: SpectrumSettings,
-    random: np.random.Generator,
-) -> tuple[int, tuple[int, ...], Bins]:
-    """Return the group, the features and the bins of a decision path that is chosen on the sample among random features."""
+PathPlan = tuple[int, tuple[int, ...], Bins]
+"""The group, the features and the bins of a path."""
+
+
+def _drawn_candidates(columns: _Columns, group: int, depth: int, random: np.random.Generator) -> tuple[int, Bins, Integers]:
+    """Return the group of a path, random bins, and the features to choose from at each depth, -1 for none."""
     low, high = PATH_BINS
     number, offset = int(np.exp(random.uniform(np.log(low), np.log(high + 1)))), float(random.random())
-    bins = _bins(counts, margins, lambda margin: _equal_frequency(margin, number, offset))
+    bins, features = columns.equal_frequency(number, offset), columns.informative
     many = min(MOST_CANDIDATES, max(1, round(math.sqrt(len(features))) if group == 0 else (len(features) + 1) // 2))
-    candidates = features[np.stack([random.permutation(len(features))[:many] for _ in range(settings.path_depth)])]
-    cards = [int(table[-1]) + 1 for table in bins]
-    candidates[np.array(cards)[candidates] > 256] = -1
-    rows = slice(PATH_ROWS)
-    used = sorted(set(candidates[candidates >= 0].tolist()))
-    columns = np.zeros((len(margins), len(sample.labels[rows])), np.uint8)
-    for x in used:
-        columns[x] = binned([sample.codes[x][rows]], [bins[x]])[0]
+    candidates = features[np.stack([random.permutation(len(features))[:many] for _ in range(depth)])]
+    candidates[np.array(_cards(bins))[candidates] > 256] = -1
+    return group, bins, candidates
+
+
+def _chosen_path(draw: tuple[int, Bins, Integers], sample: Sample, classes: int) -> PathPlan:
+    """Return a path whose features are chosen on the sample."""
+    group, bins, candidates = draw
+    rows, cards = slice(PATH_ROWS), _cards(bins)
+    used = np.unique(candidates[candidates >= 0])
+    position = np.full(len(bins), -1)
+    position[used] = np.arange(len(used))
+    columns = np.empty((max(1, len(used)), len(sample.labels[rows])), np.uint8)
+    for i, x in enumerate(used.tolist()):
+        columns[i] = binned([sample.codes[x][rows]], [bins[x]])[0]
     left_out = LeftOut(sample.labels[rows].copy(), sample.left_out[rows].copy())
-    weight = sample.weight[rows].copy()
-    chosen = choose_path(columns, cards, left_out, weight, counts.variables[CLASS].card, PATH_WEIGHTS[group], candidates)
-    while math.prod(cards[x] for x in chosen) * counts.variables[CLASS].card > LARGEST:
+    places = np.where(candidates >= 0, position[candidates], -1)
+    sizes, weight = [cards[x] for x in used.tolist()] or [1], sample.weight[rows].copy()
+    chosen = [int(used[i]) for i in choose_path(columns, sizes, left_out, weight, classes, PATH_WEIGHTS[group], places)]
+    while math.prod(cards[x] for x in chosen) * classes > LARGEST:
         chosen.pop()
     return group, tuple(chosen), tuple(bins[x] for x in chosen)
 
@@ -262,7 +278,7 @@ def _drawn_path(
 def _counted(
     counts: Counts,
     plans: Sequence[tuple[Bins, Parents]],
-    paths: Sequence[tuple[int, tuple[int, ...], Bins]],
+    paths: Sequence[PathPlan],
     order: Integers,
     settings: SpectrumSettings,
 ) -> Spectrum:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,8 +22,15 @@ DEPTHS_OF_PATHS = (2, 4, 6, 1 << 30)
 """The depths of a decision path whose estimates are terms of the model; the last one is its end."""
 
 
+class _WithoutCaches:
+    """Pickles and copies only the fields of a dataclass, not the trees that were built from them."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {field.name: getattr(self, field.name) for field in fields(self)}  # type: ignore[arg-type]
+
+
 @dataclass(frozen=True, eq=False)
-class Member:
+class Member(_WithoutCaches):
     """One structure: the parents of each feature, the strongest first, and the counts of their contexts.
 
     Parameters
@@ -31,6 +39,7 @@ class Member:
     parents : the parents of each feature.
     keys : for each feature the cells that occur of its table with the axes parents, feature, class; increasing positions.
     weights : the weight of each of these cells.
+    classes : the number of classes.
     rule : the estimate.
     """
 
@@ -53,13 +62,13 @@ class Member:
     def _family(self, x: int) -> ContextFamily:
         cards = self.cards(x)
         tree = context_tree(self.keys[x], self.weights[x], cards, self.rule.least)
-        root = tree.levels[0]
-        margin = np.bincount(root.cells["code"], root.cells["weight"], cards[-2]).astype(np.float64)
+        codes = self.keys[x] // np.uint64(cards[-1]) % np.uint64(cards[-2])
+        margin = np.bincount(codes.astype(np.int64), self.weights[x], cards[-2]).astype(np.float64)
         return ContextFamily(x, self.parents[x], tree, margin, cards[-2] - int(margin[-1] == 0))
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Path(_WithoutCaches):
     """A decision path: some features in order, and the classes of the cases in each of their contexts.
 
     Parameters
