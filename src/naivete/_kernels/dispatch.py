@@ -63,7 +63,7 @@ def use(tier: Tier) -> Iterator[None]:
 
 _P, _I, _D = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
 
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of kernels.c and contexts.c
+_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the arguments of each function of the C sources
     "level": (ctypes.c_int, [ctypes.c_int]),
     "scatter": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _I, _P, _P]),
     "gather": (ctypes.c_int, [_P, _I, _P, _I, _I, _I, _I, _P, _I, _P]),
@@ -83,6 +83,9 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "context_logs": (ctypes.c_int, [_P, _P, _P, _I, _P, _I, _I, _I, _D, _D, _D, _P, _P, _I, _I, _P, _P]),
     "path_posteriors": (ctypes.c_int, [_P, _P, _P, _P, _I, _I, _D, _P, _P, _P, _I, _I, _I, _P]),
     "choose_path": (_I, [_P, _P, _I, _P, _P, _P, _I, _D, _P, _I, _I, _P]),
+    "tree_leaves": (None, [_P, _P, _P, _I, _I, _P]),
+    "tree_posteriors": (ctypes.c_int, [_P, _P, _P, _P, _I, _D, _P, _P, _P, _I, _I, _I, _P]),
+    "grow_tree": (_I, [_P, _P, _P, _I, _I, _P, _P, _I, _D, _I, _I, _I, ctypes.c_uint64, _I, _P]),
     "fit_weights": (ctypes.c_int, [_P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
     "weighted_loss": (_D, [_P, _P, _P, _I, _I, _P, _P, _I, _I, _P]),
 }

@@ -10,14 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
-from naivete._kernels.codes import Numbers
+from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.contexts import Bins, context_keys, counted_contexts
 from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
+from naivete._kernels.trees import tree_leaves
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.variables import CLASS
 
-__all__ = ["LARGEST", "ContextCounts", "ContextRequest", "context_counts"]
+__all__ = ["LARGEST", "ContextCounts", "ContextRequest", "TreeRequest", "context_counts", "node_weights"]
 
 LARGEST = 2**62
 """The most cells of a table whose configurations can be numbered."""
@@ -31,6 +32,14 @@ class ContextRequest(NamedTuple):
     cards: tuple[int, ...]  # the number of classes last
 
 
+class TreeRequest(NamedTuple):
+    """A tree whose leaves are to be counted with the class: its nodes, the number of codes of each column, and of classes."""
+
+    nodes: Integers
+    states: tuple[int, ...]
+    classes: int
+
+
 class ContextCounts(NamedTuple):
     """The cells of a table that are not empty: their positions, increasing, and their weights."""
 
@@ -38,16 +47,31 @@ class ContextCounts(NamedTuple):
     weights: Numbers
 
 
+Request = ContextRequest | TreeRequest
 Sums = list[tuple[NDArray[np.uint64], LimbSums]]
 
 
-def context_counts(counts: Counts, requests: Sequence[ContextRequest]) -> list[ContextCounts]:
+def context_counts(counts: Counts, requests: Sequence[Request]) -> list[ContextCounts]:
     """Return the counts of every request, in one pass; missing values are counted in their own bins."""
     sums = counts.fold(partial(_of_block, requests=tuple(requests)), _merged)
     return [ContextCounts(keys, sums_as_numbers(weight).astype(np.float64)) for keys, weight in sums]
 
 
-def _of_block(block: Block, requests: Sequence[ContextRequest]) -> Sums:
+def node_weights(nodes: Integers, classes: int, leaves: ContextCounts) -> Numbers:
+    """Return the weight of each class in every node of a tree from those in its leaves.  # (node, class)"""
+    result = np.zeros(len(nodes) * classes)
+    result[leaves.keys.astype(np.int64)] = leaves.weights
+    result = result.reshape(len(nodes), classes)
+    inner = np.flatnonzero(nodes[:, 0] >= 0)
+    order = np.argsort(nodes[inner, 2])
+    first = nodes[inner[order], 2]
+    ends = np.append(first[1:], len(nodes))
+    for node, lo, hi in zip(inner[order][::-1].tolist(), first[::-1].tolist(), ends[::-1].tolist(), strict=True):
+        result[node] = result[lo:hi].sum(axis=0)
+    return result
+
+
+def _of_block(block: Block, requests: Sequence[Request]) -> Sums:
     parts = [_of_part(part, requests) for part in block.parts()]
     result = parts[0]
     for part in parts[1:]:
@@ -55,11 +79,15 @@ def _of_block(block: Block, requests: Sequence[ContextRequest]) -> Sums:
     return result
 
 
-def _of_part(block: Block, requests: Sequence[ContextRequest]) -> Sums:
+def _of_part(block: Block, requests: Sequence[Request]) -> Sums:
     labels = block.codes[CLASS]
     weight = limbs(block.weight)
 
-    def count(request: ContextRequest) -> tuple[NDArray[np.uint64], LimbSums]:
+    def count(request: Request) -> tuple[NDArray[np.uint64], LimbSums]:
+        if isinstance(request, TreeRequest):
+            leaves = tree_leaves(block.codes[:CLASS], request.states, request.nodes)
+            keys = leaves.astype(np.uint64) * np.uint64(request.classes) + labels.astype(np.uint64)
+            return _added(keys, {q: np.ones(len(keys), np.int64) if limb is None else limb for q, limb in weight.items()})
         own = np.arange(request.cards[-1] + 1, dtype=np.uint32)
         columns, bins = [*(block.codes[v] for v in request.columns), labels], [*request.bins, own]
         if block.weight is None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
-from naivete._kernels.contexts import LeftOut, context_logs, path_posteriors
+from naivete._kernels.contexts import LeftOut, context_logs
 from naivete._kernels.layout import Codes
-from naivete.network.spectrum import DEPTHS_OF_PATHS, Path, Spectrum
+from naivete._kernels.trees import tree_posteriors
+from naivete.network.spectrum import DEPTHS_OF_TREES, Spectrum, Tree
 
 __all__ = ["SpectrumPredictor", "log_normalized", "spectrum_terms"]
 
@@ -29,7 +30,9 @@ def log_prior(spectrum: Spectrum, rows: int, left_out: LeftOut | None) -> Number
     return np.asarray(np.log(weights / weights.sum(axis=1, keepdims=True)))
 
 
-def spectrum_terms(spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = None) -> Numbers:
+def spectrum_terms(
+    spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = None, grown_on: Sequence[Sequence[Bools]] = ()
+) -> Numbers:
     """Return the terms of each row, in the order of `Spectrum`.  # (row, class, term)
 
     Parameters
@@ -37,6 +40,7 @@ def spectrum_terms(spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = 
     spectrum : the model; its coefficients are not used.
     codes : one column for each feature.
     left_out : the class and weight of each row that is left out of all counts; by default nothing is.
+    grown_on : for each tree of each group the rows on which it was grown; its posteriors of these rows are not used.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     prior, total = log_prior(spectrum, rows, left_out), float(spectrum.class_weights.sum())
@@ -56,25 +60,37 @@ def spectrum_terms(spectrum: Spectrum, codes: Codes, left_out: LeftOut | None = 
     column += depths
     result[:, :, column : column + len(spectrum.features)] = np.moveaxis(first[:, list(spectrum.features)], 1, 2)
     column += len(spectrum.features)
-    for group in spectrum.paths:
+    states = [variable.card for variable in spectrum.variables[:-1]]
+    for i, group in enumerate(spectrum.trees):
         if group:
-            result[:, :, column : column + len(DEPTHS_OF_PATHS) + 1] = path_terms(group, codes, left_out)
-            column += len(DEPTHS_OF_PATHS) + 1
+            used = [~rows for rows in grown_on[i]] if grown_on else None
+            result[:, :, column : column + len(DEPTHS_OF_TREES) + 1] = tree_terms(group, codes, states, left_out, used)
+            column += len(DEPTHS_OF_TREES) + 1
     return result
 
 
-def path_terms(group: tuple[Path, ...], codes: Codes, left_out: LeftOut | None) -> Numbers:
-    """Return the mean log-posteriors of paths at four depths, and the logarithm of their mean posterior.  # (row, class, 5)"""
-    logs: Any = 0.0
-    mean: Any = 0.0
-    for path in group:
-        columns = [codes[x] for x in path.features] or [codes[0]]
-        bins = path.bins or (np.zeros(1, np.uint32),)
-        posterior = path_posteriors(columns, bins, path.tree, path.m, DEPTHS_OF_PATHS, left_out)
-        logs = logs + np.log(posterior)
-        mean = mean + posterior[:, -1]
-    terms = np.concatenate([logs / len(group), np.log(mean / len(group))[:, None]], axis=1)
-    return np.asarray(np.moveaxis(terms, 1, 2))
+def tree_terms(
+    group: Sequence[Tree], codes: Codes, states: Sequence[int], left_out: LeftOut | None, used: Sequence[Bools] | None
+) -> Numbers:
+    """Return the mean log-posteriors of trees at four depths, and the logarithm of their mean posterior.  # (row, class, 5)
+
+    Parameters
+    ----------
+    group : the trees.
+    codes, states : the columns and the number of codes of each.
+    left_out : what is left out of the counts for each row.
+    used : the rows for which each tree is used; a row for which none is uses all.
+    """
+    rows, classes = len(codes[0]), group[0].weights.shape[1]
+    weights = np.ones((len(group), rows)) if used is None else np.stack(used).astype(np.float64)
+    weights[:, weights.sum(axis=0) == 0] = 1.0
+    weights /= weights.sum(axis=0)
+    logs, mean = np.zeros((rows, len(DEPTHS_OF_TREES), classes)), np.zeros((rows, classes))
+    for tree, weight in zip(group, weights, strict=True):
+        posterior = tree_posteriors(codes, states, tree.nodes, tree.weights, tree.m, DEPTHS_OF_TREES, left_out)
+        logs += weight[:, None, None] * np.log(posterior)
+        mean += weight[:, None] * posterior[:, -1]
+    return np.asarray(np.moveaxis(np.concatenate([logs, np.log(mean)[:, None]], axis=1), 1, 2))
 
 
 class SpectrumPredictor:

@@ -1,7 +1,7 @@
-"""Learn a spectrum: structures with all depths of dependence and decision paths from counts, weighted by leave-one-out.
+"""Learn a spectrum: structures with all depths of dependence and trees from counts, weighted by leave-one-out.
 
 The passes over the rows: one counts all pairs of features, one draws the sample on which weights are fitted, one counts the
-contexts of all structures and paths.
+contexts of all structures and the leaves of trees.
 """
 
 from __future__ import annotations
@@ -15,34 +15,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
-from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
-from naivete._kernels.contexts import BackOff, LeftOut, binned, choose_path
+from naivete._kernels.codes import Bools, Integers, Numbers, missing_code, narrowest
+from naivete._kernels.contexts import BackOff, LeftOut, binned
+from naivete._kernels.trees import Growth, grow_tree
 from naivete.cases.base import Block
 from naivete.cases.sample import Sample, sampled
 from naivete.cases.views import transformed_cases
-from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, context_counts
+from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.encoding.discretization import mdl
 from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
-from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
+from naivete.network.spectrum import Bins, Member, Mixture, Spectrum, Tree
 from naivete.variables import CLASS, Variable, Variables
 
-__all__ = ["SpectrumSettings", "binned_counts", "family_request", "path_request", "spectrum"]
+__all__ = ["SpectrumSettings", "binned_counts", "family_request", "spectrum"]
 
 PAIR_BINS = 8
 """The number of intervals of a numeric feature when all pairs of features are counted."""
 MEMBER_BINS = (4, 24)
 """The fewest and the most intervals of a numeric feature in a member."""
-PATH_BINS = (2, 31)
-PATH_WEIGHTS = (1.0, 0.3)
-"""The weight of the shorter context in the paths of each group."""
+TREE_GROUPS: tuple[tuple[float, float | None, bool], ...] = ((1.0, None, True), (0.3, 0.5, False))
+"""For each group of trees the weight of the parent's estimate, the share of the features drawn at each node (None: their square
+root), and whether nodes are split even if that does not predict left-out cases better."""
+TREE_SHARE = 0.6
+"""The share of the sample on which a tree is grown; the others are predicted by it when weights are fitted."""
+DEEPEST = 30
 WIDE = 100
 """With more features there are half as many members."""
 MOST_TERMS = 256
 MOST_CANDIDATES = 64
-PATH_ROWS = 4000
+TREE_ROWS = 5000
 MIXTURE_ROWS = 2000
 FOLDS = 5
 FOLD_STEPS = 60
@@ -59,10 +63,9 @@ class SpectrumSettings:
 
     Parameters
     ----------
-    members : the number of structures; with 1 there is the main structure alone and no path.
-    paths : the number of decision paths.
+    members : the number of structures; with 1 there is the main structure alone and no tree.
+    trees : the number of trees.
     depth : the most parents of a feature, and the largest depth.
-    path_depth : the most features of a path.
     sample : the most cases on which weights are fitted.
     mixture : whether the result is mixed with its best single terms, which helps where there are few cases.
     rule : how the probabilities in a context are estimated.
@@ -70,9 +73,8 @@ class SpectrumSettings:
     """
 
     members: int = 16
-    paths: int = 48
+    trees: int = 48
     depth: int = 5
-    path_depth: int = 10
     sample: int = 5000
     mixture: bool = True
     rule: BackOff = RULE
@@ -96,12 +98,9 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     ensemble = settings.members > 1 and len(order) > 0
     number = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
     plans += [_drawn_member(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
-    groups = [i % len(PATH_WEIGHTS) for i in range(settings.paths if ensemble else 0)]
-    drawn = [_drawn_candidates(columns, group, settings.path_depth, random) for group in groups]
-    classes = counts.variables[CLASS].card
-    paths = run_parallel(lambda draw: _chosen_path(draw, sample, classes), drawn, 100.0 * len(sample.labels) * len(drawn))
-    result = _counted(counts, plans, paths, order, settings)
-    return _weighted(result, sample, settings)
+    trees, grown_on = _grown_trees(counts.variables, columns.informative, sample, settings.trees if ensemble else 0, random)
+    result = _counted(counts, plans, trees, order, settings)
+    return _weighted(result, sample, grown_on, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,58 +240,63 @@ def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
     return np.log(np.maximum(weights, 1e-12)) + random.gumbel(size=len(weights))
 
 
-PathPlan = tuple[int, tuple[int, ...], Bins]
-"""The group, the features and the bins of a path."""
+def _grown_trees(
+    variables: Variables, features: Integers, sample: Sample, number: int, random: np.random.Generator
+) -> tuple[list[list[Integers]], list[list[Bools]]]:
+    """Return the nodes of the trees of each group, each grown on a random part of the sample, and which rows these were."""
+    rows = min(TREE_ROWS, len(sample.labels))
+    states = [variables[x].card for x in features.tolist()]
+    nominal = [variables[x].cuts is None for x in features.tolist()]
+    codes = np.empty((len(features), rows), np.uint16)
+    for i, x in enumerate(features.tolist()):
+        codes[i] = np.minimum(sample.codes[x][:rows], states[i])
+    classes = variables[CLASS].card
+    grown_on: list[list[Bools]] = [[] for _ in TREE_GROUPS]
+    tasks = []
+    for i in range(number):
+        group = i % len(TREE_GROUPS)
+        used = np.zeros(len(sample.labels), bool)
+        used[:rows] = random.random(rows) < TREE_SHARE
+        grown_on[group].append(used)
+        tasks.append((group, np.flatnonzero(used), int(random.integers(2**62))))
 
+    def grow(task: tuple[int, Integers, int]) -> Integers:
+        group, chosen, seed = task
+        m, share, always = TREE_GROUPS[group]
+        many = max(1, round(math.sqrt(len(features)) if share is None else share * len(features)))
+        growth = Growth(m, min(many, MOST_CANDIDATES), DEEPEST, always=always, most=4 * len(chosen) + 600)
+        labels, weight = sample.labels[chosen], sample.weight[chosen]
+        nodes = grow_tree(codes[:, chosen], states, nominal, labels, weight, classes, growth, seed)
+        inner = nodes[:, 0] >= 0
+        nodes[inner, 0] = features[nodes[inner, 0]]
+        return nodes
 
-def _drawn_candidates(columns: _Columns, group: int, depth: int, random: np.random.Generator) -> tuple[int, Bins, Integers]:
-    """Return the group of a path, random bins, and the features to choose from at each depth, -1 for none."""
-    low, high = PATH_BINS
-    number, offset = int(np.exp(random.uniform(np.log(low), np.log(high + 1)))), float(random.random())
-    bins, features = columns.equal_frequency(number, offset), columns.informative
-    many = min(MOST_CANDIDATES, max(1, round(math.sqrt(len(features))) if group == 0 else (len(features) + 1) // 2))
-    candidates = features[np.stack([random.permutation(len(features))[:many] for _ in range(depth)])]
-    candidates[np.array(_cards(bins))[candidates] > 256] = -1
-    return group, bins, candidates
-
-
-def _chosen_path(draw: tuple[int, Bins, Integers], sample: Sample, classes: int) -> PathPlan:
-    """Return a path whose features are chosen on the sample."""
-    group, bins, candidates = draw
-    rows, cards = slice(PATH_ROWS), _cards(bins)
-    used = np.unique(candidates[candidates >= 0])
-    position = np.full(len(bins), -1)
-    position[used] = np.arange(len(used))
-    columns = np.empty((max(1, len(used)), len(sample.labels[rows])), np.uint8)
-    for i, x in enumerate(used.tolist()):
-        columns[i] = binned([sample.codes[x][rows]], [bins[x]])[0]
-    left_out = LeftOut(sample.labels[rows].copy(), sample.left_out[rows].copy())
-    places = np.where(candidates >= 0, position[candidates], -1)
-    sizes, weight = [cards[x] for x in used.tolist()] or [1], sample.weight[rows].copy()
-    chosen = [int(used[i]) for i in choose_path(columns, sizes, left_out, weight, classes, PATH_WEIGHTS[group], places)]
-    while math.prod(cards[x] for x in chosen) * classes > LARGEST:
-        chosen.pop()
-    return group, tuple(chosen), tuple(bins[x] for x in chosen)
+    grown = run_parallel(grow, tasks, 100.0 * rows * number)
+    groups: list[list[Integers]] = [[] for _ in TREE_GROUPS]
+    for (group, _, _), nodes in zip(tasks, grown, strict=True):
+        groups[group].append(nodes)
+    return groups, grown_on
 
 
 def _counted(
     counts: Counts,
     plans: Sequence[tuple[Bins, Parents]],
-    paths: Sequence[PathPlan],
+    trees: Sequence[Sequence[Integers]],
     order: Integers,
     settings: SpectrumSettings,
 ) -> Spectrum:
     """Return the spectrum with all counts, made in one pass, and without weights; `order` are the informative features."""
     classes = counts.variables[CLASS].card
     plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
-    requests = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
-    requests += [path_request(chosen, bins, classes) for _, chosen, bins in paths]
+    families = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
+    states = counts.cards(counts.features)
+    requests = [*families, *(TreeRequest(nodes, states, classes) for group in trees for nodes in group)]
     tables = iter(context_counts(counts, requests))
     structures = [_member(bins, parents, [next(tables) for _ in parents], classes, settings.rule) for bins, parents in plans]
-    groups: list[list[Path]] = [[] for _ in PATH_WEIGHTS]
-    for group, chosen, bins in paths:
-        keys, weights = next(tables)
-        groups[group].append(Path(chosen, bins, keys, weights, classes, PATH_WEIGHTS[group]))
+    groups = [
+        [Tree(nodes, node_weights(nodes, classes, next(tables)), m) for nodes in group]
+        for group, (m, _, _) in zip(trees, TREE_GROUPS, strict=True)
+    ]
     empty = Spectrum(
         variables=counts.variables,
         class_weights=counts.margins()[CLASS,].astype(np.float64),
@@ -301,7 +305,7 @@ def _counted(
         informative=tuple(np.sort(order).tolist()),
         features=tuple(np.sort(order[:MOST_TERMS]).tolist()),
         members=tuple(structures[1:]),
-        paths=tuple(map(tuple, groups)),
+        trees=tuple(map(tuple, groups)),
         coefficients=np.empty(0),
         intercepts=np.zeros(classes),
     )
@@ -329,19 +333,14 @@ def family_request(members: tuple[int, ...], bins: Bins, classes: int) -> Contex
     return ContextRequest(members, chosen, (*_cards(chosen), classes))
 
 
-def path_request(features: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
-    """Return the request for the counts of the classes in the contexts of a path."""
-    return ContextRequest(features, bins, (*_cards(bins), classes))
-
-
 def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: BackOff) -> Member:
     keys, weights = tuple(table.keys for table in tables), tuple(table.weights for table in tables)
     return Member(bins, parents, keys, weights, classes, rule)
 
 
-def _weighted(result: Spectrum, sample: Sample, settings: SpectrumSettings) -> Spectrum:
+def _weighted(result: Spectrum, sample: Sample, grown_on: Sequence[Sequence[Bools]], settings: SpectrumSettings) -> Spectrum:
     """Return the spectrum with weights fitted to the terms of the sample, each case left out of its own counts."""
-    terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out))
+    terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out), grown_on)
     labels, weight = sample.labels, sample.weight
     depths = (settings.depth + 1) * (2 if result.members else 1)
     penalties = np.full(terms.shape[2], PENALTY)

@@ -1,4 +1,4 @@
-"""The model that weighs all degrees of dependence: counts in nested contexts, decision paths, and the weights of their terms."""
+"""The model that weighs all degrees of dependence: counts in nested contexts, trees, and the weights of their terms."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
-from naivete._kernels.codes import Numbers
-from naivete._kernels.contexts import BackOff, ContextFamily, ContextTree, context_tree
+from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.contexts import BackOff, ContextFamily, context_tree
 from naivete.variables import CLASS, Variables
 
-__all__ = ["DEPTHS_OF_PATHS", "Bins", "Member", "Mixture", "Path", "Spectrum"]
+__all__ = ["DEPTHS_OF_TREES", "Bins", "Member", "Mixture", "Spectrum", "Tree"]
 
 Bins = tuple[NDArray[np.uint32], ...]
 """For each feature the bin of every code, and last the bin of a missing value, which is the largest bin."""
-DEPTHS_OF_PATHS = (2, 4, 6, 1 << 30)
-"""The depths of a decision path whose estimates are terms of the model; the last one is its end."""
+DEPTHS_OF_TREES = (2, 4, 8, 1 << 30)
+"""The depths of a tree whose estimates are terms of the model; the last one is the leaf."""
 
 
 class _WithoutCaches:
@@ -68,30 +68,19 @@ class Member(_WithoutCaches):
 
 
 @dataclass(frozen=True, eq=False)
-class Path(_WithoutCaches):
-    """A decision path: some features in order, and the classes of the cases in each of their contexts.
+class Tree:
+    """A classification tree all of whose nodes keep the weights of the classes.
 
     Parameters
     ----------
-    features : the features.
-    bins : the bins of these features.
-    keys, weights : the cells that occur of the table with the axes features, class.
-    classes : the number of classes.
-    m : the weight of the shorter context in the estimate.
+    nodes : column, last code of the first branch and first child of each node, as in `naivete._kernels.trees`.  # (node, 3)
+    weights : the weight of each class in each node.  # (node, class)
+    m : the weight of the parent's estimate in that of a node.
     """
 
-    features: tuple[int, ...]
-    bins: Bins
-    keys: NDArray[np.uint64]
+    nodes: Integers
     weights: Numbers
-    classes: int
     m: float
-
-    @cached_property
-    def tree(self) -> ContextTree:
-        """The counts of its contexts."""
-        cards = (*(int(bins[-1]) + 1 for bins in self.bins), 1, self.classes)
-        return context_tree(self.keys, self.weights, cards, 0.0)
 
 
 @dataclass(frozen=True)
@@ -115,7 +104,7 @@ class Spectrum:
     """A log-linear model: log P(class | row) is, up to a constant, the weighted sum of terms that come from counts.
 
     The terms are, in this order: the log-posterior at each depth of the members, averaged over them; the log-posterior at each
-    depth of the main structure; log P(x | class) of some features; for each group of paths, the mean logarithm of their
+    depth of the main structure; log P(x | class) of some features; for each group of trees, the mean logarithm of their
     posteriors at four depths and the logarithm of their mean posterior.
 
     Parameters
@@ -127,7 +116,7 @@ class Spectrum:
     informative : the features that have more than one value, missing ones counted as a value.
     features : the features whose own terms are used, those of the main structure at depth 0.
     members : further structures with other bins and orders.
-    paths : the groups of decision paths.
+    trees : the groups of trees.
     coefficients : the weight of each term.
     intercepts : a constant for each class.
     mixture : how the result is mixed with single terms; None if it is not.
@@ -140,7 +129,7 @@ class Spectrum:
     informative: tuple[int, ...]
     features: tuple[int, ...]
     members: tuple[Member, ...]
-    paths: tuple[tuple[Path, ...], ...]
+    trees: tuple[tuple[Tree, ...], ...]
     coefficients: Numbers
     intercepts: Numbers
     mixture: Mixture | None = None
@@ -156,8 +145,8 @@ class Spectrum:
         names = [f"members, depth {d}" for d in range(self.depth + 1)] if self.members else []
         names += [f"main structure, depth {d}" for d in range(self.depth + 1)]
         names += [f"feature {self.variables[x].name}" for x in self.features]
-        for i, group in enumerate(self.paths):
+        for i, group in enumerate(self.trees):
             if group:
-                names += [f"paths {i + 1}, depth {d}" for d in DEPTHS_OF_PATHS[:-1]] + [f"paths {i + 1}, end"]
-                names += [f"paths {i + 1}, mean"]
+                names += [f"trees {i + 1}, depth {d}" for d in DEPTHS_OF_TREES[:-1]] + [f"trees {i + 1}, leaf"]
+                names += [f"trees {i + 1}, mean"]
         return names
