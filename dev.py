@@ -20,7 +20,13 @@ VENV = ROOT / ".venv"
 BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
 PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
 STAMP = VENV / "installed"
-INSTALLED_FROM = ("pyproject.toml", "hatch_build.py", "src/naivete/_kernels/kernels.c", "src/naivete/_kernels/contexts.c", "src/naivete/_kernels/trees.c")
+INSTALLED_FROM = (
+    "pyproject.toml",
+    "hatch_build.py",
+    "src/naivete/_kernels/kernels.c",
+    "src/naivete/_kernels/contexts.c",
+    "src/naivete/_kernels/trees.c",
+)
 
 PYTEST = ["-m", "pytest", "-q"]
 PARALLEL = [*PYTEST, "-n", "auto", "--dist", "worksteal"]

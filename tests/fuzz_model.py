@@ -106,7 +106,7 @@ def corpus() -> list[bytes]:
         HiddenNaive(groups=[[0, 1]], states=2, starts=1).fit(rows, labels),
         Full(encoder=Encoder(numbers="normal", kinds={"x1": "numeric", "x2": "numeric"})).fit(rows, labels),
         NaiveBayes(encoder=Encoder(numbers="kernel")).fit(rows, labels),
-        Spectrum(members=2, paths=2, depth=2, path_depth=2).fit(rows, labels),
+        Spectrum(members=2, trees=2, depth=2).fit(rows, labels),
     ]
     made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]
     return [*map(model_bytes, made), *golden]

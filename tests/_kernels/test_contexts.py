@@ -17,12 +17,10 @@ from naivete._kernels.contexts import (
     ContextFamily,
     LeftOut,
     binned,
-    choose_path,
     context_keys,
     context_logs,
     context_tree,
     counted_contexts,
-    path_posteriors,
 )
 from naivete._kernels.dispatch import loaded
 from naivete._kernels.weights import fit_weights, weighted_loss
@@ -124,46 +122,20 @@ def test_logs_equal_sums_over_rows_with_and_without_the_row(tier: Tier, t: dict[
             np.testing.assert_allclose(result[1][row], first, rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("tier", TIERS)
-@given(t=tables(), m=st.sampled_from([0.3, 1.0]))
-def test_path_posteriors_left_out_equal_those_of_the_other_rows(tier: Tier, t: dict[str, Any], m: float) -> None:
-    members, depths = sorted(t["parents"]), [0, 1, 3, 9]
-    codes, bins = [t["codes"][v] for v in members], [t["bins"][v] for v in members]
-    rows = len(t["labels"])
-    constant, one = np.zeros(rows, np.uint8), np.zeros(2, np.uint32)
-
-    def tree(weight: Any) -> Any:
-        keep = weight > 0
-        columns = [*(c[keep] for c in codes), constant[keep]]
-        return tree_of(columns, [*bins, one], range(len(columns)), t["labels"][keep], weight[keep], t["classes"], 0.0)
-
-    with _kernels.use(tier):
-        left_out = path_posteriors(codes, bins, tree(t["weight"]), m, depths, LeftOut(t["labels"], np.ones(rows)))
-        for row in range(min(rows, 4) if rows > 1 else 0):
-            weight = t["weight"] - (np.arange(rows) == row)
-            again = path_posteriors([c[[row]] for c in codes], bins, tree(weight), m, depths)
-            np.testing.assert_allclose(left_out[row], again[0], rtol=1e-12)
-            np.testing.assert_allclose(again[0].sum(axis=1), 1.0, rtol=1e-12)
-
-
 @pytest.mark.skipif(len(TIERS) < 2, reason="the C kernels are not installed")
 @given(t=tables(), seed=st.integers(0, 1000))
 def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
     rng = np.random.default_rng(seed)
-    columns = np.stack(binned(t["codes"], t["bins"])).astype(np.uint8)
     cards = [int(b[-1]) + 1 for b in t["bins"]]
-    candidates = rng.integers(-1, len(columns), (4, 3))
     features = rng.normal(size=(len(t["labels"]), t["classes"], 3))
     coefficients = rng.normal(size=3 + t["classes"])
     results = []
     for tier in ("numpy", "c"):
         with _kernels.use(tier):  # type: ignore[arg-type]
             trees = [f.tree for f in families_of(t)]
-            left_out = LeftOut(t["labels"], np.minimum(t["weight"], 1.0))
-            path = choose_path(columns, cards, left_out, t["weight"], t["classes"], 1.0, candidates)
             loss, gradient = weighted_loss(features, t["labels"], t["weight"], coefficients[:3], coefficients[3:])
             counts = counted_contexts(t["codes"], t["bins"], cards)
-            results.append((trees, path, loss, gradient, counts))
+            results.append((trees, loss, gradient, counts))
     one, two = results
     for a, b in zip(one[0], two[0], strict=True):
         assert a.cards == b.cards
@@ -171,10 +143,9 @@ def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
             for array, same in zip(level, other, strict=True):
                 assert array.dtype == same.dtype
                 assert array.tolist() == same.tolist()
-    assert one[1] == two[1]
-    np.testing.assert_allclose(one[2], two[2], rtol=1e-12)
-    np.testing.assert_allclose(one[3], two[3], rtol=1e-9, atol=1e-9)
-    assert [a.tolist() for a in one[4]] == [a.tolist() for a in two[4]]
+    np.testing.assert_allclose(one[1], two[1], rtol=1e-12)
+    np.testing.assert_allclose(one[2], two[2], rtol=1e-9, atol=1e-9)
+    assert [a.tolist() for a in one[3]] == [a.tolist() for a in two[3]]
 
 
 @given(seed=st.integers(0, 1000))

@@ -27,9 +27,19 @@ def tables(draw: st.DrawFn) -> dict[str, Any]:
     codes = np.stack([rng.integers(0, s + rng.integers(0, 2), rows) for s in states]).astype(np.uint16)
     labels = ((codes[0] + (rng.random(rows) < 0.3)) % classes).astype(np.uint32)
     weight = rng.integers(1, 4, rows).astype(np.float64) if draw(st.booleans()) else np.ones(rows)
-    growth = Growth(draw(st.sampled_from([0.3, 1.0])), int(rng.integers(1, 5)), int(rng.integers(1, 9)), always=draw(st.booleans()), most=500)
+    growth = Growth(
+        draw(st.sampled_from([0.3, 1.0])), int(rng.integers(1, 5)), int(rng.integers(1, 9)), always=draw(st.booleans()), most=500
+    )
     nominal = (rng.random(width) < 0.4).tolist()
-    return {"codes": codes, "states": states, "nominal": nominal, "labels": labels, "weight": weight, "classes": classes, "growth": growth}
+    return {
+        "codes": codes,
+        "states": states,
+        "nominal": nominal,
+        "labels": labels,
+        "weight": weight,
+        "classes": classes,
+        "growth": growth,
+    }
 
 
 def grown(t: dict[str, Any], seed: int = 3) -> NDArray[np.int64]:

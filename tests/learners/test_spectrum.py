@@ -20,7 +20,7 @@ from naivete.cases.sample import sampled
 from naivete.classifiers.model_file import model_bytes, model_from_bytes
 from naivete.classifiers.saving import classifier_of, model_hash, model_of
 from naivete.classifiers.spectrum import Spectrum
-from naivete.counts.contexts import context_counts
+from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.errors import ModelFileError, ParameterError
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
@@ -30,7 +30,7 @@ from naivete.learners.weighting import mixture_shares, temperature
 from naivete.storage.packed import packed
 from naivete.variables import Variable
 
-SMALL = SpectrumSettings(members=3, paths=4, depth=2, path_depth=3, sample=400)
+SMALL = SpectrumSettings(members=3, trees=4, depth=2, sample=400)
 
 
 def cases(seed: int, rows: int = 40, classes: int = 3, weighted: bool = False) -> MemoryCases:
@@ -62,20 +62,20 @@ def without(data: MemoryCases, row: int) -> MemoryCases:
 
 
 def recounted(model: Any, data: MemoryCases) -> Any:
-    """The spectrum with the same structures and paths, counted from other cases."""
+    """The spectrum with the same structures and trees, counted from other cases."""
     counts = Counts(data)
     members = []
     for member in (model.main, *model.members):
         requests = [learner.family_request((*parents, x), member.bins, member.classes) for x, parents in enumerate(member.parents)]
         tables = context_counts(counts, requests)
         members.append(replace(member, keys=tuple(t.keys for t in tables), weights=tuple(t.weights for t in tables)))
-    paths = []
-    for group in model.paths:
-        requests = [learner.path_request(p.features, p.bins, p.classes) for p in group]
+    trees = []
+    for group in model.trees:
+        requests = [TreeRequest(tree.nodes, counts.cards(counts.features), model.classes) for tree in group]
         tables = context_counts(counts, requests)
-        paths.append(tuple(replace(p, keys=t.keys, weights=t.weights) for p, t in zip(group, tables, strict=True)))
+        trees.append(tuple(replace(t, weights=node_weights(r, c)) for t, r, c in zip(group, requests, tables, strict=True)))
     weights = counts.margins()[-1,].astype(np.float64)
-    return replace(model, class_weights=weights, main=members[0], members=tuple(members[1:]), paths=tuple(paths))
+    return replace(model, class_weights=weights, main=members[0], members=tuple(members[1:]), trees=tuple(trees))
 
 
 @given(seed=st.integers(0, 10_000), weighted=st.booleans())
@@ -112,7 +112,7 @@ def test_no_probability_is_zero() -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (300, 6)).astype(str)
     y = X[:, 0]
-    posterior = Spectrum(members=4, paths=8).fit(X, y).predict_proba(X)
+    posterior = Spectrum(members=4, trees=8).fit(X, y).predict_proba(X)
     assert posterior.min() > 0
     assert posterior[np.arange(300), y.astype(int)].min() > 0.99
 
@@ -122,14 +122,14 @@ def test_parity_of_two_features_is_learned(members: int) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 2, (400, 5)).astype(str)
     y = (X[:, 1] != X[:, 3]).tolist()
-    assert (Spectrum(members=members, paths=8).fit(X[:200], y[:200]).predict(X[200:]) == y[200:]).mean() > 0.95
+    assert (Spectrum(members=members, trees=8).fit(X[:200], y[:200]).predict(X[200:]) == y[200:]).mean() > 0.95
 
 
 def test_a_saved_spectrum_predicts_the_same() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(120, 3)), rng.integers(0, 3, 120)
     X[rng.random(X.shape) < 0.1] = np.nan
-    fitted = Spectrum(members=3, paths=4).fit(X, y)
+    fitted = Spectrum(members=3, trees=4).fit(X, y)
     loaded = classifier_of(model_from_bytes(model_bytes(model_of(fitted))), "file")
     assert np.array_equal(loaded.predict_proba(X), fitted.predict_proba(X))
     for copied in (pickle.loads(pickle.dumps(fitted)), copy.deepcopy(fitted)):
@@ -140,7 +140,8 @@ def test_a_saved_spectrum_predicts_the_same() -> None:
 
 def broken(fields: dict[str, Any], change: str) -> None:
     """Change one thing in the plain data of a spectrum that no spectrum has."""
-    main, path = fields["main"], next(p for group in fields["paths"] for p in group if len(p["features"]))
+    main, tree = fields["main"], next(t for group in fields["trees"] for t in group if len(t["nodes"]) > 1)
+    nodes = tree["nodes"] = tree["nodes"].copy()
     if change == "keys outside":
         main["keys"] = main["keys"] + 10**9
     elif change == "keys decrease":
@@ -157,10 +158,16 @@ def broken(fields: dict[str, Any], change: str) -> None:
         fields["coefficients"] = fields["coefficients"][1:]
     elif change == "infinite":
         fields["intercepts"] = np.full(3, np.inf)
-    elif change == "path feature":
-        path["features"][0] = 99
-    elif change == "path empty":
-        path["keys"], path["weights"] = path["keys"][:0], path["weights"][:0]
+    elif change == "column":
+        nodes[0, 0] = 99
+    elif change == "child":
+        nodes[0, 2] = len(nodes)
+    elif change == "cycle":
+        nodes[0, 2] = 0
+    elif change == "test":
+        nodes[0, 1] = -99
+    elif change == "node weights":
+        tree["weights"] = tree["weights"][1:]
     elif change == "shares":
         fields["mixture"]["shares"][0] += 0.5
     else:
@@ -171,13 +178,13 @@ def broken(fields: dict[str, Any], change: str) -> None:
     "change",
     [
         *("keys outside", "keys decrease", "bins outside", "own parent", "negative weight", "lengths", "coefficients", "infinite"),
-        *("path feature", "path empty", "shares", "terms"),
+        *("column", "child", "cycle", "test", "node weights", "shares", "terms"),
     ],
 )
 def test_a_file_with_an_impossible_spectrum_is_refused(change: str) -> None:
     rng = np.random.default_rng(0)
     X = rng.integers(0, 3, (60, 3)).astype(str)
-    model = model_of(Spectrum(members=2, paths=4, random_state=1).fit(X, X[:, 0]))
+    model = model_of(Spectrum(members=2, trees=4, random_state=1).fit(X, X[:, 0]))
     broken(model.more["spectrum"], change)
     with pytest.raises(ModelFileError):
         classifier_of(model, "model.nvt")
@@ -223,7 +230,7 @@ def test_the_better_model_has_the_larger_share() -> None:
     assert sum(shares) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"paths": True}, {"random_state": -1}])
+@pytest.mark.parametrize("parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"trees": True}, {"random_state": -1}])
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         Spectrum(**parameters).fit([["a"], ["b"]], [0, 1])

@@ -2,8 +2,7 @@
 
 The contexts of a feature x with the parents p1, p2, ..., the strongest first, are the empty one, the states of p1, the states of
 p1 and p2, and so on. `context_tree` arranges the counts of all of them in a tree; `context_logs` estimates P(x | class, context) at
-every depth, each depth from its own counts and from the estimate of the depth before (back-off). Decision paths have the same
-trees without a feature x: `path_posteriors` estimates P(class | context).
+every depth, each depth from its own counts and from the estimate of the depth before (back-off).
 
 Every column is looked up in a table of bins first: `bins[code]`, and `bins[-1]` where the code is missing.
 """
@@ -32,12 +31,10 @@ __all__ = [
     "ContextTree",
     "LeftOut",
     "binned",
-    "choose_path",
     "context_keys",
     "context_logs",
     "context_tree",
     "counted_contexts",
-    "path_posteriors",
 ]
 
 Bins = Sequence[NDArray[np.uint32]]
@@ -465,138 +462,3 @@ def _entries(entries: NDArray[Any], keys: Integers, wanted: Integers) -> NDArray
     present = _found(keys, wanted)
     result[present] = entries[np.searchsorted(keys, wanted[present])]
     return result
-
-
-def path_posteriors(
-    codes: Codes, bins: Bins, tree: ContextTree, m: float, depths: Sequence[int], left_out: LeftOut | None = None
-) -> Numbers:
-    """Return P(class | context) along a decision path, at the given depths or at its end.  # (row, depth, class)
-
-    P_d = (n + m P_{d-1}) / (N + m), starting from equal probabilities; a context that does not occur stays at the estimate of
-    its longest part that does.
-
-    Parameters
-    ----------
-    codes, bins : the columns of the path, in order, and their bins.
-    tree : the counts of its contexts.
-    m : the weight of the shorter context.
-    depths : increasing depths.
-    left_out : what is left out of the counts for each row; by default nothing.
-    """
-    rows, classes = len(left_out.labels) if left_out is not None else len(codes[0]), tree.cards[-1]
-    wanted, result = np.array(depths, np.int64), np.empty((rows, len(depths), classes))
-    library = compiled()
-    if library is None:
-        _path_posteriors_numpy(binned(codes, bins), tree, m, depths, left_out, result)
-        return result
-    struct, _kept_alive = _columns(codes, bins)
-    leave = _left_out_addresses(left_out)
-
-    def fill(part: tuple[int, int]) -> int:
-        arguments = address(tree.struct), tree.depth, classes, m, *leave, address(wanted), len(wanted), *part, address(result)
-        return int(library.naivete_path_posteriors(*struct, *arguments))
-
-    work = 32 * rows * classes
-    for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
-        require_memory(status)
-    return result
-
-
-def _path_posteriors_numpy(
-    columns: Sequence[NDArray[Any]], tree: ContextTree, m: float, depths: Sequence[int], left_out: LeftOut | None, result: Numbers
-) -> None:
-    rows, _, classes = result.shape
-    weight = np.zeros(rows) if left_out is None else left_out.weight
-    p = np.full((rows, classes), 1 / classes)
-    context, active, written = np.zeros(rows, np.int64), np.arange(rows), 0
-    for d in range(tree.depth + 1):
-        level, (class_keys, _, _) = tree.levels[d], tree.lookups[d]
-        n = _entries(level.classes, class_keys, context[:, None] * classes + np.arange(classes))["weight"]
-        total = level.totals[context] - weight[active]
-        if left_out is not None:
-            own = np.arange(len(active)), left_out.labels[active].astype(np.int64)
-            n[own] = np.maximum(n[own] - weight[active], 0.0)
-        p[active] = np.where((total > NOTHING)[:, None], (m * p[active] + n) / (np.maximum(total, 0.0) + m)[:, None], p[active])
-        if written < len(depths) and depths[written] == d:
-            result[:, written] = p
-            written += 1
-        if d < tree.depth:
-            child = tree.child(d, context, columns[d][active].astype(np.int64))
-            active, context = active[child >= 0], child[child >= 0]
-    result[:, written:] = p[:, None]
-
-
-def choose_path(
-    columns: NDArray[np.uint8],
-    cards: Sequence[int],
-    left_out: LeftOut,
-    weight: Numbers,
-    classes: int,
-    m: float,
-    candidates: Integers,
-) -> list[int]:
-    """Return the columns of a decision path, chosen on a sample of rows.
-
-    At each depth the candidate is taken that gives the largest sum of weight * log P(class | context), where each row is left out
-    of its own counts; the path ends where none improves the sum.
-
-    Parameters
-    ----------
-    columns : the bins of the rows.  # (column, row)
-    cards : the number of bins of each column.
-    left_out : the class of each row, and the weight that is left out of its counts.
-    weight : the weight of each row.
-    classes : the number of classes.
-    m : as in `path_posteriors`.
-    candidates : the columns to choose from at each depth, -1 for none.  # (depth, candidate)
-    """
-    library = compiled()
-    if library is None:
-        return _choose_path_numpy(columns, cards, left_out, weight, classes, m, candidates)
-    depth, many = candidates.shape
-    sizes, chosen = np.array(cards, np.int64), np.zeros(depth, np.int64)
-    columns, candidates = np.ascontiguousarray(columns), np.ascontiguousarray(candidates)
-    found = library.naivete_choose_path(
-        *(address(columns), address(sizes), columns.shape[1], address(left_out.labels), address(weight)),
-        *(address(left_out.weight), classes, m, address(candidates), many, depth, address(chosen)),
-    )
-    require_memory(found >= 0)
-    return [int(x) for x in chosen[:found]]
-
-
-def _choose_path_numpy(
-    columns: NDArray[np.uint8],
-    cards: Sequence[int],
-    left_out: LeftOut,
-    weight: Numbers,
-    classes: int,
-    m: float,
-    candidates: Integers,
-) -> list[int]:
-    labels = left_out.labels.astype(np.int64)
-    context, before = np.zeros(len(labels), np.int64), np.full(len(labels), 1 / classes)
-    before = _left_out_estimate(context, labels, classes, weight, left_out.weight, m, before)
-    score, chosen = float((weight * np.log(before)).sum()), []
-    for level in candidates:
-        best: tuple[float, int, Integers, Numbers] | None = None
-        for column in level[level >= 0].tolist():
-            _, trial = np.unique(context * cards[column] + columns[column], return_inverse=True)
-            after = _left_out_estimate(trial, labels, classes, weight, left_out.weight, m, before)
-            total = float((weight * np.log(after)).sum())
-            if total > (score if best is None else best[0]) + NOTHING:
-                best = total, column, trial, after
-        if best is None:
-            break
-        score, column, context, before = best
-        chosen.append(column)
-    return chosen
-
-
-def _left_out_estimate(
-    context: Integers, labels: Integers, classes: int, weight: Numbers, left_out: Numbers, m: float, before: Numbers
-) -> Numbers:
-    """Return P(class | context) of the class of each row, without the row."""
-    contexts = int(context.max(initial=0)) + 1
-    n = np.bincount(context * classes + labels, weight, contexts * classes)[context * classes + labels] - left_out
-    total = np.bincount(context, weight, contexts)[context] - left_out
-    return np.maximum(np.where(total > NOTHING, (n + m * before) / (np.maximum(total, 0.0) + m), before), 1e-300)

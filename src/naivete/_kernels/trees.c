@@ -59,6 +59,16 @@ API void naivete_tree_leaves(const column *columns, const int64_t *states, const
     }
 }
 
+/* Adds the weights (node, class) of all nodes to those of their parents; every child comes after its parent. */
+API void naivete_tree_sums(const int64_t *states, const int64_t *nodes, int64_t n, int64_t K, double *weights) {
+    for (int64_t at = n - 1; at >= 0; at--) {
+        const int64_t col = nodes[3 * at];
+        const int64_t cells = col < 0 ? 0 : K * (nodes[3 * at + 1] == -1 ? states[col] + 1 : 2);
+        const double *children = weights + nodes[3 * at + 2] * K;
+        for (int64_t i = 0; i < cells; i++) weights[at * K + i % K] += children[i];
+    }
+}
+
 /* Writes P(class | node) of the nodes on the path of each of the rows from..to, at the given depths or at the leaf:
    P_d = (n + m P_{d-1}) / (N + m), P_{-1} uniform. weights (node, class) are the counts; leave[r] is left out in class labels[r]. */
 API int naivete_tree_posteriors(const column *columns, const int64_t *states, const int64_t *nodes, const double *weights, int64_t K,

@@ -1,8 +1,8 @@
 """Classification trees whose nodes all keep the weights of the classes: growing one on a sample, and posteriors along its paths.
 
 A tree is an array with three numbers for each node: its column (-1 at a leaf), its test, and its first child; the other children
-follow. A test t >= 0 sends codes up to t to the first branch and the others to the second; t = -1 gives every code a branch of its
-own; t <= -2 sends the code -2 - t to the first branch and the others to the second. A missing value has the code after the last one.
+follow. A test t >= 0 sends codes up to t to the first branch and the others to the second; t = -1 gives every code a branch of
+its own; t <= -2 sends the code -2 - t to the first branch and the others to the second. The code after the last one is missing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from naivete._kernels.dispatch import address, columns_struct, compiled, require
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
 
-__all__ = ["Growth", "grow_tree", "tree_leaves", "tree_posteriors"]
+__all__ = ["Growth", "grow_tree", "tree_leaves", "tree_posteriors", "tree_sums"]
 
 _WORD = (1 << 64) - 1
 WIDEST = 64
@@ -88,6 +88,24 @@ def _branch(test: Any, value: Integers) -> Integers:
     return np.asarray(np.where(test == -1, value, np.where(test < 0, value != -2 - test, value > test)))
 
 
+def tree_sums(states: Sequence[int], nodes: Integers, weights: Numbers) -> Numbers:
+    """Return the weight of each class in all nodes from those in the leaves.  # (node, class)
+
+    >>> tree_sums([1], np.array([[0, 0, 1], [-1, -1, 0], [-1, -1, 0]]), np.array([[0.0], [2.0], [3.0]])).tolist()
+    [[5.0], [2.0], [3.0]]
+    """
+    result = np.array(weights, np.float64)
+    library = compiled()
+    if library is not None:
+        sizes, nodes = np.array(states, np.int64), np.ascontiguousarray(nodes, np.int64)
+        library.naivete_tree_sums(address(sizes), address(nodes), len(nodes), result.shape[1], address(result))
+        return result
+    for at in np.flatnonzero(nodes[:, 0] >= 0)[::-1].tolist():
+        column, test, first = nodes[at].tolist()
+        result[at] += result[first : first + (states[column] + 1 if test == -1 else 2)].sum(axis=0)
+    return result
+
+
 def tree_posteriors(
     codes: Codes,
     states: Sequence[int],
@@ -121,9 +139,7 @@ def tree_posteriors(
 
     def fill(part: tuple[int, int]) -> int:
         tree = address(columns), address(sizes), address(nodes), address(weights)
-        return int(
-            library.naivete_tree_posteriors(*tree, classes, m, *leave, address(wanted), len(wanted), *part, address(result))
-        )
+        return int(library.naivete_tree_posteriors(*tree, classes, m, *leave, address(wanted), len(wanted), *part, address(result)))
 
     work = 32 * rows * classes
     for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
@@ -227,7 +243,7 @@ def _grow_tree_numpy(
     stack = [(0, np.arange(codes.shape[1]), 0, np.full(classes, 1 / classes))]
     while stack:
         node, rows, depth, parent = stack.pop()
-        here = np.bincount(labels[rows], weight[rows], classes)
+        here = np.bincount(labels[rows], weight[rows], classes).astype(np.float64)
         if np.count_nonzero(here) < 2 or depth >= growth.deepest:
             continue
         best = -np.inf if growth.always else _left_out_sum(here[None], parent, growth.m)
@@ -241,7 +257,8 @@ def _grow_tree_numpy(
             values = codes[x][rows].astype(np.int64)
             if values.min() == values.max():
                 continue
-            table = np.bincount(values * classes + labels[rows], weight[rows], size * classes).reshape(size, classes)
+            cells = np.bincount(values * classes + labels[rows], weight[rows], size * classes).astype(np.float64)
+            table = cells.reshape(size, classes)
             several = nominal[x] and size <= WIDEST and len(nodes) + size <= growth.most
             score, cut = (_left_out_sum(table, estimate, growth.m) if several else -np.inf), -1
             code, left = _purest_code(table, here) if nominal[x] else _purest_cut(table)

@@ -38,24 +38,23 @@ class Spectrum(NetworkClassifier):
     first, KDB(k) the first k. This classifier uses all of these depths: at each depth the probabilities are estimated from the
     counts of that depth and the estimate of the depth before, and the log-posteriors of all depths, together with the terms of
     single features, are weighted by exact leave-one-out. With several members, structures with random orders and intervals and
-    decision paths are added, and the result is mixed with its best parts, which helps where there are few cases.
+    random trees are added, and the result is mixed with its best parts, which helps where there are few cases.
 
     Everything comes from counts: it learns from files and clusters in four passes over the rows.
 
     Parameters
     ----------
-    members : the number of random structures. With 1 there is the main structure alone, without paths and without the mixture, so
+    members : the number of random structures. With 1 there is the main structure alone, without trees and without the mixture, so
         that the log odds of two classes are a sum over tables.
-    paths : the number of decision paths.
+    trees : the number of classification trees.
     depth : the most parents of a feature.
-    path_depth : the most features of a decision path.
     sample : the most different cases on which the weights are fitted.
     random_state : the seed of the random structures and of the sample: a whole number, a RandomState, or None for another one
         each time.
 
     Attributes
     ----------
-    spectrum_ : the learned `naivete.network.spectrum.Spectrum`: structures, paths and weights.
+    spectrum_ : the learned `naivete.network.spectrum.Spectrum`: structures, trees and weights.
     term_weights_ : the weight of each term, by its name.
     network_ : a network with the strongest dependence of each feature, for drawings and queries; predictions use `spectrum_`.
 
@@ -71,7 +70,7 @@ class Spectrum(NetworkClassifier):
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, for the structure. Martinez, Webb, Chen and Zaidi (2016),
     Scalable learning of Bayesian network classifiers, for choosing by leave-one-out. Ney, Essen and Kneser (1994), On structuring
-    probabilistic dependences in stochastic language modelling, for the estimate.
+    probabilistic dependences in stochastic language modelling, for the estimate. Breiman (2001), Random forests, for the trees.
     """
 
     reports_impossible = False
@@ -81,9 +80,8 @@ class Spectrum(NetworkClassifier):
         self,
         *,
         members: int = 16,
-        paths: int = 48,
+        trees: int = 48,
         depth: int = 5,
-        path_depth: int = 10,
         sample: int = 5000,
         random_state: Any = 0,
         encoder: Encoder | None = None,
@@ -91,9 +89,8 @@ class Spectrum(NetworkClassifier):
     ) -> None:
         super().__init__(encoder=encoder, budget=budget)
         self.members = members
-        self.paths = paths
+        self.trees = trees
         self.depth = depth
-        self.path_depth = path_depth
         self.sample = sample
         self.random_state = random_state
 
@@ -105,7 +102,7 @@ class Spectrum(NetworkClassifier):
         return replace(encoder, cut=encoder.cut or EqualFrequency(QUANTILES), missing="omit")
 
     def _settings(self) -> SpectrumSettings:
-        least = {"members": 1, "paths": 0, "depth": 0, "path_depth": 1, "sample": 1}
+        least = {"members": 1, "trees": 0, "depth": 0, "sample": 1}
         for name, smallest in least.items():
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:

@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from naivete._kernels.contexts import BackOff
 from naivete.counts.contexts import LARGEST
-from naivete.network.spectrum import Bins, Member, Mixture, Path, Spectrum
+from naivete.network.spectrum import Bins, Member, Mixture, Spectrum, Tree
 from naivete.storage.canonical_json import FieldError, expect, expect_keys, whole
 from naivete.variables import CLASS, Variables
 
 __all__ = ["plain_spectrum", "spectrum_of"]
 
 MOST: Final = 100_000
-"""The most structures, paths or parents in a file."""
+"""The most structures, trees or parents in a file."""
 
 
 def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
         "intercepts": spectrum.intercepts,
         "main": _plain_member(spectrum.main),
         "members": [_plain_member(member) for member in spectrum.members],
-        "paths": [[_plain_path(path) for path in group] for group in spectrum.paths],
+        "trees": [[_plain_tree(tree) for tree in group] for group in spectrum.trees],
     }
     if spectrum.mixture is not None:
         shares, terms, temperatures = spectrum.mixture.shares, spectrum.mixture.terms, spectrum.mixture.temperatures
@@ -56,14 +56,8 @@ def _plain_member(member: Member) -> dict[str, Any]:
     }
 
 
-def _plain_path(path: Path) -> dict[str, Any]:
-    return {
-        "bins": _joined(path.bins, "int32"),
-        "features": list(path.features),
-        "keys": path.keys.astype(np.int64),
-        "m": float(path.m),
-        "weights": path.weights,
-    }
+def _plain_tree(tree: Tree) -> dict[str, Any]:
+    return {"m": float(tree.m), "nodes": tree.nodes, "weights": tree.weights}
 
 
 def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> Spectrum:
@@ -75,7 +69,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
     variables : the variables, the class last.
     where : what errors call the fields.
     """
-    names = ("class_weights", "coefficients", "depth", "features", "informative", "intercepts", "main", "members", "paths")
+    names = ("class_weights", "coefficients", "depth", "features", "informative", "intercepts", "main", "members", "trees")
     expect_keys(fields, where, names, ("mixture",))
     classes, features = variables[CLASS].card, len(variables) - 1
     depth = whole(fields["depth"], f"{where}.depth", 0, 64)
@@ -83,8 +77,8 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
     members = [
         _member(m, f"{where}.members[{i}]", variables, depth) for i, m in enumerate(_list(fields["members"], f"{where}.members"))
     ]
-    groups = [_list(group, f"{where}.paths[{i}]") for i, group in enumerate(_list(fields["paths"], f"{where}.paths"))]
-    paths = [[_path(p, f"{where}.paths[{i}][{j}]", variables) for j, p in enumerate(group)] for i, group in enumerate(groups)]
+    groups = [_list(group, f"{where}.trees[{i}]") for i, group in enumerate(_list(fields["trees"], f"{where}.trees"))]
+    trees = [[_tree(t, f"{where}.trees[{i}][{j}]", variables) for j, t in enumerate(group)] for i, group in enumerate(groups)]
     own = _positions(fields["features"], f"{where}.features", features)
     weights = _numbers(fields["class_weights"], f"{where}.class_weights", classes)
     if not ((weights >= 0).all() and weights.sum() > 0):
@@ -97,7 +91,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
         informative=_positions(fields["informative"], f"{where}.informative", features),
         features=own,
         members=tuple(members),
-        paths=tuple(map(tuple, paths)),
+        trees=tuple(map(tuple, trees)),
         coefficients=np.empty(0),
         intercepts=_numbers(fields["intercepts"], f"{where}.intercepts", classes),
     )
@@ -122,10 +116,10 @@ def _positions(value: Any, where: str, below: int) -> tuple[int, ...]:
     return values
 
 
-def _array(value: Any, where: str, dtype: str) -> NDArray[Any]:
+def _array(value: Any, where: str, dtype: str, axes: int = 1) -> NDArray[Any]:
     array: NDArray[Any] = expect(value, where, np.ndarray, "an array")
-    if array.dtype != dtype or array.ndim != 1:
-        raise FieldError(where, f"an array of {dtype} with one axis was expected")
+    if array.dtype != dtype or array.ndim != axes:
+        raise FieldError(where, f"an array of {dtype} with {axes} axes was expected")
     return array
 
 
@@ -194,17 +188,28 @@ def _member(fields: Any, where: str, variables: Variables, depth: int) -> Member
     return Member(bins, parents, tuple(k for k, _ in cells), tuple(w for _, w in cells), classes, BackOff(*rule))
 
 
-def _path(fields: Any, where: str, variables: Variables) -> Path:
-    expect_keys(fields, where, ("bins", "features", "keys", "m", "weights"))
-    features = _positions_with_repeats(fields["features"], f"{where}.features", len(variables) - 1)
-    bins = _bins(fields["bins"], f"{where}.bins", variables, features)
-    size = math.prod(int(table[-1]) + 1 for table in bins) * variables[CLASS].card
-    keys, weights = _array(fields["keys"], f"{where}.keys", "int64"), _array(fields["weights"], f"{where}.weights", "float64")
-    if not len(keys):
-        raise FieldError(f"{where}.keys", "at least one cell was expected")
-    return Path(
-        features, bins, *_cells(keys, weights, size, where), variables[CLASS].card, _real(fields["m"], f"{where}.m", 1e-9, 1e9)
+def _tree(fields: Any, where: str, variables: Variables) -> Tree:
+    """Return a tree, checked: every row ends at a leaf, and every node has finite weights of at least zero."""
+    expect_keys(fields, where, ("m", "nodes", "weights"))
+    nodes, weights = (
+        _array(fields["nodes"], f"{where}.nodes", "int64", 2),
+        _array(fields["weights"], f"{where}.weights", "float64", 2),
     )
+    if nodes.shape != (len(nodes), 3) or not len(nodes) or weights.shape != (len(nodes), variables[CLASS].card):
+        raise FieldError(where, "nodes of three numbers and the weights of their classes were expected")
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        raise FieldError(f"{where}.weights", "finite weights of at least 0 were expected")
+    inner = np.flatnonzero(nodes[:, 0] >= 0)
+    column, test, first = nodes[inner].T
+    if (column >= len(variables) - 1).any():
+        raise FieldError(f"{where}.nodes", "a column is out of range")
+    states = np.array([v.card for v in variables[:CLASS]], np.int64)[column]
+    branches = np.where(test == -1, states + 1, 2)
+    if (test >= states + 1).any() or (test < -2 - states).any():
+        raise FieldError(f"{where}.nodes", "a test is out of range")
+    if (first <= inner).any() or (first > len(nodes) - branches).any():
+        raise FieldError(f"{where}.nodes", "a child does not come after its parent, or there is none")
+    return Tree(nodes, weights, _real(fields["m"], f"{where}.m", 1e-9, 1e9))
 
 
 def _positions_with_repeats(value: Any, where: str, below: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.contexts import Bins, context_keys, counted_contexts
 from naivete._kernels.exact_sums import LimbSums, limbs, sums_as_numbers
-from naivete._kernels.trees import tree_leaves
+from naivete._kernels.trees import tree_leaves, tree_sums
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.variables import CLASS
@@ -57,18 +57,11 @@ def context_counts(counts: Counts, requests: Sequence[Request]) -> list[ContextC
     return [ContextCounts(keys, sums_as_numbers(weight).astype(np.float64)) for keys, weight in sums]
 
 
-def node_weights(nodes: Integers, classes: int, leaves: ContextCounts) -> Numbers:
+def node_weights(request: TreeRequest, leaves: ContextCounts) -> Numbers:
     """Return the weight of each class in every node of a tree from those in its leaves.  # (node, class)"""
-    result = np.zeros(len(nodes) * classes)
-    result[leaves.keys.astype(np.int64)] = leaves.weights
-    result = result.reshape(len(nodes), classes)
-    inner = np.flatnonzero(nodes[:, 0] >= 0)
-    order = np.argsort(nodes[inner, 2])
-    first = nodes[inner[order], 2]
-    ends = np.append(first[1:], len(nodes))
-    for node, lo, hi in zip(inner[order][::-1].tolist(), first[::-1].tolist(), ends[::-1].tolist(), strict=True):
-        result[node] = result[lo:hi].sum(axis=0)
-    return result
+    weights = np.zeros(len(request.nodes) * request.classes)
+    weights[leaves.keys.astype(np.int64)] = leaves.weights
+    return tree_sums(request.states, request.nodes, weights.reshape(-1, request.classes))
 
 
 def _of_block(block: Block, requests: Sequence[Request]) -> Sums:

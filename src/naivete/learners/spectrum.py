@@ -51,7 +51,7 @@ MIXTURE_ROWS = 2000
 FOLDS = 5
 FOLD_STEPS = 60
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
-PENALTY, FEATURE_PENALTY = 1.0, 10.0
+PENALTY, FEATURE_PENALTY = 5.0, 20.0
 RULE = BackOff()
 FEWEST_BITS = 0.01
 """An information is never taken as less than this share of its estimate when its bias is subtracted."""
@@ -290,12 +290,12 @@ def _counted(
     plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
     families = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
     states = counts.cards(counts.features)
-    requests = [*families, *(TreeRequest(nodes, states, classes) for group in trees for nodes in group)]
-    tables = iter(context_counts(counts, requests))
+    leaves = [[TreeRequest(nodes, states, classes) for nodes in group] for group in trees]
+    tables = iter(context_counts(counts, [*families, *(request for group in leaves for request in group)]))
     structures = [_member(bins, parents, [next(tables) for _ in parents], classes, settings.rule) for bins, parents in plans]
     groups = [
-        [Tree(nodes, node_weights(nodes, classes, next(tables)), m) for nodes in group]
-        for group, (m, _, _) in zip(trees, TREE_GROUPS, strict=True)
+        [Tree(request.nodes, node_weights(request, next(tables)), m) for request in group]
+        for group, (m, _, _) in zip(leaves, TREE_GROUPS, strict=True)
     ]
     empty = Spectrum(
         variables=counts.variables,
@@ -345,14 +345,15 @@ def _weighted(result: Spectrum, sample: Sample, grown_on: Sequence[Sequence[Bool
     depths = (settings.depth + 1) * (2 if result.members else 1)
     penalties = np.full(terms.shape[2], PENALTY)
     penalties[depths : depths + len(result.features)] = FEATURE_PENALTY
-    best, factor = _best_term(terms, labels, weight, range(depths))
+    own = range(depths, depths + len(result.features))
+    best, factor = _best_term(terms, labels, weight, [j for j in range(terms.shape[2]) if j not in own])
     start = np.zeros(terms.shape[2])
     start[best] = factor
     coefficients, intercepts = fitted_weights(terms, labels, weight, penalties, start)
     result = replace(result, coefficients=coefficients, intercepts=intercepts)
     if not (settings.mixture and result.members):
         return result
-    singles = [(best, factor)]
+    singles = [_best_term(terms, labels, weight, range(depths))]
     ends = [j for j in range(depths + len(result.features), terms.shape[2]) if (j - terms.shape[2]) % 5 >= 3]
     if ends:
         singles.append(_best_term(terms, labels, weight, ends))
