@@ -22,7 +22,8 @@ def test_models_side_by_side(run: Run, files: list[Path]) -> None:
     lines = ran.out.splitlines()
     assert lines[0] == f"{files[0]}: 128 rows, 5 folds, seed 0"
     assert [line.split()[0] for line in lines[1:5]] == ["model", "majority", "nb", "kdb:k=1,theta=0.03"]
-    assert lines[4].count("*") == 3
+    assert lines[1].split() == ["model", "accuracy", "%", "balanced", "F1", "AUC", "bits", "nats", "Brier", "RMSE", "fit", "s"]
+    assert lines[4].count("*") == 8
 
 
 def test_several_files_and_the_confusion(run: Run, files: list[Path]) -> None:
@@ -128,3 +129,17 @@ def test_columns_left_out_and_the_budget(run: Run, files: list[Path]) -> None:
     assert "the budget is 10 bytes" in refused.err
     assert "raise --budget" in refused.err
     assert run(*words, "--budget", "1MiB").code == 0
+
+
+def test_a_page_with_curves(run: Run, files: list[Path], tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    ran = run("evaluate", *files, "--models", "nb", "tan:calibration=leave-one-out", "--folds", "3", "--html", page)
+    assert (ran.code, ran.err) == (0, f"naivete: note: wrote the page to {page}\n")
+    text = page.read_text()
+    for part in ("ROC curves of", "averaged over the classes", "Below the diagonal a model is too sure", "log loss in nats", "AUC"):
+        assert part in text
+    assert text.count("<svg") == 4
+    again = run("evaluate", files[0], "--models", "nb", "--folds", "2", "--html", page)
+    assert again.code == 5
+    assert "exists already" in again.err
+    assert run("evaluate", files[0], "--models", "nb", "--folds", "2", "--html", page, "--force").code == 0

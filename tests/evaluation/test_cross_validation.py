@@ -8,12 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from naivete.classifiers.augmented import NaiveBayes
 from naivete.classifiers.specification import classifier_of
 from naivete.data.generated import corral
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, ParameterError
 from naivete.evaluation import KFold, cross_validate, label_table, stratified_folds
+from naivete.evaluation.data_sets import cases_of
 
 
 def cases(*, weight: list[float] | None = None) -> LabelledTable:
@@ -144,3 +146,24 @@ def test_every_accuracy_is_that_of_scikit_learn_on_the_same_folds() -> None:
     for result in cross_validate(models, data, folds=5, repeat=2, random_state=7):
         found = one_by_one(models[result.model], data.features, data.labels, cv=splits, scoring="accuracy")
         assert result.accuracies.tolist() == found["test_score"].tolist()
+
+
+def test_folds_have_the_measures_of_scikit_learn() -> None:
+    from sklearn import metrics
+
+    rng = np.random.default_rng(4)
+    X = rng.integers(0, 3, (90, 3))
+    y = (X[:, 0] + rng.integers(0, 2, 90)) % 3
+    (result,) = cross_validate({"nb": NaiveBayes()}, (X, y), folds=3, keep_posteriors=True)
+    assert result.posterior is not None
+    folds = [split.test for split in KFold(3, 1, 0).splits(cases_of((X, y), "cases"))]
+    decided = result.posterior.argmax(axis=1)
+    by_fold = {
+        "balanced_accuracies": [metrics.balanced_accuracy_score(y[f], decided[f]) for f in folds],
+        "f1s": [metrics.f1_score(y[f], decided[f], average="macro") for f in folds],
+        "roc_aucs": [metrics.roc_auc_score(y[f], result.posterior[f], multi_class="ovr") for f in folds],
+    }
+    for name, values in by_fold.items():
+        assert getattr(result, name) == pytest.approx(values, abs=1e-12)
+    nats = [metrics.log_loss(y[f], result.posterior[f], labels=range(3)) for f in folds]
+    assert result.log_loss_nats == pytest.approx(np.mean(nats), abs=1e-12)

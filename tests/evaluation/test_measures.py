@@ -116,12 +116,14 @@ def test_agreement_with_scikit_learn(drawn: Any) -> None:
     theirs = metrics.precision_recall_fscore_support(
         truth, decided, labels=present, average="macro", sample_weight=weight, zero_division=0.0
     )
-    assert [found[name] for name in ("precision", "recall", "f")] == close(theirs[:3], abs=1e-12)
+    assert [found[name] for name in ("precision", "recall", "f1")] == close(theirs[:3], abs=1e-12)
     assert found["recall"] == close(
         metrics.recall_score(truth, decided, labels=present, average="macro", sample_weight=weight), abs=1e-12
     )
+    assert found["balanced_accuracy"] == found["recall"]
     bits = metrics.log_loss(truth, posterior, labels=range(k), sample_weight=weight) / np.log(2)
     assert found["log_loss"] == close(bits, abs=1e-12)
+    assert found["log_loss_nats"] == close(bits * np.log(2), abs=1e-12)
     assert found["brier"] == close(metrics.mean_squared_error(np.eye(k)[truth], posterior, sample_weight=weight) * k, abs=1e-12)
     assert found["rmse"] == close(
         metrics.mean_squared_error(np.ones(len(truth)), posterior[np.arange(len(truth)), truth], sample_weight=weight) ** 0.5,
@@ -146,7 +148,7 @@ def test_each_class_agrees_with_scikit_learn(drawn: Any) -> None:
     for c in present:
         own, hit, said = found[f"c{c}"], truth == c, decided == c
         theirs = metrics.precision_recall_fscore_support(hit, said, average="binary", sample_weight=weight, zero_division=0.0)
-        assert [own["precision"], own["recall"], own["f"]] == close(theirs[:3], abs=1e-12)
+        assert [own["precision"], own["recall"], own["f1"]] == close(theirs[:3], abs=1e-12)
         assert own["support"] == weight[hit].sum()
         if len(present) == 1:
             assert (own["specificity"], own["roc_auc"]) == (1, 0.5)
@@ -174,7 +176,7 @@ def test_nothing_is_nan_and_nothing_warns(drawn: Any) -> None:
         found = measures(truth, posterior, range(k), weight=weight, loss=zero_one(range(k)))
     assert all(np.isfinite(value) and type(value) is float for value in found.values())
     assert found["expected_loss"] == found["least_expected_loss"] == close(found["error"], abs=1e-12)
-    bounds = {"log_loss": 53, "brier": 2}
+    bounds = {"log_loss": 53, "log_loss_nats": 53, "brier": 2}
     assert all(-1e-12 <= value <= bounds.get(name, 1) + 1e-12 for name, value in found.items())
 
 
@@ -239,7 +241,7 @@ def test_barrow() -> None:
     ):
         truth, decided, weight = [0, 0, 1, 1], [0, 1, 0, 1], np.ravel(matrix)
         found = per_class(truth, np.eye(2)[decided], [0, 1], weight=weight)
-        assert [round(found[c]["f"], 3) for c in (0, 1)] == list(f)
+        assert [round(found[c]["f1"], 3) for c in (0, 1)] == list(f)
 
 
 def test_cross_validation_has_the_same_definitions() -> None:
@@ -281,7 +283,7 @@ def test_one_class_and_one_row() -> None:
     found = measures([0], [[1.0]], ["only"])
     assert (found["accuracy"], found["recall"], found["specificity"], found["roc_auc"]) == (1, 1, 1, 0.5)
     wrong = measures([0, 0], [[0.25, 0.75]] * 2, ["a", "b"])  # all of one class, and all called the other
-    assert (wrong["accuracy"], wrong["precision"], wrong["recall"], wrong["f"], wrong["specificity"]) == (0, 0, 0, 0, 1)
+    assert (wrong["accuracy"], wrong["precision"], wrong["recall"], wrong["f1"], wrong["specificity"]) == (0, 0, 0, 0, 1)
 
 
 def test_absent_classes_are_left_out_of_the_means() -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.inputs import labelled_cases, short_names
 from naivete.cli.options import (
     DEFAULT_MODELS,
+    check_output,
     classifiers_of,
     encoding_options,
     in_options,
@@ -19,7 +21,7 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, note_unseen, number, say, text_table
+from naivete.cli.output import counted, escaped, json_text, note, note_unseen, number, say, text_table
 from naivete.cli.parsing import Command
 from naivete.cli.progress import progress
 from naivete.errors import NaiveteError, ParameterError
@@ -30,6 +32,17 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND", "comparison", "summary"]
 
+_COLUMNS: Final = {
+    "balanced_accuracy": ("balanced", True),
+    "f1": ("F1", True),
+    "roc_auc": ("AUC", True),
+    "log_loss": ("bits", False),
+    "log_loss_nats": ("nats", False),
+    "brier": ("Brier", False),
+    "rmse": ("RMSE", False),
+}
+"""The measures of the table beside the accuracy, with their headings, and whether higher values are better."""
+
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
@@ -39,6 +52,8 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="random seed of the folds (0)")
     parser.add_argument("--repeat", type=int, default=1, metavar="TIMES", help="number of repetitions with other folds (1)")
     parser.add_argument("--confusion", action="store_true", help="print the confusion matrices")
+    parser.add_argument("--html", metavar="FILE", help="also write a page with all measures, ROC curves and calibration curves")
+    parser.add_argument("--force", action="store_true", help="replace an existing page")
     progress_option(parser)
     target_options(parser)
     encoding_options(parser)
@@ -52,12 +67,12 @@ class _Evaluation:
 
     Parameters
     ----------
-    rows : the number of cases.
+    cases : the cases.
     results : the results of the models that succeeded.
     errors : the errors of the models that failed, by model.
     """
 
-    rows: int
+    cases: LabelledTable
     results: list[Result]
     errors: dict[str, NaiveteError | MemoryError]
 
@@ -73,6 +88,7 @@ def run(args: Namespace) -> int:
     specs = split_specs(args.models or list(DEFAULT_MODELS))
     if args.folds < 2 or args.repeat < 1 or args.seed < 0:
         raise ParameterError("--folds must be at least 2, --repeat at least 1, --seed at least 0")
+    check_output(args.html, args.data, args.force)
     evaluations: dict[str, _Evaluation] = {}
     paths = list(dict.fromkeys(args.data))
     total = len(paths) * args.repeat * args.folds * len(specs)
@@ -90,6 +106,8 @@ def run(args: Namespace) -> int:
         say(json_text([_record(path, args, evaluation) for path, evaluation in evaluations.items()]))
     else:
         _print(evaluations, args)
+    if args.html is not None:
+        _write_page(evaluations, args)
     if errors:
         raise errors[0]
     return 0
@@ -119,7 +137,7 @@ def _evaluate(models: Mapping[str, Any], cases: LabelledTable, args: Namespace, 
         del remaining[name]
     order = list(models)
     results.sort(key=lambda result: order.index(result.model))
-    return _Evaluation(len(cases), results, {name: errors[name] for name in order if name in errors})
+    return _Evaluation(cases, results, {name: errors[name] for name in order if name in errors})
 
 
 def _cross_validate(
@@ -127,7 +145,15 @@ def _cross_validate(
 ) -> list[Result]:
     from naivete.evaluation import cross_validate
 
-    return cross_validate(models, cases, folds=args.folds, random_state=args.seed, repeat=args.repeat, progress=finished)
+    return cross_validate(
+        models,
+        cases,
+        folds=args.folds,
+        random_state=args.seed,
+        repeat=args.repeat,
+        progress=finished,
+        keep_posteriors=args.html is not None,
+    )
 
 
 class _Running:
@@ -165,7 +191,7 @@ def _print(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
     """Print a table for each file, and a summary of several files."""
     for path, evaluation in evaluations.items():
         folds = f"{args.folds} folds" + (f" x {args.repeat}" if args.repeat > 1 else "")
-        say(escaped(f"{path}: {counted(evaluation.rows, 'row')}, {folds}, seed {args.seed}"))
+        say(escaped(f"{path}: {counted(len(evaluation.cases), 'row')}, {folds}, seed {args.seed}"))
         say(*(comparison(evaluation.results) if evaluation.results else []))
         say(*(escaped(f"{name}: failed: {_message(error)}") for name, error in evaluation.errors.items()), "")
         if args.confusion:
@@ -173,8 +199,19 @@ def _print(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
                 say(*_confusion(result), "")
     if len(evaluations) > 1:
         say(*summary({name: evaluations[path].results for name, path in short_names(list(evaluations)).items()}), "")
-    say("accuracy: mean +- standard deviation over the folds; log loss in bits; * marks the best")
+    say("accuracy: mean +- standard deviation over the folds; balanced, F1, AUC: class means; bits, nats: log loss; *: the best")
     say("fit s: training time in seconds, all folds together")
+
+
+def _write_page(evaluations: Mapping[str, _Evaluation], args: Namespace) -> None:
+    from naivete.evaluation.evaluation_page import evaluation_page
+    from naivete.storage.atomic import atomic_write
+
+    names = short_names(list(evaluations))
+    data = {name: (evaluations[path].cases, evaluations[path].results) for name, path in names.items() if evaluations[path].results}
+    facts = {"folds": args.folds, "repetitions": args.repeat, "seed": args.seed}
+    atomic_write(Path(args.html), str(evaluation_page(data, facts)).encode(), overwrite=args.force)
+    note(f"wrote the page to {Path(args.html).resolve()}")
 
 
 def _message(error: BaseException) -> str:
@@ -183,22 +220,18 @@ def _message(error: BaseException) -> str:
 
 def comparison(results: Sequence[Result]) -> list[str]:
     """Return a table with a row for each model and a column for each measure; the best values are marked."""
-    best = {
-        "accuracy": max(result.accuracy[0] for result in results),
-        "log_loss": min(result.log_loss for result in results),
-        "rmse": min(result.rmse for result in results),
-    }
+    chosen = {name: (max if higher else min)(getattr(r, name) for r in results) for name, (_, higher) in _COLUMNS.items()}
+    best = max(result.accuracy[0] for result in results)
     rows = [
         [
             result.model,
-            _accuracy(result, best["accuracy"]),
-            *(_marked(f"{getattr(result, name):.4f}", getattr(result, name) == best[name]) for name in ("log_loss", "rmse")),
-            number(result.brier, 4),
+            _accuracy(result, best),
+            *(_marked(f"{getattr(result, name):.4f}", getattr(result, name) == chosen[name]) for name in _COLUMNS),
             number(result.fit_seconds),
         ]
         for result in results
     ]
-    return text_table(["model", "accuracy % ", "log loss ", "RMSE ", "Brier", "fit s"], rows)
+    return text_table(["model", "accuracy % ", *(f"{title} " for title, _ in _COLUMNS.values()), "fit s"], rows)
 
 
 def _accuracy(result: Result, best: float) -> str:
@@ -245,7 +278,7 @@ def _confusion(result: Result) -> list[str]:
 def _record(path: str, args: Namespace, evaluation: _Evaluation) -> dict[str, Any]:
     return {
         "data": path,
-        "rows": evaluation.rows,
+        "rows": len(evaluation.cases),
         "folds": args.folds,
         "repeat": args.repeat,
         "seed": args.seed,
@@ -254,7 +287,11 @@ def _record(path: str, args: Namespace, evaluation: _Evaluation) -> dict[str, An
                 "model": result.model,
                 "accuracy": result.accuracy[0],
                 "accuracy_sd": result.accuracy[1],
+                "balanced_accuracy": result.balanced_accuracy,
+                "f1": result.f1,
+                "roc_auc": result.roc_auc,
                 "log_loss_bits": result.log_loss,
+                "log_loss_nats": result.log_loss_nats,
                 "brier": result.brier,
                 "rmse": result.rmse,
                 "accuracies": result.accuracies,
@@ -276,6 +313,7 @@ COMMAND = Command(
         "naivete evaluate weather.arff --models majority nb kdb:k=1",
         "naivete evaluate a.arff b.arff.gz --models 'nb; tan; kdb:k=2,theta=0.03' --folds 5 --repeat 2",
         "naivete evaluate mushrooms.csv --target class --models nb,tan --json",
+        "naivete evaluate mushrooms.csv --target class --models nb tan --html page.html",
     ),
     arguments,
     run,

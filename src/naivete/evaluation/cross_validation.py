@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from naivete.data.labelled_table import LabelledTable
 from naivete.evaluation.data_sets import Given, cases_of, warn_about_columns
 from naivete.evaluation.held_out_predictions import Prediction, held_out_predictions
-from naivete.evaluation.measures import LEAST
+from naivete.evaluation.measures import LEAST, Cases, macro_averages
 from naivete.evaluation.protocols import KFold, stratified_folds
 
 __all__ = ["Progress", "Result", "cross_validate", "stratified_folds"]
@@ -32,9 +33,11 @@ class Result:
     accuracies, log_losses, briers, rmses : one value for each fold: the share of cases classified correctly; the mean of
         -log2 P(true class), in bits; the mean over cases of the sum over classes of (P(c) - [c is true])^2; and the root of the
         mean of (1 - P(true class))^2.
+    balanced_accuracies, f1s, roc_aucs : the mean over the classes of their recall, F1 and area under the ROC curve, for each fold.
     confusion : the number of cases by predicted and true class, over all folds.  # (classified, correct)
     fit_seconds, predict_seconds : the total time of all folds.
     unseen : the number of folds with values that did not occur in training.
+    posterior : P(class | row) of each row as a test row of the first repetition, where it was to be kept.  # (row, class)
     """
 
     model: str
@@ -43,10 +46,14 @@ class Result:
     log_losses: NDArray[np.float64]
     briers: NDArray[np.float64]
     rmses: NDArray[np.float64]
+    balanced_accuracies: NDArray[np.float64]
+    f1s: NDArray[np.float64]
+    roc_aucs: NDArray[np.float64]
     confusion: NDArray[np.float64]
     fit_seconds: float
     predict_seconds: float
     unseen: int = 0
+    posterior: NDArray[np.float64] | None = None
 
     @property
     def accuracy(self) -> tuple[float, float]:
@@ -57,6 +64,26 @@ class Result:
     def log_loss(self) -> float:
         """The mean over the folds, in bits."""
         return float(self.log_losses.mean())
+
+    @property
+    def log_loss_nats(self) -> float:
+        """The mean over the folds, in nats, as scikit-learn's `log_loss`."""
+        return self.log_loss * math.log(2)
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """The mean over the folds."""
+        return float(self.balanced_accuracies.mean())
+
+    @property
+    def f1(self) -> float:
+        """The mean over the folds."""
+        return float(self.f1s.mean())
+
+    @property
+    def roc_auc(self) -> float:
+        """The mean over the folds."""
+        return float(self.roc_aucs.mean())
 
     @property
     def brier(self) -> float:
@@ -77,6 +104,7 @@ def cross_validate(
     random_state: int = 0,
     repeat: int = 1,
     progress: Progress | None = None,
+    keep_posteriors: bool = False,
 ) -> list[Result]:
     """Return the results of the models, trained and tested on the same folds; cut points and structures are learned in each fold.
 
@@ -88,34 +116,39 @@ def cross_validate(
     random_state : the seed of the folds.
     repeat : the number of repetitions, each with other folds.
     progress : called with the name of a model after each of its folds.
+    keep_posteriors : whether the results have the posterior probabilities of the first repetition, for curves.
     """
     labelled = cases_of(cases, "cases")
     warn_about_columns(models.values(), labelled)
-    scores = {name: _Scores(name, len(labelled.classes)) for name in models}
+    scores = {name: _Scores(name, labelled, keep=keep_posteriors) for name in models}
     for prediction in held_out_predictions(models, labelled, list(KFold(folds, repeat, random_state).splits(labelled))):
-        scores[prediction.model].add(prediction, labelled)
+        scores[prediction.model].add(prediction)
         if progress is not None:
             progress(prediction.model)
-    return [collected.result(labelled.classes) for collected in scores.values()]
+    return [collected.result() for collected in scores.values()]
 
 
 class _Scores:
     """The scores of a model, collected fold by fold."""
 
-    def __init__(self, name: str, classes: int) -> None:
-        self.name = name
-        self.scores: list[tuple[float, float, float, float]] = []
+    def __init__(self, name: str, cases: LabelledTable, *, keep: bool) -> None:
+        self.name, self.cases = name, cases
+        self.scores: list[tuple[float, ...]] = []
+        classes = len(cases.classes)
         self.confusion = np.zeros((classes, classes))
+        self.posterior = np.zeros((len(cases), classes)) if keep else None
         self.fit_seconds = self.predict_seconds = 0.0
         self.unseen = 0
 
-    def add(self, prediction: Prediction, cases: LabelledTable) -> None:
+    def add(self, prediction: Prediction) -> None:
         """Add the scores of the predictions for one fold."""
         self.fit_seconds += prediction.fit_seconds
         self.predict_seconds += prediction.predict_seconds
         self.unseen += prediction.unseen
-        test = prediction.split.test
-        self._score(prediction.posterior, cases.labels[test], None if cases.weight is None else cases.weight[test])
+        test, weight = prediction.split.test, self.cases.weight
+        if self.posterior is not None and prediction.split.repeat == 0:
+            self.posterior[test] = prediction.posterior
+        self._score(prediction.posterior, self.cases.labels[test], None if weight is None else weight[test])
 
     def _score(self, posterior: NDArray[np.float64], correct: NDArray[np.int64], weight: NDArray[np.float64] | None) -> None:
         if weight is not None and not weight.any():
@@ -130,10 +163,12 @@ class _Scores:
         per_case[:, 3] = (1 - true) ** 2
         means = per_case.sum(axis=0) / len(correct) if weight is None else np.average(per_case, axis=0, weights=weight)
         accuracy, log_loss, brier, square = means.tolist()
-        self.scores.append((accuracy, log_loss, brier, square**0.5))
+        macro = macro_averages(Cases.of(correct, posterior, weight))
+        by_class = [macro[name] for name in ("balanced_accuracy", "f1", "roc_auc")]
+        self.scores.append((accuracy, log_loss, brier, square**0.5, *by_class))
 
-    def result(self, classes: NDArray[Any]) -> Result:
+    def result(self) -> Result:
         """Return the result over all folds."""
-        accuracies, log_losses, briers, rmses = np.array(self.scores, np.float64).reshape(-1, 4).T
+        folds = np.array(self.scores, np.float64).reshape(-1, 7).T
         seconds = self.fit_seconds, self.predict_seconds
-        return Result(self.name, classes, accuracies, log_losses, briers, rmses, self.confusion, *seconds, self.unseen)
+        return Result(self.name, self.cases.classes, *folds, self.confusion, *seconds, self.unseen, self.posterior)

@@ -3,12 +3,13 @@
 Rows of weight zero are ignored. Quotients 0 / 0 are defined, so that no measure is nan:
 
 - means over classes (macro averages) include only the classes that occur among the rows;
-- the precision and F of a class that occurs but is never predicted are 0;
+- the precision and F1 of a class that occurs but is never predicted are 0;
 - if all rows are of one class, its specificity is 1 (no false positives) and its area under the ROC curve is 1/2.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
@@ -34,6 +35,7 @@ __all__ = [
     "cost_curve",
     "expected_loss",
     "log_loss",
+    "macro_averages",
     "measures",
     "per_class",
     "rmse",
@@ -235,14 +237,14 @@ def expected_loss(cases: Cases, loss: Loss, *, decided: NDArray[np.int64] | None
 def per_class(
     truth: ArrayLike, posterior: ArrayLike, classes: Sequence[Any] | NDArray[Any], *, weight: ArrayLike | None = None
 ) -> dict[Any, dict[str, float]]:
-    """Return precision, recall (sensitivity), specificity, F, area under the ROC curve and support of each class that occurs.
+    """Return precision, recall (sensitivity), specificity, F1, area under the ROC curve and support of each class that occurs.
 
     For each class against the others: precision TP / (TP + FP), recall TP / (TP + FN), specificity TN / (TN + FP),
-    F = 2 precision recall / (precision + recall); support is the weight of the rows of the class.
+    F1 = 2 precision recall / (precision + recall); support is the weight of the rows of the class.
 
     >>> by_class = per_class([0, 0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
     >>> by_class["yes"]
-    {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f': 0.6666666666666666, 'roc_auc': 0.625, 'support': 2.0}
+    {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f1': 0.6666666666666666, 'roc_auc': 0.625, 'support': 2.0}
     """
     cases = Cases.of(truth, posterior, weight, classes=classes)
     by_class = _by_class(cases)
@@ -258,7 +260,7 @@ def _by_class(cases: Cases) -> dict[str, Numbers]:
         "precision": _quotient(right, decided),
         "recall": _quotient(right, support),
         "specificity": 1 - _quotient(decided - right, counts.sum() - support),
-        "f": _quotient(2 * right, decided + support),
+        "f1": _quotient(2 * right, decided + support),
         "roc_auc": areas(cases),
         "support": support,
     }
@@ -267,6 +269,18 @@ def _by_class(cases: Cases) -> dict[str, Numbers]:
 def _quotient(numerator: Numbers, denominator: Numbers) -> Numbers:
     """Return the quotient, 0 where the denominator is 0."""
     return np.asarray(np.divide(numerator, denominator, out=np.zeros(len(numerator)), where=denominator > 0))
+
+
+def macro_averages(cases: Cases) -> dict[str, float]:
+    """Return the measures of single classes, averaged over the classes that occur; the balanced accuracy is the mean recall.
+
+    >>> macro_averages(Cases.of([0, 0, 1], [[1.0, 0.0], [0.25, 0.75], [0.0, 1.0]]))["balanced_accuracy"]
+    0.75
+    """
+    by_class = _by_class(cases)
+    occurring = by_class.pop("support") > 0
+    means = {name: float(values[occurring].mean()) for name, values in by_class.items()}
+    return {"balanced_accuracy": means["recall"], **means}
 
 
 def measures(
@@ -278,6 +292,9 @@ def measures(
     weight: ArrayLike | None = None,
 ) -> dict[str, float]:
     """Return all measures by name; those of single classes are averaged over the classes that occur.
+
+    The names are "accuracy", "error", those of `macro_averages`, "log_loss" in bits, "log_loss_nats", "brier", "rmse" and
+    "calibration_error".
 
     Parameters
     ----------
@@ -293,12 +310,11 @@ def measures(
     (1.0, 1.0, 0.125)
     """
     cases = Cases.of(truth, posterior, weight, classes=classes)
-    by_class = _by_class(cases)
-    occurring = by_class["support"] > 0
-    macro = {name: float(by_class[name][occurring].mean()) for name in ("precision", "recall", "specificity", "f", "roc_auc")}
-    share_correct = accuracy(cases)
+    macro = macro_averages(cases)
+    share_correct, bits = accuracy(cases), log_loss(cases)
     rest = {
-        "log_loss": log_loss(cases),
+        "log_loss": bits,
+        "log_loss_nats": bits * math.log(2),
         "brier": brier(cases),
         "rmse": rmse(cases),
         "calibration_error": calibration_error(cases),

@@ -21,13 +21,21 @@ from naivete.evaluation.records import Curve, Results
 
 __all__ = ["LOWER", "MEASURES", "SHARES", "Report", "check_measure", "check_protocol", "report"]
 
-HIGHER: Final = ("accuracy", "precision", "recall", "specificity", "f", "roc_auc")
-LOWER: Final = ("error", "log_loss", "brier", "rmse", "calibration_error", "expected_loss", "least_expected_loss")
+HIGHER: Final = ("accuracy", "balanced_accuracy", "precision", "recall", "specificity", "f1", "roc_auc")
+LOWER: Final = ("error", "log_loss", "log_loss_nats", "brier", "rmse", "calibration_error", "expected_loss", "least_expected_loss")
 """The measures for which lower values are better."""
 MEASURES: Final = (*HIGHER, *LOWER)
 SHARES: Final = (*HIGHER, "error")
 """The measures between 0 and 1 that can be shown in per cent."""
-_SYNONYMS: Final = {"auc": "roc_auc", "area": "roc_auc", "sensitivity": "recall", "loss": "expected_loss", "cost": "expected_loss"}
+_SYNONYMS: Final = {
+    "auc": "roc_auc",
+    "area": "roc_auc",
+    "sensitivity": "recall",
+    "f": "f1",
+    "nats": "log_loss_nats",
+    "loss": "expected_loss",
+    "cost": "expected_loss",
+}
 """Other names of some measures."""
 _MOST: Final = 40
 """The maximal number of classes of a confusion matrix on the page."""
