@@ -120,7 +120,14 @@ def test_a_report_takes_rows_and_labels(data: Mapping[str, LabelledTable]) -> No
 
 @pytest.mark.parametrize(
     ("wrong", "meant"),
-    [("acuracy", "accuracy"), ("auc", "roc_auc"), ("sensitivity", "recall"), ("loss", "expected_loss"), ("f", "f1"), ("nats", "log_loss_nats")],
+    [
+        ("acuracy", "accuracy"),
+        ("auc", "roc_auc"),
+        ("sensitivity", "recall"),
+        ("loss", "expected_loss"),
+        ("f", "f1"),
+        ("nats", "log_loss_nats"),
+    ],
 )
 def test_an_error_about_an_unknown_measure_suggests_a_similar_one(
     data: Mapping[str, LabelledTable], wrong: str, meant: str

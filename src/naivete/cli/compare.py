@@ -60,8 +60,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--measure",
         help="measure to compare: accuracy, balanced_accuracy, precision, recall, specificity, f1 or roc_auc (higher is better); "
-        "error, log_loss (in bits), log_loss_nats, brier, rmse or calibration_error (lower is better); with --loss also expected_loss (of predicting the most probable "
-        "class) or least_expected_loss (of predicting the class with the lowest expected loss) (accuracy)",
+        "error, log_loss (in bits), log_loss_nats, brier, rmse or calibration_error (lower is better); with --loss also "
+        "expected_loss (of predicting the most probable class) or least_expected_loss (of predicting the class with the lowest "
+        "expected loss) (accuracy)",
     )
     parser.add_argument("--alpha", type=float, metavar="LEVEL", help="significance level of the corrected p values (0.05)")
     parser.add_argument(

@@ -46,7 +46,9 @@ def _section(cases: LabelledTable, results: Sequence[Result]) -> Iterator[object
     accuracy = ["accuracy in per cent", *((100 * mean, 100 * deviation) for mean, deviation in (r.accuracy for r in results))]
     higher = [[title, *(getattr(r, name) for r in results)] for title, name in _HIGHER.items()]
     lower = [[title, *(getattr(r, name) for r in results)] for title, name in _LOWER.items()]
-    yield page.table(["measure", *names], [accuracy], highlight=max, digits=1, caption="Mean and standard deviation over the folds.")
+    yield page.table(
+        ["measure", *names], [accuracy], highlight=max, digits=1, caption="Mean and standard deviation over the folds."
+    )
     caption = "Means over the folds and the classes; higher is better, the best in bold."
     yield page.table(["measure", *names], higher, highlight=max, digits=4, caption=caption)
     yield page.table(
@@ -64,9 +66,13 @@ def _roc_chart(cases: LabelledTable, predictions: Mapping[str, Cases]) -> Markup
     label = cases.classes[-1]
     two = len(cases.classes) == 2
     lines: dict[object, Line] = {name: _roc_line(posteriors, two) for name, posteriors in predictions.items()}
-    shown = f"ROC curves of {visible(str(label))}" if two else "ROC curves of each class against the others, averaged over the classes"
+    shown = (
+        f"ROC curves of {visible(str(label))}" if two else "ROC curves of each class against the others, averaged over the classes"
+    )
     caption = f"{shown}, from the test rows of all folds; higher is better."
-    return line_chart({**lines, "chance": [(0.0, 0.0), (1.0, 1.0)]}, x="false positive rate", y="true positive rate", caption=caption)
+    return line_chart(
+        {**lines, "chance": [(0.0, 0.0), (1.0, 1.0)]}, x="false positive rate", y="true positive rate", caption=caption
+    )
 
 
 def _roc_line(posteriors: Cases, two: bool) -> Line:
