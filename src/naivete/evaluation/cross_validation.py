@@ -169,6 +169,21 @@ class _Scores:
 
     def result(self) -> Result:
         """Return the result over all folds."""
-        folds = np.array(self.scores, np.float64).reshape(-1, 7).T
-        seconds = self.fit_seconds, self.predict_seconds
-        return Result(self.name, self.cases.classes, *folds, self.confusion, *seconds, self.unseen, self.posterior)
+        accuracies, log_losses, briers, rmses, *by_class = np.array(self.scores, np.float64).reshape(-1, 7).T
+        balanced_accuracies, f1s, roc_aucs = by_class
+        return Result(
+            self.name,
+            self.cases.classes,
+            accuracies,
+            log_losses,
+            briers,
+            rmses,
+            balanced_accuracies,
+            f1s,
+            roc_aucs,
+            self.confusion,
+            self.fit_seconds,
+            self.predict_seconds,
+            self.unseen,
+            self.posterior,
+        )
