@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from math import inf
 from pathlib import Path
 
 import numpy as np
@@ -36,16 +37,16 @@ def test_the_model_is_that_of_the_library(run: Run, model: Path, weather: Path) 
     from naivete.classifiers.augmented import KDB
 
     table = read(weather)
-    fitted = KDB(k=1).fit(table.without("play"), list(table["play"]))
+    fitted = KDB(k=1, theta=-inf).fit(table.without("play"), list(table["play"]))
     loaded = load(model)
     assert np.array_equal(loaded.predict_proba(table.without("play")), fitted.predict_proba(table.without("play")))
     assert loaded.network_.name(-1) == "play"
-    assert str(spec_of(loaded)) == "kdb:k=1"
+    assert str(spec_of(loaded)) == "kdb:k=1,theta=-inf"
 
 
 def test_equal_runs_give_equal_files(run: Run, model: Path, weather: Path) -> None:
     again = weather.with_name("again.nvt")
-    run("fit", weather, "--target", "play", "--model", "kdb:k=1", "--out", again)
+    run("fit", weather, "--target", "play", "--model", "kdb:k=1,theta=-inf", "--out", again)
     assert again.read_bytes() == model.read_bytes()
 
 

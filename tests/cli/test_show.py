@@ -289,7 +289,7 @@ class TestHierarchies:
 
     def test_of_many_states_the_first_unless_tables_are_asked_for(self, run: Run, tmp_path: Path) -> None:
         file = tmp_path / "t.csv"
-        file.write_text("x,c\n" + "".join(f"s{i % 30},{'ny'[i % 2]}\n" for i in range(90)))
+        file.write_text("x,c\n" + "".join(f"s{i % 30},{'ny'[i % 2]}\n" for i in range(180)))
         assert run("fit", file, "--target", "c", "--model", "recursive", "--out", tmp_path / "m.nvt").code == 0
         short, whole = run("show", tmp_path / "m.nvt").out, run("show", tmp_path / "m.nvt", "--tables").out
         assert "(the first 20 states of each feature)" in short

@@ -156,7 +156,7 @@ def warn_unsuitable(columns: Sequence[Unsuitable]) -> None:
         listed = _listed([f"{quoted(column.name)} ({column.reason})" for column in left_out])
         parts.append(
             f"left out, since new rows have other values: {listed}; remove these columns, or use them all the same with "
-            f"`keep={names[:LISTED]!r}` of the encoder"
+            f"the encoder setting `keep={names[:LISTED]!r}`"
         )
     if constant:
         parts.append(f"without effect, since they have a single value: {_listed([quoted(column.name) for column in constant])}")
