@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -35,14 +34,9 @@ class Sample(NamedTuple):
     left_out: Numbers
 
 
-@dataclass(frozen=True, eq=False)
-class Part:
-    """The distinct cases of some rows with the smallest hashes, in increasing order of these."""
-
-    hashes: NDArray[np.uint64]
-    codes: tuple[NDArray[Any], ...]  # the class last
-    weight: LimbSums
-    least: Numbers  # the smallest weight of a row of each case
+Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers]
+"""The hashes of the distinct cases of some rows with the smallest hashes, increasing; their codes, the class last; their weights;
+and the smallest weight of a row of each. Plain values, so that a checkpoint can hold them."""
 
 
 def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
@@ -60,24 +54,23 @@ def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int) -> 
     least = np.ones(len(used))
     if block.weight is not None:
         np.minimum.at(least, position, block.weight[rows])
-    return Part(used, tuple(column[chosen] for column in block.codes), weight, least)
+    return used, [column[chosen] for column in block.codes], weight, least
 
 
 def merged_parts(one: Part, two: Part, size: int) -> Part:
     """Return the part of the sample that comes from the rows of both parts."""
-    hashes = np.concatenate([one.hashes, two.hashes])
-    distinct, first, which = np.unique(hashes, return_index=True, return_inverse=True)
+    hashes = one[0], two[0]
+    distinct, first, which = np.unique(np.concatenate(hashes), return_index=True, return_inverse=True)
     used = distinct[:size]
     chosen, kept = first[: len(used)], which < len(used)
     weight: LimbSums = {}
-    for q in one.weight.keys() | two.weight.keys():
-        both = [part.weight.get(q, np.zeros(len(part.hashes), np.int64)) for part in (one, two)]
+    for q in sorted(one[2].keys() | two[2].keys()):
+        both = [part[2].get(q, np.zeros(len(part[0]), np.int64)) for part in (one, two)]
         weight[q] = np.zeros(len(used), np.int64)
         np.add.at(weight[q], which[kept], np.concatenate(both)[kept])
     least = np.ones(len(used))
-    np.minimum.at(least, which[kept], np.concatenate([one.least, two.least])[kept])
-    codes = tuple(np.concatenate(columns)[chosen] for columns in zip(one.codes, two.codes, strict=True))
-    return Part(used, codes, weight, least)
+    np.minimum.at(least, which[kept], np.concatenate([one[3], two[3]])[kept])
+    return used, [np.concatenate(columns)[chosen] for columns in zip(one[1], two[1], strict=True)], weight, least
 
 
 def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
@@ -93,8 +86,9 @@ def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
     seed : of the hash.
     """
     part: Part = fold(partial(_of_block, columns=tuple(columns), size=size, seed=seed), partial(merged_parts, size=size))
-    weight = sums_as_numbers(part.weight).astype(np.float64)
-    return Sample(part.codes[:-1], part.codes[-1].astype(np.uint32), weight, np.minimum(part.least, weight))
+    _, (*codes, labels), sums, least = part
+    weight = sums_as_numbers(sums).astype(np.float64)
+    return Sample(tuple(codes), labels.astype(np.uint32), weight, np.minimum(least, weight))
 
 
 def _of_block(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:

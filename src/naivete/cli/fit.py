@@ -37,7 +37,7 @@ __all__ = ["COMMAND"]
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     data_argument(parser, "training cases")
-    parser.add_argument("--model", default="kdb:k=2", help="model to learn (kdb:k=2)")
+    parser.add_argument("--model", default="spectrum", help="model to learn (spectrum)")
     output_options(parser, "model file, by convention with the extension .nvt", required=True)
     target_options(parser)
     encoding_options(parser)

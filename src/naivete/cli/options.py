@@ -45,7 +45,7 @@ __all__ = [
     "text_encoding_option",
 ]
 
-DEFAULT_MODELS: Final = ("majority", "nb", "tan", "kdb:k=2")
+DEFAULT_MODELS: Final = ("majority", "nb", "tan", "kdb:k=2", "spectrum")
 """The models that are compared by default."""
 NETWORK_FORMATS: Final = ".bif, .xml (XMLBIF), .net (HUGIN), .xdsl (GeNIe), .dot, .bnl (model string)"
 """The extensions of network files, as the help shows them."""
