@@ -15,9 +15,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.evaluation.peers import SEED, hist_boosting, logistic, naive_bayes, one_hot, tree
+
 THREADS: Final = 2
-SEED: Final = 1
-BINS: Final = 10
 
 Matrix = NDArray[np.float64]
 Nominal = NDArray[np.bool_]
@@ -49,23 +49,6 @@ class Peer:
             return None
 
 
-def logistic(nominal: Nominal) -> Any:
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-
-    return make_pipeline(_one_hot(nominal, scale=True), LogisticRegression(max_iter=1000))
-
-
-def naive_bayes(nominal: Nominal) -> Any:
-    return _BinnedNaiveBayes(nominal)
-
-
-def tree(_: Nominal) -> Any:
-    from sklearn.tree import DecisionTreeClassifier
-
-    return DecisionTreeClassifier(random_state=SEED)
-
-
 def forest(_: Nominal) -> Any:
     from sklearn.ensemble import RandomForestClassifier
 
@@ -75,11 +58,7 @@ def forest(_: Nominal) -> Any:
 def forest_one_hot(nominal: Nominal) -> Any:
     from sklearn.pipeline import make_pipeline
 
-    return make_pipeline(_one_hot(nominal, scale=False), forest(nominal))
-
-
-def hist_boosting(nominal: Nominal) -> Any:
-    return _HistBoosting(nominal)
+    return make_pipeline(one_hot(nominal, scale=False), forest(nominal))
 
 
 def lightgbm(nominal: Nominal) -> Any:
@@ -105,19 +84,6 @@ def ebm(nominal: Nominal) -> Any:
     return _Ebm(nominal)
 
 
-def _one_hot(nominal: Nominal, *, scale: bool) -> Any:
-    """Return one-hot codes, with a category for missing values, and numbers with their median and an indicator where missing."""
-    from sklearn.compose import make_column_transformer
-    from sklearn.impute import SimpleImputer
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import OneHotEncoder, StandardScaler
-
-    steps = [SimpleImputer(strategy="median", add_indicator=True), *([StandardScaler()] if scale else [])]
-    return make_column_transformer(
-        (OneHotEncoder(handle_unknown="ignore"), np.flatnonzero(nominal)), (make_pipeline(*steps), np.flatnonzero(~nominal))
-    )
-
-
 class _Fitted:
     """An estimator with arguments for its `fit`."""
 
@@ -131,52 +97,6 @@ class _Fitted:
 
     def predict_proba(self, X: Matrix) -> Matrix:
         return np.asarray(self.estimator.predict_proba(X))
-
-
-class _BinnedNaiveBayes:
-    """CategoricalNB; numbers in equal-frequency intervals, and one state for missing values."""
-
-    def __init__(self, nominal: Nominal) -> None:
-        self.nominal = nominal
-
-    def fit(self, X: Matrix, y: NDArray[Any]) -> _BinnedNaiveBayes:
-        from sklearn.naive_bayes import CategoricalNB
-
-        inner = np.arange(1, BINS) / BINS
-        self.cuts = [None if n else np.unique(np.nanquantile(x, inner)) for x, n in zip(X.T, self.nominal, strict=True)]
-        self.states = np.array([_largest(x) + 1 if cuts is None else len(cuts) + 1 for x, cuts in zip(X.T, self.cuts, strict=True)])
-        self.model = CategoricalNB(min_categories=self.states + 1).fit(self._codes(X), y)
-        return self
-
-    def predict_proba(self, X: Matrix) -> Matrix:
-        return np.asarray(self.model.predict_proba(self._codes(X)))
-
-    def _codes(self, X: Matrix) -> NDArray[np.int64]:
-        """Return the state of every cell; missing values and codes that do not occur in the training rows have the last one."""
-        codes = [x if cuts is None else np.searchsorted(cuts, x, "right") for x, cuts in zip(X.T, self.cuts, strict=True)]
-        table = np.where(np.isnan(X), self.states, np.stack(codes, axis=1))
-        return np.minimum(table, self.states).astype(np.int64)
-
-
-def _largest(codes: NDArray[np.float64]) -> int:
-    return int(np.nanmax(codes, initial=0))
-
-
-class _HistBoosting:
-    """HistGradientBoostingClassifier; nominal columns of up to 255 values are categories, the others numbers."""
-
-    def __init__(self, nominal: Nominal) -> None:
-        self.nominal = nominal
-
-    def fit(self, X: Matrix, y: NDArray[Any]) -> _HistBoosting:
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        categories = [bool(n) and _largest(x) < 255 for x, n in zip(X.T, self.nominal, strict=True)]
-        self.model = HistGradientBoostingClassifier(categorical_features=categories, random_state=SEED).fit(X, y)
-        return self
-
-    def predict_proba(self, X: Matrix) -> Matrix:
-        return np.asarray(self.model.predict_proba(X))
 
 
 class _CatBoost:

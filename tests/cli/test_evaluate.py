@@ -143,3 +143,13 @@ def test_a_page_with_curves(run: Run, files: list[Path], tmp_path: Path) -> None
     assert again.code == 5
     assert "exists already" in again.err
     assert run("evaluate", files[0], "--models", "nb", "--folds", "2", "--html", page, "--force").code == 0
+
+
+def test_classifiers_of_scikit_learn_are_for_comparison_only(run: Run, files: list[Path], tmp_path: Path) -> None:
+    words = [files[0], "--models", "nb", "sk:tree"]
+    assert [r["model"] for r in run("evaluate", *words, "--folds", "2", "--json").json[0]["results"]] == ["nb", "sk:tree"]
+    compared = run("compare", *words, "--protocol", "3-fold", "--baseline", "sk:tree", "--measure", "log_loss_nats")
+    assert (compared.code, compared.err) == (0, "")
+    refused = run("fit", files[0], "--model", "sk:rf", "--out", tmp_path / "m.nvt")
+    assert refused.code == 2
+    assert "for comparison only" in refused.err

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
 
-__all__ = ["BY_WORD", "REGISTRY", "Entry", "entry_of", "help_text", "shares_counts", "with_densities"]
+__all__ = ["BY_WORD", "PEERS", "REGISTRY", "Entry", "entry_of", "help_text", "shares_counts", "with_densities"]
 
 _NOT_TEXT: Final = ("encoder", "budget", "groups")
 """Parameters that a model specification cannot set: the command line has options for the first two, and groups are lists."""
@@ -186,6 +186,15 @@ REGISTRY: Final = (
 
 BY_WORD: Final[Mapping[str, Entry]] = {entry.word: entry for entry in REGISTRY}
 
+PEERS: Final[Mapping[str, str]] = {
+    "sk:rf": "scikit-learn's random forest",
+    "sk:hgb": "scikit-learn's histogram gradient boosting",
+    "sk:logistic": "scikit-learn's logistic regression on one-hot codes",
+    "sk:tree": "scikit-learn's decision tree",
+    "sk:nb": "scikit-learn's CategoricalNB, numbers in ten intervals",
+}
+"""The classifiers of scikit-learn that `evaluate` and `compare` accept, with their meaning; they cannot be saved."""
+
 _COMMON_HELP: Final = {
     "nb:smoothing=0.5": "any model with another smoothing (m-estimate, friedman, backoff, ...)",
     "tan:calibration=leave-one-out": "most models with calibrated probabilities, for one pass more over the rows",
@@ -226,4 +235,5 @@ def with_densities(density: str) -> list[str]:
 def help_text() -> str:
     """One line for each example specification, as `naivete --help` shows them."""
     lines = {example: meaning for entry in REGISTRY for example, meaning in entry.help.items()} | _COMMON_HELP
+    lines["sk:rf, sk:hgb, sk:logistic"] = "scikit-learn's classifiers, for evaluate and compare; also sk:tree, sk:nb"
     return "models:\n" + "".join([f"  {example:<30} {meaning}\n" for example, meaning in lines.items()])

@@ -9,7 +9,7 @@ from math import inf
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
-from naivete.classifiers.registry import BY_WORD, REGISTRY, entry_of
+from naivete.classifiers.registry import BY_WORD, PEERS, REGISTRY, entry_of
 from naivete.errors import ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
@@ -47,14 +47,21 @@ def _text(value: Value) -> str:
     return str(value).lower() if isinstance(value, bool) or value is None else str(value)
 
 
-def parse_spec(text: str) -> Spec:
+def parse_spec(text: str, *, peers: bool = False) -> Spec:
     """Return the model and the parameters that a text stands for.
+
+    Parameters
+    ----------
+    text : the specification.
+    peers : whether the classifiers of scikit-learn, such as sk:rf, are accepted.
 
     >>> parse_spec("kdb:k=2,theta=0.03")
     Spec(word='kdb', parameters={'k': 2, 'theta': 0.03})
     >>> str(parse_spec("fssj"))
     'joined:search=forward'
     """
+    if text.strip().lower().startswith("sk:"):
+        return _peer(text.strip().lower(), peers=peers)
     word, colon, rest = text.strip().partition(":")
     word, preset = _PRESETS.get(word.strip().lower(), (word.strip().lower(), {}))
     if word not in BY_WORD:
@@ -69,6 +76,18 @@ def parse_spec(text: str) -> Spec:
             raise ParameterError(f"model {quoted(text)}: the parameter {quoted(name)} is given twice")
         parameters[name] = value
     return Spec(word, parameters)
+
+
+def _peer(word: str, *, peers: bool) -> Spec:
+    """Return a classifier of scikit-learn; an error where it is none of the known ones, or where it is not accepted."""
+    if word not in PEERS:
+        raise ParameterError(f"model {quoted(word)}: scikit-learn's classifiers here are {', '.join(PEERS)}, without parameters")
+    if not peers:
+        raise ParameterError(
+            f"model {quoted(word)}: {PEERS[word]} is for comparison only (naivete evaluate, naivete compare) and cannot be saved; "
+            f"choose among {', '.join(BY_WORD)}"
+        )
+    return Spec(word)
 
 
 def _parameter(text: str, word: str, part: str) -> tuple[str, Value]:
@@ -102,7 +121,8 @@ def _value(text: str) -> Value:
 def split_specs(texts: Iterable[str]) -> list[Spec]:
     """Return the models of some arguments, each of which holds one model or several, separated by semicolons or commas.
 
-    A piece like `theta=0.03` between commas belongs to the model before it. A model that is repeated is returned once.
+    A piece like `theta=0.03` between commas belongs to the model before it. A model that is repeated is returned once. The
+    classifiers of scikit-learn, such as sk:rf, are accepted here.
 
     >>> [str(spec) for spec in split_specs(["nb,kdb:k=1,theta=0.03,tan", "kdb:k=2; majority"])]
     ['nb', 'kdb:k=1,theta=0.03', 'tan', 'kdb:k=2', 'majority']
@@ -117,7 +137,7 @@ def split_specs(texts: Iterable[str]) -> list[Spec]:
                     pieces.append(piece)
     if not pieces:
         raise ParameterError(f"no model is given; choose among {', '.join(BY_WORD)}")
-    specs = {str(spec): spec for spec in map(parse_spec, pieces)}
+    specs = {str(spec): spec for spec in (parse_spec(piece, peers=True) for piece in pieces)}
     return list(specs.values())
 
 

@@ -184,7 +184,7 @@ def _baseline(args: Namespace, models: Sequence[str]) -> str:
         raise ParameterError(f"--models: {models[0]} alone cannot be compared; give two or more different models")
     if args.baseline is None:
         return models[0]
-    baseline = str(parse_spec(args.baseline))
+    baseline = str(parse_spec(args.baseline, peers=True))
     if baseline not in models:
         hint = did_you_mean(baseline, models, "the models are")
         raise ParameterError(f"--baseline {quoted(baseline)} is not one of the models; {hint}")

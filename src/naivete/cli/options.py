@@ -208,7 +208,7 @@ def network_options(parser: ArgumentParser) -> None:
 def models_option(parser: ArgumentParser) -> None:
     """Add the option for the models to compare."""
     parser.add_argument(
-        "--models", action="extend", metavar="MODEL", nargs="+", help=f"models to compare ({' '.join(DEFAULT_MODELS)})"
+        "--models", action="extend", metavar="MODEL", nargs="+", help=f"models to compare, also sk:rf and others of scikit-learn ({' '.join(DEFAULT_MODELS)})"
     )
 
 
@@ -323,10 +323,18 @@ def encoder_of(args: Namespace, target: Name = None) -> Encoder:
 
 def classifiers_of(specs: Sequence[Any], args: Namespace, target: Name) -> dict[str, Any]:
     """Return the classifiers of the specifications, by name, with the encoder and the budget that the options describe."""
+    from naivete.classifiers.registry import PEERS
     from naivete.classifiers.specification import classifier_of
 
-    encoder = encoder_of(args, target)
-    return {str(spec): classifier_of(spec, encoder=encoder, budget=args.budget) for spec in specs}
+    encoder, classifiers = encoder_of(args, target), dict[str, Any]()
+    for spec in specs:
+        if spec.word in PEERS:
+            from naivete.evaluation.peers import Peer
+
+            classifiers[str(spec)] = Peer(spec.word)
+        else:
+            classifiers[str(spec)] = classifier_of(spec, encoder=encoder, budget=args.budget)
+    return classifiers
 
 
 def has_ending(path: str, *endings: str) -> bool:
