@@ -208,7 +208,11 @@ def network_options(parser: ArgumentParser) -> None:
 def models_option(parser: ArgumentParser) -> None:
     """Add the option for the models to compare."""
     parser.add_argument(
-        "--models", action="extend", metavar="MODEL", nargs="+", help=f"models to compare, also sk:rf and others of scikit-learn ({' '.join(DEFAULT_MODELS)})"
+        "--models",
+        action="extend",
+        metavar="MODEL",
+        nargs="+",
+        help=f"models to compare, also sk:rf and others of scikit-learn ({' '.join(DEFAULT_MODELS)})",
     )
 
 

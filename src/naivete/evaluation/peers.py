@@ -18,7 +18,18 @@ from naivete.data.table import Column, Table
 from naivete.errors import DataError
 from naivete.variables import Name, State
 
-__all__ = ["RECIPES", "HistBoosting", "IntervalNaiveBayes", "Peer", "forest", "hist_boosting", "logistic", "naive_bayes", "one_hot", "tree"]
+__all__ = [
+    "RECIPES",
+    "HistBoosting",
+    "IntervalNaiveBayes",
+    "Peer",
+    "forest",
+    "hist_boosting",
+    "logistic",
+    "naive_bayes",
+    "one_hot",
+    "tree",
+]
 
 SEED: Final = 1
 BINS: Final = 10
@@ -198,7 +209,7 @@ class IntervalNaiveBayes:
         """Return the state of every cell; missing values and codes that do not occur in the training rows have the last one."""
         states = [x if cuts is None else np.searchsorted(cuts, x, "right") for x, cuts in zip(X.T, self.cuts, strict=True)]
         table = np.where(np.isnan(X), self.states, np.stack(states, axis=1))
-        return np.minimum(table, self.states).astype(np.int64)
+        return np.asarray(np.minimum(table, self.states).astype(np.int64))
 
 
 def _quantiles(numbers: Numbers, shares: Numbers) -> Numbers:
