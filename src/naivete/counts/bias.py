@@ -87,7 +87,8 @@ def corrected_dependence(counts: Counts, bits: Numbers) -> Numbers:
     bits : the plain estimates in bits, a matrix.
     """
     states, cases, classes, total = occurrence(counts)
-    both = np.outer(cases, cases) / total if total > 0 else np.zeros_like(bits)
+    share = cases / total if total > 0 else np.zeros_like(cases)
+    both = np.outer(share, share) * total  # a product of weights could overflow
     return _corrected(bits, np.outer(states - 1, states - 1) * classes, both)
 
 
