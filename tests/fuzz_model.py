@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from naivete.classifiers.ande import A2DE
 from naivete.classifiers.augmented import KDB, Full, NaiveBayes
 from naivete.classifiers.model_file import Model, model_bytes, model_from_bytes, read_model
 from naivete.classifiers.naive_variants import HiddenNaive, Recursive
@@ -107,6 +108,7 @@ def corpus() -> list[bytes]:
         Full(encoder=Encoder(numbers="normal", kinds={"x1": "numeric", "x2": "numeric"})).fit(rows, labels),
         NaiveBayes(encoder=Encoder(numbers="kernel")).fit(rows, labels),
         Spectrum(members=2, trees=2, depth=2).fit(rows, labels),
+        A2DE(prior=[0.5, 0.5]).fit(rows, labels),
     ]
     made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]
     return [*map(model_bytes, made), *golden]

@@ -81,6 +81,7 @@ def __dir__() -> list[str]:
 if TYPE_CHECKING:
     from naivete.cases import Block as Block
     from naivete.cases import MemoryCases as MemoryCases
+    from naivete.classifiers.ande import *  # noqa: F403
     from naivete.classifiers.augmented import *  # noqa: F403
     from naivete.classifiers.base import NetworkClassifier as NetworkClassifier
     from naivete.classifiers.base import NotFittedError as NotFittedError
@@ -97,6 +98,7 @@ if TYPE_CHECKING:
     from naivete.classifiers.selectors import InfoSelector as InfoSelector
     from naivete.classifiers.selectors import K2Selector as K2Selector
     from naivete.classifiers.selectors import NaiveSelector as NaiveSelector
+    from naivete.classifiers.spectrum import *  # noqa: F403
     from naivete.classifiers.trees import *  # noqa: F403
     from naivete.classifiers.unrestricted import *  # noqa: F403
     from naivete.counts.counts import Counts as Counts

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from naivete import KDB, TAN, EqualFrequency, EqualWidth, NaiveBayes, write
+from naivete import A2DE, KDB, SKDB, TAN, EqualFrequency, EqualWidth, NaiveBayes, write
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.naive_variants import HiddenNaive, JoinedNaive, Recursive
 from naivete.classifiers.registry import REGISTRY
@@ -71,6 +71,8 @@ OTHERS: list[Make] = [
     *(lambda e=e: KDB(k=2, encoder=e) for e in ENCODERS[1:]),
     lambda: KDB(k="auto", theta="auto"),
     lambda: KDB(k=1, smoothing="backoff"),
+    lambda: A2DE(subsumption=5, min_frequency=2.5, encoder=Encoder(missing="state", cut=EqualWidth(3))),
+    lambda: SKDB(k_max=2, criterion="log", bias="plain"),
     lambda: K2(order="relevance", max_parents=2, criterion="bdeu:4"),
     lambda: HillClimb(criterion="bic", class_root=True, tabu=3),
     lambda: CB(stopping_rule="score", class_root=False, test="g", encoder=Encoder(missing="state")),

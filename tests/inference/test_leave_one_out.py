@@ -18,6 +18,7 @@ from naivete.counts.counts import Counts
 from naivete.inference.leave_one_out import leave_one_out, leave_one_out_losses
 from naivete.inference.leave_one_out_networks import LeaveOneOut
 from naivete.network.estimation import estimate
+from naivete.network.graphs import topological
 from naivete.variables import CLASS
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, honest_leave_one_out, identical, many_threads, observed_structure
@@ -79,6 +80,45 @@ def test_losses_of_many_structures_in_one_pass(training: MemoryCases, how: Any, 
     order = rng.permutation(len(labels))
     shuffled = MemoryCases(training.variables, training.block.take(order), training.has_missing)
     assert losses == leave_one_out_losses(Counts(shuffled), parents, candidates, how)
+
+
+@pytest.mark.parametrize("loss", ["squared", "log", "zero-one"])
+@pytest.mark.parametrize("exact", [True, False])
+@given(training=some_cases(rows=(1, 8), max_card=3, features=(1, 4), weights=None), seed=st.integers(0, 99), data=st.data())
+@settings(quick, max_examples=15)
+def test_losses_of_structures_without_some_features(
+    loss: str, exact: bool, training: MemoryCases, seed: int, data: st.DataObject
+) -> None:
+    n = len(training.variables) - 1
+    nested = data.draw(structures(n, max_parents=2, class_parent=True))
+    order = [v for v in topological(nested) if v != CLASS]
+    rng = np.random.default_rng(seed)
+    candidates = np.array([[rng.integers(0, len(nested[x])) for x in range(n)] for _ in range(4)])
+    for candidate in candidates:
+        candidate[order[rng.integers(0, n + 1) :]] = -1  # parents come before their children
+    losses = leave_one_out_losses(Counts(training), {x: nested[x][:-1] for x in range(n)}, candidates, loss=loss, exact=exact)
+    labels = training.block.codes[-1].astype(int)
+    for taken, found in zip(candidates, losses, strict=True):
+        structure = {CLASS: (), **{x: (*nested[x][: taken[x]], CLASS) if taken[x] >= 0 else () for x in range(n)}}
+        posterior = honest_leave_one_out(training, structure, 1.0)
+        for row in () if exact else range(len(labels)):
+            posterior[row] = honest_leave_one_out(training, observed_structure(training, structure, row), 1.0)[row]
+        true = posterior[np.arange(len(labels)), labels]
+        if loss == "zero-one":  # classes that are equally probable up to rounding may be decided either way
+            posterior[np.arange(len(labels)), labels] = -1
+            ahead = posterior.max(axis=1) - true
+            assert (ahead > 1e-9).sum() <= found <= (ahead > -1e-9).sum()
+        else:
+            expected = (1 - true) ** 2 if loss == "squared" else -np.log2(np.maximum(true, 2.0**-64))
+            assert abs(float(found) - expected.sum()) < 1e-6
+
+
+def test_the_log_loss_of_an_impossible_case_is_64_bits() -> None:
+    """Without the only case of its class, the class has probability zero."""
+    training = cases_of([2, 2], [[0, 0, 0, 1], [0, 0, 0, 1]])
+    candidates = np.array([[-1], [0]])
+    losses = leave_one_out_losses(Counts(training), {0: ()}, candidates, 0.0, loss="log")
+    assert [float(loss) for loss in losses] == pytest.approx([64 + 3 * np.log2(1.5), 64])
 
 
 @given(training=some_cases(rows=(1, 14), max_card=3, features=(1, 4), weights="whole"), how=smoothings, data=st.data())

@@ -100,6 +100,21 @@ REGISTRY: Final = (
         always=("k",),
     ),
     Entry(
+        "skdb",
+        "SKDB",
+        "augmented",
+        {"skdb:k_max=3": "KDB with k and the number of features chosen by leave-one-out; criterion=log, criterion=zero-one"},
+        similar=("selective-kdb",),
+    ),
+    Entry(
+        "aode",
+        "AODE",
+        "ande",
+        {"aode": "averages models in which one feature is a parent of all others; subsumption=none, min_frequency=30"},
+        similar=("a1de",),
+    ),
+    Entry("a2de", "A2DE", "ande", {"a2de": "the same with two features as parents; needs more cases, cubic in the features"}),
+    Entry(
         "full",
         "Full",
         "augmented",

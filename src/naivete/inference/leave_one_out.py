@@ -42,6 +42,7 @@ from naivete.network.smoothing import (
 from naivete.variables import CLASS, Family, family
 
 __all__ = [
+    "LOSSES",
     "FamilyTerms",
     "RemainingClasses",
     "leave_one_out",
@@ -54,6 +55,8 @@ __all__ = [
 T = TypeVar("T")
 BLOCK_CELLS = 1 << 22
 STEP = 30
+LARGEST_LOG = 64
+"""The largest log loss of a case, in bits, so that a case of probability zero does not decide alone."""
 
 
 def leave_one_out(
@@ -75,31 +78,57 @@ def leave_one_out_losses(
     *,
     prior: Sequence[float] | None = None,
     exact: bool = True,
+    loss: str = "squared",
 ) -> list[Fraction]:
-    """Return the sum over the cases of (1 - P(true class | row))^2, each estimated without the case, for several structures.
+    """Return the sum over the cases of a loss of P(class | row), each estimated without the case, for several structures.
 
     Parameters
     ----------
     counts : the training cases.
     parents : the possible feature parents of each feature, best first.
-    candidates : how many of those parents each feature has in each structure.  # (structure, feature)
+    candidates : how many of those parents each feature has in each structure; -1 for a feature that is not in the structure and no
+        parent in it.  # (structure, feature)
     smoothing, prior : as for `estimate`.
     exact : whether missing values are marginalized exactly, which takes a long time for many structures. Otherwise a feature has,
         in each row, only the parents before the first one that is missing, and a missing feature is left out.
+    loss : "squared", (1 - P(true class | row))^2; "log", -log2 P(true class | row), at most 64; or "zero-one", 1 where the most
+        probable class, the first of equal ones, is not the true one.
     """
     terms = _Candidates(counts, parents, candidates, smoothing_of(smoothing), prior, exact=exact)
-    return counts.fold(partial(_losses, terms=terms), _losses_added)
+    losses = counts.fold(partial(_losses, terms=terms, loss=loss), _losses_added)
+    return [total * LARGEST_LOG for total in losses] if loss == "log" else losses
+
+
+def _squared(posteriors: Numbers, labels: NDArray[np.int64]) -> Numbers:
+    return np.asarray((1 - _true_class(posteriors, labels)) ** 2)
+
+
+def _log(posteriors: Numbers, labels: NDArray[np.int64]) -> Numbers:
+    """Return the log loss as a share of the largest one."""
+    return np.asarray(-np.log2(np.maximum(_true_class(posteriors, labels), 2.0**-LARGEST_LOG)) / LARGEST_LOG)
+
+
+def _zero_one(posteriors: Numbers, labels: NDArray[np.int64]) -> Numbers:
+    return np.asarray(posteriors.argmax(axis=2) != labels, np.float64)
+
+
+def _true_class(posteriors: Numbers, labels: NDArray[np.int64]) -> Numbers:
+    return np.asarray(posteriors[:, np.arange(len(labels)), labels])
+
+
+LOSSES: Mapping[str, Callable[[Numbers, NDArray[np.int64]], Numbers]] = {"squared": _squared, "log": _log, "zero-one": _zero_one}
+"""The losses of rows, from 0 to 1, from the posteriors (structure, row, class) and the labels.  # (structure, row)"""
 
 
 def _losses_added(one: list[Fraction], two: list[Fraction]) -> list[Fraction]:
     return [a + b for a, b in zip(one, two, strict=True)]
 
 
-def _losses(block: Block, terms: _Candidates) -> list[Fraction]:
+def _losses(block: Block, terms: _Candidates, loss: str) -> list[Fraction]:
     def of_piece(piece: Block) -> list[Fraction]:
         posteriors = terms.posteriors(piece)  # (structure, row, class)
-        wrong = 1 - posteriors[:, np.arange(len(piece)), piece.codes[-1].astype(np.int64)]
-        return _weighted(np.rint(wrong * wrong * 2.0**STEP).astype(np.int64), piece.weight)
+        losses = LOSSES[loss](posteriors, piece.codes[-1].astype(np.int64))
+        return _weighted(np.rint(losses * 2.0**STEP).astype(np.int64), piece.weight)
 
     zeros = [Fraction(0)] * len(terms.candidates)
     return [sum(losses, Fraction(0)) for losses in zip(zeros, *terms.over_pieces(block, of_piece), strict=True)]
@@ -158,22 +187,27 @@ class _Candidates:
 
     def _used(self, x: int) -> list[int]:
         """Return the numbers of parents of a feature in the structures, and in rows in which some parents are missing."""
-        numbers = sorted(set(self.candidates[:, x].tolist()))
-        return numbers if self.exact or not self.has_missing[list(self.parents[x])].any() else list(range(max(numbers) + 1))
+        numbers = sorted(set(self.candidates[:, x].tolist()) - {-1})
+        complete = self.exact or not numbers or not self.has_missing[list(self.parents[x])].any()
+        return numbers if complete else list(range(max(numbers) + 1))
 
     def _order(self, tables: Mapping[Family, CountTable], wanted: Mapping[tuple[int, int], Family]) -> list[int]:
         """Return the features in the order in which prediction adds them, so that the first structure gets the same sums."""
         first = self.candidates[0].tolist()
-        structure = {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(first)}}
-        sparse = {x for x, q in enumerate(first) if isinstance(tables[wanted[x, q]], SparseTable)}
-        return [*(x for x in topological(structure) if x != CLASS and x not in sparse), *sorted(sparse)]
+        sparse = {x for x, q in enumerate(first) if q >= 0 and isinstance(tables[wanted[x, q]], SparseTable)}
+        return [*(x for x in topological(self._structure(first)) if x != CLASS and x not in sparse), *sorted(sparse)]
+
+    def _structure(self, candidate: Sequence[int]) -> Structure:
+        """Return the parents of a candidate.
+
+        A feature that is not in it has no children, so that it may have the class as parent here: it does not matter where it is
+        missing, and its terms are not added where it is observed.
+        """
+        return {CLASS: (), **{x: (*self.parents[x][: max(q, 0)], CLASS) for x, q in enumerate(candidate)}}
 
     def _eliminations(self, counts: Counts, prior: Sequence[float] | None) -> list[Elimination]:
         """Return the eliminations of the candidate networks, for rows with missing values; their tables contain no such rows."""
-        structures = (
-            {CLASS: (), **{x: (*self.parents[x][:q], CLASS) for x, q in enumerate(candidate)}}
-            for candidate in self.candidates.tolist()
-        )
+        structures = map(self._structure, self.candidates.tolist())
         return [Elimination(estimate(counts, structure, self.smoothing, prior=prior)) for structure in structures]
 
     def over_pieces(self, block: Block, function: Callable[[Block], T]) -> list[T]:
@@ -197,7 +231,7 @@ class _Candidates:
         absent = {x: missing(piece.codes[x]) for x in np.flatnonzero(self.has_missing).tolist()}
         for x, numbers in enumerate(self.used):
             incomplete = np.zeros(len(piece), bool)
-            for q in range(1, max(numbers) + 1):
+            for q in range(1, max(numbers, default=0) + 1):
                 parent = self.parents[x][q - 1]
                 if parent in absent:
                     incomplete = incomplete | absent[parent]
@@ -207,15 +241,16 @@ class _Candidates:
     def _posteriors(self, piece: Block, prior: Numbers, terms: dict[tuple[int, int], Numbers]) -> Numbers:
         """Return the posteriors of the candidates, each computed from the previous one by replacing the terms that differ."""
         posteriors = np.empty((len(self.candidates), *prior.shape))
-        split = {key: split_infinite(logs) for key, logs in terms.items()}
+        nothing = 0.0, 0  # the terms of a feature that is not in the structure
+        split: Mapping[tuple[int, int], Any] = {key: split_infinite(logs) for key, logs in terms.items()}
         joint, zeros = split_infinite(log(prior))
         memory: dict[Any, Numbers] = {}
         previous = np.full(self.candidates.shape[1], -1)
         for i, candidate in enumerate(self.candidates):
             changed = np.flatnonzero(candidate != previous).tolist()
             for x in changed if i else self.order:
-                logs, impossible = split[x, int(candidate[x])]
-                old, old_impossible = split[x, int(previous[x])] if previous[x] >= 0 else (0.0, 0)
+                logs, impossible = split.get((x, int(candidate[x])), nothing)
+                old, old_impossible = split.get((x, int(previous[x])), nothing)
                 joint, zeros = joint + (logs - old), zeros + impossible - old_impossible
             previous = candidate
             whole = np.where(zeros > 0, -np.inf, joint)

@@ -77,13 +77,13 @@ class Predictor:
         codes : one column of codes for each feature.
         has_missing : which features have missing values.
         """
-        self._check(codes)
+        self.check(codes)
         joint = self._joint_of_class(codes, has_missing)
         for v in self._without_class:
             self._add_family(joint, codes, v)
         return joint
 
-    def _check(self, codes: Codes) -> None:
+    def check(self, codes: Codes) -> None:
         """Refuse rows that lack columns of the network, before compiled code reads them."""
         if len(codes) < len(self.network.features):
             raise DataError(
@@ -148,7 +148,7 @@ class Predictor:
         has_missing : which features have missing values.
         temperature : the power to which the probabilities are raised, before they are normalized.
         """
-        self._check(codes)
+        self.check(codes)
         joint = self._joint_of_class(codes, has_missing)
         for v in self._with_zeros:
             self._add_family(joint, codes, v)

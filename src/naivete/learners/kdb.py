@@ -22,7 +22,7 @@ from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS, family
 
-__all__ = ["chosen_parameters", "kdb"]
+__all__ = ["candidates", "chosen_parameters", "dependence_up_to", "kdb"]
 
 THETAS = 64
 
@@ -73,7 +73,7 @@ def kdb(
     Sahami (1996), Learning limited dependence Bayesian classifiers, steps 1-6; theta: the variant of step 5.4.
     """
     k, theta = chosen_parameters(counts, k=k, theta=theta, alpha=alpha, k_max=k_max, bias=bias, smoothing=smoothing, prior=prior)
-    dependent = _dependence(counts, k, bias)
+    dependent = dependence_up_to(counts, k, bias)
     parents = candidates(counts, dependent, k, bias)
     if theta == "chi2":
         parents = significant(counts, parents, alpha, bias)
@@ -95,7 +95,7 @@ def candidates(counts: Counts, dependent: Numbers, k: int, bias: Bias = "plain")
     return parents
 
 
-def _dependence(counts: Counts, k: int, bias: Bias) -> Numbers:
+def dependence_up_to(counts: Counts, k: int, bias: Bias) -> Numbers:
     """Return I(X; Y | C) of all pairs, or zeros where no feature may have feature parents."""
     n = len(counts.features)
     return dependence(counts, bias=bias) if k and n > 1 else np.zeros((n, n))
@@ -166,7 +166,7 @@ def chosen_parameters(
             "k='auto' and theta='auto' need tables for leave-one-out; with numbers='normal' set k and theta to numbers"
         )
     largest = k_max if k == "auto" else k
-    dependent = _dependence(counts, largest, bias)
+    dependent = dependence_up_to(counts, largest, bias)
     parents = candidates(counts, dependent, largest, bias)
     if theta == "chi2":
         parents = significant(counts, parents, alpha, bias)

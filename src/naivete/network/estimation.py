@@ -22,13 +22,13 @@ from naivete.network.smoothing import (
     Backoff,
     Context,
     Lidstone,
-    MEstimate,
     Smoothing,
     backoff_table,
     checked_prior,
     discounted,
     marginal_distribution,
     normalized,
+    smoothed,
     smoothing_of,
 )
 from naivete.variables import CLASS, Family, family
@@ -122,11 +122,8 @@ class _Estimator:
             return self._sparse(table, v, parents)
         n, axis = table.counts, table.members.index(v)
         prior = self.frequencies if table.members[-1] == CLASS != v else np.ones(1)
-        if isinstance(self.smoothing, Backoff):
-            weakest = [*(p for p in reversed(parents) if p != CLASS), *(p for p in parents if p == CLASS)]
-            return backoff_table(n, axis, [table.members.index(p) for p in weakest], self.smoothing.m)
-        marginal = marginal_distribution(n, axis) if isinstance(self.smoothing, MEstimate) else prior
-        return self.smoothing(n, axis, Context(marginal, prior, self.total))
+        weakest = [*(p for p in reversed(parents) if p != CLASS), *(p for p in parents if p == CLASS)]
+        return smoothed(n, axis, [table.members.index(p) for p in weakest], self.smoothing, prior, self.total)
 
     def _sparse(self, table: SparseTable, x: int, parents: Sequence[int]) -> SparseCpt:
         """Return the conditional table of the parent configurations that occur, and its default for all others."""

@@ -25,6 +25,7 @@ __all__ = [
     "discounted",
     "marginal_distribution",
     "normalized",
+    "smoothed",
     "smoothing_of",
 ]
 
@@ -175,6 +176,26 @@ def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
 def marginal_distribution(n: NDArray[Any], axis: int) -> Numbers:
     """Return P(x) from counts, x along the axis, broadcast over the others."""
     return normalized(n.sum(axis=tuple(a for a in range(n.ndim) if a != axis), keepdims=True), axis)
+
+
+def smoothed(
+    n: NDArray[Any], axis: int, weakest: Sequence[int], smoothing: Smoothing, class_frequencies: Numbers, total: float
+) -> Numbers:
+    """Return P(x | parents) from the counts of a family.
+
+    Parameters
+    ----------
+    n : the counts.
+    axis : the axis of x.
+    weakest : the axes of the parents, the first to be left out by back-off first.
+    smoothing : the smoothing.
+    class_frequencies : the relative frequencies of the classes, or 1 where the class is no parent.
+    total : the total weight of the cases.
+    """
+    if isinstance(smoothing, Backoff):
+        return backoff_table(n, axis, weakest, smoothing.m)
+    marginal = marginal_distribution(n, axis) if isinstance(smoothing, MEstimate) else class_frequencies
+    return smoothing(n, axis, Context(marginal, class_frequencies, total))
 
 
 def backoff_table(n: Numbers, axis: int, weakest: Sequence[int], m: float) -> Numbers:
