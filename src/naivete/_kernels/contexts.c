@@ -27,7 +27,7 @@ typedef struct {
     uint32_t x;    /* code of the feature; in the entry of a class: how many codes occur with it */
 } entry;
 
-enum { BATCH = 64 };
+enum { BATCH = 256 };
 
 INLINE uint32_t code(const column *c, int64_t r) {
     const uint8_t *x = c->data + r * c->stride;
