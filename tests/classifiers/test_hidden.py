@@ -29,7 +29,7 @@ def table(seed: int, **more: Any) -> tuple[np.ndarray, np.ndarray, list[int]]:
 @given(seed=st.integers(0, 99))
 @quick
 def test_answers_are_those_of_enumeration(seed: int) -> None:
-    X, y, _ = table(seed, has_missing=0.2)
+    X, y, _ = table(seed, missing_rate=0.2)
     fitted = HiddenNaive(groups=[[0, 1, 2]], states=2, starts=1).fit(X[:200], y[:200])
     found = fitted.predict_proba(X[200:215])
     for row, own in zip(X[200:215], found, strict=True):
