@@ -405,7 +405,9 @@ def test_what_auto_chose_can_be_read() -> None:
 
 def test_the_settings_of_the_encoder_can_be_searched() -> None:
     X, y = load_iris(return_X_y=True)
-    search = GridSearchCV(KDB(k=1, encoder=Encoder()), {"encoder__cut": [mdl, EqualWidth(3)], "encoder__max_integer_states": [0, 20]}, cv=3)
+    search = GridSearchCV(
+        KDB(k=1, encoder=Encoder()), {"encoder__cut": [mdl, EqualWidth(3)], "encoder__max_integer_states": [0, 20]}, cv=3
+    )
     search.fit(X, y)
     assert search.best_score_ > 0.85
     assert search.best_estimator_.encoder is not search.estimator.encoder
