@@ -21,6 +21,7 @@ _PUBLIC = {
         "DataTypeError",
         "FileError",
         "ImpossibleEvidenceWarning",
+        "MissingColumnWarning",
         "MixedColumnWarning",
         "ModelFileError",
         "NaiveteError",
@@ -144,6 +145,9 @@ if TYPE_CHECKING:
     )
     from naivete.errors import (
         ImpossibleEvidenceWarning as ImpossibleEvidenceWarning,
+    )
+    from naivete.errors import (
+        MissingColumnWarning as MissingColumnWarning,
     )
     from naivete.errors import (
         MixedColumnWarning as MixedColumnWarning,

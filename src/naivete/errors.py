@@ -28,6 +28,7 @@ __all__ = [
     "DataTypeError",
     "FileError",
     "ImpossibleEvidenceWarning",
+    "MissingColumnWarning",
     "MixedColumnWarning",
     "ModelFileError",
     "NaiveteError",
@@ -98,6 +99,10 @@ class MixedColumnWarning(NaiveteWarning):
 
 class UnseenValueWarning(NaiveteWarning):
     """Values that did not occur in training were treated as missing."""
+
+
+class MissingColumnWarning(UnseenValueWarning):
+    """Columns that were there in training are missing; their values were treated as missing."""
 
 
 class UnsuitableColumnWarning(NaiveteWarning):

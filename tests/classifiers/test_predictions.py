@@ -5,12 +5,15 @@ import weakref
 from collections.abc import Iterator
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from naivete.classifiers.augmented import KDB, NaiveBayes
 from naivete.classifiers.baselines import Lookup
 from naivete.classifiers.predictions import PredictionSummary, can_be_impossible, convert_to_states, kinds_to_read, predict_tables
+from naivete.classifiers.specification import classifier_of
 from naivete.data.table import Column, Table
+from naivete.errors import DataError, MissingColumnWarning
 from naivete.variables import Variable
 
 
@@ -142,3 +145,20 @@ def test_texts_meet_numbers_and_truth_values() -> None:
 def test_how_text_is_read() -> None:
     variables = [Variable("n", (1, 2)), Variable("t", ("1", "x")), Variable("q", cuts=(0.5,)), Variable(3, ("a",))]
     assert kinds_to_read(variables) == {"t": "nominal", "q": "numeric"}
+
+
+@pytest.mark.parametrize("word", ["nb", "kdb:k=2", "hc", "c45", "recursive"])
+def test_a_missing_column_has_missing_values(word: str) -> None:
+    rng = np.random.default_rng(0)
+    label = rng.integers(0, 2, 80)
+    frame = pd.DataFrame({f"x{i}": np.array(list("abc"))[(label + rng.integers(0, 2, 80)) % 3] for i in range(3)})
+    frame["number"] = label + rng.normal(size=80)
+    fitted = classifier_of(word).fit(frame, label)
+    for gone in (["x1"], ["number", "x0"]):
+        with pytest.warns(MissingColumnWarning, match=f"columns seen in training are missing: .*{gone[0]!r}.* treated as missing"):
+            posterior = fitted.predict_proba(frame.drop(columns=gone))
+        assert np.array_equal(posterior, fitted.predict_proba(frame.assign(**dict.fromkeys(gone))))
+    with pytest.raises(DataError, match="columns seen in training are missing"):
+        fitted.posteriors(frame.drop(columns="x1"), unseen="error")
+    with pytest.raises(DataError, match="columns seen in training are missing"):
+        fitted.predict(pd.DataFrame({"other": [1, 2]}))

@@ -297,6 +297,11 @@ def test_d14_columns_are_matched_by_name(run: Run, model: Path, weather: Path, t
     assert ran.out == usual.out
     assert ran.err == f"naivete: note: {other}: not used by the model: 'x' (1 column)\n"
     other.write_text("outlook,temperatur\nsunny,1\n")
-    gone = run("predict", model, other)
+    gone = run("predict", model, other, "--unseen", "error")
     assert gone.code == 3
-    assert "columns seen in training are missing: 'temperature', 'windy'" in gone.err
+    assert "columns seen in training are missing: 'temperature', 'windy'; is 'temperatur' the renamed 'temperature'?" in gone.err
+    ran = run("predict", model, other)
+    assert ran.code == 0
+    assert "their values are treated as missing; --unseen error refuses such rows" in ran.err
+    other.write_text("outlook,temperature,windy\nsunny,,\n")
+    assert run("predict", model, other).out == ran.out

@@ -210,3 +210,18 @@ def test_a_class_without_any_value(run: Run, model: Path, tmp_path: Path) -> Non
     (tmp_path / "n.arff").write_text(f"@relation n\n{head}@data\nsunny,20,no,?\n")
     ran = run("predict", model, tmp_path / "n.arff")
     assert (ran.code, ran.err) == (0, "")
+
+
+def test_texts_for_missing_values_are_stored_with_the_model(run: Run, tmp_path: Path) -> None:
+    train, new, model = tmp_path / "train.csv", tmp_path / "new.csv", tmp_path / "m.nvt"
+    train.write_text("x,y,c\n" + "".join(f"{'ab?'[i % 3]},{i if i % 4 else 'none'},{i % 2}\n" for i in range(24)))
+    options = ["--target", "c", "--missing-token", "?", "--missing-token", "none", "--model", "nb", "--out", model]
+    assert run("fit", train, *options).code == 0
+    new.write_text("x,y\n?,none\na,3\n")
+    assert load(model).missing_tokens_ == ("?", "none")
+    ran = run("predict", model, new)
+    assert (ran.code, ran.err) == (0, "")
+    new.write_text("x,y\n,\na,3\n")
+    assert run("predict", model, new).out == ran.out
+    new.write_text("x,y\nNA,none\na,3\n")
+    assert run("predict", model, new, "--missing-token", "NA").out == ran.out

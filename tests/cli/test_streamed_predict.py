@@ -159,9 +159,13 @@ def test_columns_that_are_not_there(run: Run, model: Path, tmp_path: Path, monke
     other = tmp_path / "other.csv"
     stream(monkeypatch)
     other.write_text("outlook,temperatur\nsunny,1\n")
-    gone = run("predict", model, other)
+    gone = run("predict", model, other, "--unseen", "error")
     assert gone.code == 3
     assert f"{other}: columns seen in training are missing: 'temperature', 'windy'" in gone.err
+    other.write_text("outlook,temperatur\n" + "sunny,1\n" * 9)
+    monkeypatch.setattr("naivete.cases.sources.ROWS", 2)
+    ran = run("predict", model, other)
+    assert (ran.code, ran.err.count("columns seen in training are missing"), len(ran.out.splitlines())) == (0, 1, 10)
     other.write_text("outlook,temperature,windy,x\nsunny,1,no,0\n")
     assert run("predict", model, other).err == f"naivete: note: {other}: not used by the model: 'x' (1 column)\n"
     wrong = run("predict", model, other, "--kinds", "wind=nominal")

@@ -21,7 +21,7 @@ from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import arc_information, information, relevance
 from naivete.data.frames import is_frame
-from naivete.encoding.column_codes import Encoded
+from naivete.encoding.column_codes import Encoded, with_absent_columns
 from naivete.encoding.discretization import mdl
 from naivete.encoding.encoder import DENSITIES, Encoder
 from naivete.errors import ImpossibleEvidenceWarning, ParameterError, ResourceError, quoted, warn
@@ -76,6 +76,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
     arc_information_ : I(X; Y | C) of every arc between features, in bits, by (parent, child).
     predictor_ : the `Predictor` of the network, which computes posterior probabilities of encoded rows.
     temperature_ : the exponent of the posterior probabilities, where calibration="leave-one-out"; below 1 the network is too sure.
+    missing_tokens_ : the texts that stood for missing values in the files of `naivete fit`; `naivete predict` uses them.
     em_ : how expectation-maximization converged, where the encoder has missing="em".
     """
 
@@ -87,6 +88,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
     temperature_: float
+    missing_tokens_: tuple[str, ...]
     predictor_: Any
     _framed: bool
 
@@ -291,7 +293,8 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         Parameters
         ----------
         X : the rows.
-        unseen : what is done with values that did not occur in training; by default what the encoder says.
+        unseen : what is done with values that did not occur in training and with columns that are missing; by default what the
+            encoder says.
         """
         calibration = {"temperature": self.temperature_} if hasattr(self, "temperature_") else {}
         parts = [self.predictor_.posterior(*part, **calibration) for part in self.encoded(X, unseen)]
@@ -310,13 +313,16 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, Base
         return posterior
 
     def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
-        """Return the codes of the rows; a sparse matrix is encoded in several parts."""
+        """Return the codes of the rows; a sparse matrix is encoded in several parts.
+
+        A column that is missing in a data frame has missing values, with a warning, unless unseen="error".
+        """
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
         features = self.schema_
-        encoder = self._encoder()
+        unseen = unseen or self._encoder().unseen
         table = self._matched(X, [v.name for v in features], self._framed)
-        return encoded_parts(table, features, unseen=unseen or encoder.unseen)
+        return encoded_parts(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row; of classes with equal probability, the first."""

@@ -60,13 +60,15 @@ def model_of(classifier: NetworkClassifier) -> Model:
     if not hasattr(classifier, "network_"):
         raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' before saving it")
     parameters = _plain_parameters(classifier)
-    notes = {
+    notes: dict[str, Any] = {
         "framed": classifier._framed,
         "labels": LABELS[classifier.classes_.dtype.kind],
         "relevance": classifier.relevance_.tolist(),
         "learned": {name: plain_value(name, getattr(classifier, name)) for name in _saved(classifier) if hasattr(classifier, name)},
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
+    if getattr(classifier, "missing_tokens_", ()):
+        notes["missing_tokens"] = list(classifier.missing_tokens_)
     return Model(kind, parameters, classifier.network_, notes, classifier.plain_more())
 
 
@@ -112,7 +114,12 @@ def _classifier(model: Model) -> NetworkClassifier:
     for group in learned.get("groups_", []):
         _check_selected(group, "groups_", len(features))
     labels: Any = np.array(states, DTYPES[model.notes["labels"]])
-    beside = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
+    beside: dict[str, Any] = {"rows_": 0, "passes_": 0, "relevance_": relevance, "arc_information_": arcs, **learned}
+    tokens = model.notes.get("missing_tokens", [])
+    if not isinstance(tokens, list) or not all(isinstance(token, str) for token in tokens):
+        raise ModelFileError(f"notes.missing_tokens: {quoted(tokens)} is not a list of texts")
+    if tokens:
+        beside["missing_tokens_"] = tuple(tokens)
     more = classifier.more_of(model.more, model.network)
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), {**beside, **more})
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import check_columns, check_features, labelled_cases, read_table
+from naivete.cli.inputs import check_columns, check_features, labelled_cases, read_table, use_missing_tokens
 from naivete.cli.options import (
     check_ending,
     check_output,
@@ -82,6 +82,7 @@ def _diagnosed(args: Namespace) -> tuple[str, Diagnosis]:
         from naivete.classifiers.saving import load
 
         model = load(args.model)
+        use_missing_tokens(args, model)
         table, labels = _test_cases(args.data, args, model)
         return str(spec_of(model)), diagnose(model, table, labels, sample_weight=table.weight)
     spec = parse_spec(args.model)

@@ -6,6 +6,7 @@ import math
 import time
 from argparse import ArgumentParser, Namespace
 from contextlib import nullcontext
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import OpenedCases, open_cases, target_of
@@ -48,7 +49,6 @@ def arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace) -> int:
     """Learn a model, save it, and print a summary."""
-    from naivete.classifiers.saving import save
     from naivete.classifiers.specification import classifier_of, parse_spec
 
     spec = parse_spec(args.model)
@@ -76,7 +76,7 @@ def run(args: Namespace) -> int:
             every=30.0 if args.every is None else args.every,
             cluster=args.cluster,
             progress=report,
-            then=lambda fitted: save(fitted, args.out, overwrite=args.force),
+            then=partial(_save, args=args),
             **cases.reading,
         )
     summary = {
@@ -89,6 +89,15 @@ def run(args: Namespace) -> int:
     }
     say(*([json_text(summary)] if args.json else _summary_lines(summary)))
     return 0
+
+
+def _save(fitted: NetworkClassifier, args: Namespace) -> None:
+    """Save the model, with the texts that stood for missing values in its files."""
+    from naivete.classifiers.saving import save
+
+    if args.missing_token:
+        fitted.missing_tokens_ = tuple(dict.fromkeys(args.missing_token))
+    save(fitted, args.out, overwrite=args.force)
 
 
 def _metered(cases: OpenedCases, args: Namespace) -> tuple[Any, Any]:

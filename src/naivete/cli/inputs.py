@@ -15,6 +15,7 @@ from naivete.cli.options import has_ending, kinds_of
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
+    from naivete.classifiers.base import NetworkClassifier
     from naivete.data.files import Files
     from naivete.data.labelled_table import LabelledTable
     from naivete.data.table import Kind, Table
@@ -35,6 +36,7 @@ __all__ = [
     "read_table",
     "short_names",
     "target_of",
+    "use_missing_tokens",
     "usual_target",
 ]
 
@@ -238,8 +240,20 @@ def _listed_columns(table: Table | Header) -> str:
     return ", ".join(map(str, table.names[:30])) + more
 
 
-def check_features(table: Table | Header, features: Sequence[Variable]) -> None:
-    """Refuse a table that lacks features of a model."""
+def use_missing_tokens(args: Namespace, classifier: NetworkClassifier) -> None:
+    """Add to the options the texts that stood for missing values in the files from which a model was learned."""
+    args.missing_token = [*getattr(classifier, "missing_tokens_", ()), *(args.missing_token or ())] or None
+
+
+def check_features(table: Table | Header, features: Sequence[Variable], *, all_of_them: bool = True) -> None:
+    """Refuse a table that lacks features of a model.
+
+    Parameters
+    ----------
+    table : the table, or its header.
+    features : the features of the model.
+    all_of_them : whether one that is missing is refused; otherwise only a table that has none of them.
+    """
     import numpy as np
 
     from naivete.data.table import Column, Table
@@ -251,7 +265,8 @@ def check_features(table: Table | Header, features: Sequence[Variable]) -> None:
             f"{table.source}: this model was trained on other columns: it needs {', '.join(map(quoted, names[:5]))}"
             f"{' ...' if len(names) > 5 else ''} ({len(names):,} in all), and the file has none of them; choose another model"
         )
-    matched_columns(Table(tuple(Column(name, np.zeros(0)) for name in table.names), source=table.source), features)
+    if all_of_them:
+        matched_columns(Table(tuple(Column(name, np.zeros(0)) for name in table.names), source=table.source), features)
 
 
 def is_delimited(path: str, args: Namespace) -> bool:

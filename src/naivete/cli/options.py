@@ -102,7 +102,7 @@ def reading_options(parser: ArgumentParser) -> None:
         "--missing-token",
         action="append",
         metavar="TEXT",
-        help="text that stands for a missing value in CSV, besides an empty cell",
+        help="text that stands for a missing value in CSV, besides an empty cell; a model remembers those of its training",
     )
     group.add_argument(
         "--kinds",

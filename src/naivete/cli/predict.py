@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import OpenedCases, check_features, is_delimited, is_many, open_cases, read_table
+from naivete.cli.inputs import OpenedCases, check_features, is_delimited, is_many, open_cases, read_table, use_missing_tokens
 from naivete.cli.options import (
     check_ending,
     check_output,
@@ -42,7 +42,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--append", action="store_true", help="write the predictions after the columns of the input")
     parser.add_argument("--spreadsheet-safe", action="store_true", help="prevent spreadsheets from reading texts as formulas")
     parser.add_argument(
-        "--unseen", choices=("marginalise", "error"), help="values that did not occur in training: treated as missing, or refused"
+        "--unseen",
+        choices=("marginalise", "error"),
+        help="values that did not occur in training, and columns that are missing: treated as missing, or refused",
     )
     reading_options(parser)
     memory_options(
@@ -102,16 +104,20 @@ def _is_text(path: str) -> bool:
 
 
 def _open(args: Namespace, classifier: NetworkClassifier) -> OpenedCases:
-    """Return the cases, their texts read so that they match the states of the model; refuse columns that are missing."""
+    """Return the cases, their texts read so that they match the states of the model; refuse columns that are missing if asked to."""
     from naivete.classifiers.predictions import kinds_to_read
 
+    use_missing_tokens(args, classifier)
     features = classifier.schema_
     names = {variable.name for variable in features}
+    kinds, at_once = kinds_to_read(features), _is_whole(args)
     try:
-        cases = open_cases(args, kinds_to_read(features), wanted=names, at_once=_is_whole(args))
-    except ParameterError:  # of a column that does not exist, which `check_features` describes better
-        cases = open_cases(args, wanted=names, at_once=_is_whole(args))
-    check_features(cases.header, features)
+        cases = open_cases(args, kinds, wanted=names, at_once=at_once)
+    except ParameterError:  # of a column that does not exist
+        header = open_cases(args, wanted=(), at_once=at_once).header
+        check_features(header, features, all_of_them=args.unseen == "error")
+        cases = open_cases(args, {n: kind for n, kind in kinds.items() if n in header.names}, wanted=names, at_once=at_once)
+    check_features(cases.header, features, all_of_them=args.unseen == "error")
     known = {variable.name for variable in classifier.network_.variables}
     extra = [name for name in cases.header.names if name not in known]
     if extra:

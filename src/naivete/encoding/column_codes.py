@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +13,20 @@ from naivete._kernels.codes import missing_code, narrowest
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
 from naivete.encoding.counting import as_numbers, byte_limits, check_finite
-from naivete.errors import DataError, UnseenValueWarning, close_matches, quoted, warn
+from naivete.errors import DataError, MissingColumnWarning, UnseenValueWarning, close_matches, quoted, warn
 from naivete.variables import Name, State, Variable
 
-__all__ = ["Encoded", "encode", "encoded_column", "matched_columns", "other_type_message", "unseen_message", "warn_unseen"]
+__all__ = [
+    "Encoded",
+    "absent_columns",
+    "encode",
+    "encoded_column",
+    "matched_columns",
+    "other_type_message",
+    "unseen_message",
+    "warn_unseen",
+    "with_absent_columns",
+]
 
 
 class Encoded(NamedTuple):
@@ -127,14 +138,51 @@ def matched_columns(table: Table, variables: Sequence[Variable]) -> Sequence[Col
     if table.names == tuple([v.name for v in variables]):
         return table.columns
     by_name = {name: position for position, name in enumerate(table.names)}
-    absent = [v.name for v in variables if v.name not in by_name and not v.left_out]
+    absent = absent_columns(table, variables)
     if absent:
-        listed = ", ".join(map(quoted, absent[:5])) + (" ..." if len(absent) > 5 else "")
-        close = close_matches(absent[0], by_name)
-        hint = f"; is {close[0]!r} the renamed {absent[0]!r}?" if close else ""
-        raise DataError(f"{table.source}: columns seen in training are missing: {listed}{hint}")
+        raise DataError(_absent_message(table, absent))
     unused = np.zeros(len(table), np.uint8)
     return [table.columns[by_name[v.name]] if v.name in by_name else Column(v.name, unused) for v in variables]
+
+
+def absent_columns(table: Table, variables: Sequence[Variable]) -> list[Name]:
+    """Return the names of the variables that are no columns of the table, without those that were left out in training."""
+    names = set(table.names)
+    return [v.name for v in variables if v.name not in names and not v.left_out]
+
+
+def _absent_message(table: Table, absent: Sequence[Name]) -> str:
+    listed = ", ".join(map(quoted, absent[:5])) + (f" ... ({len(absent)} columns)" if len(absent) > 5 else "")
+    close = close_matches(absent[0], table.names)
+    hint = f"; is {close[0]!r} the renamed {absent[0]!r}?" if close else ""
+    return f"{table.source}: columns seen in training are missing: {listed}{hint}"
+
+
+def with_absent_columns(table: Table, variables: Sequence[Variable]) -> Table:
+    """Return the table with missing values in the columns that it lacks, with a warning; an error if it has none of them.
+
+    Parameters
+    ----------
+    table : the table; a sparse matrix is returned unchanged.
+    variables : the schema of the features.
+
+    >>> import warnings
+    >>> from naivete.data.frames import table_of
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     with_absent_columns(table_of([["b"]]), [Variable("x0", ("a", "b")), Variable("x1", ("c",))]).names
+    ('x0', 'x1')
+    """
+    absent = [] if isinstance(table, SparseMatrix) else absent_columns(table, variables)
+    if not absent:
+        return table
+    if not any(v.name in table.names for v in variables):
+        raise DataError(_absent_message(table, absent))
+    warn(
+        f"{_absent_message(table, absent)}; their values are treated as missing; `unseen='error'` refuses such rows",
+        MissingColumnWarning,
+    )
+    missing = np.full(len(table), np.nan)
+    return replace(table, columns=(*table.columns, *(Column(name, missing) for name in absent)))
 
 
 def unseen_message(table: Table, column: Column, variable: Variable, row: int) -> str:
