@@ -104,7 +104,7 @@ def _is_text(path: str) -> bool:
 
 
 def _open(args: Namespace, classifier: NetworkClassifier) -> OpenedCases:
-    """Return the cases, their texts read so that they match the states of the model; refuse columns that are missing if asked to."""
+    """Return the cases, their texts read so that they match the model; with --unseen error, refuse missing columns."""
     from naivete.classifiers.predictions import kinds_to_read
 
     use_missing_tokens(args, classifier)
