@@ -229,9 +229,9 @@ class SKDB(NetworkClassifier):
 
     Examples
     --------
-    >>> rows = [["0", "0", "x"], ["0", "1", "y"], ["1", "0", "x"], ["1", "1", "y"]] * 5
-    >>> rows += [[a, b, "x"] for a, b, _ in rows]
-    >>> skdb = SKDB().fit(rows, ["even", "odd", "odd", "even"] * 10)
+    >>> rows = [["0", "0", "x"], ["0", "1", "x"], ["1", "0", "x"], ["1", "1", "x"]] * 5
+    >>> rows += [[a, b, "y"] for a, b, _ in rows]
+    >>> skdb = SKDB().fit(rows, ["even", "odd", "odd", "even"] * 10)  # the third feature is independent of all others
     >>> skdb.k_, skdb.selected_, skdb.predict([["1", "0", "y"]]).tolist()
     (1, [0, 1], ['odd'])
 
