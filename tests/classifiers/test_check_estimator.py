@@ -13,6 +13,8 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
 from naivete import (
+    A2DE,
+    AODE,
     C45,
     CB,
     ID3,
@@ -20,6 +22,7 @@ from naivete import (
     K2AS,
     KDB,
     PC,
+    SKDB,
     TAN,
     HiddenNaive,
     HillClimb,
@@ -55,6 +58,9 @@ SETTINGS: list[Any] = [
     TAN(calibration="leave-one-out", smoothing="backoff"),
     KDB(k="auto", theta="auto", smoothing="m-estimate:1"),
     KDB(k=3, theta="chi2", smoothing="backoff:5", encoder=STATE),
+    SKDB(k_max=2, criterion="zero-one", bias="plain", smoothing="m-estimate", calibration="leave-one-out"),
+    A2DE(min_frequency=3, subsumption=5, smoothing="backoff", encoder=STATE),
+    AODE(subsumption=None, smoothing="clark-niblett", encoder=Encoder(unseen="smooth")),
     K2(order="relevance", max_parents=2, criterion="bdeu:10"),
     HillClimb(criterion=BDeu(3.0), max_parents=2, tabu=0, max_steps=5, class_root=True, smoothing="backoff", encoder=EM),
     CB(alpha=0.01, stopping_rule="score", class_root=False, partial_order=True, max_order=None, max_parents=2, criterion=bic),
