@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.special import log_softmax
 
 from naivete import _kernels
 from naivete._kernels.contexts import (
@@ -111,14 +112,16 @@ def brute_force(t: dict[str, Any], rule: BackOff, row: int, weight: Any) -> tupl
 def test_logs_equal_sums_over_rows_with_and_without_the_row(tier: Tier, t: dict[str, Any], theta: float, delta: float) -> None:
     rule = BackOff(theta, delta, t["least"])
     depth = max(len(p) for p in t["parents"].values())
+    prior = np.log(np.random.default_rng(0).dirichlet(np.ones(t["classes"]), len(t["labels"])))
     with _kernels.use(tier):
-        arguments = t["codes"], t["bins"], families_of(t), depth, t["classes"], t["weight"].sum(), rule
-        predicted = context_logs(*arguments)
-        left_out = context_logs(*arguments, LeftOut(t["labels"], np.minimum(t["weight"], 1.0)))
+        arguments = t["codes"], t["bins"], families_of(t), depth, t["classes"], t["weight"].sum(), rule, prior
+        predicted = context_logs(*arguments, terms=True)
+        left_out = context_logs(*arguments, LeftOut(t["labels"], np.minimum(t["weight"], 1.0)), terms=True)
+        assert np.array_equal(context_logs(*arguments)[0], predicted[0])
     for row in range(min(len(t["labels"]), 5)):
         for result, weight in ((predicted, t["weight"]), (left_out, t["weight"] - (np.arange(len(t["labels"])) == row))):
             sums, first = brute_force(t, rule, row, weight)
-            np.testing.assert_allclose(result[0][row], sums, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(result[0][row], log_softmax(sums + prior[row], axis=1), rtol=1e-12, atol=1e-12)
             np.testing.assert_allclose(result[1][row], first, rtol=1e-12, atol=1e-12)
 
 

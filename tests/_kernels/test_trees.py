@@ -77,14 +77,18 @@ def test_both_tiers_grow_the_same_tree(t: dict[str, Any], seed: int) -> None:
 def test_posteriors_of_a_left_out_row_are_those_of_the_other_rows(tier: Any, t: dict[str, Any]) -> None:
     rows, codes, depths = len(t["labels"]), list(t["codes"]), [0, 1, 3, 99]
     with _kernels.use(tier):
-        nodes = grown(t)
+        trees = [(nodes, weights_of(t, nodes, t["weight"])) for nodes in (grown(t, seed) for seed in range(3))]
         left_out = LeftOut(t["labels"], np.ones(rows))
-        posterior = tree_posteriors(codes, t["states"], nodes, weights_of(t, nodes, t["weight"]), 0.5, depths, left_out)
+        used = np.random.default_rng(0).random((3, rows)) < 0.4
+        logs, mean = tree_posteriors(codes, t["states"], trees, 0.5, depths, left_out, used)
         for row in range(min(rows, 4) if rows > 1 else 0):
-            weights = weights_of(t, nodes, t["weight"] - (np.arange(rows) == row))
-            again = tree_posteriors([c[[row]] for c in codes], t["states"], nodes, weights, 0.5, depths)
-            np.testing.assert_allclose(posterior[row], again[0], rtol=1e-12)
-            np.testing.assert_allclose(again[0].sum(axis=1), 1.0, rtol=1e-12)
+            weight, single = t["weight"] - (np.arange(rows) == row), [c[[row]] for c in codes]
+            chosen = [tree for tree, one in zip(trees, used[:, row], strict=True) if one] or trees
+            again = [(nodes, weights_of(t, nodes, weight)) for nodes, _ in chosen]
+            each = [tree_posteriors(single, t["states"], [tree], 0.5, depths) for tree in again]
+            np.testing.assert_allclose(logs[row], np.mean([one[0][0] for one in each], axis=0), rtol=1e-10, atol=1e-12)
+            np.testing.assert_allclose(mean[row], np.mean([one[1][0] for one in each], axis=0), rtol=1e-10)
+            np.testing.assert_allclose(np.exp(each[0][0][0]).sum(axis=1), 1.0, rtol=1e-12)
 
 
 @given(t=tables())

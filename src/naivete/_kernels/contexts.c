@@ -320,12 +320,13 @@ typedef struct {
     double total;  /* weight of all cases */
 } family;
 
-/* Writes for the rows from..to and the depths 0..depth the sum over the families of log P_d(x | class, context).
-   leave[r] is the weight of row r that is left out of all counts, in class labels[r]; with leave = NULL nothing is left out. */
+/* Writes for the rows from..to and the depths 0..depth the log-posteriors of the classes: prior (row, class) plus the sum over the
+   families of log P_d(x | class, context), normalized. leave[r] is the weight of row r that is left out of all counts, in class
+   labels[r]; with leave = NULL nothing is left out. `first` receives the terms of the families at depth 0, unless it is NULL. */
 API int naivete_context_logs(const column *columns, const uint32_t *const *bins, const int64_t *states, int64_t width,
                              const family *families, int64_t count, int64_t depth, int64_t K, double theta, double delta,
-                             double least, const uint32_t *labels, const double *leave, int64_t from, int64_t to, double *out,
-                             double *first) {
+                             double least, const uint32_t *labels, const double *leave, const double *prior, int64_t from,
+                             int64_t to, double *out, double *first) {
     const int64_t D = depth + 1;
     uint32_t *binned = malloc(BATCH * width * sizeof *binned);
     double *mantissa = malloc(BATCH * D * K * sizeof *mantissa);
@@ -389,8 +390,18 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
             }
             if (f % 8 == 7) settle(mantissa, exponent, len * D * K);
         }
-        for (int64_t i = 0; i < len * D * K; i++)
-            out[from * D * K + i] = log(mantissa[i]) + exponent[i] * 0.69314718055994530942;
+        for (int64_t i = 0; i < len; i++)
+            for (int64_t d = 0; d < D; d++) {
+                const int64_t at = (i * D + d) * K;
+                double *z = out + from * D * K + at, top = -INFINITY, sum = 0;
+                for (int64_t c = 0; c < K; c++) {
+                    z[c] = log(mantissa[at + c]) + exponent[at + c] * 0.69314718055994530942 + prior[(from + i) * K + c];
+                    if (z[c] > top) top = z[c];
+                }
+                for (int64_t c = 0; c < K; c++) sum += exp(z[c] - top);
+                top += log(sum);
+                for (int64_t c = 0; c < K; c++) z[c] -= top;
+            }
     }
     free(binned);
     free(mantissa);

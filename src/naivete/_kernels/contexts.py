@@ -35,6 +35,7 @@ __all__ = [
     "context_logs",
     "context_tree",
     "counted_contexts",
+    "left_out_addresses",
 ]
 
 Bins = Sequence[NDArray[np.uint32]]
@@ -334,9 +335,14 @@ def context_logs(
     classes: int,
     total: float,
     rule: BackOff,
+    prior: Numbers,
     left_out: LeftOut | None = None,
+    *,
+    terms: bool = False,
 ) -> tuple[Numbers, Numbers]:
-    """Return the sums over the families of log P_d(x | class, context), and the terms of each family at depth 0.
+    """Return the log-posteriors of the classes at each depth, and the terms of each family at depth 0 if they are wanted.
+
+    The log-posteriors are the logarithms of the prior plus the sum over the families of log P_d(x | class, context), normalized.
 
     A value of x that never occurred adds nothing. A context that does not occur is left at its longest part that does.
 
@@ -348,28 +354,33 @@ def context_logs(
     classes : the number of classes.
     total : the weight of all cases.
     rule : the estimate.
+    prior : the logarithm of the prior probability of each class for each row.  # (row, class)
     left_out : what is left out of the counts for each row; by default nothing.
+    terms : whether the terms log P_0(x | class) are wanted.
 
     Returns
     -------
-    The sums (row, depth, class) and the terms (row, family, class).
+    The log-posteriors (row, depth, class) and the terms (row, family, class), empty if they are not wanted.
     """
     rows = len(codes[0])
-    sums, first = np.zeros((rows, depth + 1, classes)), np.zeros((rows, len(families), classes))
+    sums, first = np.zeros((rows, depth + 1, classes)), np.zeros((rows, len(families) if terms else 0, classes))
     library = compiled()
     if library is None:
         _context_logs_numpy(binned(codes, bins), families, total, rule, left_out, sums, first)
-        return sums, first
+        logs = sums + prior[:, None]
+        logs -= logs.max(axis=2, keepdims=True)
+        return logs - np.log(np.exp(logs).sum(axis=2, keepdims=True)), first
     struct, _kept_alive = _columns(codes, bins)
     members = [np.array([f.x, *f.parents], np.int64) for f in families]
     margins = [np.ascontiguousarray(f.margin, np.float64) for f in families]
     records = np.zeros(len(families), [(name, np.int64) for name in "abcd"] + [(name, np.float64) for name in "ef"])
     for i, f in enumerate(families):
         records[i] = address(margins[i]), address(members[i]), address(f.tree.struct), f.tree.depth, f.states, total
-    leave = _left_out_addresses(left_out)
+    leave, prior = left_out_addresses(left_out), np.ascontiguousarray(prior, np.float64)
+    results = address(sums), address(first) if terms else 0
 
     def fill(part: tuple[int, int]) -> int:
-        arguments = len(codes), address(records), len(families), depth, classes, *rule, *leave, *part, address(sums), address(first)
+        arguments = len(codes), address(records), len(families), depth, classes, *rule, *leave, address(prior), *part, *results
         return int(library.naivete_context_logs(*struct, *arguments))
 
     work = 32 * rows * len(families) * classes
@@ -378,7 +389,8 @@ def context_logs(
     return sums, first
 
 
-def _left_out_addresses(left_out: LeftOut | None) -> tuple[int, int]:
+def left_out_addresses(left_out: LeftOut | None) -> tuple[int, int]:
+    """Return the addresses of the labels and weights that are left out, zeros for nothing."""
     return (0, 0) if left_out is None else (address(left_out.labels), address(left_out.weight))
 
 
@@ -406,7 +418,7 @@ def _context_logs_numpy(
                 p[active] = _backed_off(tree, d, context, value[chosen], p[active], rule, labels, weight[chosen])
             logs = np.log(p)
             sums[rows, d] += logs
-            if not d:
+            if not d and first.size:
                 first[rows, i] = logs
             if d < len(parents) and len(active):
                 child = tree.child(d, context, columns[parents[d]][rows[active]].astype(np.int64))

@@ -69,32 +69,54 @@ API void naivete_tree_sums(const int64_t *states, const int64_t *nodes, int64_t 
     }
 }
 
-/* Writes P(class | node) of the nodes on the path of each of the rows from..to, at the given depths or at the leaf:
-   P_d = (n + m P_{d-1}) / (N + m), P_{-1} uniform. weights (node, class) are the counts; leave[r] is left out in class labels[r]. */
-API int naivete_tree_posteriors(const column *columns, const int64_t *states, const int64_t *nodes, const double *weights, int64_t K,
-                                double m, const uint32_t *labels, const double *leave, const int64_t *wanted, int64_t many,
-                                int64_t from, int64_t to, double *out) {
+/* For the rows from..to and `count` trees: adds the mean of log P(class | node) at the given depths, or at the leaf, to `logs` (row,
+   depth, class), and that of P(class | leaf) to `mean` (row, class). P_d = (n + m P_{d-1}) / (N + m), P_{-1} uniform; weights[t]
+   (node, class) are the counts; leave[r] is left out in class labels[r]. The mean of row r is over the trees with used[t * rows + r],
+   over all of them where there is none; used = NULL means all. Returns 0 if there is not enough memory. */
+API int naivete_tree_posteriors(const column *columns, const int64_t *states, const int64_t *const *trees, const double *const *weights,
+                                const uint8_t *used, int64_t count, int64_t rows, int64_t K, double m, const uint32_t *labels,
+                                const double *leave, const int64_t *wanted, int64_t many, int64_t from, int64_t to, double *logs,
+                                double *mean) {
     double *P = malloc(K * sizeof *P);
     if (!P) return 0;
-    for (int64_t r = from; r < to; r++) {
-        const double w = leave ? leave[r] : 0.0;
-        const int64_t y = leave ? (int64_t)labels[r] : -1;
-        for (int64_t c = 0; c < K; c++) P[c] = 1.0 / K;
-        int64_t at = 0, done = 0;
-        for (int64_t d = 0;; d++) {
-            const double *n = weights + at * K;
-            double N = -w;
-            for (int64_t c = 0; c < K; c++) N += n[c];
-            if (N > 1e-9)
-                for (int64_t c = 0; c < K; c++) {
-                    const double own = c == y ? (n[c] > w ? n[c] - w : 0.0) : n[c];
-                    P[c] = (own + m * P[c]) / (N + m);
+    for (int64_t lo = from; lo < to; lo += 256) {
+        const int64_t hi = lo + 256 < to ? lo + 256 : to;
+        for (int64_t t = 0; t < count; t++)
+            for (int64_t r = lo; r < hi; r++) {
+                int64_t uses = count;
+                if (used) {
+                    uses = 0;
+                    for (int64_t i = 0; i < count; i++) uses += used[i * rows + r];
+                    if (uses && !used[t * rows + r]) continue;
+                    if (!uses) uses = count;
                 }
-            const int64_t col = nodes[3 * at];
-            for (; done < many && (col < 0 || wanted[done] == d); done++) memcpy(out + (r * many + done) * K, P, K * sizeof *P);
-            if (col < 0) break;
-            at = branch(nodes + 3 * at, code(columns + col, states[col], r));
-        }
+                const double share = 1.0 / uses, w = leave ? leave[r] : 0.0;
+                const int64_t y = leave ? (int64_t)labels[r] : -1, *nodes = trees[t];
+                for (int64_t c = 0; c < K; c++) P[c] = 1.0 / K;
+                int64_t at = 0, done = 0;
+                for (int64_t d = 0;; d++) {
+                    const double *n = weights[t] + at * K;
+                    double N = -w;
+                    for (int64_t c = 0; c < K; c++) N += n[c];
+                    if (N > 1e-9)
+                        for (int64_t c = 0; c < K; c++) {
+                            const double own = c == y ? (n[c] > w ? n[c] - w : 0.0) : n[c];
+                            P[c] = (own + m * P[c]) / (N + m);
+                        }
+                    const int64_t col = nodes[3 * at];
+                    if (done < many && (col < 0 || wanted[done] == d)) {
+                        const int64_t last = col < 0 ? many : done + 1;
+                        for (int64_t c = 0; c < K; c++) {
+                            const double l = share * log(P[c]);
+                            for (int64_t i = done; i < last; i++) logs[(r * many + i) * K + c] += l;
+                        }
+                        done = last;
+                    }
+                    if (col < 0) break;
+                    at = branch(nodes + 3 * at, code(columns + col, states[col], r));
+                }
+                for (int64_t c = 0; c < K; c++) mean[r * K + c] += share * P[c];
+            }
     }
     free(P);
     return 1;

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.contexts import NOTHING, LeftOut
+from naivete._kernels.contexts import NOTHING, LeftOut, left_out_addresses
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
@@ -109,42 +109,58 @@ def tree_sums(states: Sequence[int], nodes: Integers, weights: Numbers) -> Numbe
 def tree_posteriors(
     codes: Codes,
     states: Sequence[int],
-    nodes: Integers,
-    weights: Numbers,
+    trees: Sequence[tuple[Integers, Numbers]],
     m: float,
     depths: Sequence[int],
     left_out: LeftOut | None = None,
-) -> Numbers:
-    """Return P(class | node) along the path of each row, at the given depths or at its leaf.  # (row, depth, class)
+    used: NDArray[np.bool_] | None = None,
+) -> tuple[Numbers, Numbers]:
+    """Return the mean over trees of log P(class | node) at the given depths or at the leaf, and of P(class | leaf).
 
-    P_d = (n + m P_{d-1}) / (N + m), starting from equal probabilities.
+    P_d = (n + m P_{d-1}) / (N + m) along the path of a row, starting from equal probabilities.
 
     Parameters
     ----------
-    codes, states, nodes : as in `tree_leaves`.
-    weights : the weight of each class in each node.
+    codes, states : as in `tree_leaves`.
+    trees : the nodes of each tree, and the weight of each class in each node.
     m : the weight of the parent's estimate.
     depths : increasing depths.
     left_out : what is left out of the weights for each row; by default nothing.
+    used : for which rows each tree is used, a row for which none is uses all; by default all trees for all rows.  # (tree, row)
+
+    Returns
+    -------
+    The mean logarithms (row, depth, class) and the mean posteriors (row, class).
     """
-    rows, classes = len(codes[0]), weights.shape[1]
-    result, wanted = np.empty((rows, len(depths), classes)), np.array(depths, np.int64)
+    rows, classes = len(codes[0]), trees[0][1].shape[1]
+    logs, mean = np.zeros((rows, len(depths), classes)), np.zeros((rows, classes))
     library = compiled()
     if library is None:
-        _tree_posteriors_numpy(codes, states, nodes, weights, m, depths, left_out, result)
-        return result
+        shares = np.ones((len(trees), rows)) if used is None else used.astype(np.float64)
+        shares[:, shares.sum(axis=0) == 0] = 1.0
+        shares /= shares.sum(axis=0)
+        for (nodes, weights), share in zip(trees, shares, strict=True):
+            posterior = _tree_posteriors_numpy(codes, states, nodes, weights, m, depths, left_out)
+            logs += share[:, None, None] * np.log(posterior)
+            mean += share[:, None] * posterior[:, -1]
+        return logs, mean
     columns, _kept_alive = columns_struct(codes)
-    sizes, nodes, weights = np.array(states, np.int64), np.ascontiguousarray(nodes), np.ascontiguousarray(weights)
-    leave = (0, 0) if left_out is None else (address(left_out.labels), address(left_out.weight))
+    sizes, wanted = np.array(states, np.int64), np.array(depths, np.int64)
+    arrays = [(np.ascontiguousarray(nodes), np.ascontiguousarray(weights)) for nodes, weights in trees]
+    pointers = np.array([[address(nodes), address(weights)] for nodes, weights in arrays], np.int64).T.copy()
+    mask = None if used is None else np.ascontiguousarray(used, np.uint8)
+    leave = left_out_addresses(left_out)
 
     def fill(part: tuple[int, int]) -> int:
-        tree = address(columns), address(sizes), address(nodes), address(weights)
-        return int(library.naivete_tree_posteriors(*tree, classes, m, *leave, address(wanted), len(wanted), *part, address(result)))
+        forest = address(columns), address(sizes), address(pointers[0]), address(pointers[1])
+        counts = 0 if mask is None else address(mask), len(arrays), rows, classes, m
+        results = address(logs), address(mean)
+        return int(library.naivete_tree_posteriors(*forest, *counts, *leave, address(wanted), len(wanted), *part, *results))
 
-    work = 32 * rows * classes
+    work = 32 * rows * classes * len(trees)
     for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
         require_memory(status)
-    return result
+    return logs, mean
 
 
 def _tree_posteriors_numpy(
@@ -155,10 +171,10 @@ def _tree_posteriors_numpy(
     m: float,
     depths: Sequence[int],
     left_out: LeftOut | None,
-    result: Numbers,
-) -> None:
-    rows, _, classes = result.shape
-    weight = np.zeros(rows) if left_out is None else left_out.weight
+) -> Numbers:
+    """Return P(class | node) along the path of each row in one tree, at the given depths or at its leaf.  # (row, depth, class)"""
+    rows, classes = len(codes[0]), weights.shape[1]
+    result, weight = np.empty((rows, len(depths), classes)), np.zeros(rows) if left_out is None else left_out.weight
     p, at, active, written, depth = np.full((rows, classes), 1 / classes), np.zeros(rows, np.int64), np.arange(rows), 0, 0
     while len(active):
         n = weights[at[active]]
@@ -174,6 +190,7 @@ def _tree_posteriors_numpy(
         at[active] = _next_nodes(codes, states, nodes, at[active], active)
         depth += 1
     result[:, written:] = p[:, None]
+    return result
 
 
 def grow_tree(

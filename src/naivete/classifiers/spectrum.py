@@ -79,8 +79,8 @@ class Spectrum(NetworkClassifier):
     def __init__(
         self,
         *,
-        members: int = 16,
-        trees: int = 48,
+        members: int = 8,
+        trees: int = 64,
         depth: int = 5,
         sample: int = 5000,
         random_state: Any = 0,

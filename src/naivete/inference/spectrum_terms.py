@@ -10,7 +10,7 @@ from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete._kernels.contexts import LeftOut, context_logs
 from naivete._kernels.layout import Codes
 from naivete._kernels.trees import tree_posteriors
-from naivete.network.spectrum import DEPTHS_OF_TREES, Spectrum, Tree
+from naivete.network.spectrum import DEPTHS_OF_TREES, Spectrum
 
 __all__ = ["SpectrumPredictor", "log_normalized", "spectrum_terms"]
 
@@ -50,47 +50,27 @@ def spectrum_terms(
     if spectrum.members:
         mean = np.zeros((rows, depths, spectrum.classes))
         for member in spectrum.members:
-            logs, _ = context_logs(codes, member.bins, member.families, depths - 1, spectrum.classes, total, member.rule, left_out)
-            mean += log_normalized(logs + prior[:, None])
+            setting = member.bins, member.families, depths - 1, spectrum.classes, total, member.rule, prior, left_out
+            mean += context_logs(codes, *setting)[0]
         result[:, :, :depths] = np.moveaxis(mean / len(spectrum.members), 1, 2)
         column = depths
     main = spectrum.main
-    logs, first = context_logs(codes, main.bins, main.families, depths - 1, spectrum.classes, total, main.rule, left_out)
-    result[:, :, column : column + depths] = np.moveaxis(log_normalized(logs + prior[:, None]), 1, 2)
+    setting = main.bins, main.families, depths - 1, spectrum.classes, total, main.rule, prior, left_out
+    logs, first = context_logs(codes, *setting, terms=True)
+    result[:, :, column : column + depths] = np.moveaxis(logs, 1, 2)
     column += depths
     result[:, :, column : column + len(spectrum.features)] = np.moveaxis(first[:, list(spectrum.features)], 1, 2)
     column += len(spectrum.features)
     states = [variable.card for variable in spectrum.variables[:-1]]
     for i, group in enumerate(spectrum.trees):
         if group:
-            used = [~rows for rows in grown_on[i]] if grown_on else None
-            result[:, :, column : column + len(DEPTHS_OF_TREES) + 1] = tree_terms(group, codes, states, left_out, used)
+            used = ~np.stack(grown_on[i]) if grown_on else None
+            trees = [(tree.nodes, tree.weights) for tree in group]
+            logs, posterior = tree_posteriors(codes, states, trees, group[0].m, DEPTHS_OF_TREES, left_out, used)
+            result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
+            result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1
     return result
-
-
-def tree_terms(
-    group: Sequence[Tree], codes: Codes, states: Sequence[int], left_out: LeftOut | None, used: Sequence[Bools] | None
-) -> Numbers:
-    """Return the mean log-posteriors of trees at four depths, and the logarithm of their mean posterior.  # (row, class, 5)
-
-    Parameters
-    ----------
-    group : the trees.
-    codes, states : the columns and the number of codes of each.
-    left_out : what is left out of the counts for each row.
-    used : the rows for which each tree is used; a row for which none is uses all.
-    """
-    rows, classes = len(codes[0]), group[0].weights.shape[1]
-    weights = np.ones((len(group), rows)) if used is None else np.stack(used).astype(np.float64)
-    weights[:, weights.sum(axis=0) == 0] = 1.0
-    weights /= weights.sum(axis=0)
-    logs, mean = np.zeros((rows, len(DEPTHS_OF_TREES), classes)), np.zeros((rows, classes))
-    for tree, weight in zip(group, weights, strict=True):
-        posterior = tree_posteriors(codes, states, tree.nodes, tree.weights, tree.m, DEPTHS_OF_TREES, left_out)
-        logs += weight[:, None, None] * np.log(posterior)
-        mean += weight[:, None] * posterior[:, -1]
-    return np.asarray(np.moveaxis(np.concatenate([logs, np.log(mean)[:, None]], axis=1), 1, 2))
 
 
 class SpectrumPredictor:

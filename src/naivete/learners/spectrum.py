@@ -72,8 +72,8 @@ class SpectrumSettings:
     seed : of the random choices.
     """
 
-    members: int = 16
-    trees: int = 48
+    members: int = 8
+    trees: int = 64
     depth: int = 5
     sample: int = 5000
     mixture: bool = True
