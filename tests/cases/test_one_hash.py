@@ -312,10 +312,10 @@ def test_a_given_schema_saves_the_first_pass(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     frame = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.choice(["u", "v"], 200), "y": rng.choice(["n", "p"], 200)})
     frame.to_csv(tmp_path / "rows.csv", index=False)
-    learned = KDB(k=1).fit_cases(tmp_path / "rows.csv", "y")
-    again = KDB(k=1).fit_cases(tmp_path / "rows.csv", "y", schema=learned)
+    learned = KDB(k=1, theta=-np.inf).fit_cases(tmp_path / "rows.csv", "y")
+    again = KDB(k=1, theta=-np.inf).fit_cases(tmp_path / "rows.csv", "y", schema=learned)
     assert model_hash(again) == model_hash(learned)
     assert (learned.passes_, again.passes_) == (3, 2)
     assert NaiveBayes().fit_cases(tmp_path / "rows.csv", "y").passes_ == 1
-    same = KDB(k=1).fit_cases(tmp_path / "rows.csv", "y", schema=learned.network_.variables)
+    same = KDB(k=1, theta=-np.inf).fit_cases(tmp_path / "rows.csv", "y", schema=learned.network_.variables)
     assert model_hash(same) == model_hash(learned)

@@ -95,7 +95,7 @@ def unsuitable(column: ColumnCounts, few: int) -> Unsuitable | None:
         return None
     if distinct == 1 and column.level == 0:
         return Unsuitable(column.name, "constant", "a single value")
-    return _many_values(column.name, weights, observed) if column.kind == "nominal" else _row_numbers(column, weights)
+    return None if column.kind == "nominal" else _row_numbers(column, weights)  # numbers that somebody declared nominal
 
 
 def _many_values(name: Name, weights: Numbers, observed: float) -> Unsuitable | None:
