@@ -5,6 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.naive_bayes import BernoulliNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
 from naivete.classifiers.registry import PEERS
 from naivete.classifiers.specification import parse_spec, split_specs
@@ -73,3 +76,9 @@ def test_words() -> None:
         parse_spec("sk:rf")
     with pytest.raises(ParameterError, match="scikit-learn's classifiers here are sk:rf, sk:hgb"):
         split_specs(["sk:svm"])
+
+
+def test_a_pipeline_of_scikit_learn() -> None:
+    pipeline = make_pipeline(OneHotEncoder(handle_unknown="ignore"), BernoulliNB())
+    (result,) = cross_validate({"pipeline": pipeline}, (X[["text", "truth"]], Y), folds=2)
+    assert result.accuracy[0] > 0.55

@@ -133,10 +133,10 @@ class _FittedToRows:
         with warnings.catch_warnings(record=True) as caught:
             _record_own_warnings()
             model = self.models[name]
+            model = copy(model) if isinstance(model, NetworkClassifier) else model
+            weights = {} if train.weight is None else {"sample_weight": train.weight}  # a pipeline takes none
             started = time.perf_counter()
-            fitted = (copy(model) if isinstance(model, NetworkClassifier) else model).fit(
-                train.features, train.labels, sample_weight=train.weight
-            )
+            fitted = model.fit(train.features, train.labels, **weights)
             learned = time.perf_counter()
             probabilities = fitted.predict_proba(test.features)
             done = time.perf_counter()
