@@ -336,7 +336,8 @@ def test_columns_of_very_many_states_train_or_are_refused_by_name() -> None:
         assert naivete.NaiveBayes(encoder=encoder).fit(X, y).predict_proba(X[:5]).shape == (5, 2)
         model = naivete.TAN(encoder=encoder).fit(X, y)
         assert np.allclose(model.predict_proba(X[:50]).sum(axis=1), 1)
-        for small in (naivete.TAN(encoder=encoder, budget=1 << 24), naivete.KDB(k=2, encoder=encoder, budget=1 << 24)):
+        settings: dict[str, Any] = {"encoder": encoder, "budget": 1 << 24, "bias": "plain"}
+        for small in (naivete.TAN(**settings), naivete.KDB(k=2, theta=-np.inf, **settings)):
             with pytest.raises(ResourceError, match=r"'x0' \(\d+ states\), .*bytes\); the budget is 16,777,216 bytes: allow fewer"):
                 small.fit(X, y)
 

@@ -84,7 +84,7 @@ def test_the_encoder_is_passed_on() -> None:
 @pytest.mark.parametrize(
     ("text", "hint"),
     [
-        ("kbd:k=2", "did you mean kdb?"),
+        ("kbd:k=2", "did you mean kdb or skdb?"),
         ("naive", "did you mean nb?"),
         ("forest", "choose among spectrum, majority, lookup, nb, tan, "),
         ("hillclimb", "did you mean hc?"),

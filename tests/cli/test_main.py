@@ -115,7 +115,7 @@ def test_nobody_listens_to_the_complaint(monkeypatch: pytest.MonkeyPatch) -> Non
         (["fit"], "the following arguments are required: DATA, --out"),
         (["evaluate", "a.arff", "--folds", "ten"], "invalid int value: 'ten'"),
         (["fit", "a.csv", "--out", "m.nvt", "--missing", "drop"], "invalid choice: 'drop'"),
-        (["fit", "a.csv", "--out", "m.nvt", "--model", "kbd"], "did you mean kdb?"),
+        (["fit", "a.csv", "--out", "m.nvt", "--model", "kbd"], "did you mean kdb or skdb?"),
     ],
 )
 def test_usage(run: Run, words: list[str], message: str) -> None:

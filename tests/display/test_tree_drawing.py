@@ -210,7 +210,7 @@ def test_a_single_node() -> None:
 
 def test_wide_trees_grow_to_the_right_and_tall_ones_begin_on_top() -> None:
     rows = [[str(i), str(i % 7)] for i in range(60)] * 2
-    network = ID3().fit(rows, [i % 7 for i in range(60)] * 2).network_
+    network = ID3(encoder=Encoder(keep=True)).fit(rows, [i % 7 for i in range(60)] * 2).network_
     root = parsed(svg(network))
     assert float(root.attrib["height"]) > float(root.attrib["width"])
     found = outline(network)

@@ -13,6 +13,7 @@
 #else
 #define API
 #endif
+#define SMALLEST 1e-30 /* the smallest probability, so that logarithms are finite */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct {
@@ -376,6 +377,7 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
                         }
                         const double high = n > delta ? n - delta : 0.0;
                         P[e->c] = (high + (theta + delta * t) * P[e->c]) / (N + theta);
+                        if (P[e->c] < SMALLEST) P[e->c] = SMALLEST;
                     }
                     for (int64_t c = 0; c < K; c++) product[d * K + c] *= P[c];
                     if (first && !d)

@@ -43,6 +43,8 @@ Bins = Sequence[NDArray[np.uint32]]
 ENTRY = np.dtype([("weight", np.float64), ("cls", np.uint32), ("code", np.uint32)])
 NOTHING = 1e-9
 """A weight below this is what rounding errors leave of zero."""
+SMALLEST = 1e-30
+"""The smallest probability, so that logarithms are finite."""
 
 
 class BackOff(NamedTuple):
@@ -458,7 +460,7 @@ def _backed_off(
     estimate = (np.maximum(n - rule.delta, 0.0) + (rule.theta + rule.delta * kinds) * shorter) / (
         np.maximum(total, 0.0) + rule.theta
     )
-    return np.where(total >= NOTHING, estimate, shorter)
+    return np.where(total >= NOTHING, np.maximum(estimate, SMALLEST), shorter)
 
 
 def _found(keys: Integers, wanted: Integers) -> NDArray[np.bool_]:

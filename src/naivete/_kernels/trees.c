@@ -15,6 +15,7 @@
 #else
 #define API
 #endif
+#define SMALLEST 1e-30 /* the smallest probability, so that logarithms are finite */
 #define INLINE static inline __attribute__((always_inline))
 
 typedef struct {
@@ -102,6 +103,7 @@ API int naivete_tree_posteriors(const column *columns, const int64_t *states, co
                         for (int64_t c = 0; c < K; c++) {
                             const double own = c == y ? (n[c] > w ? n[c] - w : 0.0) : n[c];
                             P[c] = (own + m * P[c]) / (N + m);
+                            if (P[c] < SMALLEST) P[c] = SMALLEST;
                         }
                     const int64_t col = nodes[3 * at];
                     if (done < many && (col < 0 || wanted[done] == d)) {

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.contexts import NOTHING, LeftOut, left_out_addresses
+from naivete._kernels.contexts import NOTHING, SMALLEST, LeftOut, left_out_addresses
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
@@ -182,7 +182,8 @@ def _tree_posteriors_numpy(
         if left_out is not None:
             own = np.arange(len(active)), left_out.labels[active].astype(np.int64)
             n[own] = np.maximum(n[own] - weight[active], 0.0)
-        p[active] = np.where((total > NOTHING)[:, None], (n + m * p[active]) / (np.maximum(total, 0.0) + m)[:, None], p[active])
+        estimate = np.maximum((n + m * p[active]) / (np.maximum(total, 0.0) + m)[:, None], SMALLEST)
+        p[active] = np.where((total > NOTHING)[:, None], estimate, p[active])
         if written < len(depths) and depths[written] == depth:
             result[:, written] = p
             written += 1

@@ -60,7 +60,7 @@ def minimized(objective: Callable[[Numbers], tuple[float, Numbers]], start: Numb
     start : the first point.
     steps : the largest number of steps; the search also ends where the value hardly changes any more.
 
-    >>> minimized(lambda x: (float((x**2).sum()), 2 * x), np.array([3.0, -4.0]), 20).round(6).tolist()
+    >>> abs(minimized(lambda x: (float((x**2).sum()), 2 * x), np.array([3.0, -4.0]), 20)).round(6).tolist()
     [0.0, 0.0]
     """
     point, (value, gradient) = start, objective(start)

@@ -57,7 +57,7 @@ class Entry:
         """The parameters that a model specification may set, in the order of the constructor.
 
         >>> BY_WORD["tan"].parameters
-        ('root', 'smoothing', 'prior', 'calibration')
+        ('root', 'bias', 'smoothing', 'prior', 'calibration')
         """
         return tuple(name for name in inspect.signature(self.estimator).parameters if name not in _NOT_TEXT)
 
