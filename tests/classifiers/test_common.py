@@ -36,7 +36,15 @@ from naivete.data.frames import table_of
 from naivete.data.table import Table
 from naivete.encoding.discretization import EqualWidth, mdl
 from naivete.encoding.encoder import Encoder
-from naivete.errors import DataError, DataTypeError, ImpossibleEvidenceWarning, NaiveteError, NaiveteWarning, ParameterError
+from naivete.errors import (
+    DataError,
+    DataTypeError,
+    ImpossibleEvidenceWarning,
+    MissingColumnWarning,
+    NaiveteError,
+    NaiveteWarning,
+    ParameterError,
+)
 from naivete.storage.packed import packed
 from tests import LONG
 from tests.oracles import identical, many_threads, posterior
@@ -303,10 +311,11 @@ def test_columns_are_matched_by_name(classifier: NetworkClassifier) -> None:
     expected = fitted.predict_proba(frame)
     reordered = frame[["d", "a", "c", "b"]].assign(when=pd.Timestamp("2020-01-01"), target=y)
     assert identical(fitted.predict_proba(reordered), expected)
-    with pytest.raises(DataError, match="missing: 'b'"):
-        fitted.predict(frame.drop(columns="b"))
-    with pytest.raises(DataError, match=r"is 'bb' the renamed 'b'\?"):
-        fitted.predict(frame.rename(columns={"b": "bb"}))
+    without = fitted.predict_proba(frame.assign(b=np.nan))
+    with pytest.warns(MissingColumnWarning, match="missing: 'b'"):
+        assert identical(fitted.predict_proba(frame.drop(columns="b")), without)
+    with pytest.warns(MissingColumnWarning, match=r"is 'bb' the renamed 'b'\?"):
+        assert identical(fitted.predict_proba(frame.rename(columns={"b": "bb"})), without)
     with pytest.warns(UserWarning, match="fitted with feature names"):
         assert identical(fitted.predict_proba(X), expected)
     plain = clone(classifier).fit(X, y)

@@ -216,7 +216,7 @@ API int64_t naivete_grow_tree(const uint16_t *codes, const int64_t *states, cons
                 for (int64_t c = 0; c < K; c++) left[c] += table[s * K + c];
             for (int64_t c = 0; c < K; c++) right[c] = here[c] - left[c], L += left[c], R += right[c];
             const double two_branches = left_out(left, L, parent, K, m) + left_out(right, R, parent, K, m);
-            if (two_branches > score) score = two_branches, cut = nominal[x] ? -2 - best_code : best_code;
+            if (two_branches > score + 1e-9) score = two_branches, cut = nominal[x] ? -2 - best_code : best_code;
             if (score > best + 1e-9) best = score, column = x, threshold = cut;
         }
         const int64_t branches = column < 0 ? 0 : threshold == -1 ? states[column] + 1 : 2;

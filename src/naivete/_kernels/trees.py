@@ -281,7 +281,7 @@ def _grow_tree_numpy(
             score, cut = (_left_out_sum(table, estimate, growth.m) if several else -np.inf), -1
             code, left = _purest_code(table, here) if nominal[x] else _purest_cut(table)
             two = _left_out_sum(np.stack([left, here - left]), estimate, growth.m)
-            if two > score:
+            if two > score + NOTHING:
                 score, cut = two, -2 - code if nominal[x] else code
             if score > best + NOTHING:
                 best, column, threshold = score, x, cut
