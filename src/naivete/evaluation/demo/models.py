@@ -13,8 +13,9 @@ from naivete.data.generated import corral, led7
 from naivete.data.table import Column, Table
 from naivete.encoding.encoder import Encoder
 from naivete.evaluation import LabelledTable, Progress, Result, cross_validate, label_table
+from naivete.evaluation.peers import Peer
 
-__all__ = ["DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "result_groups", "run_all", "steps"]
+__all__ = ["BASELINES", "DIVIDING", "FURTHER", "MODELS", "Domain", "domains", "models_of", "result_groups", "run_all", "steps"]
 
 MODELS: Final = ("majority", "nb", "kdb:k=1", "kdb:k=2", "kdb:k=3", "tan", "kdb:k=2,theta=0.03", "kdb:k=auto")
 """The majority class, naive Bayes, and classifiers with more and more dependences; the last chooses k from the cases."""
@@ -22,6 +23,8 @@ FURTHER: Final = ("k2:order=relevance", "hc", "naive-as", "info-as")
 """Networks in which the class can have parents, and feature selection; on tables with few features only."""
 DIVIDING: Final = ("bsej", "recursive:parity=split", "hidden", "c45")
 """Joined features, recursive naive Bayes, hidden variables, and a decision tree; on tables with few features only."""
+BASELINES: Final = ("spectrum", "sk:rf", "sk:logistic")
+"""The most accurate classifier of the library, and a random forest and logistic regression of scikit-learn."""
 _NARROW: Final = 20
 
 
@@ -84,14 +87,16 @@ def _short(name: str) -> str:
 
 
 def models_of(domain: Domain) -> tuple[str, ...]:
-    """Return the models to compare on a data set: all of them if it has at most twenty features, else only `MODELS`."""
-    return (*MODELS, *FURTHER, *DIVIDING) if len(domain.cases.features.columns) <= _NARROW else MODELS
+    """Return the models to compare on a data set: without `FURTHER` and `DIVIDING` if it has more than twenty features."""
+    narrow = len(domain.cases.features.columns) <= _NARROW
+    return (*MODELS, *BASELINES, *FURTHER, *DIVIDING) if narrow else (*MODELS, *BASELINES)
 
 
 def result_groups(results: Mapping[str, Sequence[Result]]) -> list[dict[str, list[Result]]]:
-    """Return the results in groups: those of `MODELS`, then those of `FURTHER` and `DIVIDING`, each with naive Bayes."""
+    """Return the results in groups: `MODELS`, then `BASELINES`, `FURTHER` and `DIVIDING`, each with naive Bayes."""
     selected = [{name: [r for r in runs if r.model in MODELS] for name, runs in results.items()}]
-    narrow = {name: runs for name, runs in results.items() if len(runs) > len(MODELS)}
+    selected += [{name: [r for r in runs if r.model in ("nb", *BASELINES)] for name, runs in results.items()}]
+    narrow = {name: runs for name, runs in results.items() if any(r.model in FURTHER for r in runs)}
     groups = (FURTHER, DIVIDING) if narrow else ()
     selected += [{name: [r for r in runs if r.model in ("nb", *group)] for name, runs in narrow.items()} for group in groups]
     return selected
@@ -106,6 +111,9 @@ def run_all(chosen: Sequence[Domain], *, folds: int = 10, progress: Progress | N
     """Return the cross-validation results of all models on all data sets, by the name of the data set."""
     results = {}
     for domain in chosen:
-        models: Mapping[str, Any] = {model: classifier_of(parse_spec(model), encoder=domain.encoder) for model in models_of(domain)}
+        models: Mapping[str, Any] = {
+            model: Peer(model) if model.startswith("sk:") else classifier_of(parse_spec(model), encoder=domain.encoder)
+            for model in models_of(domain)
+        }
         results[domain.name] = cross_validate(models, domain.cases, folds=folds, random_state=1, progress=progress)
     return results
