@@ -173,7 +173,8 @@ def test_clark_and_niblett_with_missing_values_keep_the_share_of_all_cases() -> 
     assert np.allclose(found, honest_leave_one_out(training, structure, "clark-niblett"), rtol=0, atol=2e-2)
 
 
-positive = st.sampled_from([1.0, 0.5, "m-estimate", "friedman", "backoff", "backoff:2"])
+positive = st.sampled_from([1.0, 0.5, "backoff", "backoff:2"])
+"""Smoothings without zeros. By the others a row can be impossible without itself, and its posterior is a matter of convention."""
 
 
 @pytest.mark.parametrize("dense", [True, False], ids=["dense", "sparse"])
