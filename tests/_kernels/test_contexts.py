@@ -146,7 +146,7 @@ def test_both_tiers_agree(t: dict[str, Any], seed: int) -> None:
             for array, same in zip(level, other, strict=True):
                 assert array.dtype == same.dtype
                 assert array.tolist() == same.tolist()
-    np.testing.assert_allclose(one[1], two[1], rtol=1e-12)
+    np.testing.assert_allclose(one[1], two[1], rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(one[2], two[2], rtol=1e-9, atol=1e-9)
     assert [a.tolist() for a in one[3]] == [a.tolist() for a in two[3]]
 

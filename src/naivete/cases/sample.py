@@ -25,7 +25,7 @@ class Sample(NamedTuple):
     codes : the codes of the cases, one array for each feature.
     labels : the class of each case.
     weight : its weight.
-    left_out : the weight that is left out when the case is predicted: one row, or a part of one where it has less weight.
+    left_out : the weight that is left out when the case is predicted: 1, or the largest weight of its rows if that is less.
     """
 
     codes: tuple[NDArray[Any], ...]
@@ -36,7 +36,7 @@ class Sample(NamedTuple):
 
 Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers]
 """The hashes of the distinct cases of some rows with the smallest hashes, increasing; their codes, the class last; their weights;
-and the smallest weight of a row of each. Plain values, so that a checkpoint can hold them."""
+and the largest weight of a row of each, at most 1. Plain values, so that a checkpoint can hold them."""
 
 
 def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
@@ -51,10 +51,11 @@ def sample_parts(block: Block, columns: Sequence[int], size: int, seed: int) -> 
     for q, limb in limbs(block.weight).items():
         weight[q] = np.zeros(len(used), np.int64)
         np.add.at(weight[q], position, 1 if limb is None else limb[rows])
-    least = np.ones(len(used))
+    largest = np.ones(len(used))
     if block.weight is not None:
-        np.minimum.at(least, position, block.weight[rows])
-    return used, [column[chosen] for column in block.codes], weight, least
+        largest[:] = 0.0
+        np.maximum.at(largest, position, np.minimum(block.weight[rows], 1.0))
+    return used, [column[chosen] for column in block.codes], weight, largest
 
 
 def merged_parts(one: Part, two: Part, size: int) -> Part:
@@ -68,9 +69,9 @@ def merged_parts(one: Part, two: Part, size: int) -> Part:
         both = [part[2].get(q, np.zeros(len(part[0]), np.int64)) for part in (one, two)]
         weight[q] = np.zeros(len(used), np.int64)
         np.add.at(weight[q], which[kept], np.concatenate(both)[kept])
-    least = np.ones(len(used))
-    np.minimum.at(least, which[kept], np.concatenate([one[3], two[3]])[kept])
-    return used, [np.concatenate(columns)[chosen] for columns in zip(one[1], two[1], strict=True)], weight, least
+    largest = np.zeros(len(used))
+    np.maximum.at(largest, which[kept], np.concatenate([one[3], two[3]])[kept])
+    return used, [np.concatenate(columns)[chosen] for columns in zip(one[1], two[1], strict=True)], weight, largest
 
 
 def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
@@ -86,9 +87,9 @@ def sampled(fold: Any, columns: Sequence[int], size: int, seed: int) -> Sample:
     seed : of the hash.
     """
     part: Part = fold(partial(_of_block, columns=tuple(columns), size=size, seed=seed), partial(merged_parts, size=size))
-    _, (*codes, labels), sums, least = part
+    _, (*codes, labels), sums, largest = part
     weight = sums_as_numbers(sums).astype(np.float64)
-    return Sample(tuple(codes), labels.astype(np.uint32), weight, np.minimum(least, weight))
+    return Sample(tuple(codes), labels.astype(np.uint32), weight, np.minimum(largest, weight))
 
 
 def _of_block(block: Block, columns: Sequence[int], size: int, seed: int) -> Part:
