@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from naivete.classifiers.trees import C45
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
 from naivete.data.frames import table_of
 from naivete.encoding.encoder import Encoder
+from tests import estimator_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::naivete.errors.NaiveteWarning")
 
@@ -85,7 +87,7 @@ OTHERS: list[Make] = [
     lambda: HiddenNaive(groups=[["text", "byte"]], states=2, starts=2),
     lambda: C45(prune=False, min_rows=1),
 ]
-makers = st.sampled_from([*(entry.estimator for entry in REGISTRY), *OTHERS])
+makers = st.sampled_from([*(partial(estimator_of, entry) for entry in REGISTRY), *OTHERS])
 
 
 def in_memory(make: Make, frame: pd.DataFrame) -> str:

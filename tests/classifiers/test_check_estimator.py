@@ -40,13 +40,14 @@ from naivete import (
 )
 from naivete.classifiers.losses import zero_one
 from naivete.classifiers.registry import REGISTRY
+from naivete.classifiers.spectrum import Spectrum
 from naivete.counts.scores import BDeu, bic
 from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl
 from naivete.encoding.encoder import Encoder
-from tests import ROOT
+from tests import ROOT, estimator_of
 
 NORMAL, EM, STATE = Encoder(numbers="normal"), Encoder(missing="em"), Encoder(missing="state")
-DEFAULTS: list[Any] = [*(entry.estimator() for entry in REGISTRY), LossAware(TAN())]
+DEFAULTS: list[Any] = [*(estimator_of(entry) for entry in REGISTRY), LossAware(TAN())]
 SETTINGS: list[Any] = [
     *(entry.estimator(encoder=NORMAL) for entry in REGISTRY if "normal" in entry.estimator.densities),
     *(entry.estimator(encoder=Encoder(numbers="kernel")) for entry in REGISTRY if "kernel" in entry.estimator.densities),
@@ -59,6 +60,8 @@ SETTINGS: list[Any] = [
     KDB(k="auto", theta="auto", smoothing="m-estimate:1"),
     KDB(k=3, theta="chi2", smoothing="backoff:5", encoder=STATE),
     SKDB(k_max=2, criterion="zero-one", bias="plain", smoothing="m-estimate", calibration="leave-one-out"),
+    Spectrum(),
+    Spectrum(members=1, depth=2, sample=50),
     A2DE(min_frequency=3, subsumption=5, smoothing="backoff", encoder=STATE),
     AODE(subsumption=None, smoothing="clark-niblett", encoder=Encoder(unseen="smooth")),
     K2(order="relevance", max_parents=2, criterion="bdeu:10"),

@@ -46,13 +46,13 @@ from naivete.errors import (
     ParameterError,
 )
 from naivete.storage.packed import packed
-from tests import LONG
+from tests import LONG, estimator_of
 from tests.oracles import identical, many_threads, posterior
 from tests.strategies import frames
 
 quick = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 ALL: dict[str, NetworkClassifier] = {
-    **{entry.name: entry.estimator() for entry in REGISTRY},
+    **{entry.name: estimator_of(entry) for entry in REGISTRY},
     "KDB-auto": KDB(k="auto", theta="auto"),
     "TAN-em": TAN(encoder=Encoder(missing="em")),
 }

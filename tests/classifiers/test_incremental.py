@@ -35,8 +35,9 @@ from naivete.data.files import read
 from naivete.data.table import Kind
 from naivete.encoding.encoder import Encoder
 from naivete.storage.packed import CheckpointError
+from tests import estimator_of
 
-ALL: dict[str, NetworkClassifier] = {entry.name: entry.estimator() for entry in REGISTRY}
+ALL: dict[str, NetworkClassifier] = {entry.name: estimator_of(entry) for entry in REGISTRY}
 every = pytest.mark.parametrize("name", ALL)
 keepers = pytest.mark.parametrize("name", [name for name, own in ALL.items() if not own.learns_from_value_counts])
 

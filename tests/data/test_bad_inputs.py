@@ -42,9 +42,10 @@ from naivete.errors import (
     ResourceError,
     UnseenValueWarning,
 )
+from tests import estimator_of
 from tests.oracles import identical, posterior
 
-ALL: dict[str, NetworkClassifier] = {entry.name: entry.estimator() for entry in REGISTRY}
+ALL: dict[str, NetworkClassifier] = {entry.name: estimator_of(entry) for entry in REGISTRY}
 REPRESENTATIVES = ("NaiveBayes", "KDB", "HillClimb", "SelectiveNaive", "Recursive", "HiddenNaive", "C45")
 """One classifier of each way to learn: fixed structure, parents, search, held-out accuracy, hierarchy, EM, tree."""
 X = [["a", 1, 0.5], ["b", 2, 1.5], ["a", 2, 2.5], ["b", 1, 3.5], ["a", 1, 0.7], ["b", 2, 1.2]]
