@@ -24,6 +24,7 @@ INSTALLED_FROM = (
     "pyproject.toml",
     "hatch_build.py",
     "src/naivete/_kernels/kernels.c",
+    "src/naivete/_kernels/columns.h",
     "src/naivete/_kernels/contexts.c",
     "src/naivete/_kernels/trees.c",
 )

@@ -295,7 +295,7 @@ def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least:
     levels: list[Level] = []
     children_of: Integers | None = None  # the context of this depth that each context of the next one extends
     for d in range(len(parents), -1, -1):
-        cells, which = np.unique(prefix * below + rest, return_inverse=True) if d else _unique_rest(rest)
+        cells, which = np.unique(prefix * below + rest, return_inverse=True)
         sums = np.bincount(which, weights, len(cells))
         contexts, context_of = np.unique(cells // below, return_inverse=True)
         totals = np.bincount(context_of, sums, len(contexts))
@@ -322,11 +322,6 @@ def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least:
             children_of = contexts[kept] // parents[d - 1]
             prefix = prefix // parents[d - 1]
     return tuple(levels)
-
-
-def _unique_rest(rest: Integers) -> tuple[Integers, Integers]:
-    cells, which = np.unique(rest, return_inverse=True)
-    return cells, which
 
 
 def context_logs(

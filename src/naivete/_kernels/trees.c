@@ -10,19 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#ifdef _WIN32
-#define API __declspec(dllexport)
-#else
-#define API
-#endif
-#define SMALLEST 1e-30 /* the smallest probability, so that logarithms are finite */
-#define INLINE static inline __attribute__((always_inline))
-
-typedef struct {
-    const uint8_t *data;
-    int64_t stride; /* bytes between consecutive rows */
-    int64_t item;   /* bytes of a code: 1, 2 or 4 */
-} column;
+#include "columns.h"
 
 INLINE int64_t code(const column *c, int64_t states, int64_t r) {
     const uint8_t *x = c->data + r * c->stride;

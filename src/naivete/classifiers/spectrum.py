@@ -40,7 +40,7 @@ class Spectrum(NetworkClassifier):
     single features, are weighted by exact leave-one-out. With several members, structures with random orders and intervals and
     random trees are added, and the result is mixed with its best parts, which helps where there are few cases.
 
-    Everything comes from counts: it learns from files and clusters in four passes over the rows.
+    Everything comes from counts: it learns from files and clusters in five passes over the rows.
 
     Parameters
     ----------

@@ -53,8 +53,6 @@ FOLD_STEPS = 60
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
 RULE = BackOff()
-FEWEST_BITS = 0.01
-"""An information is never taken as less than this share of its estimate when its bias is subtracted."""
 
 
 @dataclass(frozen=True)
@@ -190,13 +188,7 @@ def _information(counts: Counts, columns: _Columns) -> tuple[Numbers, Numbers]:
     bins = columns.equal_frequency(PAIR_BINS, 0.0)
     variables = (*(Variable(x, tuple(range(int(table[-1]) + 1))) for x, table in enumerate(bins)), counts.variables[CLASS])
     view = binned_counts(counts, bins, variables, missing_as_state=True)
-    pair_bits, bits, total = dependence(view), relevance(view), counts.total
-    states = np.array([len(np.unique(table[margin.sum(axis=1) > 0])) for table, margin in zip(bins, columns.margins, strict=True)])
-    classes = np.count_nonzero(counts.margins()[CLASS,])
-    nats = 2 * total * math.log(2)
-    corrected = np.maximum(bits - (states - 1) * (classes - 1) / nats, FEWEST_BITS * bits)
-    bias = np.outer(states - 1, states - 1) * classes / nats
-    return corrected, np.maximum(pair_bits - bias, FEWEST_BITS * pair_bits)
+    return relevance(view, bias="corrected"), dependence(view, bias="corrected")
 
 
 Parents = tuple[tuple[int, ...], ...]

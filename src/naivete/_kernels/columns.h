@@ -1,0 +1,22 @@
+/* What contexts.c and trees.c share: exported functions, the smallest probability, and a column of codes. */
+
+#ifndef NAIVETE_COLUMNS_H
+#define NAIVETE_COLUMNS_H
+
+#include <stdint.h>
+
+#ifdef _WIN32
+#define API __declspec(dllexport)
+#else
+#define API
+#endif
+#define SMALLEST 1e-30 /* the smallest probability, so that logarithms are finite */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef struct {
+    const uint8_t *data;
+    int64_t stride; /* bytes between consecutive rows */
+    int64_t item;   /* bytes of a code: 1, 2 or 4 */
+} column;
+
+#endif
