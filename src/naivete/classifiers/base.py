@@ -16,6 +16,7 @@ from naivete.cases.sparse import encoded_parts
 from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
+from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.registry import with_densities
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
@@ -45,7 +46,7 @@ class Posteriors(NamedTuple):
     impossible: NDArray[np.int64]
 
 
-class NetworkClassifier(TableInputMixin, IncrementalMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class NetworkClassifier(TableInputMixin, IncrementalMixin, QuestionsMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier that is a Bayesian network learned from counts: the base class of all classifiers of the library.
 
     A subclass defines the constructor and `_learn`; the class attributes below say what else it can do.

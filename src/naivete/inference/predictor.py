@@ -96,11 +96,11 @@ class Predictor:
         joint = _kernels.gather(codes, *self._dense, self.classes)
         for v in self._sparse:
             self._add_family(joint, codes, v)
-        self._add_densities(joint, codes, has_missing)
+        self.add_densities(joint, codes, has_missing)
         self.elimination.add(joint, codes, has_missing)
         return joint
 
-    def _add_densities(self, joint: Numbers, codes: Codes, has_missing: Bools) -> None:
+    def add_densities(self, joint: Numbers, codes: Codes, has_missing: Bools) -> None:
         """Add the log-densities of the continuous features, with missing continuous parents marginalized."""
         continuous = list(self.network.densities)
         linked = any(density.slopes is not None for density in self.network.densities.values())

@@ -1,0 +1,204 @@
+"""What to ask next about one row: the unobserved features, ranked by what they are expected to tell about the class."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from naivete._kernels.codes import Numbers
+from naivete.classifiers.losses import Loss
+from naivete.classifiers.one_row import checked_costs, observed_codes
+from naivete.inference.derived_predictor import DerivedPredictor
+from naivete.inference.predictor import Predictor, argmax_class
+from naivete.inference.questions import Answers, answers, expected_information, expected_loss_reduction, predicted_answers
+from naivete.network.derived_columns import Hidden
+from naivete.variables import CLASS, Name, State, number_text
+
+if TYPE_CHECKING:
+    from naivete.classifiers.base import NetworkClassifier
+
+__all__ = ["Question", "Questions", "QuestionsMixin", "ranked_questions"]
+
+
+class Question(NamedTuple):
+    """A feature that is not observed, and what its value is worth.
+
+    Parameters
+    ----------
+    feature : the name of the feature.
+    gain : the expected information about the class in bits, or the expected reduction of the loss.
+    cost : the cost of the question.
+    position : the position of the feature.
+    answers : the possible answers as text; empty for a continuous feature, whose answer is a number.
+    """
+
+    feature: Name
+    gain: float
+    cost: float
+    position: int
+    answers: tuple[str, ...]
+
+    @property
+    def value(self) -> float:
+        """The gain for each unit of cost, by which questions are ranked."""
+        return self.gain / self.cost
+
+
+@dataclass(frozen=True, eq=False)
+class Questions:
+    """The unobserved features of a row, the most valuable question first.
+
+    Iteration yields every `Question`; `len`, indices and slices work as in a list.
+
+    Parameters
+    ----------
+    target : the name of the class variable.
+    classes : the class labels.
+    posterior : P(class | observed values), in the order of `classes`.
+    questions : the questions, by decreasing gain for each unit of cost.
+    unit : the unit of the gains, "bits" or "loss".
+    """
+
+    target: Name
+    classes: tuple[State, ...]
+    posterior: Numbers
+    questions: tuple[Question, ...]
+    unit: str
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __iter__(self) -> Iterator[Question]:
+        return iter(self.questions)
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.questions[key]
+
+    @property
+    def best(self) -> Question | None:
+        """The most valuable question, None if every feature is observed."""
+        return self.questions[0] if self.questions else None
+
+    @property
+    def entropy(self) -> float:
+        """The uncertainty about the class in bits, the most that any answer can tell."""
+        p = self.posterior[self.posterior > 0]
+        return float(-(p * np.log2(p)).sum())
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return a table with one row for each question, for `pandas.DataFrame` or `polars.DataFrame`."""
+        return {
+            "feature": [question.feature for question in self],
+            self.unit: [question.gain for question in self],
+            "cost": [question.cost for question in self],
+            f"{self.unit}_per_cost": [question.value for question in self],
+        }
+
+    def __str__(self) -> str:
+        best = int(argmax_class(self.posterior[None])[0])
+        lines = [f"P({self.target}={self.classes[best]}) = {self.posterior[best]:.3f}, {self.entropy:.3f} bits unknown"]
+        names = [str(question.feature) for question in self]
+        width = max([len(name) for name in names], default=0)
+        lines += [
+            f"  {name:<{width}}  {question.gain:.4f} {self.unit}{_cost(question)}"
+            for name, question in zip(names, self, strict=True)
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"Questions({len(self)} features, best: {self.best.feature!r})" if self.best else "Questions(no unobserved feature)"
+
+    def _repr_html_(self) -> str:
+        from naivete.display.page import table
+
+        with_costs = any(question.cost != 1 for question in self)
+        headers = ["ask next", self.unit, *(["cost", f"{self.unit} per cost"] if with_costs else [])]
+        rows = [
+            [str(question.feature), question.gain, *([question.cost, question.value] if with_costs else [])] for question in self
+        ]
+        return table(headers, rows, caption=str(self).partition("\n")[0])
+
+
+def _cost(question: Question) -> str:
+    return "" if question.cost == 1 else f", cost {number_text(question.cost)}"
+
+
+def ranked_questions(model: NetworkClassifier, values: Mapping[int, float], costs: Any = None, loss: Any = None) -> Questions:
+    """Return the unobserved features, ranked.
+
+    Parameters
+    ----------
+    model : the fitted classifier.
+    values : the codes of the observed features.
+    costs, loss : as of `QuestionsMixin.ask_next`.
+    """
+    schema, classes = model.schema_, model.network_.variables[CLASS].states
+    cost_of, known = checked_costs(costs, schema), _answers(model, values)
+    asked = [x for x in known.tables if not schema[x].left_out]
+    gains = _gains([known.tables[x] for x in asked], None if loss is None else _matrix(loss, classes))
+    questions = [
+        Question(schema[x].name, gain, cost_of[x], x, () if schema[x].density else schema[x].labels)
+        for x, gain in zip(asked, gains.tolist(), strict=True)
+    ]
+    questions.sort(key=lambda question: (-question.value, question.position))
+    target = model.network_.name(CLASS)
+    return Questions(target, classes, known.posterior, tuple(questions), "bits" if loss is None else "loss")
+
+
+def _answers(model: NetworkClassifier, values: Mapping[int, float]) -> Answers:
+    network = model.network_
+    is_network = isinstance(model.predictor_, (Predictor, DerivedPredictor))
+    if is_network and all(isinstance(derived, Hidden) for derived in network.derived.values()):
+        return answers(network, values)
+    return predicted_answers(model.predictor_, network, model.schema_, values)
+
+
+def _gains(tables: list[Numbers], loss: Numbers | None) -> Numbers:
+    if not tables:
+        return np.empty(0)
+    return expected_information(tables) if loss is None else expected_loss_reduction(tables, loss)
+
+
+def _matrix(loss: Any, classes: tuple[State, ...]) -> Numbers:
+    """Return the loss of each decision for each true class."""
+    return (loss if isinstance(loss, Loss) else Loss.of(loss, classes)).aligned(classes).matrix
+
+
+class QuestionsMixin:
+    """Questions about one row: what to find out next."""
+
+    def ask_next(self, row: Any = None, costs: Any = None, loss: Any = None) -> Questions:
+        """Return the unobserved features of a row, ranked by what their values are expected to tell about the class.
+
+        The gain of a feature is its mutual information with the class, given the observed values, in bits; or, with `loss`, the
+        expected reduction of the expected loss of the best decision. Both are exact: P(class, x | observed) is computed for all
+        unobserved features x by one inference. For continuous features the integral over their density is computed numerically.
+        In classifiers that are not one network (trees, hierarchies, `AODE`, `Spectrum`), each answer is followed by the
+        posterior that the classifier gives to it. Calibration is not used.
+
+        Parameters
+        ----------
+        row : the observed values: a mapping from names to values, or the values of all features, None or NaN where missing; by
+            default nothing is observed. A missing value counts as not observed also where missing is a state of its own.
+        costs : the cost of asking for each feature, by name; 1 for the others. The ranking is by gain for each unit of cost.
+        loss : a `Loss`, an array (decided, true) in the order of `classes_`, or a mapping from (decided, true) to costs.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> X = [["yes", "north"], ["yes", "south"], ["no", "north"], ["no", "south"]]
+        >>> model = NaiveBayes().fit(X, ["ill", "ill", "well", "well"])
+        >>> [(question.feature, round(question.gain, 3)) for question in model.ask_next()]
+        [('x0', 0.189), ('x1', 0.0)]
+
+        References
+        ----------
+        Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: value of information.
+        """
+        model: Any = self
+        values = observed_codes(model, {} if row is None else row)
+        known = {x: code for x, code in values.items() if not (model.schema_[x].missing and code == model.schema_[x].known)}
+        return ranked_questions(model, known, costs, loss)
