@@ -57,6 +57,8 @@ COMMANDS = {
     "run": ("run naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),
 }
 ENVIRONMENT = {"long": {"NAIVETE_EXAMPLES": "long"}}
+BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
+"""Compiled modules are kept in `__pycache__`, whatever the caller's setting: the tests start many processes."""
 
 
 def digest() -> str:
@@ -88,7 +90,7 @@ def main(arguments: list[str]) -> int:
         print(__doc__, *(f"    {name:{width}}  {help_line}" for name, (help_line, _) in COMMANDS.items()), sep="\n")
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
     set_up()
-    environment = {**os.environ, **ENVIRONMENT.get(arguments[0], {})}
+    environment = {**os.environ, **BYTECODE, **ENVIRONMENT.get(arguments[0], {})}
     steps = COMMANDS[arguments[0]][1]
     for step in steps:
         extra = arguments[1:] if step is steps[-1] else []

@@ -133,7 +133,10 @@ def test_one_hash_for_every_partitioning(
     assert model_hash(make().fit_cases(cases, "y", weight="w", cluster=near)) == in_memory(make, frame)
 
 
-@pytest.mark.parametrize(("make", "gaps", "weights"), [*((make, True, 2) for make in MAKERS), (MAKERS[-1], False, 0)])
+@pytest.mark.parametrize("make", [*(pytest.param(make, marks=pytest.mark.slow) for make in MAKERS[:-1]), MAKERS[-1]])
+@pytest.mark.parametrize(
+    ("gaps", "weights"), [(True, 2), *(pytest.param(*kind, marks=pytest.mark.slow) for kind in ((True, 1), (True, 0), (False, 0)))]
+)
 def test_one_hash_on_processes(client: Client, tmp_path: Path, make: Make, gaps: bool, weights: int) -> None:
     frame = rows_of(3, 150, gaps=gaps, weights=weights)
     frame = frame.drop(columns="truth")  # which is text in a CSV
@@ -145,8 +148,8 @@ def test_one_hash_on_processes(client: Client, tmp_path: Path, make: Make, gaps:
 
 def test_many_tiny_and_empty_partitions(near: Client) -> None:
     frame = rows_of(5, 200)
-    cases = divided(frame, [*range(100), *[7] * 50])
-    assert cases.npartitions == 151
+    cases = divided(frame, [*range(60), *[7] * 20])
+    assert cases.npartitions == 81
     kept: list[int] = []
 
     def watched(*_: Any) -> None:

@@ -128,8 +128,15 @@ def test_columns_in_another_order_give_the_same_network_in_another_order(name: s
 
 
 @each
-@pytest.mark.parametrize("has_missing", [False, True], ids=["complete", "missing"])
-@pytest.mark.parametrize("smoothing", [1.0, "backoff", "clark-niblett"], ids=str)
+@pytest.mark.parametrize(
+    ("has_missing", "smoothing"),
+    [
+        (False, 1.0),
+        (True, "backoff"),
+        (True, "clark-niblett"),
+        *(pytest.param(*pair, marks=pytest.mark.slow) for pair in ((True, 1.0), (False, "backoff"), (False, "clark-niblett"))),
+    ],
+)
 def test_tables_of_what_occurs_give_the_same_answers_as_full_ones(
     classifier: NetworkClassifier, has_missing: bool, smoothing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

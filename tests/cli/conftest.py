@@ -75,9 +75,10 @@ def model(weather: Path, run: Run) -> Path:
 
 @pytest.fixture
 def small_demo(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The demo on its smallest data set, without the contents of its page, which have tests of their own."""
+    """The demo on its smallest data set with three models, without the contents of its page, which have tests of their own."""
     from naivete.evaluation.demo import models, page
 
     domains = models.domains(quick=True)[:1]
     monkeypatch.setattr(models, "domains", lambda *, quick: domains)
+    monkeypatch.setattr(models, "models_of", lambda _: ("majority", "nb", "kdb:k=2,theta=0.03"))
     monkeypatch.setattr(page, "report", lambda *_, folds: f"<p>{folds} folds</p>")

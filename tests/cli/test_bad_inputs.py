@@ -98,7 +98,7 @@ def test_c2_signals_end_the_command(
 def test_c2_signals_end_it_and_leave_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     data = tmp_path / "led.csv"
     write(led7(300), data, as_text=True)
-    words = ["evaluate", str(data), "--target", "digit", "--repeat", "1000", "--models", "kdb:k=3", "--progress"]
+    words = ["evaluate", str(data), "--target", "digit", "--repeat", "200", "--models", "kdb:k=3", "--progress"]
     process = subprocess.Popen(
         [sys.executable, "-c", REPORTING, *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )

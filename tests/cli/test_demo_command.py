@@ -16,4 +16,4 @@ def test_the_table_and_the_path_of_the_page(run: Run, tmp_path: Path, small_demo
     assert (tmp_path / "naivete-demo.html").read_text() == "<p>5 folds</p>"
     again = run("demo", "--quick", "--json", "--progress")
     assert again.json["page"] == str(tmp_path / "naivete-demo.html")
-    assert "of 95" in again.err
+    assert "of 15" in again.err

@@ -122,9 +122,9 @@ def check_classifiers(model: NetworkClassifier, X: Any, y: Any) -> None:
 @pytest.mark.parametrize("has_missing", [0.0, 0.2])
 def test_densities_beside_tables(model: NetworkClassifier, has_missing: float) -> None:
     rng = np.random.default_rng(1)
-    numbers, y = numbers_with_classes(120)
+    numbers, y = numbers_with_classes(60)
     X = pd.DataFrame(
-        {"u": numbers[:, 0], "v": numbers[:, 1], "w": numbers[:, 2], "word": np.array(["p", "q"])[rng.integers(0, 2, 120)]}
+        {"u": numbers[:, 0], "v": numbers[:, 1], "w": numbers[:, 2], "word": np.array(["p", "q"])[rng.integers(0, 2, 60)]}
     )
     X = X.mask(rng.random(X.shape) < has_missing)
     mixed = clone(model).set_params(encoder=Encoder(numbers="normal"))

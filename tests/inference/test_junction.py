@@ -340,7 +340,7 @@ ASIA = (
 
 
 @both
-@pytest.mark.parametrize(("size", "density"), [(8, 0), (37, 46 / 37), (70, 1.2), (200, 1.08)])
+@pytest.mark.parametrize(("size", "density"), [(8, 0), (37, 46 / 37), (70, 1.2), pytest.param(200, 1.08, marks=pytest.mark.slow)])
 def test_pyagrum_gives_the_same_posteriors(size: int, density: float, logs: bool) -> None:
     gum.initRandom(size)
     bn = gum.fastBN(ASIA) if not density else gum.randomBN(n=size, ratio_arc=density, domain_size=3)

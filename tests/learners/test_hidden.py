@@ -23,6 +23,7 @@ from naivete.learners.hidden.mixture import Search, Tables, fitted, naive_bic, o
 from naivete.learners.naive import naive
 from naivete.network.derived_columns import Hidden
 from naivete.variables import CLASS, Variable
+from tests import LONG
 from tests.network.test_estimation import smoothings
 from tests.oracles import cases_of, chunked, identical, many_threads, rows_of
 from tests.strategies import some_cases
@@ -229,7 +230,7 @@ def test_the_book_tries_two_to_eleven_states_for_twelve_configurations(monkeypat
 
 @pytest.mark.parametrize("missing_rate", [0.0, 0.2])
 def test_bic_finds_the_number_of_states(missing_rate: float) -> None:
-    for seed in range(4):
+    for seed in range(4 if LONG else 2):
         own, (states,), groups = sampled(seed, missing_rate=missing_rate)
         _, (told,) = hidden_network(Counts(own), Search(), groups=groups)
         assert told.states == states, seed

@@ -5,7 +5,9 @@ import json
 import numpy as np
 import pytest
 from benchmarks import __main__ as command
-from benchmarks import contenders, demands, measuring, report, runs, workloads
+from benchmarks import contenders, demands, job, measuring, report, runs, workloads
+
+from naivete import _kernels
 
 TINY = workloads.Spec(400, 100, 6, 3, 2, parents=2, signal=0.5)
 
@@ -35,7 +37,15 @@ def test_the_bag_of_words_is_sparse(tmp_path):
     assert len(np.unique(data.y)) == 3
 
 
-def test_one_command_prints_tables_and_writes_figures(folder, capsys):
+def in_this_process(module, task, *, timeout, python, environment):
+    with _kernels.use(environment.get("NAIVETE_KERNELS", _kernels.tier())):
+        return json.loads(json.dumps(job.JOBS[task["do"]](task)))
+
+
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_one_command_prints_tables_and_writes_figures(folder, capsys, monkeypatch, processes):
+    if not processes:
+        monkeypatch.setattr(measuring, "in_fresh_process", in_this_process)
     out = folder / "figures.json"
     options = ["W1", "--jobs", "nb", "--peers", "naivete,scikit-learn", "--tier", "numpy", "--repeat", "1"]
     assert command.main([*options, "--data", str(folder), "--json", str(out)]) == 0

@@ -26,7 +26,7 @@ from naivete.errors import FileError, ParameterError
 from naivete.storage import atomic, locks
 from naivete.storage.checkpoints import Checkpoint, CheckpointError, Step
 from naivete.storage.packed import packed, unpacked
-from tests import ROOT
+from tests import LONG, ROOT
 from tests.storage.test_atomic import Faults, FaultyFile
 
 ADVICE = r"use `restart=True` to begin again, or another folder$"
@@ -584,7 +584,7 @@ def injected(fail: Callable[[int], bool], code: int = errno.EIO) -> Iterator[Fau
 @pytest.mark.parametrize("lasting", [False, True], ids=["single", "all-later"])
 def test_o1_every_operation_fails_in_turn(tmp_path: Path, code: int, lasting: bool) -> None:
     expected = tiny(tmp_path / "whole")
-    for n in range(1, 2000, 7 if lasting else 3 if code == errno.ENOSPC else 1):
+    for n in range(1, 2000, (1 if LONG else 2) * (7 if lasting else 3 if code == errno.ENOSPC else 1)):
         with injected(lambda number, n=n: number >= n if lasting else number == n, code) as faults:
             try:
                 assert tiny(tmp_path / "run") == expected

@@ -29,12 +29,11 @@ KDB(k=2).fit_cases(
 """
 
 
-def made(folder: Path) -> Path:
+def made(folder: Path, n: int = 8000) -> Path:
     """Some files of rows with weights and missing values."""
     rng = np.random.default_rng(11)
     folder.mkdir()
     for part in range(3):
-        n = 8000
         hidden = rng.integers(0, 3, n)
         columns: dict[str, np.ndarray] = {f"x{i}": (hidden + rng.integers(0, 3, n)) % 4 for i in range(8)}
         columns["z"] = hidden + rng.normal(size=n)
@@ -79,9 +78,32 @@ def check(tmp_path: Path, wanted: int, longest: float, seed: int) -> None:
         kills, runs = kills + own, runs + 1
 
 
+STOPS = RUN.replace("KDB(k=2)", """
+def stop(number, done, total):
+    if number == 2 and done > 1000:
+        print("saved", flush=True)
+        time.sleep(600)
+KDB(k=2)""").replace("every=0.01", "every=0, progress=stop").replace("import sys", "import sys, time")  # fmt: skip
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL is a signal of POSIX")
-def test_o1_a_killed_run_resumes_to_the_same_model(tmp_path: Path) -> None:
-    check(tmp_path, 1, 0.3, seed=1)
+def test_o1_a_killed_run_resumes_to_the_same_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed in the second pass; the work that was saved is not done again."""
+    data, saved = made(tmp_path / "data", 1000), tmp_path / "saved"
+    words = [sys.executable, "-c", STOPS, str(data), str(saved), str(tmp_path / "model.nvt")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stdout.read(12) == b"ready\nsaved\n"
+        process.kill()
+    assert saved.exists()
+    monkeypatch.setattr("naivete.cases.sources.ROWS", 500)
+    steps: list[tuple[int, int]] = []
+    resumed = KDB(k=2).fit_cases(
+        data, "y", weight="w", checkpoint=saved, progress=lambda number, done, _: steps.append((number, done))
+    )
+    assert min(steps) > (2, 1000)
+    assert model_hash(resumed) == model_hash(KDB(k=2).fit_cases(data, "y", weight="w"))
+    assert not saved.exists()
 
 
 @pytest.mark.slow

@@ -167,10 +167,14 @@ def studies_of(
     )
 
 
+def generated_studies(each: int) -> tuple[Study, ...]:
+    balances = tuple(sign * balance for balance in (0.01, 0.9, 1.0) for sign in (-1, 1) for _ in range(each))
+    return studies_of(balances, (4, (40, 60)), (10, 20, 110), 3 * each)
+
+
 @pytest.fixture(scope="module")
 def generated() -> tuple[Study, ...]:
-    balances = tuple(sign * balance for balance in (0.01, 0.9, 1.0) for sign in (-1, 1) for _ in range(3))
-    return studies_of(balances, (4, (40, 60)), (10, 20, 110), 8)
+    return generated_studies(1)
 
 
 def cells_of(studies: tuple[Study, ...]) -> dict[str, Cell]:
@@ -184,8 +188,9 @@ def cells_of(studies: tuple[Study, ...]) -> dict[str, Cell]:
     return found
 
 
-def test_claims_of_the_thesis(generated: tuple[Study, ...]) -> None:
-    cells = cells_of(generated)
+@pytest.mark.slow
+def test_claims_of_the_thesis() -> None:
+    cells = cells_of(generated_studies(3))
     for name in (
         "3.2, first plot; ; naive Bayes against |balance|",
         "3.2, first plot; ; full minus naive against |balance|",

@@ -206,6 +206,7 @@ def joint_of(rows: np.ndarray, y: np.ndarray, laplace: bool) -> np.ndarray:
     return np.array(logs).T
 
 
+@pytest.mark.slow
 def test_every_set_of_cells_in_which_naive_bayes_errs_so_is_learned_by_one_recursion() -> None:
     """All of them but for the names of the features and of their values, as the first two cells are given."""
     points = list(product((0, 1), repeat=4))

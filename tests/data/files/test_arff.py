@@ -98,9 +98,10 @@ def test_blocks_of_any_size(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, siz
     assert parts.lines.tolist() == [5, 6, 9]
 
 
-def test_many_blocks_with_new_values(tmp_path: Path) -> None:
+def test_many_blocks_with_new_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes that need a wider type in a later block."""
-    count = 400_000
+    monkeypatch.setattr("naivete.data.files.opening._CHUNK", 1 << 16)
+    count = 80_000
     table = table_of(tmp_path, "@relation r\n@attribute a string\n@data\n" + "".join(f"v{i % 40_000}\n" for i in range(count)))
     assert len(table) == count
     assert list(table.columns[0])[-1] == f"v{(count - 1) % 40_000}"

@@ -16,7 +16,7 @@ BESIDE = ROOT.parent / "shared" / "data"
 FOLDER = Path(os.environ.get("NAIVETE_DATA", BESIDE))
 MANIFEST = FOLDER / "manifest.csv"
 SETS = list(csv.DictReader(MANIFEST.read_text(encoding="utf-8").splitlines())) if MANIFEST.exists() else []
-SLOW = 4_000_000
+SLOW = 200_000
 
 needs_data = pytest.mark.skipif(not SETS, reason="no data sets where NAIVETE_DATA says or beside the repository")
 
