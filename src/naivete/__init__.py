@@ -55,6 +55,7 @@ _PUBLIC = {
     "classifiers.decisions": ["LossAware"],
     "classifiers.losses": ["Loss", "zero_one"],
     "classifiers.partitions": ["predict_partitions"],
+    "classifiers.questionnaire": ["Questionnaire"],
     "classifiers.saving": ["load", "model_hash", "save"],
     "evaluation.diagnosis.diagnose": ["diagnose"],
 }
@@ -92,6 +93,7 @@ if TYPE_CHECKING:
     from naivete.classifiers.losses import zero_one as zero_one
     from naivete.classifiers.naive_variants import *  # noqa: F403
     from naivete.classifiers.partitions import predict_partitions as predict_partitions
+    from naivete.classifiers.questionnaire import Questionnaire as Questionnaire
     from naivete.classifiers.saving import load as load
     from naivete.classifiers.saving import model_hash as model_hash
     from naivete.classifiers.saving import save as save

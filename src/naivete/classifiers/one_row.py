@@ -20,7 +20,7 @@ from naivete.variables import Name, State, Variable
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
 
-__all__ = ["checked_costs", "feature_position", "number_of", "observed_codes", "state_text", "value_code"]
+__all__ = ["checked_costs", "feature_position", "known_codes", "number_of", "observed_codes", "value_code", "value_of_code"]
 
 
 def observed_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
@@ -48,6 +48,12 @@ def observed_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
             codes[x] = code
     warn_unseen(unseen, ())
     return codes
+
+
+def known_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
+    """Return the same without missing values, also where missing is a state of its own: these features can still be asked for."""
+    codes, schema = observed_codes(model, row), model.schema_
+    return {x: code for x, code in codes.items() if not (schema[x].missing and code == schema[x].known)}
 
 
 def _frame_codes(model: NetworkClassifier, frame: Any) -> dict[int, float]:
@@ -143,6 +149,6 @@ def value_code(variable: Variable, value: Any) -> float:
     return number - variable.origin
 
 
-def state_text(variable: Variable, code: float) -> State:
+def value_of_code(variable: Variable, code: float) -> State:
     """Return the value of a code: a state, the label of an interval, or a number."""
     return code + variable.origin if variable.origin is not None else value_of(variable, int(code))

@@ -10,7 +10,7 @@ import numpy as np
 
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.losses import Loss
-from naivete.classifiers.one_row import checked_costs, observed_codes
+from naivete.classifiers.one_row import checked_costs, known_codes
 from naivete.inference.derived_predictor import DerivedPredictor
 from naivete.inference.predictor import Predictor, argmax_class
 from naivete.inference.questions import Answers, answers, expected_information, expected_loss_reduction, predicted_answers
@@ -149,6 +149,11 @@ def ranked_questions(model: NetworkClassifier, values: Mapping[int, float], cost
 
 
 def _answers(model: NetworkClassifier, values: Mapping[int, float]) -> Answers:
+    known = _network_answers(model, values)
+    return known.calibrated(model.temperature_) if hasattr(model, "temperature_") else known
+
+
+def _network_answers(model: NetworkClassifier, values: Mapping[int, float]) -> Answers:
     network = model.network_
     is_network = isinstance(model.predictor_, (Predictor, DerivedPredictor))
     if is_network and all(isinstance(derived, Hidden) for derived in network.derived.values()):
@@ -177,7 +182,7 @@ class QuestionsMixin:
         expected reduction of the expected loss of the best decision. Both are exact: P(class, x | observed) is computed for all
         unobserved features x by one inference. For continuous features the integral over their density is computed numerically.
         In classifiers that are not one network (trees, hierarchies, `AODE`, `Spectrum`), each answer is followed by the
-        posterior that the classifier gives to it. Calibration is not used.
+        posterior that the classifier gives to it; so it is with `calibration`.
 
         Parameters
         ----------
@@ -199,6 +204,4 @@ class QuestionsMixin:
         Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: value of information.
         """
         model: Any = self
-        values = observed_codes(model, {} if row is None else row)
-        known = {x: code for x, code in values.items() if not (model.schema_[x].missing and code == model.schema_[x].known)}
-        return ranked_questions(model, known, costs, loss)
+        return ranked_questions(model, known_codes(model, {} if row is None else row), costs, loss)

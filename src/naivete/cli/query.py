@@ -7,11 +7,12 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from naivete.cli.evidence import name_of, named_texts, value_of_text
 from naivete.cli.inputs import read_network_file
 from naivete.cli.options import bytes_of, network_options, text_encoding_option
 from naivete.cli.output import escaped, json_text, named, say, text_table
 from naivete.cli.parsing import Command
-from naivete.errors import DataError, ParameterError, did_you_mean, quoted
+from naivete.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
     from naivete.network.network import Network
@@ -54,7 +55,7 @@ def run(args: Namespace) -> int:
             f"{args.model}: the network has arcs, but no states and no probabilities; query another file, or a fitted model"
         )
     evidence = _evidence(network, args.given, args.model)
-    of = None if args.of is None else [_name(network, text, args.model) for text in args.of]
+    of = None if args.of is None else [name_of(network.variables, text, args.model) for text in args.of]
     results = _results(network, args, of, evidence)
     say(json_text({"file": args.model, **results}) if args.json else "\n".join(_lines(network, results)))
     return 0
@@ -62,43 +63,8 @@ def run(args: Namespace) -> int:
 
 def _evidence(network: Network, texts: Sequence[str], file: str) -> dict[Name, State]:
     """Return the observed states, which are given as NAME=STATE."""
-    evidence: dict[Name, State] = {}
-    for text in texts:
-        name, value = _name_and_value(network, text, file)
-        if name in evidence:
-            raise ParameterError(f"--given: {quoted(name)} is given twice; give it once")
-        evidence[name] = _value(_variable(network, name), value)
-    return evidence
-
-
-def _name_and_value(network: Network, text: str, file: str) -> tuple[Name, str]:
-    """Return the parts of NAME=STATE; a name may contain equals signs."""
-    pieces = text.split("=")
-    if len(pieces) == 1:
-        raise ParameterError(f"--given: {quoted(text)} names no state; write NAME=STATE")
-    for count in range(1, len(pieces)):
-        name = "=".join(pieces[:count])
-        if any(str(variable.name) == name for variable in network.variables):
-            return _name(network, name, file), "=".join(pieces[count:])
-    return _name(network, pieces[0], file), ""
-
-
-def _name(network: Network, text: str, file: str) -> Name:
-    """Return the name of a variable: the text itself, or a name of another type that is written so."""
-    names = [variable.name for variable in network.variables]
-    same = [name for name in names if str(name) == text]
-    if same:
-        return text if text in same else same[0]
-    hint = did_you_mean(text, names, "the variables are", count=3)
-    raise DataError(f"{file}: there is no variable {quoted(text)}; {hint}")
-
-
-def _value(variable: Variable, text: str) -> State:
-    """Return a number if the variable is discretized, else the text."""
-    try:
-        return float(text) if variable.cuts is not None else text
-    except ValueError:
-        return text
+    named_values = named_texts(network.variables, texts, file, "--given")
+    return {name: value_of_text(_variable(network, name), text) for name, text in named_values.items()}
 
 
 def _results(network: Network, args: Namespace, of: list[Name] | None, evidence: dict[Name, State]) -> dict[str, Any]:

@@ -34,6 +34,17 @@ class Answers:
     posterior: Numbers
     tables: Mapping[int, Numbers]
 
+    def calibrated(self, temperature: float) -> Answers:
+        """Return the same with all posteriors, now and after each answer, raised to a power and normalized."""
+        return Answers(_raised(self.posterior, temperature), {x: _raised(table, temperature) for x, table in self.tables.items()})
+
+
+def _raised(table: Numbers, power: float) -> Numbers:
+    """Return a table with the same sums over the last axis, whose numbers are in proportion to powers of the given ones."""
+    total = table.sum(axis=-1, keepdims=True)
+    raised = (table / np.where(total > 0, total, 1.0)) ** power
+    return np.asarray(total * raised / np.where(total > 0, raised.sum(axis=-1, keepdims=True), 1.0))
+
 
 def answers(network: Network, values: Mapping[int, float]) -> Answers:
     """Return P(class | observed) and P(x, class | observed) of every unobserved column, exact for any network.
