@@ -49,6 +49,7 @@ _PUBLIC = {
     "inference.junction": ["JunctionTree"],
     "inference.queries": ["log_probability", "marginals", "most_probable", "posterior"],
     "inference.sampling": ["sample"],
+    "display.explanation": ["Explanation"],
     "display.rules": ["tree_text"],
     "classifiers.base": ["NetworkClassifier", "NotFittedError"],
     "classifiers.selectors": ["InfoSelector", "K2Selector", "NaiveSelector"],
@@ -122,6 +123,7 @@ if TYPE_CHECKING:
     from naivete.data.frames import table_of as table_of
     from naivete.data.table import Column as Column
     from naivete.data.table import Table as Table
+    from naivete.display.explanation import Explanation as Explanation
     from naivete.display.rules import tree_text as tree_text
     from naivete.encoding.discretization import (
         EqualFrequency as EqualFrequency,

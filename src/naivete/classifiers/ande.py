@@ -45,6 +45,7 @@ class AveragedDependence(NetworkClassifier, ABC):
     predictor_ : the `naivete.inference.ande.AnDEPredictor`.
     """
 
+    explainable = False
     n: ClassVar[int]
     """The number of feature parents."""
     ande_: AnDE

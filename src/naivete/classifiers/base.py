@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from naivete.cases.sparse import encoded_parts
 from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.documentation import complete_docstring
+from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
 from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.registry import with_densities
@@ -46,7 +47,9 @@ class Posteriors(NamedTuple):
     impossible: NDArray[np.int64]
 
 
-class NetworkClassifier(TableInputMixin, IncrementalMixin, QuestionsMixin, ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class NetworkClassifier(  # type: ignore[misc]
+    TableInputMixin, IncrementalMixin, ExplainingMixin, QuestionsMixin, ClassifierMixin, BaseEstimator, ABC
+):
     """A classifier that is a Bayesian network learned from counts: the base class of all classifiers of the library.
 
     A subclass defines the constructor and `_learn`; the class attributes below say what else it can do.
@@ -369,7 +372,7 @@ class NetworkClassifier(TableInputMixin, IncrementalMixin, QuestionsMixin, Class
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {key: value for key, value in state.items() if key != "predictor_"}
+        return {key: value for key, value in state.items() if key not in ("predictor_", "explainer_")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)

@@ -74,6 +74,7 @@ class Spectrum(NetworkClassifier):
     """
 
     reports_impossible = False
+    explainable = False
     spectrum_: SpectrumModel
 
     def __init__(

@@ -41,7 +41,8 @@ class DerivedPredictor:
         self._inputs = len(network.inputs)
 
     @cached_property
-    def _informative(self) -> list[int]:
+    def informative(self) -> list[int]:
+        """The columns of the table that have more than one value."""
         return [x for x in self.network.inputs if self.network.variables[x].card > 1 or x in self.network.densities]
 
     def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:
@@ -66,7 +67,7 @@ class DerivedPredictor:
             result = np.zeros((len(codes[0]), posteriors.shape[1]))
             np.add.at(result, rows, posteriors * shares[:, None])
             impossible = np.unique(rows[impossible])
-        without_evidence = rows_without_evidence(codes, has_missing, self._informative, len(result))
+        without_evidence = rows_without_evidence(codes, has_missing, self.informative, len(result))
         if len(without_evidence):
             result[without_evidence] = self._inner.prior
         return result, impossible
@@ -102,23 +103,31 @@ class DerivedPredictor:
         parts = [np.flatnonzero(~incomplete), *(divided[start : start + most] for start in range(0, len(divided), most))]
         return [part for part in parts if len(part)]
 
-    def _with_derived(self, codes: Codes, has_missing: Bools) -> tuple[Codes, Bools, NDArray[np.intp], Numbers | None]:
-        """Return the columns with the derived ones; if a tree divides rows, also the row of each part and its share."""
+    def columns(self, codes: Codes, has_missing: Bools) -> tuple[Codes, Bools, NDArray[np.intp]]:
+        """Return the columns with the derived ones, and the rows that a tree divides, whose leaf is missing."""
         columns, has_missing = list(codes[: self._inputs]), has_missing[: self._inputs]
-        rows = np.arange(len(columns[0]))
+        divided = np.empty(0, np.intp)
         for v, derived in sorted(self.network.derived.items()):
             if isinstance(derived, Tree):
                 column = derived.column(columns)
-                if missing(column).any():
-                    rows, states, shares = derived.divided(columns)
-                    return [*(c[rows] for c in columns), states.astype(column.dtype)], np.append(has_missing, False), rows, shares
+                divided = np.flatnonzero(missing(column))
             elif isinstance(derived, Hierarchy):
                 column = self._cells(columns, has_missing, derived)
             else:
                 dtype = narrowest(self.network.variables[v].card)
-                column = np.full(len(rows), missing_code(dtype), dtype)
+                column = np.full(len(columns[0]), missing_code(dtype), dtype)
             columns, has_missing = [*columns, column], np.append(has_missing, not isinstance(derived, (Tree, Hierarchy)))
-        return columns, has_missing, rows, None
+        return columns, has_missing, divided
+
+    def _with_derived(self, codes: Codes, has_missing: Bools) -> tuple[Codes, Bools, NDArray[np.intp], Numbers | None]:
+        """Return the columns with the derived ones; if a tree divides rows, also the row of each part and its share."""
+        columns, has_missing, divided = self.columns(codes, has_missing)
+        if not len(divided):
+            return columns, has_missing, np.arange(len(columns[0])), None
+        tree = next(derived for derived in self.network.derived.values() if isinstance(derived, Tree))
+        rows, states, shares = tree.divided(columns[: self._inputs])
+        leaf = states.astype(columns[self._inputs].dtype)
+        return [*(column[rows] for column in columns[: self._inputs]), leaf], has_missing, rows, shares
 
     def _cells(self, codes: Codes, has_missing: Bools, hierarchy: Hierarchy) -> NDArray[Any]:
         """Return the last classifier of a hierarchy that each row reaches."""

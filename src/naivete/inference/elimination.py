@@ -66,7 +66,7 @@ class Elimination:
             rows = rows_of[component]
             key = component[0], tuple((v, self.network.parents[v]) for v in component[1]), rows.tobytes()
             if key not in memory:
-                memory[key] = self._contribution(codes, component, rows)
+                memory[key] = self.contribution(codes, component, rows)
             joint[rows] += memory[key]
 
     def rows_by_component(self, codes: Codes, has_missing: Bools) -> dict[Component, Integers]:
@@ -146,7 +146,7 @@ class Elimination:
             remaining.discard(best)
         return plan
 
-    def _contribution(self, codes: Codes, component: Component, rows: Integers) -> Numbers:
+    def contribution(self, codes: Codes, component: Component, rows: Integers) -> Numbers:
         """Return the log-product of the families of a component, its missing members marginalized.  # (row, class)"""
         hidden, touched = set(component[0]), component[1]
         plan = self.plan(hidden, touched)

@@ -1,0 +1,86 @@
+"""Explanations of predictions: the method `explain` of all classifiers that are one network."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.classifiers.registry import REGISTRY
+from naivete.display.explanation import Explanation, class_position
+from naivete.encoding.column_codes import Encoded
+from naivete.errors import ParameterError
+from naivete.inference.explanation import Explainer
+from naivete.inference.predictor import argmax_class
+from naivete.network.network import Network
+
+__all__ = ["ExplainingMixin"]
+
+
+class ExplainingMixin(ABC):
+    """The method `explain`."""
+
+    network_: Network
+    classes_: NDArray[Any]
+    predictor_: Any
+    explainer_: Explainer
+
+    @abstractmethod
+    def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
+        """Return the codes of the rows."""
+
+    def explain(self, X: Any, target_class: Any = None, *, background: Any = None) -> Explanation:
+        """Return the contributions of features and of families to the log odds of a class, for every row.
+
+        The contributions of features are exact interventional Shapley values, those of families the terms that the predictor adds.
+        Both add up to the log odds of the class, in bits. With more than two classes, the log odds are those of the class against
+        all others together; `Explanation.against` compares two classes. Missing values are marginalized exactly.
+
+        Parameters
+        ----------
+        X : the rows.
+        target_class : the class to explain, one of `classes_`; by default the predicted class of each row.
+        background : rows from which the values of absent features are drawn in the game of the Shapley values; by default the
+            distribution of the network.
+        """
+        codes, has_missing = _joined(self.encoded(X))
+        explainer = self._explainer(background)
+        temperature = {} if explainer.temperature == 1 else {"temperature": explainer.temperature}
+        posterior = self.predictor_.posterior(codes, has_missing, **temperature)[0]
+        position = None if target_class is None else class_position(self.classes_, target_class, "target_class")
+        target = argmax_class(posterior) if position is None else np.full(len(posterior), position)
+        return Explanation(explainer, codes, has_missing, posterior, target.astype(np.int64), self.classes_)
+
+    explainable: ClassVar[bool] = True
+    """Whether predictions are those of the network, so that they can be explained."""
+
+    def _explainer(self, background: Any) -> Explainer:
+        """Return the explainer; the one for the distribution of the network is made once."""
+        if not self.explainable:
+            raise ParameterError(
+                f"{type(self).__name__} averages several models, so that its log odds are not a sum over tables, and cannot be "
+                f"explained; the classifiers of one network can: {', '.join(explainable())}"
+            )
+        temperature = getattr(self, "temperature_", 1.0)
+        if background is not None:
+            return Explainer(self.network_, _joined(self.encoded(background)).codes, temperature)
+        if not hasattr(self, "explainer_"):
+            self.explainer_ = Explainer(self.network_, None, temperature)
+        return self.explainer_
+
+
+def explainable() -> list[str]:
+    """Return the names of the classifiers whose predictions can be explained."""
+    return [entry.name for entry in REGISTRY if entry.estimator.explainable]
+
+
+def _joined(encoded: Iterator[Encoded]) -> Encoded:
+    """Return the codes of all parts in one."""
+    parts = list(encoded)
+    if len(parts) == 1:
+        return parts[0]
+    columns = zip(*(part.codes for part in parts), strict=True)
+    return Encoded(tuple(np.concatenate(column) for column in columns), np.logical_or.reduce([part.has_missing for part in parts]))

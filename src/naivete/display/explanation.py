@@ -1,0 +1,345 @@
+"""Explanations of predictions: contributions in bits, as arrays, frame, text, sentence, drawing and for `shap`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete.display.markup import Markup, element
+from naivete.display.waterfall import Step, waterfall
+from naivete.errors import ParameterError, did_you_mean, quoted
+from naivete.inference.elimination import Codes
+from naivete.inference.explanation import By, Explainer
+from naivete.inference.log_odds import Attribution
+from naivete.variables import CLASS, Name, number_text
+
+__all__ = ["Contribution", "Explanation"]
+
+ROWS_SHOWN = 3
+"""The number of rows of which a text or a page shows the contributions."""
+TERMS_SHOWN = 12
+"""The number of contributions of a row that are shown one by one."""
+SMALLEST = 5e-4
+"""Contributions below this number of bits are not shown."""
+
+
+class Contribution(NamedTuple):
+    """What one feature, or one family, adds to the log odds of a row.
+
+    Parameters
+    ----------
+    name : the name of the feature; of a family, its variable and the parents.
+    value : the value of the row as text: a state, an interval, a number, or "missing".
+    bits : the contribution.
+    """
+
+    name: str
+    value: str
+    bits: float
+
+
+class Explanation:
+    """Why a classifier predicts what it does: contributions to the log odds of a class, in bits, for one or several rows.
+
+    The log odds of a class are log2(P(class | row) / P(all other classes | row)). A contribution of 1 bit doubles the odds. There
+    are two decompositions, both exact; each consists of a base and of contributions that add up to the log odds.
+
+    `by_feature`: the interventional Shapley values. The base is the mean log odds in the background: the distribution of the
+    network, or the rows that were passed as `background`.
+
+    `by_family`: the terms that the predictor adds, log2 P(x | parents, class) / P(x | parents, other class). The base are the prior
+    log odds.
+
+    With more than two classes, a contribution is the weighted mean of the contributions to the log odds against each other class.
+    The weights are the shares of the other classes among themselves at the point between base and row at which the contributions
+    add up exactly (`naivete.inference.log_odds.against_rest`).
+
+    A missing value contributes nothing. If a parent of an observed feature x is missing, the family of x has the term
+    log2 P(x | observed features before x, class), with missing values marginalized, and this term is the contribution of x. The
+    means of families with missing members are not part of the base. A probability of zero counts as 2**-100.
+
+    Attributes
+    ----------
+    posterior : P(class | row).  # (row, class)
+    prior : P(class).  # (class,)
+    classes : the class labels.
+    target : the class that is explained in each row.
+    probability : the probability of this class.  # (row,)
+    log_odds : the log odds of this class in bits.  # (row,)
+    by_feature : an `Attribution`: `base` (row,) and `values` (row, feature).
+    by_family : an `Attribution`: `base` (row,) and `values` (row, family).
+    feature_names : the names of the features; columns that the model computes, such as the leaf of a tree, come last.
+    family_names : the names of the families, such as "petal | sepal, class".
+
+    Examples
+    --------
+    >>> from naivete.classifiers.augmented import NaiveBayes
+    >>> model = NaiveBayes().fit([["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]], ["out", "in", "out", "in"])
+    >>> explanation = model.explain([["sun", None]])
+    >>> explanation.by_family.values.round(3).tolist(), explanation.log_odds.round(3).tolist()
+    ([[1.585, 0.0]], [1.585])
+    >>> print(explanation.sentence())
+    The class is 'out' with probability 0.75; without knowing the row it would be 0.5. For it: x0 = sun (+1.58 bits).
+    """
+
+    def __init__(
+        self,
+        explainer: Explainer,
+        codes: Codes,
+        has_missing: Bools,
+        posterior: Numbers,
+        target: Integers,
+        classes: NDArray[Any],
+        other: Integers | None = None,
+        rows: Integers | None = None,
+    ) -> None:
+        self._explainer = explainer
+        self._codes = codes
+        self._has_missing = has_missing
+        self.posterior = posterior
+        self._target = target
+        self._other = other
+        self.classes = classes
+        self._rows = np.arange(len(target)) if rows is None else rows
+
+    def __len__(self) -> int:
+        return len(self._target)
+
+    def __getitem__(self, rows: int | slice | Sequence[int] | NDArray[Any]) -> Explanation:
+        """Return the explanation of some of the rows."""
+        chosen = np.atleast_1d(np.arange(len(self))[rows])
+        return Explanation(
+            self._explainer,
+            [column[chosen] for column in self._codes],
+            self._has_missing,
+            self.posterior[chosen],
+            self._target[chosen],
+            self.classes,
+            None if self._other is None else self._other[chosen],
+            self._rows[chosen],
+        )
+
+    def against(self, other: Any) -> Explanation:
+        """Return the explanation of the log odds of the class of each row against one other class.
+
+        Parameters
+        ----------
+        other : the label of the other class.
+        """
+        position = class_position(self.classes, other, "other")
+        others = np.full(len(self), position, np.int64)
+        if (others == self._target).any():
+            raise ParameterError(f"other={quoted(other)} is the class that is explained; name another one, or pass target_class")
+        arguments = self._explainer, self._codes, self._has_missing, self.posterior, self._target, self.classes
+        return Explanation(*arguments, others, self._rows)
+
+    @cached_property
+    def by_feature(self) -> Attribution:
+        """The Shapley values of the features."""
+        return self._attribution("feature")
+
+    @cached_property
+    def by_family(self) -> Attribution:
+        """The terms of the families."""
+        return self._attribution("family")
+
+    def _attribution(self, by: By) -> Attribution:
+        return self._explainer.attribution(self._codes, self._has_missing, self._target, self._other, by)
+
+    @property
+    def log_odds(self) -> Numbers:
+        """The log odds of the class in bits.  # (row,)"""
+        return self.by_feature.log_odds
+
+    @property
+    def prior(self) -> Numbers:
+        """P(class).  # (class,)"""
+        return self._explainer.prior
+
+    @property
+    def target(self) -> NDArray[Any]:
+        """The class that is explained in each row.  # (row,)"""
+        return self.classes[self._target]
+
+    @property
+    def probability(self) -> Numbers:
+        """P(class | row) of the class that is explained.  # (row,)"""
+        return np.asarray(self.posterior[np.arange(len(self)), self._target])
+
+    @property
+    def feature_names(self) -> list[Name]:
+        """The names of the features."""
+        return [self._explainer.network.name(x) for x in self._explainer.features]
+
+    @property
+    def family_names(self) -> list[str]:
+        """The names of the families: the variable and its parents."""
+        network = self._explainer.network
+        return [f"{network.name(v)} | {', '.join(str(network.name(p)) for p in network.parents[v])}" for v in self._explainer.terms]
+
+    def contributions(self, row: int = 0, by: By = "feature") -> list[Contribution]:
+        """Return the contributions in one row, the largest first.
+
+        Parameters
+        ----------
+        row : the position of the row.
+        by : "feature" or "family".
+        """
+        bits = self._of(by).values[row]
+        variables = self._explainer.features if by == "feature" else self._explainer.terms
+        names = self.feature_names if by == "feature" else self.family_names
+        values = self._values(row)
+        entries = [Contribution(str(name), values.get(v, ""), float(b)) for v, name, b in zip(variables, names, bits, strict=True)]
+        return sorted(entries, key=lambda entry: -abs(entry.bits))
+
+    def _of(self, by: str) -> Attribution:
+        if by not in ("feature", "family"):
+            raise ParameterError(f"by={quoted(by)}: choose 'feature' or 'family'")
+        return self.by_feature if by == "feature" else self.by_family
+
+    def _values(self, row: int) -> dict[int, str]:
+        """Return the values of a row as text."""
+        columns, _, _ = self._explainer.columns([column[row : row + 1 or None] for column in self._codes], self._has_missing)
+        return {x: _text(self._explainer.network.variables[x], columns[x][0]) for x in self._explainer.features}
+
+    def to_frame(self, by: By = "feature") -> Any:
+        """Return a pandas DataFrame: class, probability, base, the contributions and the log odds of every row.
+
+        Parameters
+        ----------
+        by : "feature" or "family".
+        """
+        attribution, names = self._of(by), self.feature_names if by == "feature" else self.family_names
+        columns: dict[Any, Any] = {"class": self.target, "probability": self.probability, "base": attribution.base}
+        columns |= {name: attribution.values[:, i] for i, name in enumerate(names) if name not in columns}
+        columns |= {"log_odds": attribution.log_odds}
+        return _library("pandas", "a data frame").DataFrame(columns, index=self._rows)
+
+    def to_shap(self) -> Any:
+        """Return the Shapley values as `shap.Explanation` for the plots of shap; `data` has codes, `display_data` texts."""
+        shown = np.array([list(self._values(i).values()) for i in range(len(self))], object)
+        columns, _, _ = self._explainer.columns(self._codes, self._has_missing)
+        data = np.stack([np.where(missing(columns[x]), np.nan, columns[x]) for x in self._explainer.features], axis=1)
+        return _library("shap", "a shap.Explanation").Explanation(
+            values=self.by_feature.values,
+            base_values=self.by_feature.base,
+            data=data,
+            display_data=shown,
+            feature_names=list(map(str, self.feature_names)),
+        )
+
+    def sentence(self, row: int = 0, *, most: int = 3) -> str:
+        """Return the explanation of one row in plain words.
+
+        Parameters
+        ----------
+        row : the position of the row.
+        most : the number of contributions for and against the class that are named.
+        """
+        target = int(self._target[row])
+        label = quoted(self._label(target))
+        contributions = [c for c in self.contributions(row) if abs(c.bits) >= 0.005]
+        first = f"The class is {label}" if target == self.posterior[row].argmax() else f"The class {label} is possible"
+        text = f"{first} with probability {_share(self.posterior[row, target])}"
+        text += f"; without knowing the row it would be {_share(self.prior[target])}."
+        versus = "" if self._other is None else f" (compared with {quoted(self._label(self._other[row]))})"
+        for word, sign in (("For it", 1), ("Against it", -1)):
+            named = [c for c in contributions if c.bits * sign > 0]
+            if named:
+                text += f" {word}{versus}: {', '.join(map(_named, named[:most]))}{_more(len(named) - most)}."
+        return text
+
+    def _label(self, position: Any) -> Any:
+        label = self.classes[position]
+        return str(label) if isinstance(label, str) else label.item() if isinstance(label, np.generic) else label
+
+    def __repr__(self) -> str:
+        return f"<Explanation of {len(self)} rows>"
+
+    def __str__(self) -> str:
+        """Return the contributions of the first rows as text with bars."""
+        parts = ["\n".join(self._lines(row)) for row in range(min(len(self), ROWS_SHOWN))]
+        rest = [f"({len(self) - ROWS_SHOWN} more rows)"] if len(self) > ROWS_SHOWN else []
+        return "\n\n".join([*parts, *rest])
+
+    def title(self, row: int = 0) -> str:
+        """Return what is explained in one row, in one line."""
+        label = self._label(self._target[row])
+        versus = "" if self._other is None else f" against {self._label(self._other[row])}"
+        name = self._explainer.network.name(CLASS)
+        return f"P({name} = {label}) = {_share(self.posterior[row, self._target[row]])}{versus}"
+
+    def _lines(self, row: int) -> list[str]:
+        steps = self._steps(row)
+        widest = max(len(step.name) for step in steps)
+        largest = max([abs(step.bits) for step in steps if not step.total] or [1.0]) or 1.0
+        lines = [f"row {self._rows[row]}: {self.title(row)}, log odds {steps[-1].bits:+.2f} bits"]
+        for step in steps:
+            count = 0 if step.total else round(20 * abs(step.bits) / largest)
+            lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())
+        return lines
+
+    def _steps(self, row: int) -> list[Step]:
+        """Return the base, the largest contributions, the sum of the others, and the log odds."""
+        contributions = [c for c in self.contributions(row) if abs(c.bits) >= SMALLEST]
+        rest = contributions[TERMS_SHOWN:]
+        shown = [Step(f"{c.name} = {c.value}" if c.value else c.name, c.bits) for c in contributions[:TERMS_SHOWN]]
+        if rest:
+            shown.append(Step(f"{len(rest)} others", sum(c.bits for c in rest)))
+        return [Step("base", float(self.by_feature.base[row]), True), *shown, Step("log odds", float(self.log_odds[row]), True)]
+
+    def svg(self, row: int = 0) -> str:
+        """Return a waterfall chart of one row as SVG."""
+        return str(waterfall(self.title(row), self._steps(row), self.sentence(row)))
+
+    def _repr_html_(self) -> str:
+        charts = [element("figure", Markup(self.svg(row)), style="margin:0 0 1em") for row in range(min(len(self), ROWS_SHOWN))]
+        return str(element("div", *charts))
+
+
+def class_position(classes: NDArray[Any], label: Any, parameter: str) -> int:
+    """Return the position of a class; an error about an unknown one names the parameter."""
+    labels = classes.tolist()
+    if label not in labels:
+        hint = did_you_mean(label, labels, "the classes are")
+        raise ParameterError(f"{parameter}={quoted(label)} is not a class of the model; {hint}")
+    return int(labels.index(label))
+
+
+def _text(variable: Any, code: Any) -> str:
+    if missing(np.asarray([code]))[0]:
+        return "missing"
+    return number_text(float(code) + variable.origin) if variable.density else variable.labels[int(code)]
+
+
+def _share(probability: float) -> str:
+    """Return a probability as text that is never rounded to 0 or 1.
+
+    >>> _share(0.5), _share(0.99999), _share(1e-7), _share(1.0)
+    ('0.5', 'above 0.999', 'below 0.001', '1')
+    """
+    if 0.999 < probability < 1:
+        return "above 0.999"
+    return "below 0.001" if 0 < probability < 0.001 else f"{probability:.3g}"
+
+
+def _named(contribution: Contribution) -> str:
+    value = f" = {contribution.value}" if contribution.value else ""
+    return f"{contribution.name}{value} ({contribution.bits:+.2f} bits)"
+
+
+def _more(count: int) -> str:
+    return f" and {count} more" if count > 0 else ""
+
+
+def _library(name: str, purpose: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ParameterError(f"{purpose} needs {name}; install it with: pip install {name}") from error

@@ -1,0 +1,116 @@
+"""The log odds of a class in bits, as the sum of a base and of contributions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from naivete._kernels.codes import Integers, Numbers
+
+__all__ = ["Attribution", "Scores", "against_rest", "log_odds_of"]
+
+STEPS = 40
+"""The number of bisections; each halves the interval in which the weights of the other classes are sought."""
+
+
+class Attribution(NamedTuple):
+    """A base value and a contribution of each term, in bits; together they are the log odds.
+
+    Parameters
+    ----------
+    base : the log odds before anything is known about the row.  # (row,)
+    values : the contribution of each term.  # (row, term)
+    """
+
+    base: Numbers
+    values: Numbers
+
+    @property
+    def log_odds(self) -> Numbers:
+        """The log odds of each row: the base and all contributions."""
+        return np.asarray(self.base + self.values.sum(axis=1))
+
+
+class Scores(NamedTuple):
+    """Scores of some rows relative to the first class, in bits.
+
+    Parameters
+    ----------
+    base : the base of each row.  # (class - 1, row)
+    parts : what each term adds.  # (term, class - 1, row)
+    """
+
+    base: Numbers
+    parts: Numbers
+
+
+def log_odds_of(scores: Scores, target: Integers, other: Integers | None) -> tuple[Numbers, Numbers]:
+    """Return the base of each row and the contributions of the terms to the log odds of a class.  # (row), (term, row)
+
+    Parameters
+    ----------
+    scores : the scores of the rows.
+    target : the class of each row.
+    other : the class against which it is compared in each row; None for all others together.
+    """
+    rows = np.arange(len(target))
+    if not len(scores.base):
+        return np.full(len(rows), np.inf), np.zeros((len(scores.parts), len(rows)))
+    base = np.concatenate([np.zeros((1, len(rows))), scores.base])  # (class, row)
+    weights = np.zeros_like(base)
+    if other is not None:
+        weights[other, rows] = -1.0
+        start = base[target, rows] - base[other, rows]
+    elif len(base) == 2:
+        weights[1 - target, rows] = -1.0
+        start = base[target, rows] - base[1 - target, rows]
+    else:
+        end = base + np.concatenate([np.zeros((1, len(rows))), scores.parts.sum(axis=0)])
+        start, weights = against_rest(base, end, target)
+    weights[target, rows] += 1.0
+    if len(base) == 2:
+        return start, scores.parts[:, 0] * weights[1]
+    return start, np.einsum("tcr,cr->tr", scores.parts, weights[1:])
+
+
+def against_rest(base: Numbers, end: Numbers, target: Integers) -> tuple[Numbers, Numbers]:
+    """Return the log odds of a class against all others at the base, and minus the weights of the others.
+
+    Let s be the scores of the classes, and R the logarithm of the sum of exp2(s) over the other classes. The log odds are the score
+    of the class minus R. On the line from the base to the row there is a point at which the shares w of the other classes among
+    themselves satisfy sum of w (s(row) - s(base)) = R(row) - R(base), by the mean value theorem. So the contribution of a term is
+    its contribution to the score of the class minus the weighted mean, with weights w, of its contributions to the scores of the
+    others, and all contributions add up to the log odds. With two classes w is 1; with three, w (s(row) - s(base)) are the
+    Aumann-Shapley values of R.
+
+    Parameters
+    ----------
+    base, end : the scores at the base and of the row, in bits.  # (class, row)
+    target : the class of each row.
+    """
+    rows = np.arange(len(target))
+    base, end, change = base.copy(), end.copy(), end - base
+    at_base = base[target, rows]
+    base[target, rows], end[target, rows], change[target, rows] = -np.inf, -np.inf, 0.0
+    wanted = _log_sum(end) - _log_sum(base)
+    low, high = np.zeros(len(rows)), np.ones(len(rows))
+    for _ in range(STEPS):
+        middle = 0.5 * (low + high)
+        below = (_shares(base + middle * change) * change).sum(axis=0) < wanted
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    first, last = _shares(base + low * change), _shares(base + high * change)
+    lower, upper = (first * change).sum(axis=0), (last * change).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        part = np.where(upper > lower, np.clip((wanted - lower) / (upper - lower), 0, 1), 0.5)
+    return at_base - _log_sum(base), -(first + part * (last - first))
+
+
+def _log_sum(scores: Numbers) -> Numbers:
+    top = scores.max(axis=0)
+    return np.asarray(np.log2(np.exp2(scores - top).sum(axis=0)) + top)
+
+
+def _shares(scores: Numbers) -> Numbers:
+    shares = np.exp2(scores - scores.max(axis=0))
+    return np.asarray(shares / shares.sum(axis=0))
