@@ -47,8 +47,14 @@ class Posteriors(NamedTuple):
     impossible: NDArray[np.int64]
 
 
-class NetworkClassifier(  # type: ignore[misc]
-    TableInputMixin, IncrementalMixin, ExplainingMixin, QuestionsMixin, ClassifierMixin, BaseEstimator, ABC
+class NetworkClassifier(
+    TableInputMixin,
+    IncrementalMixin,
+    ExplainingMixin,
+    QuestionsMixin,
+    ClassifierMixin,  # type: ignore[misc]
+    BaseEstimator,  # type: ignore[misc]
+    ABC,
 ):
     """A classifier that is a Bayesian network learned from counts: the base class of all classifiers of the library.
 
