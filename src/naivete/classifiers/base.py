@@ -18,6 +18,7 @@ from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
 from naivete.classifiers.questions import QuestionsMixin
+from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.counts.counts import BUDGET, Counts
@@ -52,6 +53,7 @@ class NetworkClassifier(
     IncrementalMixin,
     ExplainingMixin,
     QuestionsMixin,
+    ReasonsMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ABC,
