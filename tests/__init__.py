@@ -4,6 +4,11 @@ import os
 from pathlib import Path
 from typing import Any
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault(
+    "OPENBLAS_NUM_THREADS", "1"
+)  # of libraries that tests compare with; tests run in as many processes as there are cores
+
 ROOT = Path(__file__).resolve().parents[1]
 """The folder of the repository."""
 

@@ -61,6 +61,24 @@ def near() -> Iterator[Any]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def far() -> Iterator[Any]:
+    """A client of a Dask cluster of two processes, as users have them."""
+    distributed = pytest.importorskip("distributed")
+    options = {"host": "127.0.0.1", "dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, **options) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        yield client
+
+
+@pytest.fixture(params=["near", pytest.param("far", marks=pytest.mark.slow)])
+def dask_client(request: pytest.FixtureRequest) -> Any:
+    """A client of a Dask cluster of threads, and in the slow tests also of processes."""
+    return request.getfixturevalue(request.param)
+
+
 @pytest.fixture
 def threads_for_processes(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Let `cluster="local"` start threads instead of processes, which need seconds; the list has every cluster it starts."""

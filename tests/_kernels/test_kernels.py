@@ -33,6 +33,7 @@ from naivete._kernels import (
     use,
 )
 from naivete.errors import ParameterError
+from tests import LONG
 
 COMPILED = dispatch.loaded() is not None
 needs_c = pytest.mark.skipif(not COMPILED, reason="the compiled kernels are not installed (no C compiler was found)")
@@ -301,7 +302,7 @@ def test_gram_counts_shared_rows(table, data):
 
 
 @pytest.mark.parametrize("workers", ["1", "2", "5"])
-@pytest.mark.parametrize(("rows", "features"), [(200_000, 10), (900, 300)])
+@pytest.mark.parametrize(("rows", "features"), [(200_000, 10), (900, 300)] if LONG else [(70_000, 10), (900, 150)])
 def test_planes_of_large_tables_in_any_number_of_threads(workers, rows, features, monkeypatch):
     rng = np.random.default_rng(0)
     codes = matrix(rng, rows, [4] * features, missing=False)

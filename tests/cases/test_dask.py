@@ -40,7 +40,8 @@ from naivete.classifiers.saving import model_hash  # noqa: E402
 from naivete.data.files import KindError, pieces  # noqa: E402
 from naivete.data.labelled_table import ColumnRoles, LabelledTable  # noqa: E402
 from naivete.encoding.encoder import Encoder  # noqa: E402
-from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError, warn  # noqa: E402
+from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError  # noqa: E402
+from tests.cases.dask_functions import deadly, noted, raising, same, slowly, warning, whole_numbers  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of killed workers
 
@@ -99,10 +100,6 @@ def divided(frame: pd.DataFrame, cuts: list[int]) -> Any:
 def partitioned(parts: list[pd.DataFrame], meta: pd.DataFrame) -> Any:
     """These partitions as they are."""
     return dd.from_map(same, parts, meta=meta)
-
-
-def same(part: pd.DataFrame) -> pd.DataFrame:
-    return part
 
 
 def files_of(frame: pd.DataFrame, folder: Path, count: int) -> list[Path]:
@@ -238,12 +235,6 @@ def killed_fit(client: Client, paths: list[Path], at: tuple[int, float]) -> str:
     return model_hash(found)
 
 
-def test_a_killed_worker_changes_nothing(client: Client, tmp_path: Path) -> None:
-    frame = rows_of(11, 240)
-    paths, whole = files_of(frame, tmp_path / "parts", 12), in_memory(TAN, frame)
-    assert killed_fit(client, paths, (2, 0.3)) == whole
-
-
 @pytest.mark.slow
 def test_twenty_runs_with_a_killed_worker(client: Client, tmp_path: Path) -> None:
     frame = rows_of(12, 6000)
@@ -281,10 +272,6 @@ def test_when_all_workers_hang_the_wait_ends(client: Client, tmp_path: Path) -> 
     assert DaskRows(files, ColumnRoles("y"), client=client).fold(len, int.__add__) == 30
 
 
-def deadly(part: LabelledTable) -> int:
-    os._exit(9)
-
-
 def killed(part: LabelledTable) -> int:
     raise distributed.KilledWorker("naivete-part", SimpleNamespace(address="tcp://127.0.0.1:9"), 0)
 
@@ -314,11 +301,6 @@ def test_the_deadline_is_a_setting_of_dask(tmp_path: Path, near: Client) -> None
         rows.fold(len, int.__add__)
 
 
-def slowly(part: LabelledTable) -> int:
-    time.sleep(0.05)
-    return len(part)
-
-
 def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
     paths = files_of(rows_of(14, 40), tmp_path / "parts", 20)
     options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}, "host": "127.0.0.1"}
@@ -340,17 +322,6 @@ def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
 
 
 # -- what is wrong with the data ---------------------------------------------------------------------------------------------
-
-
-def noted(part: LabelledTable, log: Path) -> int:
-    """Count, and leave a line for every call."""
-    with log.open("a") as file:
-        file.write(f"{part.features.source}\n")
-    values = part.features["number"].values
-    if np.isnan(values).any():
-        row = int(np.argmax(np.isnan(values)))
-        raise DataError(f"{part.features.place(row)}: column 'number': no value; fill it in")
-    return len(part)
 
 
 def test_a_poisoned_part_is_named_and_not_tried_again(client: Client, tmp_path: Path) -> None:
@@ -410,21 +381,12 @@ def test_no_memory_on_a_worker_is_a_failure_of_its_part(near: Client) -> None:
         DaskRows(FrameSource(divided(rows_of(1, 9), [3])), ColumnRoles("y"), client=near).fold(greedy, int.__add__)
 
 
-def raising(part: LabelledTable, error: Exception) -> int:
-    raise error
-
-
 @pytest.mark.parametrize("error", [DataError("x"), ParameterError("x"), FileError("x"), KindError("x", frozenset())], ids=repr)
 def test_errors_of_workers_are_the_same_errors_here(client: Client, error: Exception) -> None:
     rows = DaskRows(FrameSource(divided(rows_of(1, 9), [3])), ColumnRoles("y"), client=client)
     with pytest.raises(type(error), match=r"^x") as raised:
         rows.fold(partial(raising, error=error), int.__add__)
     assert type(raised.value) is type(error)
-
-
-def warning(part: LabelledTable) -> int:
-    warn("the sea is rough", NaiveteWarning)
-    return len(part)
 
 
 def test_warnings_of_the_workers_are_given_once_here(client: Client) -> None:
@@ -436,10 +398,6 @@ def test_warnings_of_the_workers_are_given_once_here(client: Client) -> None:
 
 
 # -- the order of parts, progress and checkpoints ----------------------------------------------------------------------------
-
-
-def whole_numbers(part: LabelledTable) -> list[int]:
-    return part.features["whole"].values.tolist()  # type: ignore[no-any-return]
 
 
 def test_map_keeps_the_order(near: Client) -> None:
@@ -666,3 +624,10 @@ def test_settings_of_the_encoder_travel(client: Client) -> None:
         warnings.simplefilter("ignore", NaiveteWarning)
         found = make().fit_cases(dd.from_pandas(frame, npartitions=4), "y", weight="w", cluster=client)
         assert model_hash(found) == in_memory(make, frame)
+
+
+# The last test: the processes of the cluster are started again after it.
+def test_a_killed_worker_changes_nothing(client: Client, tmp_path: Path) -> None:
+    frame = rows_of(11, 240)
+    paths, whole = files_of(frame, tmp_path / "parts", 12), in_memory(TAN, frame)
+    assert killed_fit(client, paths, (2, 0.3)) == whole

@@ -302,12 +302,12 @@ def itself(part: pd.DataFrame) -> pd.DataFrame:
 @pytest.mark.parametrize(
     "make", [pytest.param(make, id=name, marks=() if name in FEW_PASSES else slow) for name, make in EACH.items()]
 )
-def test_a_cluster_learns_the_same_unrestricted_network(near: Any, make: Make) -> None:
+def test_a_cluster_learns_the_same_unrestricted_network(dask_client: Any, make: Make) -> None:
     frames = pytest.importorskip("dask.dataframe")
     frame = some_rows("any", 60)
     parts = [frame.iloc[:0], frame.iloc[40:], frame.iloc[:1], frame.iloc[1:40]]
     divided = frames.from_map(itself, parts, meta=frame.iloc[:0])
-    assert model_hash(make().fit_cases(divided, "y", weight="w", cluster=near)) == in_memory(make, frame)
+    assert model_hash(make().fit_cases(divided, "y", weight="w", cluster=dask_client)) == in_memory(make, frame)
 
 
 def test_a_given_schema_saves_the_first_pass(tmp_path: Path) -> None:

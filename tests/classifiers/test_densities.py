@@ -279,7 +279,7 @@ def test_numbers_far_from_zero_lose_no_digits(centre: float) -> None:
         assert np.allclose(density.variances, two.network_.densities[x].variances, rtol=1e-12)
 
 
-@pytest.mark.parametrize("where", ["parquet", "csv", "dask"])
+@pytest.mark.parametrize("where", ["parquet", "csv", "near", pytest.param("far", marks=pytest.mark.slow)])
 def test_moments_are_the_same_wherever_the_rows_are(
     where: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
@@ -299,9 +299,9 @@ def test_moments_are_the_same_wherever_the_rows_are(
         table.to_csv(source, index=False)
     else:
         source = pytest.importorskip("dask.dataframe").from_pandas(table, npartitions=5)
-    cluster = {"cluster": request.getfixturevalue("near")} if where == "dask" else {}
+    cluster = {"cluster": request.getfixturevalue(where)} if where in ("near", "far") else {}
     for kind, own in ((Full, here), (NaiveBayes, plain)):
-        there = kind(encoder=NORMAL).fit_cases(source if where == "dask" else str(source), "y", **cluster)
+        there = kind(encoder=NORMAL).fit_cases(source if cluster else str(source), "y", **cluster)
         assert [v.origin for v in there.network_.columns] == [v.origin for v in own.network_.columns]
         for x, density in own.network_.densities.items():
             assert np.allclose(there.network_.densities[x].variances, density.variances, rtol=1e-12)

@@ -87,7 +87,7 @@ def test_files_read_in_pieces_give_the_same_network(
     classifier: NetworkClassifier, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("naivete.cases.sources.ROWS", 37)
-    X, y = rows(has_missing=True)
+    X, y = rows(n=150, has_missing=True)
     weight = np.random.default_rng(1).random(len(y)) * 2
     table = X.assign(y=y, w=weight)
     table.to_parquet(tmp_path / "rows.parquet", index=False)
@@ -99,13 +99,13 @@ def test_files_read_in_pieces_give_the_same_network(
         assert identical(streamed.network_, fitted.network_)
 
 
-def test_dask_gives_the_same_network(near: Any) -> None:
+def test_dask_gives_the_same_network(dask_client: Any) -> None:
     frames = pytest.importorskip("dask.dataframe")
     X, y = rows(has_missing=True)
     table = X.assign(y=y)
     fitted = JoinedNaive().fit(X, table["y"])
     spread = frames.from_pandas(table, npartitions=3)
-    assert identical(JoinedNaive().fit_cases(spread, "y", cluster=near).network_, fitted.network_)
+    assert identical(JoinedNaive().fit_cases(spread, "y", cluster=dask_client).network_, fitted.network_)
 
 
 def test_a_fitted_classifier_can_be_pickled_and_its_parameters_searched() -> None:

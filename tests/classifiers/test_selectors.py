@@ -144,7 +144,7 @@ def test_a_weight_of_two_is_the_row_twice(selector: Selector) -> None:
     assert own.fit_transform(X, y, sample_weight=weight).shape == (80, len(weighted))
 
 
-@pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(20, random_state=0)], ids=["linear", "forest"])
+@pytest.mark.parametrize("final", [LogisticRegression(), RandomForestClassifier(5, random_state=0)], ids=["linear", "forest"])
 def test_in_a_pipeline_before_any_estimator(final: Any) -> None:
     X, y = frame()
     pipeline = make_pipeline(InfoSelector(stopping_rule="chi2"), OneHotEncoder(handle_unknown="ignore"), final)

@@ -65,7 +65,7 @@ def test_c1_one_line_and_an_exit_code(run: Run, weather: Path, model: Path, word
 REPORTING = """
 import sys
 from naivete.cli import main, progress
-progress.EVERY = 0.0
+progress.INTERVAL = 0.0
 sys.exit(main())
 """
 
@@ -98,7 +98,7 @@ def test_c2_signals_end_the_command(
 def test_c2_signals_end_it_and_leave_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     data = tmp_path / "led.csv"
     write(led7(300), data, as_text=True)
-    words = ["evaluate", str(data), "--target", "digit", "--repeat", "200", "--models", "kdb:k=3", "--progress"]
+    words = ["evaluate", str(data), "--target", "digit", "--repeat", "1000", "--models", "kdb:k=3", "--progress"]
     process = subprocess.Popen(
         [sys.executable, "-c", REPORTING, *words], cwd=tmp_path, stderr=subprocess.PIPE, stdout=subprocess.PIPE
     )
@@ -223,7 +223,7 @@ import sys
 from naivete.cli import main
 for name in sys.argv[1:]:
     assert main(["describe", "--", name]) == 0
-    assert main(["fit", f"--out={name}.nvt", "--target=play", "--", name]) == 0
+    assert main(["fit", f"--out={name}.nvt", "--target=play", "--model=nb", "--", name]) == 0
 """
 
 

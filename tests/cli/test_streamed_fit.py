@@ -82,7 +82,7 @@ def test_many_files_are_one(run: Run, tmp_path: Path, small: None, form: str) ->
     parts.mkdir()
     named = [data(parts / f"part-{at}.csv", rows[20 * at : 20 * (at + 1)]) for at in range(3)]
     given = {"several": named, "pattern": [parts / "part-*.csv"], "folder": [parts]}[form]
-    options = ["--target", "play", "--drop-unlabelled", "--weight", "w", "--out"]
+    options = ["--target", "play", "--drop-unlabelled", "--weight", "w", "--model", "tan", "--out"]
     assert run("fit", whole, *options, tmp_path / "a.nvt").code == 0
     ran = run("fit", *given, *options, tmp_path / "b.nvt")
     assert ran.code == 0, ran.err
@@ -91,7 +91,7 @@ def test_many_files_are_one(run: Run, tmp_path: Path, small: None, form: str) ->
     assert f"  read      {size / 1e6:,.1f} MB in 3 files\n" in ran.out
     assert "rows per second" in ran.out
     named_in_head = f"{named[0]} and 2 more" if form == "several" else given[0]
-    assert ran.out.startswith(f"spectrum learned from {named_in_head}\n")
+    assert ran.out.startswith(f"tan learned from {named_in_head}\n")
 
 
 def test_the_summary_as_json(run: Run, weather: Path) -> None:

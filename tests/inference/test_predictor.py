@@ -170,7 +170,7 @@ def test_where_the_prior_of_the_best_classes_is_zero_they_share() -> None:
 
 
 def test_many_features_are_finite() -> None:
-    n = 100_000 if LONG else 20_000
+    n = 100_000 if LONG else 8_000
     rng = np.random.default_rng(0)
     variables = (*tuple(Variable(i, (0, 1)) for i in range(n)), Variable("class", (0, 1)))
     tables = rng.uniform(0.01, 0.99, (n, 2))

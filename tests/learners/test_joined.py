@@ -129,9 +129,9 @@ def test_rows_that_no_class_could_have_produced_follow_the_rule_of_prediction(ho
 def test_a_row_of_small_weight_is_left_out_as_a_whole(cases: Any) -> None:
     for seed in range(3):
         rng = np.random.default_rng(seed)
-        y = rng.integers(0, 2, 30)
-        columns = [np.where(rng.random(30) < 0.6, y, rng.integers(0, 2, 30)).tolist() for _ in range(3)]
-        training = cases_of([2] * 4, [*columns, y.tolist()], (rng.random(30) * 0.2).tolist())
+        y = rng.integers(0, 2, 20)
+        columns = [np.where(rng.random(20) < 0.6, y, rng.integers(0, 2, 20)).tolist() for _ in range(3)]
+        training = cases_of([2] * 4, [*columns, y.tolist()], (rng.random(20) * 0.2).tolist())
         groups = [(0,), (1,), (2,)]
         moves = all_moves(groups, 3)
         found = MoveEvaluator(Counts(cases(training)), 0.1, None).wrong(groups, moves)

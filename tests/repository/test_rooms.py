@@ -20,9 +20,14 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+KINDS = (ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Attribute, ast.Name)
+
+
 @cache
-def trees() -> dict[Path, ast.Module]:
-    return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+def nodes() -> dict[Path, list[ast.AST]]:
+    """The imports, definitions and names of every module."""
+    paths = sorted(PACKAGE.rglob("*.py"))
+    return {path: [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, KINDS)] for path in paths}
 
 
 def private(name: str) -> bool:
@@ -31,7 +36,7 @@ def private(name: str) -> bool:
 
 def private_imports(path: Path) -> Iterator[str]:
     """The private names that a module imports from another room."""
-    for node in ast.walk(trees()[path]):
+    for node in nodes()[path]:
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("naivete."):
             assert node.module is not None
             if node.module.split(".")[1] != room(path):
@@ -42,9 +47,9 @@ def private_imports(path: Path) -> Iterator[str]:
 def defined(of: str) -> frozenset[str]:
     """The private names that the modules of a room define: functions, classes, attributes, fields and slots."""
     names: set[str] = set()
-    for path, tree in trees().items():
+    for path, of_module in nodes().items():
         if room(path) == of:
-            for node in ast.walk(tree):
+            for node in of_module:
                 if isinstance(node, (ast.FunctionDef, ast.ClassDef, ast.AsyncFunctionDef)):
                     names.add(node.name)
                 elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
@@ -57,18 +62,18 @@ def defined(of: str) -> frozenset[str]:
 @cache
 def defined_elsewhere(of: str) -> frozenset[str]:
     """The private names that other rooms define, and this one does not."""
-    return frozenset().union(*map(defined, map(room, trees()))) - defined(of)
+    return frozenset().union(*map(defined, {room(path) for path in nodes()})) - defined(of)
 
 
 def private_attributes(path: Path) -> Iterator[str]:
     """The private attributes of objects of other rooms that a module uses."""
-    for node in ast.walk(trees()[path]):
+    for node in nodes()[path]:
         if isinstance(node, ast.Attribute) and node.attr in defined_elsewhere(room(path)):
             yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
 def test_private_names_stay_in_their_room() -> None:
-    used = {str(path.relative_to(PACKAGE)): [*private_imports(path), *private_attributes(path)] for path in trees()}
+    used = {str(path.relative_to(PACKAGE)): [*private_imports(path), *private_attributes(path)] for path in nodes()}
     assert {path: names for path, names in used.items() if names} == {}
 
 
