@@ -83,6 +83,7 @@ class NetworkClassifier(
     n_features_in_ : the number of columns seen in `fit`.
     feature_names_in_ : the names of these columns, where X has names that are strings.
     rows_ : the number of rows it was learned from; 0 for a classifier that was loaded.
+    cases_ : the total weight of these rows.
     passes_ : the number of passes that `fit` made over the rows; 0 for a classifier that was loaded.
     relevance_ : I(X; C) of every feature, in bits.
     arc_information_ : I(X; Y | C) of every arc between features, in bits, by (parent, child).
@@ -96,6 +97,7 @@ class NetworkClassifier(
     classes_: NDArray[Any]
     n_features_in_: int
     rows_: int
+    cases_: float
     passes_: int
     relevance_: NDArray[np.float64]
     arc_information_: dict[tuple[int, int], float]
@@ -243,7 +245,8 @@ class NetworkClassifier(
             raise ResourceError(f"the machine has no memory left: {error}") from error
         columns = len(network.inputs)
         arcs = arc_information(counts, [arc for arc in network.arcs if max(arc) < columns])
-        attributes = {"rows_": rows, "passes_": counts.passes, "relevance_": _relevance(counts, network), "arc_information_": arcs}
+        attributes: dict[str, Any] = {"rows_": rows, "cases_": counts.total, "passes_": counts.passes}
+        attributes |= {"relevance_": _relevance(counts, network), "arc_information_": arcs}
         return self._adopt(network, classes, framed, {**attributes, **learned, **completed, "_kept": kept})
 
     def _predictor(self) -> Any:

@@ -13,9 +13,11 @@ from naivete.classifiers.registry import REGISTRY
 from naivete.display.explanation import Explanation, class_position
 from naivete.encoding.column_codes import Encoded
 from naivete.errors import ParameterError
+from naivete.inference.certainty import Training
 from naivete.inference.explanation import Explainer
 from naivete.inference.predictor import argmax_class
 from naivete.network.network import Network
+from naivete.network.smoothing import smoothing_of
 
 __all__ = ["ExplainingMixin"]
 
@@ -27,6 +29,7 @@ class ExplainingMixin(ABC):
     classes_: NDArray[Any]
     predictor_: Any
     explainer_: Explainer
+    cases_: float
 
     @abstractmethod
     def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
@@ -64,12 +67,17 @@ class ExplainingMixin(ABC):
                 f"{type(self).__name__} averages several models, so that its log odds are not a sum over tables, and cannot be "
                 f"explained; the classifiers of one network can: {', '.join(explainable())}"
             )
-        temperature = getattr(self, "temperature_", 1.0)
+        settings = getattr(self, "temperature_", 1.0), self._training()
         if background is not None:
-            return Explainer(self.network_, _joined(self.encoded(background)).codes, temperature)
+            return Explainer(self.network_, _joined(self.encoded(background)).codes, *settings)
         if not hasattr(self, "explainer_"):
-            self.explainer_ = Explainer(self.network_, None, temperature)
+            self.explainer_ = Explainer(self.network_, None, *settings)
         return self.explainer_
+
+    def _training(self) -> Training | None:
+        """Return the number of cases and the smoothing; None if a model file does not have the number."""
+        smoothing, known_prior = smoothing_of(getattr(self, "smoothing", 0.0)), getattr(self, "prior", None) is not None
+        return Training(self.cases_, smoothing, known_prior) if hasattr(self, "cases_") else None
 
 
 def explainable() -> list[str]:

@@ -67,6 +67,8 @@ def model_of(classifier: NetworkClassifier) -> Model:
         "learned": {name: plain_value(name, getattr(classifier, name)) for name in _saved(classifier) if hasattr(classifier, name)},
         "arcs": [[p, x, bits] for (p, x), bits in sorted(classifier.arc_information_.items())],
     }
+    if hasattr(classifier, "cases_"):
+        notes["cases"] = float(classifier.cases_)
     if getattr(classifier, "missing_tokens_", ()):
         notes["missing_tokens"] = list(classifier.missing_tokens_)
     return Model(kind, parameters, classifier.network_, notes, classifier.plain_more())
@@ -120,8 +122,17 @@ def _classifier(model: Model) -> NetworkClassifier:
         raise ModelFileError(f"notes.missing_tokens: {quoted(tokens)} is not a list of texts")
     if tokens:
         beside["missing_tokens_"] = tuple(tokens)
+    if "cases" in model.notes:
+        beside["cases_"] = _checked_cases(model.notes["cases"])
     more = classifier.more_of(model.more, model.network)
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), {**beside, **more})
+
+
+def _checked_cases(cases: object) -> float:
+    """Return the total weight of the training cases; an error is raised unless it is a positive number."""
+    if type(cases) is not float or not 0 < cases < np.inf:
+        raise ModelFileError(f"notes.cases: {quoted(cases)} is not a positive number")
+    return cases
 
 
 def _saved(classifier: NetworkClassifier) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
+from statistics import NormalDist
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete.display.markup import Markup, element
 from naivete.display.waterfall import Step, waterfall
-from naivete.errors import ParameterError, did_you_mean, quoted
+from naivete.errors import ParameterError, ResourceError, did_you_mean, quoted
 from naivete.inference.elimination import Codes
 from naivete.inference.explanation import By, Explainer
 from naivete.inference.log_odds import Attribution
@@ -25,6 +26,9 @@ ROWS_SHOWN = 3
 """The number of rows of which a text or a page shows the contributions."""
 TERMS_SHOWN = 12
 """The number of contributions of a row that are shown one by one."""
+UNUSUAL = 0.01
+"""Rows are unlike the training data if a smaller share of rows is as improbable."""
+UNUSUAL_TEXT = "This row is unlike the training data"
 SMALLEST = 5e-4
 """Contributions below this number of bits are not shown."""
 
@@ -74,6 +78,8 @@ class Explanation:
     log_odds : the log odds of this class in bits.  # (row,)
     by_feature : an `Attribution`: `base` (row,) and `values` (row, feature).
     by_family : an `Attribution`: `base` (row,) and `values` (row, family).
+    typicality : the share of rows that are at most as probable.  # (row,)
+    unusual : whether this share is below 1 %, so that the row is unlike the training data.  # (row,)
     feature_names : the names of the features; columns that the model computes, such as the leaf of a tree, come last.
     family_names : the names of the families, such as "petal | sepal, class".
 
@@ -84,8 +90,9 @@ class Explanation:
     >>> explanation = model.explain([["sun", None]])
     >>> explanation.by_family.values.round(3).tolist(), explanation.log_odds.round(3).tolist()
     ([[1.585, 0.0]], [1.585])
-    >>> print(explanation.sentence())
-    The class is 'out' with probability 0.75; without knowing the row it would be 0.5. For it: x0 = sun (+1.58 bits).
+    >>> print(explanation.sentence())  # doctest: +NORMALIZE_WHITESPACE
+    The class is 'out' with probability 0.75 (95% interval 0.104 to 0.987); without knowing the row it would be 0.5.
+    For it: x0 = sun (+1.58 bits).
     """
 
     def __init__(
@@ -156,6 +163,46 @@ class Explanation:
     def log_odds(self) -> Numbers:
         """The log odds of the class in bits.  # (row,)"""
         return self.by_feature.log_odds
+
+    def interval(self, level: float = 0.95) -> Numbers:
+        """Return an interval of P(class | row) for every row, which says how well the training cases determine it.  # (row, 2)
+
+        The tables of the network have Dirichlet posterior distributions, from the number of training cases with the values of the
+        parents and the smoothing. Their variance gives that of the log odds (delta method), which are taken as normal. The
+        structure of the network is taken as given. Without smoothing, values that no case of a class has give 0 to 1.
+
+        Parameters
+        ----------
+        level : the probability of the interval.
+        """
+        if not 0 < level < 1:
+            raise ParameterError(f"level={quoted(level)}: a number between 0 and 1 is needed")
+        deviation = self._explainer.deviation(self._codes, self._has_missing, self.posterior, self._target)
+        width = NormalDist().inv_cdf(0.5 + level / 2) * deviation
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = (1 / (1 + np.exp2(-(self._against_rest + sign * width))) for sign in (-1, 1))
+        unknown = np.isinf(width)
+        return np.stack([np.where(unknown, 0.0, low), np.where(unknown, 1.0, high)], axis=1)
+
+    @property
+    def _against_rest(self) -> Numbers:
+        """The log odds against all other classes, in bits."""
+        if self._other is None:
+            return self.by_family.log_odds
+        return self._explainer.attribution(self._codes, self._has_missing, self._target, None, "family").log_odds
+
+    @cached_property
+    def typicality(self) -> Numbers:
+        """The share of rows that are at most as probable as each row, with the same values missing.  # (row,)
+
+        The rows are those passed as `background`, or 1000 rows drawn from the network.
+        """
+        return self._explainer.typicality(self._codes, self._has_missing)
+
+    @property
+    def unusual(self) -> Bools:
+        """Whether a row is unlike the training data: less than 1 % of rows are as improbable.  # (row,)"""
+        return np.asarray(self.typicality < UNUSUAL)
 
     @property
     def prior(self) -> Numbers:
@@ -246,14 +293,24 @@ class Explanation:
         label = quoted(self._label(target))
         contributions = [c for c in self.contributions(row) if abs(c.bits) >= 0.005]
         first = f"The class is {label}" if target == self.posterior[row].argmax() else f"The class {label} is possible"
-        text = f"{first} with probability {_share(self.posterior[row, target])}"
+        text = f"{first} with probability {_share(self.posterior[row, target])}{self._interval_text(row)}"
         text += f"; without knowing the row it would be {_share(self.prior[target])}."
         versus = "" if self._other is None else f" (compared with {quoted(self._label(self._other[row]))})"
         for word, sign in (("For it", 1), ("Against it", -1)):
             named = [c for c in contributions if c.bits * sign > 0]
             if named:
                 text += f" {word}{versus}: {', '.join(map(_named, named[:most]))}{_more(len(named) - most)}."
-        return text
+        return f"{text} {UNUSUAL_TEXT}." if self[row].unusual[0] else text
+
+    def _interval_text(self, row: int) -> str:
+        """Return the interval of the probability of one row in brackets; nothing where it cannot be computed."""
+        if not self._explainer.has_intervals:
+            return ""
+        try:
+            low, high = self[row].interval()[0].tolist()
+        except ResourceError:
+            return ""
+        return f" (95% interval {_share(low)} to {_share(high)})"
 
     def _label(self, position: Any) -> Any:
         label = self.classes[position]
@@ -279,7 +336,8 @@ class Explanation:
         steps = self._steps(row)
         widest = max(len(step.name) for step in steps)
         largest = max([abs(step.bits) for step in steps if not step.total] or [1.0]) or 1.0
-        lines = [f"row {self._rows[row]}: {self.title(row)}, log odds {steps[-1].bits:+.2f} bits"]
+        lines = [f"row {self._rows[row]}: {self.title(row)}{self._interval_text(row)}, log odds {steps[-1].bits:+.2f} bits"]
+        lines += [f"  {UNUSUAL_TEXT}"] if self[row].unusual[0] else []
         for step in steps:
             count = 0 if step.total else round(20 * abs(step.bits) / largest)
             lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())

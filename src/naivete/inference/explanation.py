@@ -18,14 +18,15 @@ from numpy.typing import NDArray
 from naivete import _kernels
 from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code
 from naivete._kernels.counting import RowBlock
-from naivete.errors import DataError, ResourceError, quoted
+from naivete.errors import DataError, ParameterError, ResourceError, quoted
+from naivete.inference.certainty import Certainty, Training, sampled_rows
 from naivete.inference.continuous_terms import ContinuousTerms
 from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
-from naivete.inference.elimination import Codes, Elimination, log
+from naivete.inference.elimination import Codes, Elimination, log, missing_patterns
 from naivete.inference.log_odds import Attribution, Scores, log_odds_of
 from naivete.inference.predictor import Predictor, rows_without_evidence
 from naivete.inference.shapley import Background, NetworkBackground, RowsBackground, family_values
-from naivete.network.derived_columns import Hidden
+from naivete.network.derived_columns import Hidden, Hierarchy
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -38,6 +39,8 @@ ZERO = -100.0
 """The logarithm in bits that stands for a probability of zero, so that contributions are finite."""
 TABLE_CELLS = 1 << 24
 """The largest number of cells of the tables of one family."""
+SAMPLED = 1000
+"""The number of rows that are drawn from the network for comparison."""
 BLOCK_CELLS = 1 << 21
 """The number of scores that are computed at a time."""
 
@@ -81,14 +84,19 @@ class Explainer:
     Parameters
     ----------
     network : the network.
-    background : rows of codes, one column for each column of the table; by default the distribution of the network.
+    background : rows of codes, one column for each column of the table; by default the distribution of the network, or of 1000 rows
+        drawn from it if it is a hierarchy of classifiers.
     temperature : the factor of all log-probabilities.
+    training : the number of cases and the smoothing, for intervals; None where they are not known.
     """
 
-    def __init__(self, network: Network, background: Codes | None = None, temperature: float = 1.0) -> None:
+    def __init__(
+        self, network: Network, background: Codes | None = None, temperature: float = 1.0, training: Training | None = None
+    ) -> None:
         self.network = network
         self.classes = network.variables[CLASS].card
         self.temperature = temperature
+        self.training = training
         self.predictor = predictor_of(network)
         self._inner = Predictor(network)
         self._rows = background
@@ -137,6 +145,61 @@ class Explainer:
         self._prepare(by)
         _kernels.run_parallel(fill, range(0, len(target), step), work=values.size * self.classes)
         return Attribution(base, values.T)
+
+    def deviation(self, codes: Codes, has_missing: Bools, posterior: Numbers, target: Integers) -> Numbers:
+        """Return the standard deviation of the log odds of a class in each row, in bits.
+
+        The parameters of the network have Dirichlet distributions, as `Certainty` describes.
+        """
+        if self.training is None:
+            raise ParameterError("intervals need the number of training cases, which this model file does not have; fit it again")
+        if self._hierarchy:
+            raise ParameterError(
+                "intervals need the number of training cases in each table, which a hierarchy of classifiers lacks"
+            )
+        columns, has_missing, residual = self.columns(codes, has_missing)
+        result = self._certainty.deviation(columns, has_missing, posterior, target)
+        if len(residual):
+            some = [column[residual] for column in codes]
+            result[residual] = self._certainty.divided_deviation(some, posterior[residual], target[residual])
+        return np.asarray(result * (self.temperature * BITS))
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether `deviation` is possible."""
+        return self.training is not None and not self._hierarchy
+
+    @property
+    def _hierarchy(self) -> bool:
+        return any(isinstance(column, Hierarchy) for column in self.network.derived.values())
+
+    @cached_property
+    def _certainty(self) -> Certainty:
+        assert self.training is not None
+        return Certainty(self.network, self.training)
+
+    def typicality(self, codes: Codes, has_missing: Bools) -> Numbers:
+        """Return the share of other rows that are at most as probable as each row, all with the same values missing.
+
+        The other rows are those of the background, or rows drawn from the network.
+        """
+        result = np.empty(len(codes[0]))
+        columns = np.flatnonzero(has_missing).tolist()
+        patterns = missing_patterns(codes, columns) if columns else [(frozenset[int](), np.arange(len(result)))]
+        for absent, rows in patterns:
+            logs = self._log_probability([column[rows] for column in codes], absent)
+            others = [np.full_like(c, _absent(c)) if x in absent else c for x, c in enumerate(self._others)]
+            reference = np.sort(self._log_probability(others, absent))
+            result[rows] = np.searchsorted(reference, logs + 1e-9, side="right") / len(reference)
+        return result
+
+    @cached_property
+    def _others(self) -> Codes:
+        return self._rows if self._rows is not None and len(self._rows[0]) else sampled_rows(self.network, SAMPLED, seed=0)
+
+    def _log_probability(self, codes: Codes, absent: frozenset[int]) -> Numbers:
+        has_missing = np.array([x in absent for x in self.network.inputs], bool) | [bool(missing(c).any()) for c in codes]
+        return np.asarray(np.logaddexp.reduce(self.predictor.joint(codes, has_missing), axis=1))
 
     def _prepare(self, by: By) -> None:
         """Compute the tables, which the threads share."""
@@ -291,12 +354,13 @@ class Explainer:
 
     @cached_property
     def _background(self) -> Background:
-        if self._rows is None:
+        if self._rows is None and not self._hierarchy:
             return NetworkBackground(self.network, self.prior)
-        if not len(self._rows[0]):
+        rows = self._others if self._rows is None else self._rows
+        if not len(rows[0]):
             raise DataError("background: there are no rows; give at least one, or none for the distribution of the model")
-        has_missing = np.array([bool(missing(column).any()) for column in self._rows], bool)
-        columns, _, residual = self.columns(self._rows, has_missing)
+        has_missing = np.array([bool(missing(column).any()) for column in rows], bool)
+        columns, _, residual = self.columns(rows, has_missing)
         if len(residual):
             complete = np.setdiff1d(np.arange(len(columns[0])), residual)
             columns = [column[complete] for column in columns]

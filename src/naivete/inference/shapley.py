@@ -18,11 +18,11 @@ from naivete import _kernels
 from naivete._kernels.codes import Numbers, missing
 from naivete._kernels.layout import Codes, Layout
 from naivete.errors import DataError, quoted
+from naivete.inference.certainty import discrete_part
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.network.densities import Kernel
 from naivete.network.network import Network
 from naivete.network.normal_densities import joint_of
-from naivete.variables import Variable
 
 __all__ = ["Background", "Moments", "NetworkBackground", "RowsBackground", "family_values"]
 
@@ -96,8 +96,7 @@ class NetworkBackground:
     def __init__(self, network: Network, prior: Numbers) -> None:
         self.network = network
         self.prior = prior
-        variables = tuple(Variable(v.name, ("any",)) if v.density else v for v in network.variables)
-        self.tree = JunctionTree(Network(variables, network.parents, network.cpts, check=False))
+        self.tree = JunctionTree(discrete_part(network))
 
     def distributions(self, families: Sequence[tuple[int, ...]]) -> list[Numbers]:
         """Return the joint distribution of the members of each family, with an axis for each."""
