@@ -9,12 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.classifiers.incremental import NotFittedError
 from naivete.classifiers.registry import REGISTRY
 from naivete.display.explanation import Explanation, class_position
+from naivete.display.importance import Importance
+from naivete.display.nomogram import Nomogram, nomogram_of
 from naivete.encoding.column_codes import Encoded
-from naivete.errors import ParameterError
+from naivete.errors import ParameterError, quoted
 from naivete.inference.certainty import Training
 from naivete.inference.explanation import Explainer
+from naivete.inference.importance import arc_importances, feature_importances
 from naivete.inference.predictor import argmax_class
 from naivete.network.network import Network
 from naivete.network.smoothing import smoothing_of
@@ -56,6 +60,60 @@ class ExplainingMixin(ABC):
         position = None if target_class is None else class_position(self.classes_, target_class, "target_class")
         target = argmax_class(posterior) if position is None else np.full(len(posterior), position)
         return Explanation(explainer, codes, has_missing, posterior, target.astype(np.int64), self.classes_)
+
+    def importances(self, background: Any = None) -> Importance:
+        """Return the mean absolute contribution of every feature to the log odds, and of every arc between features, in bits.
+
+        Parameters
+        ----------
+        background : the rows over which the contributions of features are averaged, and from which absent features are drawn; by
+            default rows drawn from the network.
+        """
+        self._check_fitted()
+        explainer, network = self._explainer(background), self.network_
+        features = {network.name(x): float(b) for x, b in zip(explainer.features, feature_importances(explainer), strict=True)}
+        arcs = {(network.name(p), network.name(x)): bits for (p, x), bits in arc_importances(network).items()}
+        return Importance(features, arcs)
+
+    @property
+    def feature_importances_(self) -> NDArray[np.float64]:
+        """The mean absolute contributions of the features to the log odds, normalized so that they sum to 1."""
+        self._check_fitted()
+        if not self.explainable:
+            raise AttributeError(f"{type(self).__name__} has no feature_importances_: it averages several models")
+        explainer = self._explainer(None)
+        if explainer.features != tuple(self.network_.inputs):
+            raise AttributeError(
+                f"{type(self).__name__} has no feature_importances_: it predicts by a column computed from the others"
+            )
+        bits = feature_importances(explainer)
+        total = bits.sum()
+        return np.asarray(bits / total if total > 0 else bits)
+
+    def nomogram(self, target_class: Any = None, other_class: Any = None) -> Nomogram:
+        """Return the nomogram of a classifier in which each feature has at most one feature as a parent, such as TAN.
+
+        Every value of a feature has points, and the total of the points gives the probability of a class. `svg()` draws it.
+
+        Parameters
+        ----------
+        target_class : the class whose probability is given; by default the last one.
+        other_class : the class with which it is compared; needed if there are more than two.
+        """
+        self._check_fitted()
+        explainer = self._explainer(None)
+        last = len(self.classes_) - 1
+        target = last if target_class is None else class_position(self.classes_, target_class, "target_class")
+        if other_class is None and last != 1:
+            raise ParameterError(f"a nomogram compares two classes, and there are {last + 1}; pass target_class and other_class")
+        other = 1 - target if other_class is None else class_position(self.classes_, other_class, "other_class")
+        if other == target:
+            raise ParameterError(f"other_class={quoted(other_class)} is the target class; name another one")
+        return nomogram_of(self.network_, target, other, explainer.temperature)
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "network_"):
+            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
 
     explainable: ClassVar[bool] = True
     """Whether predictions are those of the network, so that they can be explained."""

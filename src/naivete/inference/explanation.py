@@ -188,17 +188,22 @@ class Explainer:
         patterns = missing_patterns(codes, columns) if columns else [(frozenset[int](), np.arange(len(result)))]
         for absent, rows in patterns:
             logs = self._log_probability([column[rows] for column in codes], absent)
-            others = [np.full_like(c, _absent(c)) if x in absent else c for x, c in enumerate(self._others)]
+            others = [np.full_like(c, _absent(c)) if x in absent else c for x, c in enumerate(self.reference)]
             reference = np.sort(self._log_probability(others, absent))
             result[rows] = np.searchsorted(reference, logs + 1e-9, side="right") / len(reference)
         return result
 
     @cached_property
-    def _others(self) -> Codes:
+    def reference(self) -> Codes:
+        """The rows of the background or, without these, 1000 rows drawn from the network."""
         return self._rows if self._rows is not None and len(self._rows[0]) else sampled_rows(self.network, SAMPLED, seed=0)
 
+    def has_missing(self, codes: Codes) -> Bools:
+        """Return which columns have missing values."""
+        return np.array([bool(missing(column).any()) for column in codes], bool)
+
     def _log_probability(self, codes: Codes, absent: frozenset[int]) -> Numbers:
-        has_missing = np.array([x in absent for x in self.network.inputs], bool) | [bool(missing(c).any()) for c in codes]
+        has_missing = np.array([x in absent for x in self.network.inputs], bool) | self.has_missing(codes)
         return np.asarray(np.logaddexp.reduce(self.predictor.joint(codes, has_missing), axis=1))
 
     def _prepare(self, by: By) -> None:
@@ -356,11 +361,10 @@ class Explainer:
     def _background(self) -> Background:
         if self._rows is None and not self._hierarchy:
             return NetworkBackground(self.network, self.prior)
-        rows = self._others if self._rows is None else self._rows
+        rows = self.reference if self._rows is None else self._rows
         if not len(rows[0]):
             raise DataError("background: there are no rows; give at least one, or none for the distribution of the model")
-        has_missing = np.array([bool(missing(column).any()) for column in rows], bool)
-        columns, _, residual = self.columns(rows, has_missing)
+        columns, _, residual = self.columns(rows, self.has_missing(rows))
         if len(residual):
             complete = np.setdiff1d(np.arange(len(columns[0])), residual)
             columns = [column[complete] for column in columns]
@@ -388,7 +392,7 @@ class Explainer:
         self, base: Numbers, parts: Numbers, codes: Codes, rows: NDArray[np.intp], position: dict[int, int], by: By
     ) -> None:
         some = [column[rows] for column in codes]
-        posterior, _ = self.predictor.posterior(some, np.array([bool(missing(c).any()) for c in some], bool))
+        posterior, _ = self.predictor.posterior(some, self.has_missing(some))
         rest = _relative(_bits(posterior).T) - base[:, rows] - parts[:, :, rows].sum(axis=0)
         computed = [v for v in self.network.derived if v in position]
         column = position[CLASS] if by == "family" and CLASS in position else position[computed[0]] if computed else None
