@@ -127,10 +127,14 @@ class Maxima:
             self.messages[v] = self._message(v)
 
     def total(self) -> Numbers:
-        """Return the maximum of the whole sum.  # (pair, budget)"""
-        total = self.tree.constant[:, None] + np.zeros(self.budget + 1)
+        """Return the maximum of the whole sum within each budget, up to the largest that makes a difference.  # (pair, budget)"""
         messages = [self.messages[v] for v in self.tree.roots]
-        return np.add.reduce([total, *messages]) if self.budget == 0 else reduce(joined, messages, total)
+        constant = self.tree.constant[:, None]
+        return np.add.reduce([constant, *messages]) if self.budget == 0 else reduce(self.joined, messages, constant)
+
+    def joined(self, first: Numbers, second: Numbers) -> Numbers:
+        """Return the maxima of the sum of two terms that share the budget."""
+        return joined(first, second, self.budget + 1)
 
     def replaced(self, v: int, cost: Integers) -> dict[int, Numbers]:
         """Change the costs of the states of one variable; return the earlier messages, for `restore`."""
@@ -150,16 +154,19 @@ class Maxima:
 
     def _message(self, v: int) -> Numbers:
         """Return the maximum over one variable, given those of its separator.  # (pair, state of each, budget)"""
-        table = self.tree.buckets[v].table[..., None]  # (pair, state of each, own state, budget or 1)
+        table = self.tree.buckets[v].table[..., None]  # (pair, state of each, own state, budget)
         for child in self.tree.children[v]:
-            table = joined(table, self.messages[child].reshape(self.tree.buckets[child].seat))
+            table = self.joined(table, self.messages[child].reshape(self.tree.buckets[child].seat))
         groups = [(cost, states) for cost, states in self._groups[v] if cost <= self.budget]
-        if len(groups) == 1 and self.budget == groups[0][0] == 0:
+        if len(groups) == 1 and groups[0][0] == 0:
             return _maximum(table, groups[0][1])
-        result = np.full((*table.shape[:-2], self.budget + 1), -np.inf)
+        size = min(self.budget + 1, table.shape[-1] + max((cost for cost, _ in groups), default=0))
+        result = np.full((*table.shape[:-2], size), -np.inf)
         for cost, states in groups:
-            within = result[..., cost:]
-            np.maximum(within, _maximum(table, states)[..., : self.budget + 1 - cost], out=within)
+            part = _maximum(table, states)[..., : size - cost]
+            within, beyond = result[..., cost : cost + part.shape[-1]], result[..., cost + part.shape[-1] :]
+            np.maximum(within, part, out=within)
+            np.maximum(beyond, part[..., -1:], out=beyond)
         return result
 
 
@@ -179,22 +186,28 @@ def _groups(costs: Integers) -> list[tuple[int, Any]]:
     return [(cost, s[0] if len(s) == 1 else None if len(s) == len(costs) else s) for cost, s in sorted(states.items())]
 
 
-def joined(first: Numbers, second: Numbers) -> Numbers:
+def joined(first: Numbers, second: Numbers, size: int) -> Numbers:
     """Return the maxima of the sum of two terms that share one budget: out[k] = max over j of first[k - j] + second[j].
 
-    The last axis is the budget; a table with a single entry there has no costs.
+    Parameters
+    ----------
+    first, second : the terms, which do not decrease along the last axis, the budget; a larger budget than the last makes no
+        difference.
+    size : the largest length of the last axis of the result.
 
-    >>> joined(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, 2.0])).tolist()
-    [0.0, 2.0, 3.0]
+    >>> joined(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0]), 10).tolist()
+    [0.0, 2.0, 3.0, 5.0]
     """
-    size = first.shape[-1]
-    if size == 1 or second.shape[-1] == 1:
+    if first.shape[-1] < second.shape[-1]:
+        first, second = second, first
+    if second.shape[-1] == 1:
         return np.asarray(first + second)
-    total = first + second[..., :1]
-    for j in range(1, size):
-        within = total[..., j:]
-        np.maximum(within, first[..., : size - j] + second[..., j : j + 1], out=within)
-    return np.asarray(total)
+    shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
+    total = np.full((*shape, min(size, first.shape[-1] + second.shape[-1] - 1)), -np.inf)
+    for j in range(min(second.shape[-1], size)):
+        within = total[..., j : j + first.shape[-1]]
+        np.maximum(within, (first + second[..., j : j + 1])[..., : within.shape[-1]], out=within)
+    return total
 
 
 def search(maxima: Maxima, pairs: Sequence[int], accepted: Callable[[Numbers], bool], budget: int = 0) -> dict[int, int] | None:
@@ -211,7 +224,7 @@ def search(maxima: Maxima, pairs: Sequence[int], accepted: Callable[[Numbers], b
     budget : the largest sum of costs, at most that of the maxima.
     """
     tree, rows = maxima.tree, list(pairs)
-    pending = _pushed(None, [(v, maxima.messages[v][rows, : budget + 1]) for v in tree.roots])
+    pending = _pushed(budget, None, [(v, maxima.messages[v][rows]) for v in tree.roots])
     stack: list[_Step] = [_Step(pending, tree.constant[rows], budget, CLASS, 0)]
     states: dict[int, int] = {}  # of the variables chosen so far; those of other branches are overwritten before they are used
     for _ in range(MOST_NODES):
@@ -252,7 +265,7 @@ def _choices(
         following, budget = rest, step.budget - cost
         for child in tree.children[v]:
             cells = [state if m == v else states[m] for m in tree.buckets[child].separator]
-            following = _pushed(following, [(child, _cell(maxima.messages[child], rows, cells))])
+            following = _pushed(budget, following, [(child, _cell(maxima.messages[child], rows, cells))])
         sums = step.sums + own[:, state]
         bounds = sums if following is None else sums + following[1][:, min(budget, following[1].shape[-1] - 1)]
         if accepted(bounds):
@@ -266,8 +279,8 @@ def _cell(table: Numbers, rows: list[int], states: list[int]) -> Numbers:
     return np.asarray(table[index])
 
 
-def _pushed(rest: Any, messages: Sequence[tuple[int, Numbers]]) -> Any:
+def _pushed(budget: int, rest: Any, messages: Sequence[tuple[int, Numbers]]) -> Any:
     """Return a linked list of variables to choose states of: (variable, maxima of it and all after it, the others)."""
     for v, message in messages:
-        rest = v, message if rest is None else joined(rest[1], message), rest
+        rest = v, message if rest is None else joined(rest[1], message, budget + 1), rest
     return rest

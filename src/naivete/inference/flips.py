@@ -86,12 +86,12 @@ def whole_costs(costs: Mapping[int, Numbers]) -> tuple[dict[int, Integers], Frac
 
 
 def _budgets(steps: Mapping[int, Integers]) -> list[int]:
-    """Return budgets to try one after the other: each twice the one before, up to the sum of all costs."""
+    """Return budgets to try one after the other: of eight changes, then each four times the one before, up to all changes."""
     most = sum(max(0, int(column.max())) for column in steps.values())
     smallest = min((int(column[column > 0].min()) for column in steps.values() if (column > 0).any()), default=0)
-    budgets = [2 * smallest]
+    budgets = [8 * smallest]
     while budgets[-1] < most:
-        budgets.append(2 * budgets[-1])
+        budgets.append(4 * budgets[-1])
     return [*budgets[:-1], min(budgets[-1], most)]
 
 
