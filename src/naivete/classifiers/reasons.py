@@ -167,7 +167,7 @@ class ReasonsMixin:
 
         It is exact, by the same dynamic programming with the costs as one more dimension; so are costs with decimals, which are
         multiples of a common unit. With a target class and more than two classes, the target has to beat all others at once, and
-        a branch and bound search over the same maxima is made, which is refused with a ResourceError after 50,000 steps.
+        a branch and bound search over the same maxima is made, which is refused with a ResourceError after 20,000 steps.
 
         Parameters
         ----------

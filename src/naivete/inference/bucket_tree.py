@@ -17,7 +17,7 @@ from naivete.variables import CLASS
 
 __all__ = ["MOST_NODES", "BucketTree", "Maxima", "search"]
 
-MOST_NODES = 50_000
+MOST_NODES = 20_000
 """The largest number of steps of a search."""
 
 FORBIDDEN = -1
