@@ -4,10 +4,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-os.environ.setdefault(
-    "OPENBLAS_NUM_THREADS", "1"
-)  # of libraries that tests compare with; tests run in as many processes as there are cores
+for threads in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):  # of other libraries; there is a process of tests for every core
+    os.environ.setdefault(threads, "1")
 
 ROOT = Path(__file__).resolve().parents[1]
 """The folder of the repository."""

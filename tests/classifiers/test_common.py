@@ -48,6 +48,7 @@ from naivete.errors import (
 from naivete.storage.packed import packed
 from tests import LONG, estimator_of
 from tests.oracles import identical, many_threads, posterior
+from tests.representatives import slow_unless_representative
 from tests.strategies import frames
 
 quick = settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -58,6 +59,10 @@ ALL: dict[str, NetworkClassifier] = {
 }
 """The classifiers for which all invariants hold: every one with its default parameters, and some more ways to learn."""
 each = pytest.mark.parametrize("classifier", ALL.values(), ids=ALL)
+shared = pytest.mark.parametrize(
+    "classifier", [pytest.param(classifier, id=name, marks=slow_unless_representative(name)) for name, classifier in ALL.items()]
+)
+"""For tests of code that all classifiers share."""
 
 
 def data(seed: int = 0, rows: int = 80, columns: int = 4, gaps: bool = True) -> tuple[np.ndarray, np.ndarray]:
@@ -115,7 +120,7 @@ def test_renaming_states_and_classes_changes_only_their_names(classifier: Networ
 @each
 @pytest.mark.parametrize("gaps", [False, True], ids=["complete", "missing"])
 def test_a_constant_column_has_no_effect_at_all(classifier: NetworkClassifier, gaps: bool) -> None:
-    for seed in range(12 if LONG else 2):
+    for seed in range(12) if LONG else [int(gaps)]:
         X, y = data(seed, rows=40, gaps=gaps)
         if gaps:
             X[np.random.default_rng(seed).random(X.shape) < 0.4] = np.nan  # rows without any value among them
@@ -206,7 +211,7 @@ def test_every_container_gives_the_same_model(drawn: tuple[dict[str, list[Any]],
     assert identical(arrays[0].predict_proba(rows), models[0].predict_proba(framed[0]))
 
 
-@each
+@shared
 def test_labels_come_in_every_container(classifier: NetworkClassifier) -> None:
     X = [["a", 1], ["b", 2], ["a", 2], ["b", 1]]
     y = ["no", "yes", "no", "yes"]
@@ -231,7 +236,7 @@ def test_labels_come_in_every_container(classifier: NetworkClassifier) -> None:
         assert fitted.predict(X).dtype == fitted.classes_.dtype
 
 
-@each
+@shared
 def test_sparse_fortran_memmap_and_read_only_input_is_taken_and_left_alone(classifier: NetworkClassifier, tmp_path: Path) -> None:
     X, y = np.random.default_rng(0).integers(0, 3, (40, 5)), np.arange(40) % 2
     stored = np.memmap(tmp_path / "X", X.dtype, "w+", shape=X.shape)

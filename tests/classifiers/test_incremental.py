@@ -36,10 +36,12 @@ from naivete.data.table import Kind
 from naivete.encoding.encoder import Encoder
 from naivete.storage.packed import CheckpointError
 from tests import estimator_of
+from tests.representatives import slow_unless_representative
 
 ALL: dict[str, NetworkClassifier] = {entry.name: estimator_of(entry) for entry in REGISTRY}
-every = pytest.mark.parametrize("name", ALL)
-keepers = pytest.mark.parametrize("name", [name for name, own in ALL.items() if not own.learns_from_value_counts])
+NAMES = {name: pytest.param(name, marks=slow_unless_representative(name)) for name in ALL}
+every = pytest.mark.parametrize("name", NAMES.values())
+keepers = pytest.mark.parametrize("name", [NAMES[name] for name, own in ALL.items() if not own.learns_from_value_counts])
 
 
 def rows(seed: int = 0, n: int = 80) -> pd.DataFrame:

@@ -94,7 +94,8 @@ def test_c2_signals_end_the_command(
 
 
 @pytest.mark.skipif(os.name == "nt", reason="signals of POSIX")
-@pytest.mark.parametrize(("number", "code"), [SIGNALS[0], pytest.param(*SIGNALS[1], marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize(("number", "code"), SIGNALS)
 def test_c2_signals_end_it_and_leave_nothing(tmp_path: Path, number: signal.Signals, code: int) -> None:
     data = tmp_path / "led.csv"
     write(led7(300), data, as_text=True)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
@@ -35,7 +34,6 @@ from naivete.errors import (
     DataError,
     DataTypeError,
     ImpossibleEvidenceWarning,
-    MissingColumnWarning,
     NaiveteError,
     NaiveteWarning,
     ParameterError,
@@ -44,10 +42,9 @@ from naivete.errors import (
 )
 from tests import estimator_of
 from tests.oracles import identical, posterior
+from tests.representatives import REPRESENTATIVES, slow_unless_representative
 
 ALL: dict[str, NetworkClassifier] = {entry.name: estimator_of(entry) for entry in REGISTRY}
-REPRESENTATIVES = ("NaiveBayes", "KDB", "HillClimb", "SelectiveNaive", "Recursive", "HiddenNaive", "C45")
-"""One classifier of each way to learn: fixed structure, parents, search, held-out accuracy, hierarchy, EM, tree."""
 X = [["a", 1, 0.5], ["b", 2, 1.5], ["a", 2, 2.5], ["b", 1, 3.5], ["a", 1, 0.7], ["b", 2, 1.2]]
 Y = ["no", "yes", "no", "yes", "no", "yes"]
 
@@ -60,9 +57,12 @@ def for_each_case(cases: dict[str, Any], classifiers: Iterable[str] = ALL) -> An
     )
 
 
-def for_each_classifier(case: str, classifiers: Iterable[str] = ALL) -> Any:
-    """Run a test for every one of the classifiers."""
-    return pytest.mark.parametrize("classifier", [pytest.param(ALL[name], id=f"{case}-{name}") for name in classifiers])
+def for_each_classifier(case: str, classifiers: Iterable[str] = ALL, *, shared: bool = False) -> Any:
+    """Run a test for every one of the classifiers; where they share what is tested, most of them are among the slow tests."""
+    marks = {name: slow_unless_representative(name) if shared else () for name in classifiers}
+    return pytest.mark.parametrize(
+        "classifier", [pytest.param(ALL[name], id=f"{case}-{name}", marks=marks[name]) for name in classifiers]
+    )
 
 
 def cell(value: Any) -> np.ndarray:
@@ -314,7 +314,7 @@ def test_rows_of_weight_zero_are_left_out(classifier: NetworkClassifier) -> None
     assert two.classes_.tolist() == ["no", "yes"]
 
 
-@for_each_classifier("F9-input-unchanged")
+@for_each_classifier("F9-input-unchanged", shared=True)
 def test_input_is_never_changed(classifier: NetworkClassifier) -> None:
     frame = pd.DataFrame(X, columns=["a", "b", "c"])
     before, weight = frame.copy(), np.ones(6)
@@ -365,7 +365,7 @@ STEPS_OF_FIT = [
 FAULTS = [KeyboardInterrupt, MemoryError, ZeroDivisionError]
 
 
-@pytest.mark.parametrize("name", ALL)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=slow_unless_representative(name)) for name in ALL])
 def test_f17_a_fit_that_fails_leaves_the_earlier_one_unchanged(name: str, monkeypatch: Any) -> None:
     fitted, bare = clone(ALL[name]).fit(pd.DataFrame(X, columns=["a", "b", "c"]), Y), clone(ALL[name])
     before = dict(fitted.__dict__)
@@ -383,7 +383,7 @@ def test_f17_a_fit_that_fails_leaves_the_earlier_one_unchanged(name: str, monkey
         assert not hasattr(bare, "network_")
 
 
-@for_each_classifier("P1-unseen")
+@for_each_classifier("P1-unseen", shared=True)
 def test_unseen_values_are_missing_with_a_warning_that_counts(classifier: NetworkClassifier) -> None:
     fitted = clone(classifier).fit(X, Y)
     with pytest.warns(UnseenValueWarning, match=r"\('x0': 2, 'x1': 1\)"):
@@ -402,18 +402,6 @@ def test_unseen_values_are_missing_with_a_warning_that_counts(classifier: Networ
 @for_each_classifier("P2-all-missing")
 def test_all_missing_is_the_prior(classifier: NetworkClassifier) -> None:
     assert clone(classifier).fit(X, Y).predict_proba([[None] * 3]).tolist() == [[0.5, 0.5]]
-
-
-@for_each_classifier("P3-columns")
-def test_columns_by_name(classifier: NetworkClassifier) -> None:
-    frame = pd.DataFrame(X, columns=["a", "b", "c"])
-    fitted = clone(classifier).fit(frame, Y)
-    expected = fitted.predict_proba(frame)
-    assert identical(fitted.predict_proba(frame[["c", "b", "a"]].assign(extra=1)), expected)
-    with pytest.warns(MissingColumnWarning, match="missing: 'a'"):
-        assert identical(fitted.predict_proba(frame[["b", "c"]]), fitted.predict_proba(frame.assign(a=None)))
-    with pytest.raises(DataError, match="expecting 3 features"):
-        clone(classifier).fit(X, Y).predict([["a", 1]])
 
 
 @for_each_classifier("P5-impossible", [name for name in ALL if name not in ("KNaive", "ID3", "Spectrum")])
@@ -450,7 +438,7 @@ def test_p6_many_features() -> None:
     assert np.allclose(probabilities.sum(axis=1), 1, atol=1e-12)
 
 
-@for_each_classifier("P7-no-rows")
+@for_each_classifier("P7-no-rows", shared=True)
 def test_predicting_no_rows_returns_no_rows(classifier: NetworkClassifier) -> None:
     fitted = clone(classifier).fit(X, Y)
     empty = np.empty((0, 3), object)
@@ -460,7 +448,7 @@ def test_predicting_no_rows_returns_no_rows(classifier: NetworkClassifier) -> No
     assert framed.predict_proba(pd.DataFrame(X, columns=["a", "b", "c"]).iloc[:0]).shape == (0, 2)
 
 
-@for_each_classifier("P8-batch")
+@for_each_classifier("P8-batch", shared=True)
 def test_predictions_do_not_depend_on_the_batch(classifier: NetworkClassifier) -> None:
     fitted = clone(classifier).fit(X, Y)
     whole = fitted.predict_proba(X)
@@ -472,14 +460,6 @@ def test_not_fitted(classifier: NetworkClassifier) -> None:
     for method in ("predict", "predict_proba", "predict_log_proba", "predict_joint_log_proba"):
         with pytest.raises(NotFittedError):
             getattr(clone(classifier), method)(X)
-
-
-@for_each_classifier("P10-threads")
-def test_sixteen_threads(classifier: NetworkClassifier) -> None:
-    fitted = clone(classifier).fit(X, Y)
-    expected = fitted.predict_proba(X)
-    with ThreadPoolExecutor(16) as pool:
-        assert all(identical(probabilities, expected) for probabilities in pool.map(lambda _: fitted.predict_proba(X), range(32)))
 
 
 @for_each_classifier("P11-outside-the-range")

@@ -119,7 +119,7 @@ def check_classifiers(model: NetworkClassifier, X: Any, y: Any) -> None:
 
 
 @pytest.mark.parametrize("model", [KDB(k=1), KDB(k=2), TAN(), Full(), KNaive()])
-@pytest.mark.parametrize("has_missing", [0.0, 0.2])
+@pytest.mark.parametrize("has_missing", [pytest.param(0.0, marks=pytest.mark.slow), 0.2])
 def test_densities_beside_tables(model: NetworkClassifier, has_missing: float) -> None:
     rng = np.random.default_rng(1)
     numbers, y = numbers_with_classes(60)

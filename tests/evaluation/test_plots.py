@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -246,23 +244,6 @@ def test_nothing_to_draw() -> None:
     for values in ([], [np.nan], [[1.0]]):
         with pytest.raises(DataError, match="at least one result"):
             plots.learning_curve({"a": {1: values}})
-
-
-def test_without_matplotlib() -> None:
-    """The module does not import it; a picture says what to install."""
-    code = """
-import sys
-from naivete.evaluation import plots
-from naivete.errors import FileError
-print("matplotlib" in sys.modules)
-sys.modules["matplotlib"] = None
-try:
-    plots.confusion([[1, 0], [0, 1]], "ab")
-except FileError as error:
-    print(error)
-"""
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
-    assert told.splitlines() == ["False", "plots need matplotlib; install it with: pip install naivete[plot]"]
 
 
 def test_the_caller_gets_no_warning() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import pkgutil
 import subprocess
 import sys
@@ -19,27 +20,48 @@ import naivete
 OPTIONAL = ["sklearn", "pandas", "polars", "pyarrow", "matplotlib", "dask", "torch", "scipy", "narwhals", "rich"]
 
 
-def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+def run(code: str, *words: str) -> str:
+    return subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def test_importing_the_package_imports_nothing_optional() -> None:
     assert run(f"import naivete, sys; print([m for m in {OPTIONAL} if m in sys.modules])") == "[]"
 
 
-def test_a_classifier_needs_no_frame_library_and_files_no_cluster(tmp_path: Path) -> None:
-    path = tmp_path / "rows.parquet"
-    pq.write_table(pa.table({"a": [0, 1, 0], "y": [0, 1, 1]}), path)
-    code = f"""
+USE = """
+import json
 import sys
 import numpy as np
 import naivete
+from naivete.cli import main
+from naivete.errors import FileError
+
+found = []
+def loaded(*modules):
+    found.append([module for module in modules if module in sys.modules])
+
 naivete.KDB(k=1).fit(np.array([[0, 1], [1, 1]]), [0, 1]).predict(np.array([[0, 1]]))
-print([m for m in ("polars", "matplotlib", "dask") if m in sys.modules])
-naivete.TAN().fit_cases({str(path)!r}, "y")
-print([m for m in ("polars", "matplotlib", "dask") if m in sys.modules])
+loaded("polars", "matplotlib", "dask")
+assert main(["fit", sys.argv[1] + ".csv", "--target", "y", "--out", sys.argv[1] + ".nvt"]) == 0
+loaded("sklearn.model_selection", "sklearn.datasets", "rich", "naivete.display.page", "naivete.display.network_drawing")
+naivete.TAN().fit_cases(sys.argv[1] + ".parquet", "y")
+from naivete.evaluation import plots
+loaded("polars", "matplotlib", "dask")
+sys.modules["matplotlib"] = None
+try:
+    plots.confusion([[1, 0], [0, 1]], "ab")
+except FileError as error:
+    print(json.dumps([*found, str(error)]))
 """
-    assert run(code) == "[]\n[]"
+
+
+def test_classifiers_files_the_command_line_and_plots_import_only_what_they_need(tmp_path: Path) -> None:
+    rows = pa.table({"a": [0, 1, 0], "y": [0, 1, 1]})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    (tmp_path / "rows.csv").write_text("a,y\n0,no\n1,yes\n0,yes\n")
+    *loaded, message = json.loads(run(USE, str(tmp_path / "rows")).splitlines()[-1])
+    assert loaded == [[], [], []]
+    assert message == "plots need matplotlib; install it with: pip install naivete[plot]"
 
 
 @pytest.mark.parametrize("name", naivete.__all__)

@@ -394,6 +394,7 @@ def cancer() -> dict[str, Cell]:
     return {f"{sheet.title.split(':')[-1].strip()}: {cell.name}": cell for sheet in found for cell in sheet.cells}
 
 
+@pytest.mark.slow
 def test_full_is_not_worse_than_naive_on_breast_cancer(cancer: dict[str, Cell]) -> None:
     found = {name: cell for name, cell in cancer.items() if name.startswith("breast cancer") and name.endswith(": accuracy")}
     accuracies = {name.split(": ")[1]: cell.ours[0] for name, cell in found.items() if isinstance(cell.ours, tuple)}
@@ -405,6 +406,7 @@ def test_full_is_not_worse_than_naive_on_breast_cancer(cancer: dict[str, Cell]) 
         assert cancer[f"which is better, points of accuracy: {claim}"].verdict == NOT_REPRODUCED
 
 
+@pytest.mark.slow
 def test_no_reading_gives_the_printed_attributes(cancer: dict[str, Cell]) -> None:
     sets = [cell for name, cell in cancer.items() if name.startswith("the naive attributes: ")]
     assert len(sets) == 10
@@ -414,6 +416,7 @@ def test_no_reading_gives_the_printed_attributes(cancer: dict[str, Cell]) -> Non
     assert [names[x] for x in NAIVE] == ["mean_radius", "mean_smoothness", "mean_compactness"]
 
 
+@pytest.mark.slow
 def test_the_full_classifier_of_the_listing_gives_the_printed_naive_bayes(cancer: dict[str, Cell]) -> None:
     found = [cell for name, cell in cancer.items() if "printed naive Bayes" in name]
     assert len(found) == 3
