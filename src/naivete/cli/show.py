@@ -24,6 +24,9 @@ __all__ = ["COMMAND"]
 _ROWS = 64
 """The largest number of parent configurations of which a table is printed."""
 
+_EXPLAINED, _SCALES = 100, 60
+"""The largest numbers of features and of scales of which a page shows importances and a nomogram."""
+
 Information = Mapping[Any, float]
 """I(X; C) by feature and I(X; Y | C) by arc (parent, child), in bits; empty for a network without a model."""
 
@@ -50,7 +53,8 @@ def run(args: Namespace) -> int:
     if args.svg:
         write_text(args.svg, str(_drawing(network, information)), args.force)
     if args.html:
-        write_text(args.html, str(_page(described, network, information, _page_title(network, model))), args.force)
+        sections = [] if model is None else _importance_sections(model)
+        write_text(args.html, str(_page(described, network, information, _page_title(network, model), sections)), args.force)
     say(*([json_text(described)] if args.json else _lines(described, network, args.tables)))
     return 0
 
@@ -284,8 +288,30 @@ def _drawing(network: Network, information: Information) -> Any:
     return svg(network, information=information or None)
 
 
-def _page(described: dict[str, Any], network: Network, information: Information, title: str) -> Any:
-    """Return an HTML page with the drawing, the information of the features about the class, and the tables."""
+def _importance_sections(model: NetworkClassifier) -> list[tuple[str, list[Any]]]:
+    """Return the importance of features and arcs, and the nomogram, of models that have these and are not too large."""
+    from naivete.display import page
+    from naivete.display.markup import Markup
+    from naivete.errors import ParameterError, ResourceError
+
+    if not model.explainable or len(model.classes_) < 2 or not 0 < len(model.network_.features) <= _EXPLAINED:
+        return []
+    sections: list[tuple[str, list[Any]]] = []
+    try:
+        sections.append(("Importance for the predictions", list(model.importances().figures())))
+        nomogram = model.nomogram()
+        if len(nomogram.scales) <= _SCALES:
+            text = "Add the points of the values of a case; the total gives the probability."
+            sections.append(("Nomogram", [page.figure(Markup(nomogram.svg()), text)]))
+    except (ParameterError, ResourceError):  # tables that are too large, or a network that has no nomogram
+        return sections
+    return sections
+
+
+def _page(
+    described: dict[str, Any], network: Network, information: Information, title: str, sections: Sequence[tuple[str, list[Any]]]
+) -> Any:
+    """Return an HTML page with the drawing, the information of the features about the class, further sections, and the tables."""
     from naivete.display import page
 
     records = described["variables"]
@@ -313,6 +339,7 @@ def _page(described: dict[str, Any], network: Network, information: Information,
         [
             ((kind or "network").capitalize(), [page.figure(_drawing(network, information), caption), *summary]),
             *bars,
+            *sections,
             last,
         ],
         facts={"file": described["file"]},

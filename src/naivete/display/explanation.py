@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib import import_module
 from statistics import NormalDist
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ ROWS_SHOWN = 3
 """The number of rows of which a text or a page shows the contributions."""
 TERMS_SHOWN = 12
 """The number of contributions of a row that are shown one by one."""
+BY: Final[tuple[By, ...]] = ("feature", "family")
 UNUSUAL = 0.01
 """Rows are unlike the training data if a smaller share of rows is as improbable."""
 UNUSUAL_TEXT = "This row is unlike the training data"
@@ -70,6 +71,7 @@ class Explanation:
 
     Attributes
     ----------
+    rows : the numbers of the rows in texts and frames, from 0 on.
     posterior : P(class | row).  # (row, class)
     prior : P(class).  # (class,)
     classes : the class labels.
@@ -113,7 +115,7 @@ class Explanation:
         self._target = target
         self._other = other
         self.classes = classes
-        self._rows = np.arange(len(target)) if rows is None else rows
+        self.rows = np.arange(len(target)) if rows is None else rows
 
     def __len__(self) -> int:
         return len(self._target)
@@ -129,7 +131,7 @@ class Explanation:
             self._target[chosen],
             self.classes,
             None if self._other is None else self._other[chosen],
-            self._rows[chosen],
+            self.rows[chosen],
         )
 
     def against(self, other: Any) -> Explanation:
@@ -144,7 +146,7 @@ class Explanation:
         if (others == self._target).any():
             raise ParameterError(f"other={quoted(other)} is the class that is explained; name another one, or pass target_class")
         arguments = self._explainer, self._codes, self._has_missing, self.posterior, self._target, self.classes
-        return Explanation(*arguments, others, self._rows)
+        return Explanation(*arguments, others, self.rows)
 
     @cached_property
     def by_feature(self) -> Attribution:
@@ -246,7 +248,7 @@ class Explanation:
         return sorted(entries, key=lambda entry: -abs(entry.bits))
 
     def _of(self, by: str) -> Attribution:
-        if by not in ("feature", "family"):
+        if by not in BY:
             raise ParameterError(f"by={quoted(by)}: choose 'feature' or 'family'")
         return self.by_feature if by == "feature" else self.by_family
 
@@ -266,7 +268,7 @@ class Explanation:
         columns: dict[Any, Any] = {"class": self.target, "probability": self.probability, "base": attribution.base}
         columns |= {name: attribution.values[:, i] for i, name in enumerate(names) if name not in columns}
         columns |= {"log_odds": attribution.log_odds}
-        return _library("pandas", "a data frame").DataFrame(columns, index=self._rows)
+        return _library("pandas", "a data frame").DataFrame(columns, index=self.rows)
 
     def to_shap(self) -> Any:
         """Return the Shapley values as `shap.Explanation` for the plots of shap; `data` has codes, `display_data` texts."""
@@ -321,7 +323,7 @@ class Explanation:
 
     def __str__(self) -> str:
         """Return the contributions of the first rows as text with bars."""
-        parts = ["\n".join(self._lines(row)) for row in range(min(len(self), ROWS_SHOWN))]
+        parts = [self.text(row) for row in range(min(len(self), ROWS_SHOWN))]
         rest = [f"({len(self) - ROWS_SHOWN} more rows)"] if len(self) > ROWS_SHOWN else []
         return "\n\n".join([*parts, *rest])
 
@@ -332,29 +334,70 @@ class Explanation:
         name = self._explainer.network.name(CLASS)
         return f"P({name} = {label}) = {_share(self.posterior[row, self._target[row]])}{versus}"
 
-    def _lines(self, row: int) -> list[str]:
-        steps = self._steps(row)
+    def text(self, row: int = 0, by: By = "feature") -> str:
+        """Return the contributions in one row as text with bars.
+
+        Parameters
+        ----------
+        row : the position of the row.
+        by : "feature" or "family".
+        """
+        steps = self._steps(row, by)
         widest = max(len(step.name) for step in steps)
         largest = max([abs(step.bits) for step in steps if not step.total] or [1.0]) or 1.0
-        lines = [f"row {self._rows[row]}: {self.title(row)}{self._interval_text(row)}, log odds {steps[-1].bits:+.2f} bits"]
+        lines = [f"row {self.rows[row]}: {self.title(row)}{self._interval_text(row)}, log odds {steps[-1].bits:+.2f} bits"]
         lines += [f"  {UNUSUAL_TEXT}"] if self[row].unusual[0] else []
         for step in steps:
             count = 0 if step.total else round(20 * abs(step.bits) / largest)
             lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())
-        return lines
+        return "\n".join(lines)
 
-    def _steps(self, row: int) -> list[Step]:
+    def _steps(self, row: int, by: By = "feature") -> list[Step]:
         """Return the base, the largest contributions, the sum of the others, and the log odds."""
-        contributions = [c for c in self.contributions(row) if abs(c.bits) >= SMALLEST]
+        attribution = self._of(by)
+        contributions = [c for c in self.contributions(row, by) if abs(c.bits) >= SMALLEST]
         rest = contributions[TERMS_SHOWN:]
-        shown = [Step(f"{c.name} = {c.value}" if c.value else c.name, c.bits) for c in contributions[:TERMS_SHOWN]]
+        shown = [
+            Step(f"{c.name} = {c.value}" if c.value and by == "feature" else c.name, c.bits) for c in contributions[:TERMS_SHOWN]
+        ]
         if rest:
             shown.append(Step(f"{len(rest)} others", sum(c.bits for c in rest)))
-        return [Step("base", float(self.by_feature.base[row]), True), *shown, Step("log odds", float(self.log_odds[row]), True)]
+        total = Step("log odds", float(attribution.log_odds[row]), True)
+        return [Step("base", float(attribution.base[row]), True), *shown, total]
 
-    def svg(self, row: int = 0) -> str:
-        """Return a waterfall chart of one row as SVG."""
-        return str(waterfall(self.title(row), self._steps(row), self.sentence(row)))
+    def to_dict(self, row: int = 0) -> dict[str, Any]:
+        """Return the explanation of one row as plain values: numbers, texts, lists and dictionaries.
+
+        Parameters
+        ----------
+        row : the position of the row.
+        """
+        one = self[row]
+        record: dict[str, Any] = {
+            "row": int(self.rows[row]),
+            "class": self._label(self._target[row]),
+            "against": None if self._other is None else self._label(self._other[row]),
+            "probability": float(one.probability[0]),
+            "interval": one.interval()[0].tolist() if self._interval_text(row) else None,
+            "typicality": float(one.typicality[0]),
+            "unusual": bool(one.unusual[0]),
+            "posterior": {str(self._label(c)): float(p) for c, p in enumerate(self.posterior[row])},
+            "log_odds": float(one.log_odds[0]),
+        }
+        for by in BY:
+            contributions = [c._asdict() for c in self.contributions(row, by)]
+            record[f"by_{by}"] = {"base": float(self._of(by).base[row]), "contributions": contributions}
+        return {**record, "sentence": self.sentence(row)}
+
+    def svg(self, row: int = 0, by: By = "feature") -> str:
+        """Return a waterfall chart of one row as SVG.
+
+        Parameters
+        ----------
+        row : the position of the row.
+        by : "feature" or "family".
+        """
+        return str(waterfall(self.title(row), self._steps(row, by), self.sentence(row)))
 
     def _repr_html_(self) -> str:
         charts = [element("figure", Markup(self.svg(row)), style="margin:0 0 1em") for row in range(min(len(self), ROWS_SHOWN))]

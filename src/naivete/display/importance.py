@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from naivete.display.markup import Markup
-from naivete.display.page import bars
 from naivete.variables import Name
 
 __all__ = ["Importance"]
@@ -43,6 +42,8 @@ class Importance:
 
     def figures(self) -> list[Markup]:
         """Return a bar chart of the features and, if there are arcs, one of these."""
+        from naivete.display.page import bars  # large, and learning does not need it
+
         features: dict[object, float] = dict(_largest(self.features).items())
         charts = [bars(features, caption="Mean absolute contribution of each feature to the log odds, in bits.")]
         if self.arcs:

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from naivete import load, read
+from tests.cli.conftest import WEATHER, Run
+
+
+@pytest.fixture
+def files(run: Run, tmp_path: Path) -> tuple[Path, Path]:
+    """A model and the table from which it was learned."""
+    data, model = tmp_path / "weather.csv", tmp_path / "weather.nvt"
+    data.write_text(WEATHER)
+    assert run("fit", data, "--target", "play", "--model", "tan", "--out", model).code == 0
+    return model, data
+
+
+def test_text_names_the_row_and_what_contributes(run: Run, files: Any) -> None:
+    ran = run("explain", *files, "--row", "5", "1")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0].startswith("row 5: P(play = yes) = 0.")
+    assert any(line.startswith("  outlook = overcast") for line in lines)
+    assert any(line.startswith("row 1: P(play = ") for line in lines)
+    assert "The class is 'yes' with probability" in ran.out
+    assert run("explain", *files).out.startswith("row 1: ")
+    assert "outlook | play" in run("explain", *files, "--by", "family").out
+
+
+def test_json_has_contributions_that_add_up(run: Run, files: Any) -> None:
+    result = run("explain", *files, "--row", "2", "--class", "yes", "--against", "no", "--json").json
+    (row,) = result["rows"]
+    assert (row["row"], row["class"], row["against"]) == (2, "yes", "no")
+    for by in ("by_feature", "by_family"):
+        total = row[by]["base"] + sum(entry["bits"] for entry in row[by]["contributions"])
+        assert np.isclose(total, row["log_odds"], rtol=0, atol=1e-9)
+    p = row["posterior"]["yes"]
+    assert np.isclose(row["log_odds"], np.log2(p / (1 - p)), rtol=0, atol=1e-9)
+    assert row["interval"][0] < p < row["interval"][1]
+    assert np.isclose(p, load(files[0]).predict_proba(read(files[1]))[1, 1])
+
+
+def test_page_has_a_chart_for_every_row(run: Run, files: Any, tmp_path: Path) -> None:
+    page = tmp_path / "why.html"
+    assert run("explain", *files, "--row", "1", "2", "--html", page, "--background", files[1]).code == 0
+    text = page.read_text()
+    assert text.count("nv-waterfall") == 2
+    assert "Row 2: P(play = " in text
+    assert run("explain", *files, "--html", page).code == 5
+    assert run("explain", *files, "--html", page, "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["--row", "9"], 3, "there is no row 9; the file has 8 rows"),
+        (["--row", "0"], 2, "rows are counted from 1"),
+        (["--class", "maybe"], 2, "--class: 'maybe' is not a class of the model"),
+        (["--class", "yes", "--against", "yes"], 2, "is the class that is explained"),
+    ],
+)
+def test_what_is_refused(run: Run, files: Any, words: list[str], code: int, message: str) -> None:
+    ran = run("explain", *files, *words)
+    assert (ran.code, ran.out) == (code, "")
+    assert message in ran.err
+
+
+def test_models_that_cannot_be_explained(run: Run, files: Any, tmp_path: Path) -> None:
+    model = tmp_path / "aode.nvt"
+    assert run("fit", files[1], "--target", "play", "--model", "aode", "--out", model).code == 0
+    ran = run("explain", model, files[1])
+    assert ran.code == 2
+    assert "averages several models" in ran.err
+    assert "TAN" in ran.err
+
+
+def test_rows_without_some_columns_are_explained(run: Run, files: Any, tmp_path: Path) -> None:
+    part = tmp_path / "part.csv"
+    part.write_text("windy,outlook\nno,sunny\n")
+    ran = run("explain", files[0], part)
+    assert ran.code == 0
+    assert "windy = no" in ran.out
+    assert "temperature" in ran.err
+
+
+def test_the_page_of_a_model_has_importances_and_a_nomogram(run: Run, files: Any, tmp_path: Path) -> None:
+    page = tmp_path / "model.html"
+    assert run("show", files[0], "--html", page).code == 0
+    text = page.read_text()
+    assert "Importance for the predictions" in text
+    assert "nv-nomogram" in text
