@@ -27,6 +27,7 @@ INSTALLED_FROM = (
     "src/naivete/_kernels/columns.h",
     "src/naivete/_kernels/contexts.c",
     "src/naivete/_kernels/trees.c",
+    "src/naivete/_kernels/weights.c",
 )
 
 PYTEST = ["-m", "pytest", "-q"]

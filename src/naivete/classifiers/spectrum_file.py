@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.contexts import BackOff
 from naivete.counts.contexts import LARGEST
-from naivete.network.spectrum import Bins, Member, Mixture, Spectrum, Tree
+from naivete.network.spectrum import Bins, Linear, Member, Mixture, Spectrum, Tree
 from naivete.storage.canonical_json import FieldError, expect, expect_keys, whole
 from naivete.variables import CLASS, Variables
 
@@ -31,6 +31,7 @@ def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
         "features": list(spectrum.features),
         "informative": list(spectrum.informative),
         "intercepts": spectrum.intercepts,
+        "linear": {"intercepts": spectrum.linear.intercepts, "tables": _joined(_flat(spectrum.linear.tables), "float64")},
         "main": _plain_member(spectrum.main),
         "members": [_plain_member(member) for member in spectrum.members],
         "trees": [[_plain_tree(tree) for tree in group] for group in spectrum.trees],
@@ -43,6 +44,10 @@ def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
 
 def _joined(arrays: Sequence[NDArray[Any]], dtype: str) -> NDArray[Any]:
     return np.concatenate([*(np.asarray(array, dtype) for array in arrays), np.empty(0, dtype)])
+
+
+def _flat(tables: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
+    return [table.ravel() for table in tables]
 
 
 def _plain_member(member: Member) -> dict[str, Any]:
@@ -69,7 +74,18 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
     variables : the variables, the class last.
     where : what errors call the fields.
     """
-    names = ("class_weights", "coefficients", "depth", "features", "informative", "intercepts", "main", "members", "trees")
+    names = (
+        "class_weights",
+        "coefficients",
+        "depth",
+        "features",
+        "informative",
+        "intercepts",
+        "linear",
+        "main",
+        "members",
+        "trees",
+    )
     expect_keys(fields, where, names, ("mixture",))
     classes, features = variables[CLASS].card, len(variables) - 1
     depth = whole(fields["depth"], f"{where}.depth", 0, 64)
@@ -83,15 +99,17 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
     weights = _numbers(fields["class_weights"], f"{where}.class_weights", classes)
     if not ((weights >= 0).all() and weights.sum() > 0):
         raise FieldError(f"{where}.class_weights", "weights of at least 0 were expected, not all of them 0")
+    informative = _positions(fields["informative"], f"{where}.informative", features)
     result = Spectrum(
         variables=variables,
         class_weights=weights,
         depth=depth,
         main=main,
-        informative=_positions(fields["informative"], f"{where}.informative", features),
+        informative=informative,
         features=own,
         members=tuple(members),
         trees=tuple(map(tuple, trees)),
+        linear=_linear(fields["linear"], f"{where}.linear", variables, informative),
         coefficients=np.empty(0),
         intercepts=_numbers(fields["intercepts"], f"{where}.intercepts", classes),
     )
@@ -186,6 +204,16 @@ def _member(fields: Any, where: str, variables: Variables, depth: int) -> Member
         cells.append(_cells(keys[part], weights[part], size, f"{where}.keys"))
         start += length
     return Member(bins, parents, tuple(k for k, _ in cells), tuple(w for _, w in cells), classes, BackOff(*rule))
+
+
+def _linear(fields: Any, where: str, variables: Variables, features: Sequence[int]) -> Linear:
+    """Return the linear scores of features: for each a table of finite numbers, of its states and missing values."""
+    expect_keys(fields, where, ("intercepts", "tables"))
+    classes = variables[CLASS].card
+    ends = np.cumsum([0, *((variables[x].card + 1) * classes for x in features)]).tolist()
+    numbers = _numbers(fields["tables"], f"{where}.tables", ends[-1])
+    tables = (numbers[lo:hi].reshape(-1, classes) for lo, hi in pairwise(ends))
+    return Linear(tuple(tables), _numbers(fields["intercepts"], f"{where}.intercepts", classes))
 
 
 def _tree(fields: Any, where: str, variables: Variables) -> Tree:

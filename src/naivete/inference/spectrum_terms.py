@@ -10,9 +10,9 @@ from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete._kernels.contexts import LeftOut, context_logs
 from naivete._kernels.layout import Codes
 from naivete._kernels.trees import tree_posteriors
-from naivete.network.spectrum import DEPTHS_OF_TREES, Spectrum
+from naivete.network.spectrum import DEPTHS_OF_TREES, Member, Spectrum
 
-__all__ = ["SpectrumPredictor", "log_normalized", "spectrum_terms"]
+__all__ = ["SpectrumPredictor", "log_normalized", "log_prior", "spectrum_terms", "structure_terms"]
 
 
 def log_normalized(logs: Numbers) -> Numbers:
@@ -43,25 +43,14 @@ def spectrum_terms(
     grown_on : for each tree of each group the rows on which it was grown; its posteriors of these rows are not used.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
-    prior, total = log_prior(spectrum, rows, left_out), float(spectrum.class_weights.sum())
-    depths = spectrum.depth + 1
+    slices = spectrum.slices
     result = np.empty((rows, spectrum.classes, len(spectrum.term_names)))
-    column = 0
     if spectrum.members:
-        mean = np.zeros((rows, depths, spectrum.classes))
-        for member in spectrum.members:
-            setting = member.bins, member.families, depths - 1, spectrum.classes, total, member.rule, prior, left_out
-            mean += context_logs(codes, *setting)[0]
-        result[:, :, :depths] = np.moveaxis(mean / len(spectrum.members), 1, 2)
-        column = depths
-    main = spectrum.main
-    setting = main.bins, main.families, depths - 1, spectrum.classes, total, main.rule, prior, left_out
-    logs, first = context_logs(codes, *setting, terms=True)
-    result[:, :, column : column + depths] = np.moveaxis(logs, 1, 2)
-    column += depths
-    result[:, :, column : column + len(spectrum.features)] = np.moveaxis(first[:, list(spectrum.features)], 1, 2)
-    column += len(spectrum.features)
-    states = [variable.card for variable in spectrum.variables[:-1]]
+        mean = sum(structure_terms(spectrum, member, codes, left_out)[0] for member in spectrum.members)
+        result[:, :, slices.members] = mean / len(spectrum.members)
+    logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features)
+    result[:, :, slices.main], result[:, :, slices.features] = logs, first
+    states, column = [variable.card for variable in spectrum.variables[:-1]], slices.trees.start
     for i, group in enumerate(spectrum.trees):
         if group:
             used = ~np.stack(grown_on[i]) if grown_on else None
@@ -70,7 +59,38 @@ def spectrum_terms(
             result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
             result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1
+    scores = (
+        spectrum.linear.scores([codes[x] for x in spectrum.informative])
+        if spectrum.informative
+        else log_prior(spectrum, rows, left_out)
+    )
+    result[:, :, slices.linear.start] = log_normalized(scores)
     return result
+
+
+def structure_terms(
+    spectrum: Spectrum, structure: Member, codes: Codes, left_out: LeftOut | None = None, features: Sequence[int] = ()
+) -> tuple[Numbers, Numbers]:
+    """Return the log-posterior of each row at each depth of a structure, and log P(x | class) of some features.
+
+    Parameters
+    ----------
+    spectrum : the model; only its prior, its depth and its number of classes are used.
+    structure : the structure.
+    codes, left_out : as for `spectrum_terms`.
+    features : the features whose own terms are returned.
+
+    Returns
+    -------
+    depths : (row, class, depth).
+    own : (row, class, feature).
+    """
+    rows = len(codes[0]) if left_out is None else len(left_out.labels)
+    prior, total = log_prior(spectrum, rows, left_out), float(spectrum.class_weights.sum())
+    setting = structure.bins, structure.families, spectrum.depth, spectrum.classes, total, structure.rule, prior, left_out
+    logs, own = context_logs(codes, *setting, terms=bool(features))
+    chosen = own[:, list(features)] if features else np.empty((rows, 0, spectrum.classes))
+    return np.moveaxis(logs, 1, 2), np.moveaxis(chosen, 1, 2)
 
 
 class SpectrumPredictor:

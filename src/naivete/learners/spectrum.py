@@ -7,7 +7,7 @@ contexts of all structures and the leaves of trees.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,19 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
-from naivete._kernels.codes import Bools, Integers, Numbers, missing_code, narrowest
+from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code, narrowest
 from naivete._kernels.contexts import BackOff, LeftOut, binned
 from naivete._kernels.trees import Growth, grow_tree
 from naivete.cases.base import Block
+from naivete.cases.memory import MemoryCases
 from naivete.cases.sample import Sample, sampled
-from naivete.cases.views import transformed_cases
+from naivete.cases.views import row_hashes, transformed_cases
 from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.encoding.discretization import mdl
-from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms
+from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms, structure_terms
+from naivete.learners.folds import Folds, folds_of
+from naivete.learners.linear import cross_fitted_linear
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
-from naivete.network.spectrum import Bins, Member, Mixture, Spectrum, Tree
+from naivete.network.spectrum import Bins, Linear, Member, Mixture, Spectrum, Tree
 from naivete.variables import CLASS, Variable, Variables
 
 __all__ = ["SpectrumSettings", "binned_counts", "family_request", "spectrum"]
@@ -52,6 +55,9 @@ FOLDS = 5
 FOLD_STEPS = 60
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
+TEMPERATURE_PENALTY = 5.0
+OUT_OF_FOLD_ROWS = 2000
+"""With more cases, cut points and parents that are chosen with the classes of all cases hardly fit them better than others."""
 RULE = BackOff()
 
 
@@ -91,14 +97,14 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     columns = _columns(counts)
     bits, pair_bits = _information(counts, columns)
     sample = sampled(counts.fold, [*columns.informative.tolist(), CLASS], settings.sample, settings.seed)
-    order = columns.informative[np.argsort(-bits[columns.informative], kind="stable")]
-    plans = [(columns.mdl(), _structure(order, pair_bits, settings.depth, _strongest))]
+    order = _by_information(columns, bits)
+    plans = [_main_plan(columns, bits, pair_bits, settings.depth)]
     ensemble = settings.members > 1 and len(order) > 0
     number = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
     plans += [_drawn_member(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
     trees, grown_on = _grown_trees(counts.variables, columns.informative, sample, settings.trees if ensemble else 0, random)
     result = _counted(counts, plans, trees, order, settings)
-    return _weighted(result, sample, grown_on, settings)
+    return _weighted(result, columns, sample, grown_on, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -210,6 +216,15 @@ def _structure(order: Integers, pair_bits: Numbers, depth: int, choice: Choice) 
     return tuple(parents)
 
 
+def _by_information(columns: _Columns, bits: Numbers) -> Integers:
+    return columns.informative[np.argsort(-bits[columns.informative], kind="stable")]
+
+
+def _main_plan(columns: _Columns, bits: Numbers, pair_bits: Numbers, depth: int) -> tuple[Bins, Parents]:
+    """Return the bins and the parents of the main structure."""
+    return columns.mdl(), _structure(_by_information(columns, bits), pair_bits, depth, _strongest)
+
+
 def _drawn_member(
     columns: _Columns, bits: Numbers, pair_bits: Numbers, depth: int, index: int, random: np.random.Generator
 ) -> tuple[Bins, Parents]:
@@ -235,7 +250,10 @@ def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
 def _grown_trees(
     variables: Variables, features: Integers, sample: Sample, number: int, random: np.random.Generator
 ) -> tuple[list[list[Integers]], list[list[Bools]]]:
-    """Return the nodes of the trees of each group, each grown on a random part of the sample, and which rows these were."""
+    """Return the nodes of the trees of each group, each grown on a random part of the sample, and which rows these were.
+
+    Cases that differ in their class only are in the same parts. Otherwise the trees that do not know a case would tell its class.
+    """
     rows = min(TREE_ROWS, len(sample.labels))
     states = [variables[x].card for x in features.tolist()]
     nominal = [variables[x].cuts is None for x in features.tolist()]
@@ -243,12 +261,13 @@ def _grown_trees(
     for i, x in enumerate(features.tolist()):
         codes[i] = np.minimum(sample.codes[x][:rows], states[i])
     classes = variables[CLASS].card
+    equal = _equal_cases([sample.codes[x] for x in features.tolist()]) if number else np.empty(0, np.int64)
     grown_on: list[list[Bools]] = [[] for _ in TREE_GROUPS]
     tasks = []
     for i in range(number):
         group = i % len(TREE_GROUPS)
         used = np.zeros(len(sample.labels), bool)
-        used[:rows] = random.random(rows) < TREE_SHARE
+        used[:rows] = (random.random(len(equal)) < TREE_SHARE)[equal[:rows]]
         grown_on[group].append(used)
         tasks.append((group, np.flatnonzero(used), int(random.integers(2**62))))
 
@@ -270,6 +289,11 @@ def _grown_trees(
     return groups, grown_on
 
 
+def _equal_cases(codes: Sequence[NDArray[Any]]) -> Integers:
+    """Return a number for each row, the same for rows of equal codes."""
+    return np.unique(row_hashes(codes, 0), return_inverse=True)[1]
+
+
 def _counted(
     counts: Counts,
     plans: Sequence[tuple[Bins, Parents]],
@@ -279,12 +303,9 @@ def _counted(
 ) -> Spectrum:
     """Return the spectrum with all counts, made in one pass, and without weights; `order` are the informative features."""
     classes = counts.variables[CLASS].card
-    plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
-    families = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
     states = counts.cards(counts.features)
     leaves = [[TreeRequest(nodes, states, classes) for nodes in group] for group in trees]
-    tables = iter(context_counts(counts, [*families, *(request for group in leaves for request in group)]))
-    structures = [_member(bins, parents, [next(tables) for _ in parents], classes, settings.rule) for bins, parents in plans]
+    structures, tables = _counted_structures(counts, plans, settings.rule, [request for group in leaves for request in group])
     groups = [
         [Tree(request.nodes, node_weights(request, next(tables)), m) for request in group]
         for group, (m, _, _) in zip(leaves, TREE_GROUPS, strict=True)
@@ -298,10 +319,22 @@ def _counted(
         features=tuple(np.sort(order[:MOST_TERMS]).tolist()),
         members=tuple(structures[1:]),
         trees=tuple(map(tuple, groups)),
+        linear=Linear((), np.zeros(classes)),
         coefficients=np.empty(0),
         intercepts=np.zeros(classes),
     )
     return replace(empty, coefficients=np.zeros(len(empty.term_names)))
+
+
+def _counted_structures(
+    counts: Counts, plans: Sequence[tuple[Bins, Parents]], rule: BackOff, leaves: Sequence[TreeRequest] = ()
+) -> tuple[list[Member], Iterator[ContextCounts]]:
+    """Return structures with their counts, made in one pass, and the counts of leaves of trees."""
+    classes = counts.variables[CLASS].card
+    plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
+    families = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
+    tables = iter(context_counts(counts, [*families, *leaves]))
+    return [_member(bins, parents, [next(tables) for _ in parents], classes, rule) for bins, parents in plans], tables
 
 
 def _cards(bins: Bins) -> tuple[int, ...]:
@@ -330,59 +363,105 @@ def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], class
     return Member(bins, parents, keys, weights, classes, rule)
 
 
-def _weighted(result: Spectrum, sample: Sample, grown_on: Sequence[Sequence[Bools]], settings: SpectrumSettings) -> Spectrum:
-    """Return the spectrum with weights fitted to the terms of the sample, each case left out of its own counts."""
-    terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out), grown_on)
-    labels, weight = sample.labels, sample.weight
-    depths = (settings.depth + 1) * (2 if result.members else 1)
-    penalties = np.full(terms.shape[2], PENALTY)
-    penalties[depths : depths + len(result.features)] = FEATURE_PENALTY
-    own = range(depths, depths + len(result.features))
-    best, factor = _best_term(terms, labels, weight, [j for j in range(terms.shape[2]) if j not in own])
-    start = np.zeros(terms.shape[2])
+def _weighted(
+    result: Spectrum, columns: _Columns, sample: Sample, grown_on: Sequence[Sequence[Bools]], settings: SpectrumSettings
+) -> Spectrum:
+    """Return the spectrum with linear scores and with weights fitted to the terms of the sample.
+
+    Each case is left out of its own counts, of the trees, and with its fold of the linear scores.
+    """
+    folds = folds_of(sample, FOLDS)
+    linear, scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
+    result = replace(result, linear=linear)
+    terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out), grown_on)[folds.case]
+    slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
+    if _cuts_depend_on_the_sample(result, columns, sample):
+        _hold_out_structures(terms, result, sample, folds, settings)
+    terms[:, :, slices.linear.start] = log_normalized(scores)
+    number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
+    penalties = np.full(number, PENALTY)
+    penalties[slices.features] = FEATURE_PENALTY
+    best, factor = _best_term(terms, labels, weight, [j for j in range(number) if j not in own])
+    start = np.zeros(number)
     start[best] = factor
     coefficients, intercepts = fitted_weights(terms, labels, weight, penalties, start)
     result = replace(result, coefficients=coefficients, intercepts=intercepts)
     if not (settings.mixture and result.members):
         return result
-    singles = [_best_term(terms, labels, weight, range(depths))]
-    ends = [j for j in range(depths + len(result.features), terms.shape[2]) if (j - terms.shape[2]) % 5 >= 3]
-    if ends:
-        singles.append(_best_term(terms, labels, weight, ends))
-    likelihoods = _held_out_likelihoods(result, terms, sample, penalties, start, singles)
+    trees = range(slices.trees.start, slices.trees.stop)
+    candidates = [range(slices.main.stop), [j for j in trees if (j - trees.start) % 5 >= 3], [slices.linear.start]]
+    singles = [_best_term(terms, labels, weight, positions) for positions in candidates if positions]
+    likelihoods = _held_out_likelihoods(result, terms, sample, folds, penalties, start, singles)
     pseudo_cases = [*[PSEUDO_CASES] * (1 + len(singles)), PSEUDO_CASES_OF_PRIOR]
     shares = mixture_shares(likelihoods, weight[: len(likelihoods)], pseudo_cases)
     return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
 
 
+def _cuts_depend_on_the_sample(result: Spectrum, columns: _Columns, sample: Sample) -> bool:
+    """Whether there are so few cases that cut points fit their classes noticeably better than those of other cases."""
+    numeric = any(columns.quantiles[x] is not None for x in result.informative)
+    return numeric and len(sample.labels) <= OUT_OF_FOLD_ROWS and bool(sample.weight.sum() >= result.class_weights.sum())
+
+
+def _hold_out_structures(terms: Numbers, result: Spectrum, sample: Sample, folds: Folds, settings: SpectrumSettings) -> None:
+    """Replace the terms of the main structure by those of structures that are learned without the cases of each row's fold.
+
+    The counts are those of all cases but the row, as before; only bins, order and parents come from the other folds.
+    """
+    has_missing = np.array([bool(missing(column).any()) for column in sample.codes])
+
+    def counts_of(weight: Numbers) -> Counts:
+        used = np.flatnonzero(weight)
+        block = Block((*(column[used] for column in sample.codes), sample.labels[used]), weight[used])
+        return Counts(MemoryCases(result.variables, block, has_missing))
+
+    plans = []
+    for fold in range(FOLDS):
+        part = counts_of(sample.weight * (1 - folds.share[:, fold]))
+        columns = _columns(part)
+        plans.append(_main_plan(columns, *_information(part, columns), settings.depth))
+    for fold, structure in enumerate(_counted_structures(counts_of(sample.weight), plans, settings.rule)[0]):
+        rows = np.flatnonzero(folds.fold == fold)
+        cases = folds.case[rows]
+        left_out = LeftOut(sample.labels[cases], sample.left_out[cases])
+        codes = tuple(column[cases] for column in sample.codes)
+        depths, own = structure_terms(result, structure, codes, left_out, result.features)
+        terms[rows, :, result.slices.main], terms[rows, :, result.slices.features] = depths, own
+
+
 def _held_out_likelihoods(
-    result: Spectrum, terms: Numbers, sample: Sample, penalties: Numbers, start: Numbers, singles: Sequence[tuple[int, float]]
+    result: Spectrum,
+    terms: Numbers,
+    sample: Sample,
+    folds: Folds,
+    penalties: Numbers,
+    start: Numbers,
+    singles: Sequence[tuple[int, float]],
 ) -> Numbers:
-    """Return P(label) of some rows by the weighted terms without them, by single terms, and by the class frequencies."""
-    rows = min(MIXTURE_ROWS, len(sample.labels))
-    labels, fold = sample.labels[:rows], np.arange(rows) % FOLDS
+    """Return P(label) of some rows by the weighted terms without their fold, by single terms, and by the class frequencies."""
+    rows = min(MIXTURE_ROWS, len(folds.case))
+    labels, fold, weight = sample.labels[folds.case[:rows]], folds.fold[:rows], folds.weight[:rows]
     likelihoods = np.empty((rows, len(singles) + 2))
 
     def held_out(k: int) -> None:
         train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
         coefficients, intercepts = start, np.zeros(result.classes)
         if len(train):
-            coefficients, intercepts = fitted_weights(
-                terms[train], labels[train], sample.weight[train], penalties, start, FOLD_STEPS
-            )
+            coefficients, intercepts = fitted_weights(terms[train], labels[train], weight[train], penalties, start, FOLD_STEPS)
         logits = np.einsum("rct,t->rc", terms[test], coefficients) + intercepts
         likelihoods[test, 0] = np.exp(log_normalized(logits))[np.arange(len(test)), labels[test]]
 
-    run_parallel(held_out, range(min(FOLDS, rows)), 100.0 * rows * terms[0].size)
+    run_parallel(held_out, range(FOLDS), 100.0 * rows * terms[0].size)
     for j, (term, factor) in enumerate(singles, start=1):
         posterior = np.exp(log_normalized(factor * terms[:rows, :, term]))
         likelihoods[:, j] = posterior[np.arange(rows), labels]
-    likelihoods[:, -1] = np.exp(log_prior(result, rows, LeftOut(labels, sample.left_out[:rows])))[np.arange(rows), labels]
+    left_out = LeftOut(labels, sample.left_out[folds.case[:rows]])
+    likelihoods[:, -1] = np.exp(log_prior(result, rows, left_out))[np.arange(rows), labels]
     return likelihoods
 
 
 def _best_term(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, candidates: Any) -> tuple[int, float]:
     """Return the term that has the smallest loss at its best temperature, and this temperature."""
-    fits = {j: temperature(terms[:, :, j], labels, weight) for j in candidates}
+    fits = {j: temperature(terms[:, :, j], labels, weight, TEMPERATURE_PENALTY) for j in candidates}
     best = min(fits, key=lambda j: (fits[j][1], j))
     return best, fits[best][0]

@@ -13,6 +13,8 @@ from naivete._kernels.weights import fit_weights
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
+CHANGE = 1e-5
+"""Of the shares in a mixture, below which they are final."""
 RANGE = (0.02, 8.0)
 """The smallest and the largest temperature."""
 
@@ -43,10 +45,10 @@ def fitted_weights(
     return values[:count], values[count:]
 
 
-def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers) -> tuple[float, float]:
-    """Return the factor of log-probabilities that minimizes the loss, and the loss, in nats.
+def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers, strength: float = 0.0) -> tuple[float, float]:
+    """Return the factor of log-probabilities that minimizes the loss plus 1/2 strength (factor - 1)^2, and this minimum, in nats.
 
-    The loss is convex in the factor; Newton's method is kept inside the interval that is known to hold the minimum.
+    It is convex in the factor; Newton's method is kept inside the interval that is known to hold the minimum.
 
     >>> halves = np.log(np.array([[0.8, 0.2], [0.8, 0.2], [0.8, 0.2]]))
     >>> factor, _ = temperature(halves, np.array([0, 0, 1], np.uint32), np.ones(3))
@@ -58,13 +60,14 @@ def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers) -> t
     factor = 1.0
     for _ in range(40):
         _, slope, curvature = _loss(logs, labels, weight, rows, factor)
+        slope, curvature = slope + strength * (factor - 1), curvature + strength
         low, high = (low, factor) if slope > 0 else (factor, high)
         step = factor - slope / curvature if curvature > 0 else low
         new = step if low < step < high else (low + high) / 2
         if abs(new - factor) < 1e-9 * factor:
             break
         factor = new
-    return factor, _loss(logs, labels, weight, rows, factor)[0]
+    return factor, _loss(logs, labels, weight, rows, factor)[0] + 0.5 * strength * (factor - 1) ** 2
 
 
 def _loss(
@@ -82,7 +85,7 @@ def _loss(
     return float((weight * loss).sum()), float((weight * (mean - logs[rows, labels])).sum()), float((weight * spread).sum())
 
 
-def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence[float], steps: int = 50) -> tuple[float, ...]:
+def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence[float], steps: int = 500) -> tuple[float, ...]:
     """Return the shares of models in a mixture by expectation-maximization.
 
     Parameters
@@ -90,12 +93,14 @@ def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence
     likelihoods : P(label) of each row by each model, none of which used the row.  # (row, model)
     weight : the weight of each row.
     pseudo_cases : how many cases each model has predicted alone beforehand.
-    steps : the number of iterations.
+    steps : the most iterations; they also end where the shares hardly change any more.
     """
     before = np.array(pseudo_cases)
     shares = before / before.sum()
     for _ in range(steps):
         joint = likelihoods * shares
         expected = (weight[:, None] * joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)
-        shares = (expected + before) / (weight.sum() + before.sum())
+        last, shares = shares, (expected + before) / (weight.sum() + before.sum())
+        if np.abs(shares - last).max() < CHANGE:
+            break
     return tuple((shares / shares.sum()).tolist())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,9 +13,10 @@ from numpy.typing import NDArray
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.contexts import BackOff, ContextFamily, context_tree
+from naivete._kernels.layout import Codes
 from naivete.variables import CLASS, Variables
 
-__all__ = ["DEPTHS_OF_TREES", "Bins", "Member", "Mixture", "Spectrum", "Tree"]
+__all__ = ["DEPTHS_OF_TREES", "Bins", "Linear", "Member", "Mixture", "Spectrum", "TermSlices", "Tree"]
 
 Bins = tuple[NDArray[np.uint32], ...]
 """For each feature the bin of every code, and last the bin of a missing value, which is the largest bin."""
@@ -85,6 +87,28 @@ class Tree:
     m: float
 
 
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """Scores of the classes that are sums over features, each of a number for the code of the feature and the class.
+
+    Parameters
+    ----------
+    tables : for each feature the scores of its codes, and last of a missing value.  # (code, class)
+    intercepts : a constant for each class.
+    """
+
+    tables: tuple[Numbers, ...]
+    intercepts: Numbers
+
+    def scores(self, codes: Codes) -> Numbers:
+        """Return the scores of rows, given one column of codes for each table.  # (row, class)"""
+        rows = len(codes[0]) if codes else 0
+        result = np.repeat(self.intercepts[None], rows, axis=0)
+        for column, table in zip(codes, self.tables, strict=True):
+            result += table[np.minimum(column, len(table) - 1)]
+        return result
+
+
 @dataclass(frozen=True)
 class Mixture:
     """The probabilities of the weighted terms averaged with those of single terms, each at its own temperature, and the prior.
@@ -101,13 +125,23 @@ class Mixture:
     temperatures: tuple[float, ...]
 
 
+class TermSlices(NamedTuple):
+    """Where the terms of each kind are."""
+
+    members: slice
+    main: slice
+    features: slice
+    trees: slice
+    linear: slice
+
+
 @dataclass(frozen=True, eq=False)
 class Spectrum:
     """A log-linear model: log P(class | row) is, up to a constant, the weighted sum of terms that come from counts.
 
     The terms are, in this order: the log-posterior at each depth of the members, averaged over them; the log-posterior at each
     depth of the main structure; log P(x | class) of some features; for each group of trees, the mean logarithm of their
-    posteriors at four depths and the logarithm of their mean posterior.
+    posteriors at four depths and the logarithm of their mean posterior; the log-posterior of the linear scores.
 
     Parameters
     ----------
@@ -119,6 +153,7 @@ class Spectrum:
     features : the features whose own terms are used, those of the main structure at depth 0.
     members : further structures with other bins and orders.
     trees : the groups of trees.
+    linear : the linear scores of the informative features.
     coefficients : the weight of each term.
     intercepts : a constant for each class.
     mixture : how the result is mixed with single terms; None if it is not.
@@ -132,6 +167,7 @@ class Spectrum:
     features: tuple[int, ...]
     members: tuple[Member, ...]
     trees: tuple[tuple[Tree, ...], ...]
+    linear: Linear
     coefficients: Numbers
     intercepts: Numbers
     mixture: Mixture | None = None
@@ -151,4 +187,11 @@ class Spectrum:
             if group:
                 names += [f"trees {i + 1}, depth {d}" for d in DEPTHS_OF_TREES[:-1]] + [f"trees {i + 1}, leaf"]
                 names += [f"trees {i + 1}, mean"]
-        return names
+        return [*names, "linear"]
+
+    @property
+    def slices(self) -> TermSlices:
+        """Where the terms of each kind are."""
+        depths, trees = self.depth + 1, (len(DEPTHS_OF_TREES) + 1) * sum(map(bool, self.trees))
+        ends = np.cumsum([depths * bool(self.members), depths, len(self.features), trees, 1]).tolist()
+        return TermSlices(*(slice(start, end) for start, end in pairwise([0, *ends])))

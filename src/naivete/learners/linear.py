@@ -1,0 +1,148 @@
+"""Linear scores of the classes from the values of single features: logistic regression, also fitted without some of the cases.
+
+A nominal feature has one weight for each of its states and each class, missing counted as a state. A numeric feature has one weight
+for each class, which multiplies its standardized value, and another one where it is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from naivete._kernels import run_parallel
+from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.linear import LinearRows, fit_linear
+from naivete.cases.sample import Sample
+from naivete.learners.folds import Folds
+from naivete.network.spectrum import Linear
+from naivete.variables import CLASS, Variable, Variables
+
+__all__ = ["cross_fitted_linear"]
+
+PENALTY = 1.0
+"""The penalty of a squared weight, as the default of scikit-learn's `LogisticRegression`."""
+STEPS = 100
+
+
+def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: Sample, folds: Folds) -> tuple[Linear, Numbers]:
+    """Return the scores learned from all cases, and the scores of each row learned without the cases of its fold.
+
+    Parameters
+    ----------
+    variables : the variables, the class last.
+    features : the features that are used.
+    sample : the cases.
+    folds : the rows, and which fold each is in.
+
+    Returns
+    -------
+    linear : the tables of the features.
+    scores : for each row of the folds.  # (row, class)
+    """
+    design = _Design(variables, tuple(features), sample)
+    scores = np.zeros((len(folds.case), variables[CLASS].card))
+
+    def held_out(fold: int) -> Numbers:
+        values = design.fitted(sample.weight * (1 - folds.share[:, fold]))
+        rows = np.flatnonzero(folds.fold == fold)
+        cases = folds.case[rows]
+        scores[rows] = design.linear(values).scores([sample.codes[x][cases] for x in features])
+        return values
+
+    used = [k for k in range(folds.share.shape[1]) if (folds.fold == k).any()]
+    fits = run_parallel(held_out, used, 100.0 * len(design.rows.value) * scores.shape[1])
+    first = np.mean(fits, axis=0) if fits else None
+    return design.linear(design.fitted(sample.weight, first)), scores
+
+
+def _standardized(variable: Variable, weight: Numbers) -> Numbers:
+    """Return a number for each interval, its middle, with mean 0 and variance 1 over the cases; the outer ones end at a cut."""
+    cuts = np.asarray(variable.cuts, np.float64)
+    middles = np.concatenate([cuts[:1], cuts[:-1] / 2 + cuts[1:] / 2, cuts[-1:]])
+    middles = middles / max(float(np.abs(middles).max()), 1e-300)
+    share = weight / max(float(weight.sum()), 1e-300)
+    middles -= (share * middles).sum()
+    deviation = float(np.sqrt((share * middles * middles).sum()))
+    return np.asarray(middles / deviation if deviation > 0 else np.zeros_like(middles))
+
+
+@dataclass(frozen=True, eq=False)
+class _Design:
+    """The cases of a sample as rows of a matrix.
+
+    Parameters
+    ----------
+    variables : the variables, the class last.
+    features : the features that are used.
+    sample : the cases.
+    """
+
+    variables: Variables
+    features: tuple[int, ...]
+    sample: Sample
+
+    @cached_property
+    def codes(self) -> list[Integers]:
+        """The codes of each feature, with that of missing values after those of the states."""
+        return [np.minimum(self.sample.codes[x], self.variables[x].card).astype(np.int64) for x in self.features]
+
+    @cached_property
+    def encodings(self) -> list[tuple[Integers, Numbers]]:
+        """For each feature the columns of its codes, and the value of each code in its column."""
+        result, columns = [], 0
+        for x, codes in zip(self.features, self.codes, strict=True):
+            variable = self.variables[x]
+            weight = np.bincount(codes, self.sample.weight, variable.card + 1)
+            column, value = np.arange(variable.card + 1), np.ones(variable.card + 1)
+            if variable.cuts:
+                column = np.append(np.zeros(variable.card, np.int64), 1)
+                value[:-1] = _standardized(variable, weight[:-1])
+            result.append((column + columns, value))
+            columns += int(column[-1]) + 1
+        return result
+
+    @cached_property
+    def rows(self) -> LinearRows:
+        """The matrix. The most frequent state of a nominal feature is in the base, so that rows of this state have no entries."""
+        columns = int(self.encodings[-1][0][-1]) + 1 if self.encodings else 0
+        base = np.zeros(columns)
+        parts: list[tuple[Integers, Integers, Numbers]] = []
+        for x, codes, (column, value) in zip(self.features, self.codes, self.encodings, strict=True):
+            if self.variables[x].cuts:
+                chosen = np.flatnonzero(value[codes])
+            else:
+                usual = int(np.bincount(codes, self.sample.weight).argmax())
+                base[column[usual]] = 1.0
+                chosen = np.flatnonzero(codes != usual)
+                parts.append((chosen, np.full(len(chosen), column[usual]), np.full(len(chosen), -1.0)))
+            parts.append((chosen, column[codes[chosen]], value[codes[chosen]]))
+        empty = (np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
+        row, column, value = (np.concatenate(arrays) for arrays in zip(empty, *parts, strict=True))
+        order = np.argsort(row, kind="stable")
+        start = np.zeros(len(self.sample.labels) + 1, np.int64)
+        np.cumsum(np.bincount(row, minlength=len(self.sample.labels)), out=start[1:])
+        return LinearRows(start, column[order].astype(np.uint32), value[order], base)
+
+    def fitted(self, weight: Numbers, first: Numbers | None = None) -> Numbers:
+        """Return the weights of the columns and the intercepts, learned from cases of these weights.  # (column + 1, class)
+
+        Intercepts are drawn to the logarithms of the class frequencies, weights to zero.
+        """
+        rows, labels = self.rows, self.sample.labels
+        classes = self.variables[CLASS].card
+        frequency = np.bincount(labels, weight, classes) + 0.5
+        strength = np.full((len(rows.base) + 1, classes), PENALTY)
+        origin = np.zeros_like(strength)
+        origin[-1] = np.log(frequency / frequency.sum())
+        row = np.repeat(np.arange(len(labels)), np.diff(rows.start))
+        squares = np.bincount(rows.column, weight[row] * rows.value**2, len(rows.base))
+        scale = np.sqrt(0.1 * np.append(squares, weight.sum())[:, None] + strength)
+        return fit_linear(rows, labels, weight, scale, strength, origin, origin if first is None else first, STEPS)
+
+    def linear(self, values: Numbers) -> Linear:
+        """Return the tables of the weights of columns."""
+        tables = (values[column] * value[:, None] for column, value in self.encodings)
+        return Linear(tuple(tables), values[-1])
