@@ -95,7 +95,7 @@ class _Design:
         result, columns = [], 0
         for x, codes in zip(self.features, self.codes, strict=True):
             variable = self.variables[x]
-            weight = np.bincount(codes, self.sample.weight, variable.card + 1)
+            weight = np.bincount(codes, self.sample.weight, variable.card + 1).astype(np.float64)
             column, value = np.arange(variable.card + 1), np.ones(variable.card + 1)
             if variable.cuts:
                 column = np.append(np.zeros(variable.card, np.int64), 1)
