@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from scipy.special import ndtri
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
@@ -25,6 +26,7 @@ __all__ = ["cross_fitted_linear"]
 PENALTY = 1.0
 """The penalty of a squared weight, as the default of scikit-learn's `LogisticRegression`."""
 STEPS = 100
+LEAST_SHARE = 1e-4
 
 
 def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: Sample, folds: Folds) -> tuple[Linear, Numbers]:
@@ -58,15 +60,17 @@ def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: S
     return design.linear(design.fitted(sample.weight, first)), scores
 
 
-def _standardized(variable: Variable, weight: Numbers) -> Numbers:
-    """Return a number for each interval, its middle, with mean 0 and variance 1 over the cases; the outer ones end at a cut."""
-    cuts = np.asarray(variable.cuts, np.float64)
-    middles = np.concatenate([cuts[:1], cuts[:-1] / 2 + cuts[1:] / 2, cuts[-1:]])
-    middles = middles / max(float(np.abs(middles).max()), 1e-300)
+def _standardized(weight: Numbers) -> Numbers:
+    """Return a number for each interval of a numeric feature, given their weights: its normal score, scaled to variance 1.
+
+    The normal score is the value that a normal variable exceeds with the probability that a case is above the middle of the interval.
+    """
     share = weight / max(float(weight.sum()), 1e-300)
-    middles -= (share * middles).sum()
-    deviation = float(np.sqrt((share * middles * middles).sum()))
-    return np.asarray(middles / deviation if deviation > 0 else np.zeros_like(middles))
+    middles = np.clip(np.cumsum(share) - share / 2, LEAST_SHARE, 1 - LEAST_SHARE)
+    scores = ndtri(middles)
+    scores -= (share * scores).sum()
+    deviation = float(np.sqrt((share * scores * scores).sum()))
+    return np.asarray(scores / deviation if deviation > 0 else np.zeros_like(scores))
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,7 +103,7 @@ class _Design:
             column, value = np.arange(variable.card + 1), np.ones(variable.card + 1)
             if variable.cuts:
                 column = np.append(np.zeros(variable.card, np.int64), 1)
-                value[:-1] = _standardized(variable, weight[:-1])
+                value[:-1] = _standardized(weight[:-1])
             result.append((column + columns, value))
             columns += int(column[-1]) + 1
         return result
