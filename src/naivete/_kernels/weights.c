@@ -233,3 +233,49 @@ API int naivete_fit_linear(const int64_t *start, const uint32_t *column, const d
     free(room);
     return status;
 }
+
+/* The loss of the log-probabilities logs[r * row + c * step], multiplied by a factor, its slope and its curvature. `z` has room for
+   K numbers. */
+static double loss_at(const double *logs, int64_t row, int64_t step, const uint32_t *labels, const double *weight, int64_t K,
+                      int64_t rows, double factor, double *z, double *slope, double *curvature) {
+    double loss = 0;
+    *slope = *curvature = 0;
+    for (int64_t r = 0; r < rows; r++) {
+        const double *f = logs + r * row;
+        double top = -INFINITY, sum = 0, mean = 0, spread = 0;
+        for (int64_t c = 0; c < K; c++)
+            if (factor * f[c * step] > top) top = factor * f[c * step];
+        for (int64_t c = 0; c < K; c++) sum += z[c] = exp(factor * f[c * step] - top);
+        for (int64_t c = 0; c < K; c++) mean += z[c] / sum * f[c * step];
+        for (int64_t c = 0; c < K; c++) spread += z[c] / sum * (f[c * step] - mean) * (f[c * step] - mean);
+        const double own = f[labels[r] * step];
+        loss += weight[r] * (log(sum) + top - factor * own);
+        *slope += weight[r] * (mean - own);
+        *curvature += weight[r] * spread;
+    }
+    return loss;
+}
+
+/* Finds the factor from low to high that minimizes the loss plus 1/2 strength (factor - 1)^2 as `temperature` of weights.py does.
+   Returns the minimum, and NaN if there is not enough memory. */
+API double naivete_temperature(const double *logs, int64_t row, int64_t step, const uint32_t *labels, const double *weight, int64_t K,
+                               int64_t rows, double strength, double low, double high, double *factor) {
+    double slope, curvature, *z = malloc(K * sizeof *z);
+    if (!z) return NAN;
+    double at = 1;
+    for (int i = 0; i < 40; i++) {
+        loss_at(logs, row, step, labels, weight, K, rows, at, z, &slope, &curvature);
+        slope += strength * (at - 1);
+        curvature += strength;
+        if (slope > 0) high = at;
+        else low = at;
+        const double newton = curvature > 0 ? at - slope / curvature : low;
+        const double next = low < newton && newton < high ? newton : (low + high) / 2;
+        if (fabs(next - at) < 1e-9 * at) break;
+        at = next;
+    }
+    *factor = at;
+    const double loss = loss_at(logs, row, step, labels, weight, K, rows, at, z, &slope, &curvature);
+    free(z);
+    return loss + 0.5 * strength * (at - 1) * (at - 1);
+}

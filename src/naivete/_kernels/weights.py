@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -11,11 +12,13 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Numbers
 from naivete._kernels.dispatch import address, compiled, require_memory
 
-__all__ = ["fit_weights", "minimized", "weighted_loss"]
+__all__ = ["fit_weights", "minimized", "temperature", "weighted_loss"]
 
 MEMORY = 10
 """The number of steps from which L-BFGS estimates the curvature."""
 TOLERANCE = 1e-9
+RANGE = (0.02, 8.0)
+"""The smallest and the largest temperature."""
 ROWS = 512
 """The number of rows whose gradients are added up in one part."""
 
@@ -139,3 +142,58 @@ def _weighted_loss_numpy(
     gradient[: features.shape[2]] += np.einsum("rc,rcf->f", errors, features)
     gradient[features.shape[2] :] += errors.sum(axis=0)
     return float((weight * (np.log(norm) - logits[rows, labels])).sum())
+
+
+def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers, strength: float = 0.0) -> tuple[float, float]:
+    """Return the factor of log-probabilities that minimizes the loss plus 1/2 strength (factor - 1)^2, and this minimum, in nats.
+
+    It is convex in the factor; Newton's method is kept inside the interval that is known to hold the minimum.
+
+    Parameters
+    ----------
+    logs : the log-probabilities.  # (row, class)
+    labels, weight : the class and the weight of each row.
+    strength : of the penalty.
+
+    >>> halves = np.log(np.array([[0.8, 0.2], [0.8, 0.2], [0.8, 0.2]]))
+    >>> factor, _ = temperature(halves, np.array([0, 0, 1], np.uint32), np.ones(3))
+    >>> round(factor, 3)  # (4 ** 0.5) / (1 + 4 ** 0.5) is two thirds
+    0.5
+    """
+    library = compiled()
+    if library is not None:
+        place, strides, result = address(logs), (n // logs.itemsize for n in logs.strides), np.empty(1)
+        labels, weight = np.ascontiguousarray(labels), np.ascontiguousarray(weight)
+        sizes = logs.shape[1], len(labels)
+        data = place, *strides, address(labels), address(weight), *sizes
+        loss = float(library.naivete_temperature(*data, strength, *RANGE, address(result)))
+        require_memory(not math.isnan(loss))
+        return float(result[0]), loss
+    rows = np.arange(len(labels))
+    low, high = RANGE
+    factor = 1.0
+    for _ in range(40):
+        _, slope, curvature = _loss(logs, labels, weight, rows, factor)
+        slope, curvature = slope + strength * (factor - 1), curvature + strength
+        low, high = (low, factor) if slope > 0 else (factor, high)
+        step = factor - slope / curvature if curvature > 0 else low
+        new = step if low < step < high else (low + high) / 2
+        if abs(new - factor) < 1e-9 * factor:
+            break
+        factor = new
+    return factor, _loss(logs, labels, weight, rows, factor)[0] + 0.5 * strength * (factor - 1) ** 2
+
+
+def _loss(
+    logs: Numbers, labels: NDArray[np.uint32], weight: Numbers, rows: NDArray[np.int64], factor: float
+) -> tuple[float, float, float]:
+    """Return the loss, its slope and its curvature at a temperature."""
+    logits = factor * logs
+    logits -= logits.max(axis=1, keepdims=True)
+    p = np.exp(logits)
+    norm = p.sum(axis=1, keepdims=True)
+    p /= norm
+    mean = (p * logs).sum(axis=1)
+    spread = (p * (logs - mean[:, None]) ** 2).sum(axis=1)
+    loss = np.log(norm[:, 0]) - logits[rows, labels]
+    return float((weight * loss).sum()), float((weight * (mean - logs[rows, labels])).sum()), float((weight * spread).sum())

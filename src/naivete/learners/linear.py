@@ -19,7 +19,7 @@ from naivete._kernels.linear import LinearRows, fit_linear
 from naivete.cases.sample import Sample
 from naivete.learners.folds import Folds
 from naivete.network.spectrum import Linear
-from naivete.variables import CLASS, Variable, Variables
+from naivete.variables import CLASS, Variables
 
 __all__ = ["cross_fitted_linear"]
 
@@ -63,7 +63,7 @@ def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: S
 def _standardized(weight: Numbers) -> Numbers:
     """Return a number for each interval of a numeric feature, given their weights: its normal score, scaled to variance 1.
 
-    The normal score is the value that a normal variable exceeds with the probability that a case is above the middle of the interval.
+    The normal score is the value that a normal variable exceeds as often as cases are above the middle of the interval.
     """
     share = weight / max(float(weight.sum()), 1e-300)
     middles = np.clip(np.cumsum(share) - share / 2, LEAST_SHARE, 1 - LEAST_SHARE)

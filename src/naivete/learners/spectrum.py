@@ -412,7 +412,8 @@ def _hold_out_structures(terms: Numbers, result: Spectrum, sample: Sample, folds
 
     def counts_of(weight: Numbers) -> Counts:
         used = np.flatnonzero(weight)
-        block = Block((*(column[used] for column in sample.codes), sample.labels[used]), weight[used])
+        weights = None if (weight[used] == 1).all() else weight[used]
+        block = Block((*(column[used] for column in sample.codes), sample.labels[used]), weights)
         return Counts(MemoryCases(result.variables, block, has_missing))
 
     plans = []

@@ -8,15 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
-from naivete._kernels.weights import fit_weights
+from naivete._kernels.weights import fit_weights, temperature
 
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
 CHANGE = 1e-5
 """Of the shares in a mixture, below which they are final."""
-RANGE = (0.02, 8.0)
-"""The smallest and the largest temperature."""
 
 
 def fitted_weights(
@@ -43,46 +41,6 @@ def fitted_weights(
     scale = np.sqrt(0.1 * squares + strength)
     values = fit_weights(terms, labels, weight, scale, strength, origin, steps)
     return values[:count], values[count:]
-
-
-def temperature(logs: Numbers, labels: NDArray[np.uint32], weight: Numbers, strength: float = 0.0) -> tuple[float, float]:
-    """Return the factor of log-probabilities that minimizes the loss plus 1/2 strength (factor - 1)^2, and this minimum, in nats.
-
-    It is convex in the factor; Newton's method is kept inside the interval that is known to hold the minimum.
-
-    >>> halves = np.log(np.array([[0.8, 0.2], [0.8, 0.2], [0.8, 0.2]]))
-    >>> factor, _ = temperature(halves, np.array([0, 0, 1], np.uint32), np.ones(3))
-    >>> round(factor, 3)  # (4 ** 0.5) / (1 + 4 ** 0.5) is two thirds
-    0.5
-    """
-    rows = np.arange(len(labels))
-    low, high = RANGE
-    factor = 1.0
-    for _ in range(40):
-        _, slope, curvature = _loss(logs, labels, weight, rows, factor)
-        slope, curvature = slope + strength * (factor - 1), curvature + strength
-        low, high = (low, factor) if slope > 0 else (factor, high)
-        step = factor - slope / curvature if curvature > 0 else low
-        new = step if low < step < high else (low + high) / 2
-        if abs(new - factor) < 1e-9 * factor:
-            break
-        factor = new
-    return factor, _loss(logs, labels, weight, rows, factor)[0] + 0.5 * strength * (factor - 1) ** 2
-
-
-def _loss(
-    logs: Numbers, labels: NDArray[np.uint32], weight: Numbers, rows: NDArray[np.int64], factor: float
-) -> tuple[float, float, float]:
-    """Return the loss, its slope and its curvature at a temperature."""
-    logits = factor * logs
-    logits -= logits.max(axis=1, keepdims=True)
-    p = np.exp(logits)
-    norm = p.sum(axis=1, keepdims=True)
-    p /= norm
-    mean = (p * logs).sum(axis=1)
-    spread = (p * (logs - mean[:, None]) ** 2).sum(axis=1)
-    loss = np.log(norm[:, 0]) - logits[rows, labels]
-    return float((weight * loss).sum()), float((weight * (mean - logs[rows, labels])).sum()), float((weight * spread).sum())
 
 
 def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence[float], steps: int = 500) -> tuple[float, ...]:
