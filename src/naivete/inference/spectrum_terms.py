@@ -59,11 +59,7 @@ def spectrum_terms(
             result[:, :, column : column + len(DEPTHS_OF_TREES)] = np.moveaxis(logs, 1, 2)
             result[:, :, column + len(DEPTHS_OF_TREES)] = np.log(posterior)
             column += len(DEPTHS_OF_TREES) + 1
-    scores = (
-        spectrum.linear.scores([codes[x] for x in spectrum.informative])
-        if spectrum.informative
-        else log_prior(spectrum, rows, left_out)
-    )
+    scores = spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)
     result[:, :, slices.linear.start] = log_normalized(scores)
     return result
 

@@ -51,7 +51,7 @@ def cross_fitted_linear(variables: Variables, features: Sequence[int], sample: S
         values = design.fitted(sample.weight * (1 - folds.share[:, fold]))
         rows = np.flatnonzero(folds.fold == fold)
         cases = folds.case[rows]
-        scores[rows] = design.linear(values).scores([sample.codes[x][cases] for x in features])
+        scores[rows] = design.linear(values).scores([sample.codes[x][cases] for x in features], len(cases))
         return values
 
     used = [k for k in range(folds.share.shape[1]) if (folds.fold == k).any()]

@@ -100,9 +100,8 @@ class Linear:
     tables: tuple[Numbers, ...]
     intercepts: Numbers
 
-    def scores(self, codes: Codes) -> Numbers:
-        """Return the scores of rows, given one column of codes for each table.  # (row, class)"""
-        rows = len(codes[0]) if codes else 0
+    def scores(self, codes: Codes, rows: int) -> Numbers:
+        """Return the scores of so many rows, given one column of codes for each table.  # (row, class)"""
         result = np.repeat(self.intercepts[None], rows, axis=0)
         for column, table in zip(codes, self.tables, strict=True):
             result += table[np.minimum(column, len(table) - 1)]
