@@ -57,7 +57,7 @@ PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
 TEMPERATURE_PENALTY = 5.0
 OUT_OF_FOLD_ROWS = 2000
-"""With more cases, cut points and parents that are chosen with the classes of all cases hardly fit them better than others."""
+"""With more cases, cut points that are chosen by the classes of all of them hardly fit them better than other cases."""
 RULE = BackOff()
 
 
@@ -376,7 +376,7 @@ def _weighted(
     terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out), grown_on)[folds.case]
     slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
     if _cuts_depend_on_the_sample(result, columns, sample):
-        _hold_out_structures(terms, result, sample, folds, settings)
+        _hold_out_cuts(terms, result, sample, folds)
     terms[:, :, slices.linear.start] = log_normalized(scores)
     number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
     penalties = np.full(number, PENALTY)
@@ -403,31 +403,32 @@ def _cuts_depend_on_the_sample(result: Spectrum, columns: _Columns, sample: Samp
     return numeric and len(sample.labels) <= OUT_OF_FOLD_ROWS and bool(sample.weight.sum() >= result.class_weights.sum())
 
 
-def _hold_out_structures(terms: Numbers, result: Spectrum, sample: Sample, folds: Folds, settings: SpectrumSettings) -> None:
-    """Replace the terms of the main structure by those of structures that are learned without the cases of each row's fold.
+def _hold_out_cuts(terms: Numbers, result: Spectrum, sample: Sample, folds: Folds) -> None:
+    """Replace the terms of the main structure by those with cut points that are learned without the cases of each row's fold.
 
-    The counts are those of all cases but the row, as before; only bins, order and parents come from the other folds.
+    The counts are those of all cases but the row, and the parents the same, as before.
     """
-    has_missing = np.array([bool(missing(column).any()) for column in sample.codes])
-
-    def counts_of(weight: Numbers) -> Counts:
-        used = np.flatnonzero(weight)
-        weights = None if (weight[used] == 1).all() else weight[used]
-        block = Block((*(column[used] for column in sample.codes), sample.labels[used]), weights)
-        return Counts(MemoryCases(result.variables, block, has_missing))
-
     plans = []
     for fold in range(FOLDS):
-        part = counts_of(sample.weight * (1 - folds.share[:, fold]))
-        columns = _columns(part)
-        plans.append(_main_plan(columns, *_information(part, columns), settings.depth))
-    for fold, structure in enumerate(_counted_structures(counts_of(sample.weight), plans, settings.rule)[0]):
+        columns = _columns(_sample_counts(result, sample, sample.weight * (1 - folds.share[:, fold])))
+        plans.append((columns.mdl(), result.main.parents))
+    structures, _ = _counted_structures(_sample_counts(result, sample, sample.weight), plans, result.main.rule)
+    for fold, structure in enumerate(structures):
         rows = np.flatnonzero(folds.fold == fold)
         cases = folds.case[rows]
         left_out = LeftOut(sample.labels[cases], sample.left_out[cases])
         codes = tuple(column[cases] for column in sample.codes)
         depths, own = structure_terms(result, structure, codes, left_out, result.features)
         terms[rows, :, result.slices.main], terms[rows, :, result.slices.features] = depths, own
+
+
+def _sample_counts(result: Spectrum, sample: Sample, weight: Numbers) -> Counts:
+    """Return the counts of the cases of a sample that have a weight."""
+    used = np.flatnonzero(weight)
+    codes = tuple(column[used] for column in sample.codes)
+    has_missing = np.array([bool(missing(column).any()) for column in codes])
+    block = Block((*codes, sample.labels[used]), None if (weight[used] == 1).all() else weight[used])
+    return Counts(MemoryCases(result.variables, block, has_missing))
 
 
 def _held_out_likelihoods(
