@@ -234,3 +234,36 @@ def test_the_better_model_has_the_larger_share() -> None:
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         Spectrum(**parameters).fit([["a"], ["b"]], [0, 1])
+
+
+def test_frequent_equal_rows_get_their_own_class_frequencies() -> None:
+    """Which trees were grown without a case must not depend on its class: equal rows of both classes have the same terms."""
+    rng = np.random.default_rng(5)
+    codes = [rng.integers(0, states, 1500).astype(np.uint8) for states in (2, 2, 3)]
+    chance = np.array([[0.1, 0.5], [0.8, 0.3]])[codes[0], codes[1]]
+    labels = (rng.random(1500) < chance).astype(np.uint8)
+    variables = (*(Variable(f"x{i}", tuple(range(s))) for i, s in enumerate((2, 2, 3))), Variable("class", (0, 1)))
+    data = MemoryCases(variables, Block((*codes, labels)), np.zeros(3, bool))
+    model = spectrum(Counts(data), SpectrumSettings(members=2, trees=16))
+    posterior, _ = SpectrumPredictor(model).posterior(codes, np.zeros(3, bool))
+    for a, b in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        rows = (codes[0] == a) & (codes[1] == b)
+        assert posterior[rows, 1].mean() == pytest.approx(labels[rows].mean(), abs=0.05)
+
+
+def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Numbers that carry no information, of which some cut points fit the classes by chance, get small weights."""
+    rng = np.random.default_rng(0)
+    rows, columns = 60, 40
+    codes = tuple(rng.integers(0, 30, rows).astype(np.uint8) for _ in range(columns))
+    labels = rng.integers(0, 2, rows).astype(np.uint8)
+    variables = (*(Variable(f"x{i}", cuts=tuple(map(float, range(29)))) for i in range(columns)), Variable("class", (0, 1)))
+    counts = Counts(MemoryCases(variables, Block((*codes, labels)), np.zeros(columns, bool)))
+    settings = SpectrumSettings(members=1)
+    fresh = [rng.integers(0, 30, 500).astype(np.uint8) for _ in range(columns)]
+    spread = []
+    for limit in (learner.OUT_OF_FOLD_ROWS, 0):
+        monkeypatch.setattr(learner, "OUT_OF_FOLD_ROWS", limit)
+        posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
+        spread.append(posterior[:, 1].std())
+    assert spread[0] < spread[1]

@@ -21,7 +21,7 @@ from naivete._kernels.trees import Growth, grow_tree
 from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases
 from naivete.cases.sample import Sample, sampled
-from naivete.cases.views import row_hashes, transformed_cases
+from naivete.cases.views import transformed_cases
 from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
@@ -42,8 +42,10 @@ MEMBER_BINS = (4, 24)
 TREE_GROUPS: tuple[tuple[float, float | None, bool], ...] = ((1.0, None, True), (0.3, 0.5, False))
 """For each group of trees the weight of the parent's estimate, the share of the features drawn at each node (None: their square
 root), and whether nodes are split even if that does not predict left-out cases better."""
-TREE_SHARE = 0.6
-"""The share of the sample on which a tree is grown; the others are predicted by it when weights are fitted."""
+FOLDS = 5
+"""The parts of the sample in cross-validation."""
+FOLDS_OF_TREE = 3
+"""The number of folds on which a tree is grown; the others are predicted by it when weights are fitted."""
 DEEPEST = 30
 WIDE = 100
 """With more features there are half as many members."""
@@ -51,7 +53,6 @@ MOST_TERMS = 256
 MOST_CANDIDATES = 64
 TREE_ROWS = 5000
 MIXTURE_ROWS = 2000
-FOLDS = 5
 FOLD_STEPS = 60
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
@@ -102,9 +103,11 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     ensemble = settings.members > 1 and len(order) > 0
     number = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
     plans += [_drawn_member(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
-    trees, grown_on = _grown_trees(counts.variables, columns.informative, sample, settings.trees if ensemble else 0, random)
+    folds = folds_of(sample, FOLDS)
+    number = settings.trees if ensemble else 0
+    trees, grown_on = _grown_trees(counts.variables, columns.informative, sample, folds, number, random)
     result = _counted(counts, plans, trees, order, settings)
-    return _weighted(result, columns, sample, grown_on, settings)
+    return _weighted(result, columns, sample, folds, grown_on, settings)
 
 
 @dataclass(frozen=True, eq=False)
@@ -248,12 +251,9 @@ def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def _grown_trees(
-    variables: Variables, features: Integers, sample: Sample, number: int, random: np.random.Generator
+    variables: Variables, features: Integers, sample: Sample, folds: Folds, number: int, random: np.random.Generator
 ) -> tuple[list[list[Integers]], list[list[Bools]]]:
-    """Return the nodes of the trees of each group, each grown on a random part of the sample, and which rows these were.
-
-    Cases that differ in their class only are in the same parts. Otherwise the trees that do not know a case would tell its class.
-    """
+    """Return the nodes of the trees of each group, each grown on some random folds, and which rows of the folds are in these."""
     rows = min(TREE_ROWS, len(sample.labels))
     states = [variables[x].card for x in features.tolist()]
     nominal = [variables[x].cuts is None for x in features.tolist()]
@@ -261,23 +261,22 @@ def _grown_trees(
     for i, x in enumerate(features.tolist()):
         codes[i] = np.minimum(sample.codes[x][:rows], states[i])
     classes = variables[CLASS].card
-    equal = _equal_cases([sample.codes[x] for x in features.tolist()]) if number else np.empty(0, np.int64)
     grown_on: list[list[Bools]] = [[] for _ in TREE_GROUPS]
     tasks = []
     for i in range(number):
         group = i % len(TREE_GROUPS)
-        used = np.zeros(len(sample.labels), bool)
-        used[:rows] = (random.random(len(equal)) < TREE_SHARE)[equal[:rows]]
-        grown_on[group].append(used)
-        tasks.append((group, np.flatnonzero(used), int(random.integers(2**62))))
+        used = random.permutation(FOLDS)[:FOLDS_OF_TREE]
+        grown_on[group].append(np.isin(folds.fold, used) & (folds.case < rows))
+        tasks.append((group, used, int(random.integers(2**62))))
 
     def grow(task: tuple[int, Integers, int]) -> Integers:
-        group, chosen, seed = task
+        group, used, seed = task
+        weight = sample.weight[:rows] * folds.share[:rows, used].sum(axis=1)
+        chosen = np.flatnonzero(weight)
         m, share, always = TREE_GROUPS[group]
         many = max(1, round(math.sqrt(len(features)) if share is None else share * len(features)))
         growth = Growth(m, min(many, MOST_CANDIDATES), DEEPEST, always=always, most=4 * len(chosen) + 600)
-        labels, weight = sample.labels[chosen], sample.weight[chosen]
-        nodes = grow_tree(codes[:, chosen], states, nominal, labels, weight, classes, growth, seed)
+        nodes = grow_tree(codes[:, chosen], states, nominal, sample.labels[chosen], weight[chosen], classes, growth, seed)
         inner = nodes[:, 0] >= 0
         nodes[inner, 0] = features[nodes[inner, 0]]
         return nodes
@@ -287,11 +286,6 @@ def _grown_trees(
     for (group, _, _), nodes in zip(tasks, grown, strict=True):
         groups[group].append(nodes)
     return groups, grown_on
-
-
-def _equal_cases(codes: Sequence[NDArray[Any]]) -> Integers:
-    """Return a number for each row, the same for rows of equal codes."""
-    return np.unique(row_hashes(codes, 0), return_inverse=True)[1]
 
 
 def _counted(
@@ -364,17 +358,22 @@ def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], class
 
 
 def _weighted(
-    result: Spectrum, columns: _Columns, sample: Sample, grown_on: Sequence[Sequence[Bools]], settings: SpectrumSettings
+    result: Spectrum,
+    columns: _Columns,
+    sample: Sample,
+    folds: Folds,
+    grown_on: Sequence[Sequence[Bools]],
+    settings: SpectrumSettings,
 ) -> Spectrum:
-    """Return the spectrum with linear scores and with weights fitted to the terms of the sample.
+    """Return the spectrum with linear scores and with weights fitted to the terms of the rows of the folds.
 
-    Each case is left out of its own counts, of the trees, and with its fold of the linear scores.
+    Each row is left out of its own counts; trees and linear scores are those that were learned without its fold.
     """
-    folds = folds_of(sample, FOLDS)
     linear, scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
     result = replace(result, linear=linear)
-    terms = spectrum_terms(result, sample.codes, LeftOut(sample.labels, sample.left_out), grown_on)[folds.case]
     slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
+    codes = tuple(column[folds.case] for column in sample.codes)
+    terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on)
     if _cuts_depend_on_the_sample(result, columns, sample):
         _hold_out_cuts(terms, result, sample, folds)
     terms[:, :, slices.linear.start] = log_normalized(scores)

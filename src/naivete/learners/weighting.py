@@ -13,8 +13,6 @@ from naivete._kernels.weights import fit_weights, temperature
 __all__ = ["fitted_weights", "mixture_shares", "temperature"]
 
 STEPS = 100
-CHANGE = 1e-5
-"""Of the shares in a mixture, below which they are final."""
 
 
 def fitted_weights(
@@ -43,22 +41,37 @@ def fitted_weights(
     return values[:count], values[count:]
 
 
-def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence[float], steps: int = 500) -> tuple[float, ...]:
-    """Return the shares of models in a mixture by expectation-maximization.
+def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence[float], steps: int = 100) -> tuple[float, ...]:
+    """Return the shares of models in a mixture that make its predictions most likely.
+
+    They maximize sum weight log(likelihoods times shares) + sum pseudo_cases log(shares). This is concave, and its multiplier of
+    the condition that the shares sum to 1 is the weight of all cases, so that Newton's method finds the maximum.
 
     Parameters
     ----------
     likelihoods : P(label) of each row by each model, none of which used the row.  # (row, model)
     weight : the weight of each row.
     pseudo_cases : how many cases each model has predicted alone beforehand.
-    steps : the most iterations; they also end where the shares hardly change any more.
+    steps : the most iterations.
     """
-    before = np.array(pseudo_cases)
+    before = np.array(pseudo_cases, np.float64)
+    total = float(weight.sum() + before.sum())
+
+    def value(shares: Numbers) -> float:
+        return float((weight * np.log(likelihoods @ shares)).sum() + (before * np.log(shares)).sum() - total * shares.sum())
+
     shares = before / before.sum()
+    current = value(shares)
     for _ in range(steps):
-        joint = likelihoods * shares
-        expected = (weight[:, None] * joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)
-        last, shares = shares, (expected + before) / (weight.sum() + before.sum())
-        if np.abs(shares - last).max() < CHANGE:
+        ratio = likelihoods / (likelihoods @ shares)[:, None]
+        slope = (weight[:, None] * ratio).sum(axis=0) + before / shares - total
+        curvature = (weight[:, None] * ratio).T @ ratio + np.diag(before / shares**2)
+        step = np.linalg.solve(curvature, slope)
+        down = step < 0
+        length = min(1.0, 0.9 * float((-shares[down] / step[down]).min())) if down.any() else 1.0
+        while (new := value(shares + length * step)) < current and length > 1e-9:
+            length /= 2
+        if new - current <= 1e-9 * total:
             break
+        shares, current = shares + length * step, new
     return tuple((shares / shares.sum()).tolist())
