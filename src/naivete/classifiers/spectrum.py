@@ -37,15 +37,16 @@ class Spectrum(NetworkClassifier):
     A k-dependence structure gives every feature up to `depth` parents, the strongest first. Naive Bayes uses none of them, TAN the
     first, KDB(k) the first k. This classifier uses all of these depths: at each depth the probabilities are estimated from the
     counts of that depth and the estimate of the depth before, and the log-posteriors of all depths, together with the terms of
-    single features, are weighted by exact leave-one-out. With several members, structures with random orders and intervals and
-    random trees are added, and the result is mixed with its best parts, which helps where there are few cases.
+    single features and the scores of a logistic regression, are weighted by exact leave-one-out. With several members, structures
+    with random orders and intervals and random trees are added, and the result is mixed with its best parts, which helps where
+    there are few cases.
 
     Everything comes from counts: it learns from files and clusters in five passes over the rows.
 
     Parameters
     ----------
-    members : the number of random structures. With 1 there is the main structure alone, without trees and without the mixture, so
-        that the log odds of two classes are a sum over tables.
+    members : the number of random structures. With 1 there are the main structure and the linear scores alone, without trees and
+        without the mixture, so that the log odds of two classes are a sum over tables.
     trees : the number of classification trees.
     depth : the most parents of a feature.
     sample : the most different cases on which the weights are fitted.

@@ -23,6 +23,8 @@ __all__ = ["COMMAND"]
 
 _ROWS = 64
 """The largest number of parent configurations of which a table is printed."""
+STRONGEST = 6
+"""The number of terms of a spectrum whose weights are printed."""
 
 _EXPLAINED, _SCALES = 100, 60
 """The largest numbers of features and of scales of which a page shows importances and a nomogram."""
@@ -90,6 +92,7 @@ def _learned(model: NetworkClassifier | None) -> dict[str, Any]:
         **({"selected": [network.name(x) for x in model.selected_]} if hasattr(model, "selected_") else {}),
         **({"naive": [network.name(x) for x in model.naive_]} if hasattr(model, "naive_") else {}),
         **({"groups": [[network.name(x) for x in group] for group in model.groups_]} if hasattr(model, "groups_") else {}),
+        **({"weights": model.term_weights_} if hasattr(model, "term_weights_") else {}),
     }
 
 
@@ -231,6 +234,10 @@ def _summary(described: dict[str, Any]) -> Iterator[tuple[str, str]]:
     if "groups" in described and not any(record["kind"] == "hidden" for record in described["variables"]):
         joined = "; ".join(" with ".join(map(str, group)) for group in described["groups"][:10] if len(group) > 1)
         yield "together", f"features modelled together: {joined or 'none'}"
+    if "weights" in described:
+        strongest = sorted(described["weights"].items(), key=lambda item: -abs(item[1]))[:STRONGEST]
+        yield "weights", "; ".join(f"{weight:.2f} {name}" for name, weight in strongest) + " (the largest; all with --json)"
+        yield "drawing", "a summary with the strongest parent of each feature; predictions use all weighted terms"
     if _kind(described):
         yield from size_lines(described)
     count, blanket = len(features), described["blanket"]
