@@ -81,7 +81,7 @@ class Spectrum(NetworkClassifier):
     def __init__(
         self,
         *,
-        members: int = 8,
+        members: int = 4,
         trees: int = 64,
         depth: int = 5,
         sample: int = 5000,

@@ -77,7 +77,7 @@ class SpectrumSettings:
     seed : of the random choices.
     """
 
-    members: int = 8
+    members: int = 4
     trees: int = 64
     depth: int = 5
     sample: int = 5000
