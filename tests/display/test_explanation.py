@@ -77,10 +77,12 @@ def test_continuous_values_are_shown_as_numbers() -> None:
     assert model.explain([[1000.5]]).contributions()[0].value == "1000.5"
 
 
-def test_the_leaf_of_a_tree_is_a_term() -> None:
+def test_the_features_of_a_tree_have_contributions() -> None:
     X = [["a", "x"], ["a", "y"], ["b", "x"], ["b", "y"]] * 5
     explanation = C45().fit(X, [row[0] for row in X]).explain([["a", "x"]])
-    assert explanation.feature_names[:2] == ["x0", "x1"]
+    assert explanation.contributions()[0][:2] == ("x0", "a")
+    assert explanation.by_feature.values[0, 1] == 0
+    assert explanation.family_names == ["class | leaf"]
 
 
 def test_shap_gets_values_and_data(explanation: Explanation) -> None:

@@ -11,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from naivete import KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes
+from naivete import C45, ID3, KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes
 from naivete.errors import DataError
 from naivete.inference.derived_predictor import predictor_of
 from naivete.inference.explanation import Explainer
 from naivete.inference.log_odds import against_rest
 from naivete.network.conditional_tables import SparseCpt
+from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS
 from tests.inference.test_predictor import class_with_parents, has_missing_of, some_rows
@@ -156,6 +157,35 @@ def test_learned_networks_of_ten_features_equal_enumeration(learner: Any) -> Non
     rows = np.stack(next(iter(model.encoded(X[:2]))).codes, axis=1).astype(np.int64)
     background = np.stack(next(iter(model.encoded(X[:20]))).codes, axis=1).astype(np.int64)
     check_against_enumeration(model.network_, rows, background)
+
+
+@given(
+    network=deriving_networks()
+    .map(positive)
+    .filter(lambda n: n.variables[CLASS].card > 1 and isinstance(n.derived[len(n.inputs)], Tree)),
+    seed=st.integers(0, 999),
+)
+@settings(deadline=None, max_examples=25)
+def test_shapley_values_of_trees_equal_enumeration(network: Network, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    cards = [v.card for v in network.columns]
+    rows, background = rng.integers(0, cards, (2, len(cards))), rng.integers(0, cards, (9, len(cards)))
+    check_against_enumeration(network, rows, background)
+
+
+@pytest.mark.parametrize("learner", [C45(), ID3(smoothing=1)], ids=["C45", "ID3"])
+def test_features_of_learned_trees_have_contributions(learner: Any) -> None:
+    X, y = nominal_data(6, 300)
+    model = learner.fit(X, y)
+    rows = np.stack(next(iter(model.encoded(X[:3]))).codes, axis=1).astype(np.int64)
+    background = np.stack(next(iter(model.encoded(X[:30]))).codes, axis=1).astype(np.int64)
+    check_against_enumeration(model.network_, rows, background)
+    explanation = model.explain([[None, *X[0][1:]], [None] * 6, X[1]])
+    assert explanation.feature_names == [f"x{i}" for i in range(6)]
+    chosen = explanation.probability
+    assert np.allclose(explanation.log_odds, np.log2(chosen / (1 - chosen)), rtol=0, atol=1e-9)
+    assert np.all(explanation.by_feature.values[1] == 0)
+    assert np.isclose(model.feature_importances_.sum(), 1)
 
 
 @given(seed=st.integers(0, 99_999), classes=st.integers(2, 6), scale=st.sampled_from([0.0, 1.0, 30.0, 1000.0]))

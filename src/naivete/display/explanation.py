@@ -82,7 +82,7 @@ class Explanation:
     by_family : an `Attribution`: `base` (row,) and `values` (row, family).
     typicality : the share of rows that are at most as probable.  # (row,)
     unusual : whether this share is below 1 %, so that the row is unlike the training data.  # (row,)
-    feature_names : the names of the features; columns that the model computes, such as the leaf of a tree, come last.
+    feature_names : the names of the features; the classifier that a hierarchy chooses comes last.
     family_names : the names of the families, such as "petal | sepal, class".
 
     Examples

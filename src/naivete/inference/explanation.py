@@ -7,26 +7,26 @@ differences; `naivete.inference.log_odds.against_rest` gives the weights.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
-from math import prod
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete import _kernels
-from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code
-from naivete._kernels.counting import RowBlock
-from naivete.errors import DataError, ParameterError, ResourceError, quoted
+from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete.errors import DataError, ParameterError
 from naivete.inference.certainty import Certainty, Training, sampled_rows
 from naivete.inference.continuous_terms import ContinuousTerms
 from naivete.inference.derived_predictor import DerivedPredictor, predictor_of
-from naivete.inference.elimination import Codes, Elimination, log, missing_patterns
-from naivete.inference.log_odds import Attribution, Scores, log_odds_of
+from naivete.inference.discrete_terms import DiscreteTerms
+from naivete.inference.elimination import Codes, missing_patterns
+from naivete.inference.log_odds import BITS, Attribution, Scores, absent_code, bits_of, log_odds_of, relative
 from naivete.inference.predictor import Predictor, rows_without_evidence
-from naivete.inference.shapley import Background, NetworkBackground, RowsBackground, family_values
-from naivete.network.derived_columns import Hidden, Hierarchy
+from naivete.inference.shapley import Background, NetworkBackground, RowsBackground
+from naivete.inference.tree_terms import TreeTerms
+from naivete.network.derived_columns import Hidden, Hierarchy, Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -34,40 +34,10 @@ __all__ = ["By", "Explainer"]
 
 By = Literal["feature", "family"]
 
-BITS = 1 / np.log(2)
-ZERO = -100.0
-"""The logarithm in bits that stands for a probability of zero, so that contributions are finite."""
-TABLE_CELLS = 1 << 24
-"""The largest number of cells of the tables of one family."""
 SAMPLED = 1000
 """The number of rows that are drawn from the network for comparison."""
 BLOCK_CELLS = 1 << 21
 """The number of scores that are computed at a time."""
-
-
-class _Family(NamedTuple):
-    """A family of discrete features with the class.
-
-    Parameters
-    ----------
-    variable : the variable whose table it is.
-    features : the members but for the class.
-    strides : the distance between two states of each feature in the tables.
-    logs : the relative log-probabilities of each cell, None if there are too many cells.  # (class - 1, cell)
-    """
-
-    variable: int
-    features: tuple[int, ...]
-    strides: tuple[int, ...]
-    logs: Numbers | None
-
-
-class _Game(NamedTuple):
-    """The mean of the scores of a family in the background, and the Shapley value of each feature in each cell."""
-
-    mean: Numbers  # (class - 1,)
-    values: Numbers  # (feature, class - 1, cell)
-    cells: int
 
 
 class Explainer:
@@ -81,11 +51,15 @@ class Explainer:
     is drawn from the background. The base is the mean of the scores in the background. Families with a missing member are left out
     of the game and of the base. If x is observed and a parent is missing, the term described above goes to x as a whole.
 
+    In a classification tree, the class has a single family, and the features that the tree tests share its term. If one of them
+    is missing in a row, the base is the prior, and the contributions are the changes of the posterior when the observed features
+    become known in the order of the nodes of the tree.
+
     Parameters
     ----------
     network : the network.
     background : rows of codes, one column for each column of the table; by default the distribution of the network, or of 1000 rows
-        drawn from it if it is a hierarchy of classifiers.
+        drawn from it if it is a tree or a hierarchy of classifiers.
     temperature : the factor of all log-probabilities.
     training : the number of cases and the smoothing, for intervals; None where they are not known.
     """
@@ -100,7 +74,6 @@ class Explainer:
         self.predictor = predictor_of(network)
         self._inner = Predictor(network)
         self._rows = background
-        self._hidden = frozenset(v for v, column in network.derived.items() if isinstance(column, Hidden))
 
     @cached_property
     def prior(self) -> Numbers:
@@ -117,8 +90,9 @@ class Explainer:
 
     @cached_property
     def features(self) -> tuple[int, ...]:
-        """The features to which contributions are given: all columns, then the columns computed from them."""
-        return tuple(x for x in self.network.features if x not in self._hidden)
+        """The features to which contributions are given: all columns, and the classifier that a hierarchy chooses."""
+        computed = [v for v, column in self.network.derived.items() if not isinstance(column, Hidden)]
+        return (*self.network.inputs, *([] if self._is_tree else computed))
 
     def attribution(
         self, codes: Codes, has_missing: Bools, target: Integers, other: Integers | None = None, by: By = "feature"
@@ -188,7 +162,7 @@ class Explainer:
         patterns = missing_patterns(codes, columns) if columns else [(frozenset[int](), np.arange(len(result)))]
         for absent, rows in patterns:
             logs = self._log_probability([column[rows] for column in codes], absent)
-            others = [np.full_like(c, _absent(c)) if x in absent else c for x, c in enumerate(self.reference)]
+            others = [np.full_like(c, absent_code(c)) if x in absent else c for x, c in enumerate(self.reference)]
             reference = np.sort(self._log_probability(others, absent))
             result[rows] = np.searchsorted(reference, logs + 1e-9, side="right") / len(reference)
         return result
@@ -208,27 +182,25 @@ class Explainer:
 
     def _prepare(self, by: By) -> None:
         """Compute the tables, which the threads share."""
-        _ = self._relative_prior, self._families, self._continuous
-        if by == "feature":
-            _ = self._games
+        _ = self._start(by), self._discrete.families
 
     def scores(self, codes: Codes, has_missing: Bools, by: By) -> Scores:
         """Return the scores of some rows."""
         columns, has_missing, residual = self.columns(codes, has_missing)
-        rows = len(columns[0])
+        if by == "feature" and self._tree is not None:
+            residual = np.union1d(residual, np.flatnonzero(~self._tree.observed(columns)))
         terms = self.features if by == "feature" else self.terms
         position = {v: i for i, v in enumerate(terms)}
-        parts = np.zeros((len(terms), self.classes - 1, rows))
-        base = np.repeat(self._start(by)[:, None], rows, axis=1)
-        block = RowBlock(columns, slice(None))
-        for i, family in enumerate(self._families):
-            if by == "family":
-                self._add_family(parts[position[family.variable]], block, family)
-            else:
-                self._add_game(base, parts, block, family, self._games[i], position)
-        continuous = self._continuous.by_feature if by == "feature" else self._continuous.by_family
-        continuous(base, parts, columns, has_missing, position)
-        self._add_coupled(parts, columns, has_missing, position, by)
+        parts = np.zeros((len(terms), self.classes - 1, len(columns[0])))
+        base = np.repeat(self._start(by)[:, None], len(columns[0]), axis=1)
+        if by == "family":
+            self._discrete.by_family(base, parts, columns, has_missing, position)
+            self._continuous.by_family(base, parts, columns, has_missing, position)
+        elif self._tree is not None:
+            self._tree.add(parts, columns, np.setdiff1d(np.arange(len(columns[0])), residual), position)
+        else:
+            self._discrete.by_feature(base, parts, columns, has_missing, position)
+            self._continuous.by_feature(base, parts, columns, has_missing, position)
         if len(residual):
             self._add_residual(base, parts, codes, residual, position, by)
         return Scores(base * self.temperature, parts * self.temperature) if self.temperature != 1 else Scores(base, parts)
@@ -236,139 +208,48 @@ class Explainer:
     def _start(self, by: By) -> Numbers:
         """Return the base of rows without missing values."""
         if by == "family":
-            return self._relative_prior
-        root = np.zeros(self.classes - 1) if self.network.parents[CLASS] else self._relative_prior
-        return root + sum((game.mean for game in self._games), np.zeros(self.classes - 1)) + self._continuous.mean
-
-    def _add_family(self, part: Numbers, block: RowBlock, family: _Family) -> None:
-        """Add the terms of a family in the rows in which it is complete."""
-        if family.logs is None:
-            self._add_large(part, block, family)
-            return
-        address, absent = block.address(family.features, family.strides, family.logs.shape[1])
-        shift = self._relative_prior if family.variable == CLASS else np.zeros(self.classes - 1)
-        for c, logs in enumerate(family.logs):
-            part[c] += _taken(logs, address, absent, -shift[c])
-
-    def _add_large(self, part: Numbers, block: RowBlock, family: _Family) -> None:
-        """Add the terms of a family whose table is sparse, in the rows in which the family is complete."""
-        absent = np.logical_or.reduce([missing(block.codes[x]) for x in family.features])
-        rows = np.flatnonzero(~absent)
-        values = {x: block.codes[x][rows] for x in family.features}
-        terms = _relative(_bits(self.network.table(family.variable).probability(values, len(rows))).T)
-        part[:, rows] += terms - (self._relative_prior[:, None] if family.variable == CLASS else 0.0)
-
-    def _add_game(
-        self, base: Numbers, parts: Numbers, block: RowBlock, family: _Family, game: _Game, position: dict[int, int]
-    ) -> None:
-        """Add the Shapley values of a family in the rows in which it is complete; take its mean from the base of the others."""
-        address, absent = block.address(family.features, family.strides, game.cells)
-        for x, values in zip(family.features, game.values, strict=False):
-            for c in range(self.classes - 1):
-                parts[position[x], c] += _taken(values[c], address, absent)
-        if absent is not None:
-            base[:, absent] -= game.mean[:, None]
-            if family.variable == CLASS:
-                base[:, absent] += self._relative_prior[:, None]
-
-    def _add_coupled(self, parts: Numbers, codes: Codes, has_missing: Bools, position: dict[int, int], by: By) -> None:
-        """Add the terms of families in which a parent is missing, the missing values marginalized."""
-        elimination = self._inner.elimination
-        for (hidden, touched), rows in elimination.rows_by_component(codes, has_missing).items():
-            for v, term in self._chain(elimination, codes, hidden, touched, rows):
-                if v == CLASS:
-                    self._add_class(parts, codes, rows, term, position, by)
-                elif v in position:
-                    parts[position[v]][:, rows] += term
-
-    def _chain(
-        self, elimination: Elimination, codes: Codes, hidden: Sequence[int], touched: Sequence[int], rows: Integers
-    ) -> Iterator[tuple[int, Numbers]]:
-        """Yield each observed variable of a component and its term given the variables before it, by the chain rule."""
-        place = {v: i for i, v in enumerate(self.network.order)}
-        before = np.zeros((len(rows), self.classes))
-        for i, v in enumerate(touched):
-            if v not in hidden:
-                some = tuple(h for h in hidden if place[h] < place[v])
-                after = elimination.contribution(codes, (some, tuple(touched[: i + 1])), rows) * BITS
-                yield v, _added(before, after)
-                before = after
-
-    def _add_class(self, parts: Numbers, codes: Codes, rows: Integers, term: Numbers, position: dict[int, int], by: By) -> None:
-        """Add the term of the class where one of its parents is missing; the observed features before it share it, in order."""
-        if by == "family":
-            parts[position[CLASS]][:, rows] += term - self._relative_prior[:, None]
-            return
-        columns = [np.full_like(column[rows], _absent(column)) for column in codes]
-        before, absent = np.repeat(log(self.prior)[None] * BITS, len(rows), axis=0), np.ones(len(columns), bool)
-        for v in self.network.order[: self.network.order.index(CLASS)]:
-            if v in position:
-                columns[v] = codes[v][rows]
-                absent[v] = bool(missing(columns[v]).any())
-                after = self._inner.joint(columns, absent) * BITS
-                parts[position[v]][:, rows] += _added(before, after)
-                before = after
+            return self._discrete.prior
+        return self._discrete.mean + self._continuous.mean if self._tree is None else self._tree.mean
 
     @cached_property
-    def _relative_prior(self) -> Numbers:
-        return _relative(_bits(self.prior))
+    def _discrete(self) -> DiscreteTerms:
+        return DiscreteTerms(self.network, self._inner, lambda: self._background)
 
     @cached_property
-    def _families(self) -> list[_Family]:
-        """The families of discrete features, but for the prior."""
-        continuous = self.network.densities
-        return [self._family(v) for v in self.terms if v not in continuous and self.network.family(v)[-1] == CLASS]
+    def _tree(self) -> TreeTerms | None:
+        """The terms of a classification tree, if the network is one."""
+        if not self._is_tree:
+            return None
+        (leaf,) = self.network.parents[CLASS]
+        tree = self.network.derived[leaf]
+        assert isinstance(tree, Tree)
+        return TreeTerms(tree, relative(bits_of(np.asarray(self.network.cpts[CLASS])).T).T, lambda: self._complete_rows)
 
-    def _family(self, v: int) -> _Family:
-        members = self.network.family(v)
-        cards = [self.network.variables[m].card for m in members]
-        features, cells = members[:-1], prod(cards[:-1])
-        strides = tuple(prod(cards[i + 1 : -1]) for i in range(len(features)))
-        if cells * self.classes * len(features) > TABLE_CELLS:
-            return _Family(v, features, strides, None)
-        table = _bits(self.network.full_table(v)).reshape(cells, self.classes)
-        return _Family(v, features, strides, np.ascontiguousarray(_relative(table.T)))
-
-    @cached_property
-    def _games(self) -> list[_Game]:
-        """The game of each family; without values for a family with a hidden column, which is never complete."""
-        for family in self._families:
-            if family.logs is None:
-                raise self._too_large(family)
-        observed = [i for i, family in enumerate(self._families) if self._hidden.isdisjoint(family.features)]
-        distributions = self._background.distributions([self._families[i].features for i in observed])
-        games: list[_Game] = []
-        for i, family in enumerate(self._families):
-            assert family.logs is not None
-            cells = family.logs.shape[1]
-            if i not in observed:
-                games.append(_Game(np.zeros(self.classes - 1), np.zeros((0, self.classes - 1, 0)), cells))
-                continue
-            distribution = distributions[observed.index(i)]
-            mean, values = family_values(np.moveaxis(family.logs.reshape(-1, *distribution.shape), 0, -1), distribution)
-            tables = np.moveaxis(values, -1, 1).reshape(len(values), *family.logs.shape)
-            games.append(_Game(mean, np.ascontiguousarray(tables), cells))
-        return games
-
-    def _too_large(self, family: _Family) -> ResourceError:
-        names = ", ".join(quoted(self.network.name(x)) for x in family.features)
-        return ResourceError(
-            f"the Shapley values of {names} together need tables of more than {TABLE_CELLS:,} cells; use the contributions of "
-            "families (by_family), or learn with fewer parents or fewer states"
-        )
+    @property
+    def _is_tree(self) -> bool:
+        """Whether the class depends on the leaf of a tree, and nothing else on either."""
+        parents = self.network.parents
+        if len(parents[CLASS]) != 1 or not isinstance(self.network.derived.get(parents[CLASS][0]), Tree):
+            return False
+        return not any({CLASS, *parents[CLASS]} & {*parents[x]} for x in self.network.features)
 
     @cached_property
     def _background(self) -> Background:
         if self._rows is None and not self._hierarchy:
             return NetworkBackground(self.network, self.prior)
+        return RowsBackground(self.network, self._complete_rows)
+
+    @cached_property
+    def _complete_rows(self) -> Codes:
+        """The rows of the background with their derived columns; for a tree, those in which all tested values are observed."""
         rows = self.reference if self._rows is None else self._rows
-        if not len(rows[0]):
-            raise DataError("background: there are no rows; give at least one, or none for the distribution of the model")
-        columns, _, residual = self.columns(rows, self.has_missing(rows))
-        if len(residual):
-            complete = np.setdiff1d(np.arange(len(columns[0])), residual)
-            columns = [column[complete] for column in columns]
-        return RowsBackground(self.network, columns)
+        columns, _, _ = self.columns(rows, self.has_missing(rows))
+        if self._tree is not None:
+            observed = self._tree.observed(columns)
+            columns = [column[observed] for column in columns]
+        if not len(columns[0]):
+            raise DataError("background: there are no rows; give at least one without missing values, or none at all")
+        return columns
 
     @cached_property
     def _continuous(self) -> ContinuousTerms:
@@ -391,9 +272,13 @@ class Explainer:
     def _add_residual(
         self, base: Numbers, parts: Numbers, codes: Codes, rows: NDArray[np.intp], position: dict[int, int], by: By
     ) -> None:
+        """Add the contributions in rows whose posterior is not the sum of the families."""
         some = [column[rows] for column in codes]
-        posterior, _ = self.predictor.posterior(some, self.has_missing(some))
-        rest = _relative(_bits(posterior).T) - base[:, rows] - parts[:, :, rows].sum(axis=0)
+        if by == "feature" and self._tree is not None:
+            base[:, rows] = self._discrete.prior[:, None]
+            self._add_in_turn(parts, some, rows, position, self._tree.order)
+            return
+        rest = self._posterior_scores(some) - base[:, rows] - parts[:, :, rows].sum(axis=0)
         computed = [v for v in self.network.derived if v in position]
         column = position[CLASS] if by == "family" and CLASS in position else position[computed[0]] if computed else None
         if column is None:
@@ -401,33 +286,17 @@ class Explainer:
         else:
             parts[column][:, rows] += rest
 
+    def _add_in_turn(
+        self, parts: Numbers, codes: Codes, rows: NDArray[np.intp], position: dict[int, int], order: Sequence[int]
+    ) -> None:
+        """Add the changes of the scores when the values of features become known one after another."""
+        columns = [np.full_like(column, absent_code(column)) for column in codes]
+        before = np.repeat(self._discrete.prior[:, None], len(rows), axis=1)
+        for x in order:
+            columns[x] = codes[x]
+            after = self._posterior_scores(columns)
+            parts[position[x]][:, rows] += after - before
+            before = after
 
-def _taken(values: Numbers, address: NDArray[np.integer], absent: Bools | None, shift: float = 0.0) -> Numbers:
-    """Return the value of each row, zero where the family is not complete."""
-    if absent is None:
-        return values.take(address) + shift if shift else values.take(address)
-    result = values.take(np.where(absent, 0, address)) + shift
-    result[absent] = 0.0
-    return result
-
-
-def _bits(probabilities: Numbers) -> Numbers:
-    """Return logarithms in bits; `ZERO` for a probability of zero."""
-    logs = log(probabilities) * BITS
-    return np.where(np.isneginf(logs), ZERO, logs)
-
-
-def _relative(logs: Numbers) -> Numbers:
-    """Return the scores relative to the first class.  # (class, ...) -> (class - 1, ...)"""
-    return np.asarray(logs[1:] - logs[0])
-
-
-def _added(before: Numbers, after: Numbers) -> Numbers:
-    """Return what a variable adds to the scores; `ZERO` where it makes a class impossible.  # (row, class) -> (class - 1, row)"""
-    with np.errstate(invalid="ignore"):
-        terms = np.where(np.isneginf(after), np.where(np.isneginf(before), 0.0, ZERO), after - before)
-    return _relative(terms.T)
-
-
-def _absent(column: NDArray[np.generic]) -> float | int:
-    return np.nan if column.dtype.kind == "f" else missing_code(column.dtype)
+    def _posterior_scores(self, codes: Codes) -> Numbers:
+        return relative(bits_of(self.predictor.posterior(codes, self.has_missing(codes))[0]).T)

@@ -6,7 +6,8 @@ import numpy as np
 
 from naivete._kernels.codes import Numbers
 from naivete.inference.certainty import discrete_part
-from naivete.inference.explanation import TABLE_CELLS, Explainer
+from naivete.inference.discrete_terms import TABLE_CELLS
+from naivete.inference.explanation import Explainer
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.network.network import Network
 from naivete.variables import CLASS, family

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.codes import Integers, Numbers, missing_code
+from naivete.inference.elimination import log
 
-__all__ = ["Attribution", "Scores", "against_rest", "log_odds_of"]
+__all__ = ["BITS", "ZERO", "Attribution", "Scores", "absent_code", "against_rest", "bits_of", "log_odds_of", "relative"]
 
+BITS = 1 / np.log(2)
+"""The number of bits of a natural unit of information."""
+ZERO = -100.0
+"""The logarithm in bits that stands for a probability of zero, so that contributions are finite."""
 STEPS = 40
 """The number of bisections; each halves the interval in which the weights of the other classes are sought."""
 
@@ -114,3 +120,19 @@ def _log_sum(scores: Numbers) -> Numbers:
 def _shares(scores: Numbers) -> Numbers:
     shares = np.exp2(scores - scores.max(axis=0))
     return np.asarray(shares / shares.sum(axis=0))
+
+
+def bits_of(probabilities: Numbers) -> Numbers:
+    """Return logarithms in bits; `ZERO` for a probability of zero."""
+    logs = log(probabilities) * BITS
+    return np.where(np.isneginf(logs), ZERO, logs)
+
+
+def relative(logs: Numbers) -> Numbers:
+    """Return the scores relative to the first class.  # (class, ...) -> (class - 1, ...)"""
+    return np.asarray(logs[1:] - logs[0])
+
+
+def absent_code(column: NDArray[np.generic]) -> float | int:
+    """Return the code of a missing value in a column."""
+    return np.nan if column.dtype.kind == "f" else missing_code(column.dtype)
