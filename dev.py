@@ -28,6 +28,7 @@ INSTALLED_FROM = (
     "src/naivete/_kernels/contexts.c",
     "src/naivete/_kernels/trees.c",
     "src/naivete/_kernels/weights.c",
+    "src/naivete/_kernels/boosting.c",
 )
 
 PYTEST = ["-m", "pytest", "-q"]

@@ -107,7 +107,7 @@ def corpus() -> list[bytes]:
         HiddenNaive(groups=[[0, 1]], states=2, starts=1).fit(rows, labels),
         Full(encoder=Encoder(numbers="normal", kinds={"x1": "numeric", "x2": "numeric"})).fit(rows, labels),
         NaiveBayes(encoder=Encoder(numbers="kernel")).fit(rows, labels),
-        Spectrum(members=2, trees=2, depth=2).fit(rows, labels),
+        Spectrum(members=2, trees=2, boosting=2, depth=2).fit(rows, labels),
         A2DE(prior=[0.5, 0.5]).fit(rows, labels),
     ]
     made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]

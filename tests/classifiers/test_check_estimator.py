@@ -62,7 +62,7 @@ SETTINGS: list[Any] = [
     KDB(k=3, theta="chi2", smoothing="backoff:5", encoder=STATE),
     SKDB(k_max=2, criterion="zero-one", bias="plain", smoothing="m-estimate", calibration="leave-one-out"),
     Spectrum(),
-    Spectrum(members=2, trees=4),
+    Spectrum(members=2, trees=4, boosting=3),
     Spectrum(members=1, depth=2, sample=50),
     A2DE(min_frequency=3, subsumption=5, smoothing="backoff", encoder=STATE),
     AODE(subsumption=None, smoothing="clark-niblett", encoder=Encoder(unseen="smooth")),

@@ -30,7 +30,7 @@ from naivete.learners.weighting import mixture_shares, temperature
 from naivete.storage.packed import packed
 from naivete.variables import Variable
 
-SMALL = SpectrumSettings(members=3, trees=4, depth=2, sample=400)
+SMALL = SpectrumSettings(members=3, trees=4, depth=2, sample=400, boosting=3)
 
 
 def cases(seed: int, rows: int = 40, classes: int = 3, weighted: bool = False) -> MemoryCases:
@@ -230,7 +230,7 @@ def test_the_better_model_has_the_larger_share() -> None:
     assert sum(shares) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"trees": True}, {"random_state": -1}])
+@pytest.mark.parametrize("parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}])
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         Spectrum(**parameters).fit([["a"], ["b"]], [0, 1])

@@ -86,6 +86,8 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {  # the result and the argument
     "tree_posteriors": (ctypes.c_int, [_P, _P, _P, _P, _P, _I, _I, _I, _D, _P, _P, _P, _I, _I, _I, _P, _P]),
     "grow_tree": (_I, [_P, _P, _P, _I, _I, _P, _P, _I, _D, _I, _I, _I, ctypes.c_uint64, _I, _P]),
     "fit_weights": (ctypes.c_int, [_P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
+    "boost": (ctypes.c_int, [_P, _P, _P, _I, _P, _P, _I, _P, _I, _I, _I, _D, _D, _D, _I, _P, _P, _P, _P]),
+    "boosted_scores": (None, [_P, _P, _P, _P, _P, _I, _I, _I, _I, _I, _I, _P]),
     "fit_linear": (ctypes.c_int, [_P, _P, _P, _P, _P, _P, _I, _I, _I, _P, _P, _P, _I, _D, _P]),
     "temperature": (_D, [_P, _I, _I, _P, _P, _I, _I, _D, _D, _D, _P]),
     "weighted_loss": (_D, [_P, _P, _P, _I, _I, _P, _P, _I, _I, _P]),

@@ -38,16 +38,18 @@ class Spectrum(NetworkClassifier):
     first, KDB(k) the first k. This classifier uses all of these depths: at each depth the probabilities are estimated from the
     counts of that depth and the estimate of the depth before, and the log-posteriors of all depths, together with the terms of
     single features and the scores of a logistic regression, are weighted by exact leave-one-out. With several members, structures
-    with random orders and intervals and random trees are added, and the result is mixed with its best parts, which helps where
-    there are few cases.
+    with random orders and intervals, random trees and boosted trees are added, and the result is mixed with its best parts, which
+    helps where there are few cases.
 
-    Everything comes from counts: it learns from files and clusters in five passes over the rows.
+    Structures and random trees come from the counts of all rows; weights, the logistic regression and boosted trees from a sample
+    of at most `sample` cases. It learns from files and clusters in five passes over the rows.
 
     Parameters
     ----------
     members : the number of random structures. With 1 there are the main structure and the linear scores alone, without trees and
         without the mixture, so that the log odds of two classes are a sum over tables.
     trees : the number of classification trees.
+    boosting : the number of boosted trees for each class, one tree for both of two classes. They represent rules.
     depth : the most parents of a feature.
     sample : the most different cases on which the weights are fitted.
     random_state : the seed of the random structures and of the sample: a whole number, a RandomState, or None for another one
@@ -71,7 +73,8 @@ class Spectrum(NetworkClassifier):
     ----------
     Sahami (1996), Learning limited dependence Bayesian classifiers, for the structure. Martinez, Webb, Chen and Zaidi (2016),
     Scalable learning of Bayesian network classifiers, for choosing by leave-one-out. Ney, Essen and Kneser (1994), On structuring
-    probabilistic dependences in stochastic language modelling, for the estimate. Breiman (2001), Random forests, for the trees.
+    probabilistic dependences in stochastic language modelling, for the estimate. Breiman (2001), Random forests, and Friedman
+    (2001), Greedy function approximation: a gradient boosting machine, for the trees.
     """
 
     reports_impossible = False
@@ -83,6 +86,7 @@ class Spectrum(NetworkClassifier):
         *,
         members: int = 4,
         trees: int = 64,
+        boosting: int = 100,
         depth: int = 5,
         sample: int = 5000,
         random_state: Any = 0,
@@ -92,6 +96,7 @@ class Spectrum(NetworkClassifier):
         super().__init__(encoder=encoder, budget=budget)
         self.members = members
         self.trees = trees
+        self.boosting = boosting
         self.depth = depth
         self.sample = sample
         self.random_state = random_state
@@ -104,7 +109,7 @@ class Spectrum(NetworkClassifier):
         return replace(encoder, cut=encoder.cut or EqualFrequency(QUANTILES), missing="omit")
 
     def _settings(self) -> SpectrumSettings:
-        least = {"members": 1, "trees": 0, "depth": 0, "sample": 1}
+        least = {"members": 1, "trees": 0, "boosting": 0, "depth": 0, "sample": 1}
         for name, smallest in least.items():
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:

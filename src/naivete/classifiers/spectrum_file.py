@@ -10,9 +10,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete._kernels.boosting import BoostedTrees
 from naivete._kernels.contexts import BackOff
 from naivete.counts.contexts import LARGEST
-from naivete.network.spectrum import Bins, Linear, Member, Mixture, Spectrum, Tree
+from naivete.network.spectrum import Bins, Boosted, Linear, Member, Mixture, Spectrum, Tree
 from naivete.storage.canonical_json import FieldError, expect, expect_keys, whole
 from naivete.variables import CLASS, Variables
 
@@ -36,6 +37,14 @@ def plain_spectrum(spectrum: Spectrum) -> dict[str, Any]:
         "members": [_plain_member(member) for member in spectrum.members],
         "trees": [[_plain_tree(tree) for tree in group] for group in spectrum.trees],
     }
+    if spectrum.boosted is not None:
+        trees = spectrum.boosted.trees
+        fields["boosted"] = {
+            "base": spectrum.boosted.base,
+            "nodes": trees.nodes,
+            "starts": trees.starts,
+            "values": trees.values,
+        }
     if spectrum.mixture is not None:
         shares, terms, temperatures = spectrum.mixture.shares, spectrum.mixture.terms, spectrum.mixture.temperatures
         fields["mixture"] = {"shares": list(shares), "temperatures": list(temperatures), "terms": list(terms)}
@@ -86,7 +95,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
         "members",
         "trees",
     )
-    expect_keys(fields, where, names, ("mixture",))
+    expect_keys(fields, where, names, ("boosted", "mixture"))
     classes, features = variables[CLASS].card, len(variables) - 1
     depth = whole(fields["depth"], f"{where}.depth", 0, 64)
     main = _member(fields["main"], f"{where}.main", variables, depth)
@@ -110,6 +119,7 @@ def spectrum_of(fields: Any, variables: Variables, where: str = "spectrum") -> S
         members=tuple(members),
         trees=tuple(map(tuple, trees)),
         linear=_linear(fields["linear"], f"{where}.linear", variables, informative),
+        boosted=_boosted(fields["boosted"], f"{where}.boosted", variables) if "boosted" in fields else None,
         coefficients=np.empty(0),
         intercepts=_numbers(fields["intercepts"], f"{where}.intercepts", classes),
     )
@@ -227,17 +237,40 @@ def _tree(fields: Any, where: str, variables: Variables) -> Tree:
         raise FieldError(where, "nodes of three numbers and the weights of their classes were expected")
     if not (np.isfinite(weights).all() and (weights >= 0).all()):
         raise FieldError(f"{where}.weights", "finite weights of at least 0 were expected")
+    _check_nodes(nodes, f"{where}.nodes", variables)
+    return Tree(nodes, weights, _real(fields["m"], f"{where}.m", 1e-9, 1e9))
+
+
+def _check_nodes(nodes: NDArray[Any], where: str, variables: Variables, binary: bool = False) -> None:
+    """Refuse nodes of a tree unless every row ends at a leaf; with `binary`, also nodes that have more than two branches."""
     inner = np.flatnonzero(nodes[:, 0] >= 0)
     column, test, first = nodes[inner].T
     if (column >= len(variables) - 1).any():
-        raise FieldError(f"{where}.nodes", "a column is out of range")
+        raise FieldError(where, "a column is out of range")
     states = np.array([v.card for v in variables[:CLASS]], np.int64)[column]
     branches = np.where(test == -1, states + 1, 2)
-    if (test >= states + 1).any() or (test < -2 - states).any():
-        raise FieldError(f"{where}.nodes", "a test is out of range")
+    if (test >= states + 1).any() or (test < -2 - states).any() or (binary and (test == -1).any()):
+        raise FieldError(where, "a test is out of range")
     if (first <= inner).any() or (first > len(nodes) - branches).any():
-        raise FieldError(f"{where}.nodes", "a child does not come after its parent, or there is none")
-    return Tree(nodes, weights, _real(fields["m"], f"{where}.m", 1e-9, 1e9))
+        raise FieldError(where, "a child does not come after its parent, or there is none")
+
+
+def _boosted(fields: Any, where: str, variables: Variables) -> Boosted:
+    """Return boosted trees, checked: every row ends at a leaf of each tree, and all values are finite."""
+    expect_keys(fields, where, ("base", "nodes", "starts", "values"))
+    classes = variables[CLASS].card
+    nodes = _array(fields["nodes"], f"{where}.nodes", "int64", 2)
+    if nodes.shape != (len(nodes), 3):
+        raise FieldError(f"{where}.nodes", "nodes of three numbers were expected")
+    starts = _array(fields["starts"], f"{where}.starts", "int64")
+    if not len(starts) or starts[0] != 0 or starts[-1] != len(nodes) or (starts[1:] <= starts[:-1]).any():
+        raise FieldError(f"{where}.starts", "increasing positions from 0 to the number of nodes were expected")
+    if (len(starts) - 1) % (classes - (classes == 2)):
+        raise FieldError(f"{where}.starts", "the same number of trees was expected for each class")
+    for lo, hi in pairwise(starts.tolist()):
+        _check_nodes(nodes[lo:hi], f"{where}.nodes", variables, binary=True)
+    trees = BoostedTrees(nodes, _numbers(fields["values"], f"{where}.values", len(nodes)), starts)
+    return Boosted(trees, _numbers(fields["base"], f"{where}.base", classes))
 
 
 def _positions_with_repeats(value: Any, where: str, below: int) -> tuple[int, ...]:

@@ -61,6 +61,8 @@ def spectrum_terms(
             column += len(DEPTHS_OF_TREES) + 1
     scores = spectrum.linear.scores([codes[x] for x in spectrum.informative], rows)
     result[:, :, slices.linear.start] = log_normalized(scores)
+    if spectrum.boosted is not None:
+        result[:, :, slices.boosted.start] = log_normalized(spectrum.boosted.scores(codes, states, rows))
     return result
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
+from naivete._kernels.boosting import Boosting
 from naivete._kernels.codes import Bools, Integers, Numbers, missing, missing_code, narrowest
 from naivete._kernels.contexts import BackOff, LeftOut, binned
 from naivete._kernels.trees import Growth, grow_tree
@@ -27,6 +28,7 @@ from naivete.counts.counts import Counts
 from naivete.counts.information import dependence, relevance
 from naivete.encoding.discretization import mdl
 from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms, structure_terms
+from naivete.learners.boosted import cross_fitted_boosting
 from naivete.learners.folds import Folds, folds_of
 from naivete.learners.linear import cross_fitted_linear
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
@@ -72,6 +74,7 @@ class SpectrumSettings:
     trees : the number of trees.
     depth : the most parents of a feature, and the largest depth.
     sample : the most cases on which weights are fitted.
+    boosting : the number of boosted trees for each class; two classes have one tree for both.
     mixture : whether the result is mixed with its best single terms, which helps where there are few cases.
     rule : how the probabilities in a context are estimated.
     seed : of the random choices.
@@ -81,6 +84,7 @@ class SpectrumSettings:
     trees: int = 64
     depth: int = 5
     sample: int = 5000
+    boosting: int = 100
     mixture: bool = True
     rule: BackOff = RULE
     seed: int = 0
@@ -314,6 +318,7 @@ def _counted(
         members=tuple(structures[1:]),
         trees=tuple(map(tuple, groups)),
         linear=Linear((), np.zeros(classes)),
+        boosted=None,
         coefficients=np.empty(0),
         intercepts=np.zeros(classes),
     )
@@ -371,12 +376,20 @@ def _weighted(
     """
     linear, scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
     result = replace(result, linear=linear)
+    boosted_scores = None
+    if result.members and settings.boosting:
+        random = np.random.default_rng([settings.seed, 1])
+        boosting = Boosting(settings.boosting)
+        boosted, boosted_scores = cross_fitted_boosting(result.variables, result.informative, sample, folds, boosting, random)
+        result = replace(result, boosted=boosted)
     slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
     codes = tuple(column[folds.case] for column in sample.codes)
     terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on)
     if _cuts_depend_on_the_sample(result, columns, sample):
         _hold_out_cuts(terms, result, sample, folds)
     terms[:, :, slices.linear.start] = log_normalized(scores)
+    if boosted_scores is not None:
+        terms[:, :, slices.boosted.start] = log_normalized(boosted_scores)
     number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
     penalties = np.full(number, PENALTY)
     penalties[slices.features] = FEATURE_PENALTY
@@ -388,7 +401,12 @@ def _weighted(
     if not (settings.mixture and result.members):
         return result
     trees = range(slices.trees.start, slices.trees.stop)
-    candidates = [range(slices.main.stop), [j for j in trees if (j - trees.start) % 5 >= 3], [slices.linear.start]]
+    candidates = [
+        range(slices.main.stop),
+        [j for j in trees if (j - trees.start) % 5 >= 3],
+        [slices.linear.start],
+        range(slices.boosted.start, slices.boosted.stop),
+    ]
     singles = [_best_term(terms, labels, weight, positions) for positions in candidates if positions]
     likelihoods = _held_out_likelihoods(result, terms, sample, folds, penalties, start, singles)
     pseudo_cases = [*[PSEUDO_CASES] * (1 + len(singles)), PSEUDO_CASES_OF_PRIOR]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import pairwise
@@ -11,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
+from naivete._kernels.boosting import BoostedTrees, boosted_scores
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.contexts import BackOff, ContextFamily, context_tree
 from naivete._kernels.layout import Codes
 from naivete.variables import CLASS, Variables
 
-__all__ = ["DEPTHS_OF_TREES", "Bins", "Linear", "Member", "Mixture", "Spectrum", "TermSlices", "Tree"]
+__all__ = ["DEPTHS_OF_TREES", "Bins", "Boosted", "Linear", "Member", "Mixture", "Spectrum", "TermSlices", "Tree"]
 
 Bins = tuple[NDArray[np.uint32], ...]
 """For each feature the bin of every code, and last the bin of a missing value, which is the largest bin."""
@@ -108,6 +110,24 @@ class Linear:
         return result
 
 
+@dataclass(frozen=True, eq=False)
+class Boosted:
+    """Scores of the classes by boosted trees.
+
+    Parameters
+    ----------
+    trees : the trees, one for each class in turn; of two classes only the second has trees.
+    base : the scores to which their values are added.
+    """
+
+    trees: BoostedTrees
+    base: Numbers
+
+    def scores(self, codes: Codes, states: Sequence[int], rows: int) -> Numbers:
+        """Return the scores of so many rows, given the columns and their numbers of states.  # (row, class)"""
+        return boosted_scores(codes, states, self.trees, np.repeat(self.base[None], rows, axis=0))
+
+
 @dataclass(frozen=True)
 class Mixture:
     """The probabilities of the weighted terms averaged with those of single terms, each at its own temperature, and the prior.
@@ -132,6 +152,7 @@ class TermSlices(NamedTuple):
     features: slice
     trees: slice
     linear: slice
+    boosted: slice
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,7 +161,8 @@ class Spectrum:
 
     The terms are, in this order: the log-posterior at each depth of the members, averaged over them; the log-posterior at each
     depth of the main structure; log P(x | class) of some features; for each group of trees, the mean logarithm of their
-    posteriors at four depths and the logarithm of their mean posterior; the log-posterior of the linear scores.
+    posteriors at four depths and the logarithm of their mean posterior; the log-posterior of the linear scores; that of the
+    boosted trees.
 
     Parameters
     ----------
@@ -153,6 +175,7 @@ class Spectrum:
     members : further structures with other bins and orders.
     trees : the groups of trees.
     linear : the linear scores of the informative features.
+    boosted : the scores of boosted trees; None if there are none.
     coefficients : the weight of each term.
     intercepts : a constant for each class.
     mixture : how the result is mixed with single terms; None if it is not.
@@ -167,6 +190,7 @@ class Spectrum:
     members: tuple[Member, ...]
     trees: tuple[tuple[Tree, ...], ...]
     linear: Linear
+    boosted: Boosted | None
     coefficients: Numbers
     intercepts: Numbers
     mixture: Mixture | None = None
@@ -186,11 +210,11 @@ class Spectrum:
             if group:
                 names += [f"trees {i + 1}, depth {d}" for d in DEPTHS_OF_TREES[:-1]] + [f"trees {i + 1}, leaf"]
                 names += [f"trees {i + 1}, mean"]
-        return [*names, "linear"]
+        return [*names, "linear", *(["boosted trees"] if self.boosted else [])]
 
     @property
     def slices(self) -> TermSlices:
         """Where the terms of each kind are."""
         depths, trees = self.depth + 1, (len(DEPTHS_OF_TREES) + 1) * sum(map(bool, self.trees))
-        ends = np.cumsum([depths * bool(self.members), depths, len(self.features), trees, 1]).tolist()
+        ends = np.cumsum([depths * bool(self.members), depths, len(self.features), trees, 1, self.boosted is not None]).tolist()
         return TermSlices(*(slice(start, end) for start, end in pairwise([0, *ends])))

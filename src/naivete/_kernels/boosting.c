@@ -1,0 +1,161 @@
+/* Boosted trees: each is fitted to the gradient of the loss of the trees before it (Friedman 2001; Newton steps as in Chen and
+   Guestrin 2016). Nodes have the format of trees.c, with two branches. The NumPy version of every function is in boosting.py. */
+
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "columns.h"
+
+typedef struct {
+    const uint16_t *codes; /* (column, row); the code after the last state is missing */
+    const int64_t *states;
+    const uint8_t *nominal;
+    int64_t rows;
+    double penalty, least; /* of squared values; the least curvature in a branch */
+    double *sums;          /* room for slope and curvature of each code of a column */
+} table;
+
+typedef struct {
+    double gain;
+    int64_t column, test;
+} split;
+
+INLINE double score(double g, double h, double penalty) { return g * g / (h + penalty); }
+
+/* Replaces `best` by the best split of some rows by a column, if that is better. */
+static void improve(const table *t, int64_t column, const int64_t *rows, int64_t n, const double *slope, const double *curvature,
+                    double G, double H, split *best) {
+    const uint16_t *codes = t->codes + column * t->rows;
+    const int64_t states = t->states[column];
+    double *sums = t->sums;
+    memset(sums, 0, 2 * (states + 1) * sizeof *sums);
+    for (int64_t i = 0; i < n; i++) {
+        double *s = sums + 2 * codes[rows[i]];
+        s[0] += slope[rows[i]];
+        s[1] += curvature[rows[i]];
+    }
+    const double whole = score(G, H, t->penalty);
+    double g = 0, h = 0;
+    for (int64_t v = 0; v <= states - !t->nominal[column]; v++) {
+        if (t->nominal[column]) g = h = 0;
+        else if (sums[2 * v + 1] == 0) continue;
+        g += sums[2 * v];
+        h += sums[2 * v + 1];
+        if (h < t->least || H - h < t->least) continue;
+        const double gain = score(g, h, t->penalty) + score(G - g, H - h, t->penalty) - whole;
+        if (gain > best->gain) *best = (split){gain, column, t->nominal[column] ? -2 - v : v};
+    }
+}
+
+/* Grows one tree on the rows in `order` and adds its values to `scores` (row, class) in one class. Writes at most `most` nodes and
+   their values; returns their number. */
+static int64_t grow(const table *t, int64_t *order, int64_t *other, const int32_t *candidates, int64_t many, int64_t depth,
+                    double rate, const double *slope, const double *curvature, double *scores, int64_t K, int64_t *ends,
+                    int64_t most, int64_t *nodes, double *values) {
+    int64_t count = 1;
+    ends[0] = 0;
+    ends[1] = t->rows;
+    ends[2] = 0; /* first row, end, depth of each node */
+    for (int64_t at = 0; at < count; at++) {
+        const int64_t from = ends[3 * at], n = ends[3 * at + 1] - from;
+        int64_t *rows = order + from;
+        double G = 0, H = 0;
+        for (int64_t i = 0; i < n; i++) {
+            G += slope[rows[i]];
+            H += curvature[rows[i]];
+        }
+        split best = {1e-9, -1, -1};
+        if (ends[3 * at + 2] < depth && count + 2 <= most && H >= 2 * t->least)
+            for (int64_t i = 0; i < many; i++) improve(t, candidates[i], rows, n, slope, curvature, G, H, &best);
+        nodes[3 * at] = best.column;
+        nodes[3 * at + 1] = best.test;
+        nodes[3 * at + 2] = 0;
+        values[at] = 0;
+        if (best.column < 0) {
+            values[at] = -rate * G / (H + t->penalty);
+            for (int64_t i = 0; i < n; i++) scores[rows[i] * K] += values[at];
+            continue;
+        }
+        const uint16_t *codes = t->codes + best.column * t->rows;
+        int64_t first = 0, second = 0;
+        for (int64_t i = 0; i < n; i++) {
+            const int64_t v = codes[rows[i]];
+            if (best.test < 0 ? v != -2 - best.test : v > best.test) other[second++] = rows[i];
+            else rows[first++] = rows[i];
+        }
+        memcpy(rows + first, other, second * sizeof *rows);
+        nodes[3 * at + 2] = count;
+        for (int64_t i = 0; i < 2; i++, count++) {
+            ends[3 * count] = from + i * first;
+            ends[3 * count + 1] = i ? from + n : from + first;
+            ends[3 * count + 2] = ends[3 * at + 2] + 1;
+        }
+    }
+    return count;
+}
+
+/* Boosts `rounds` trees for each class, one for two classes, of which the first then has the score 0. scores (row, class) has the
+   first scores and gets the last ones, also those of rows of weight 0. candidates (tree, many) are the columns of each tree. starts
+   gets the first node of each tree and the number of nodes. Returns 0 if there is not enough memory. */
+API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_t *nominal, int64_t rows, const uint32_t *labels,
+                      const double *weight, int64_t K, const int32_t *candidates, int64_t many, int64_t rounds, int64_t depth,
+                      double rate, double penalty, double least, int64_t widest, double *scores, int64_t *nodes, double *values,
+                      int64_t *starts) {
+    const int64_t most = ((int64_t)2 << depth) - 1, first_class = K == 2;
+    int64_t *order = malloc((2 * rows + 3 * most) * sizeof *order);
+    double *space = malloc((rows * (K + 2) + 2 * (widest + 1)) * sizeof *space);
+    const int ok = order && space;
+    double *p = space, *slope = p + rows * K, *curvature = slope + rows;
+    const table t = {codes, states, nominal, rows, penalty, least, curvature + rows};
+    int64_t used = 0, tree = 0;
+    for (int64_t round = 0; ok && round < rounds; round++) {
+        for (int64_t r = 0; r < rows; r++) {
+            double top = -INFINITY, sum = 0, *q = p + r * K;
+            for (int64_t c = 0; c < K; c++)
+                if (scores[r * K + c] > top) top = scores[r * K + c];
+            for (int64_t c = 0; c < K; c++) sum += q[c] = exp(scores[r * K + c] - top);
+            for (int64_t c = 0; c < K; c++) q[c] /= sum;
+        }
+        for (int64_t c = first_class; c < K; c++, tree++) {
+            for (int64_t r = 0; r < rows; r++) {
+                const double q = p[r * K + c];
+                slope[r] = weight[r] * (q - (labels[r] == c));
+                curvature[r] = weight[r] * (q * (1 - q) + 1e-16);
+                order[r] = r;
+            }
+            starts[tree] = used;
+            used += grow(&t, order, order + rows, candidates + tree * many, many, depth, rate, slope, curvature, scores + c, K,
+                         order + 2 * rows, most, nodes + 3 * used, values + used);
+        }
+    }
+    if (ok) starts[tree] = used;
+    free(order);
+    free(space);
+    return ok;
+}
+
+/* Adds the values of the leaves of the rows from..to to scores (row, class); tree i is of class i % classes + first. */
+API void naivete_boosted_scores(const column *columns, const int64_t *states, const int64_t *nodes, const double *values,
+                                const int64_t *starts, int64_t trees, int64_t classes, int64_t first, int64_t K, int64_t from,
+                                int64_t to, double *scores) {
+    for (int64_t lo = from; lo < to; lo += 256) {
+        const int64_t hi = lo + 256 < to ? lo + 256 : to;
+        for (int64_t i = 0; i < trees; i++) {
+            const int64_t *tree = nodes + 3 * starts[i], c = i % classes + first;
+            for (int64_t r = lo; r < hi; r++) {
+                int64_t at = 0;
+                while (tree[3 * at] >= 0) {
+                    const column *x = columns + tree[3 * at];
+                    const uint8_t *place = x->data + r * x->stride;
+                    int64_t v = x->item == 1 ? *place : x->item == 2 ? *(const uint16_t *)place : (int64_t) * (const uint32_t *)place;
+                    if (v > states[tree[3 * at]]) v = states[tree[3 * at]];
+                    const int64_t test = tree[3 * at + 1];
+                    at = tree[3 * at + 2] + (test < 0 ? v != -2 - test : v > test);
+                }
+                scores[r * K + c] += values[starts[i] + at];
+            }
+        }
+    }
+}

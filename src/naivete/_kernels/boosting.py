@@ -1,0 +1,209 @@
+"""Boosted trees: each is fitted to the gradient of the loss of the trees before it, by Newton steps.
+
+Nodes have the format of `naivete._kernels.trees`, with two branches. References: Friedman (2001), Greedy function approximation: a
+gradient boosting machine; Chen and Guestrin (2016), XGBoost: a scalable tree boosting system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
+from naivete._kernels.layout import Codes
+from naivete._kernels.threads import ranges, run_parallel
+from naivete._kernels.trees import tree_leaves
+
+__all__ = ["BoostedTrees", "Boosting", "boost", "boosted_scores"]
+
+
+@dataclass(frozen=True)
+class Boosting:
+    """How trees are boosted.
+
+    Parameters
+    ----------
+    rounds : the number of trees for each class; two classes have one tree for both.
+    depth : the largest depth of a tree.
+    rate : multiplies the values of leaves.
+    penalty : of the squared value of a leaf.
+    least : the least sum of second derivatives in a branch.
+    """
+
+    rounds: int = 100
+    depth: int = 6
+    rate: float = 0.3
+    penalty: float = 1.0
+    least: float = 1.0
+
+
+class BoostedTrees(NamedTuple):
+    """Trees one after another.
+
+    Parameters
+    ----------
+    nodes : the nodes of all trees; children are counted from the first node of their tree.  # (node, 3)
+    values : the value of each node, 0 where it is not a leaf.
+    starts : the first node of each tree, and last the number of nodes.
+    """
+
+    nodes: Integers
+    values: Numbers
+    starts: Integers
+
+
+def boost(
+    codes: NDArray[np.uint16],
+    states: Sequence[int],
+    nominal: Sequence[bool],
+    labels: NDArray[np.uint32],
+    weight: Numbers,
+    scores: Numbers,
+    candidates: NDArray[np.int32],
+    setting: Boosting,
+) -> tuple[BoostedTrees, Numbers]:
+    """Return boosted trees, and the scores of all rows, also of those with weight 0.
+
+    Parameters
+    ----------
+    codes : (column, row), contiguous; the code after the last state is missing.
+    states, nominal : the number of states of each column, and whether it is nominal.
+    labels, weight : the class and the weight of each row.
+    scores : the first scores.  # (row, class)
+    candidates : the columns by which each tree may split.  # (tree, column)
+    setting : how they are boosted.
+    """
+    scores, library = np.array(scores, np.float64), compiled()
+    classes = scores.shape[1]
+    if library is None:
+        return _boost_numpy(codes, states, nominal, labels, weight, scores, candidates, setting)
+    most = len(candidates) * ((2 << setting.depth) - 1)
+    nodes, values, starts = np.empty((most, 3), np.int64), np.empty(most), np.zeros(len(candidates) + 1, np.int64)
+    sizes, kinds = np.array(states, np.int64), np.array(nominal, np.uint8)
+    candidates = np.ascontiguousarray(candidates, np.int32)
+    data = (address(a) for a in (codes, sizes, kinds))
+    known = address(labels), address(weight), classes, address(candidates), candidates.shape[1]
+    rule = setting.rounds, setting.depth, setting.rate, setting.penalty, setting.least, max(states, default=0)
+    results = (address(a) for a in (scores, nodes, values, starts))
+    require_memory(library.naivete_boost(*data, len(labels), *known, *rule, *results))
+    used = int(starts[-1])
+    return BoostedTrees(nodes[:used].copy(), values[:used].copy(), starts), scores
+
+
+def boosted_scores(codes: Codes, states: Sequence[int], trees: BoostedTrees, scores: Numbers) -> Numbers:
+    """Return the scores with the values of the leaves of all trees added.  # (row, class)
+
+    Parameters
+    ----------
+    codes, states : the columns, and the number of codes of each; larger codes are missing.
+    trees : the trees, one for each class in turn; of two classes only the second has trees.
+    scores : what they are added to.  # (row, class)
+    """
+    result, library = np.array(scores, np.float64), compiled()
+    rows, classes = result.shape
+    first, count = int(classes == 2), len(trees.starts) - 1
+    if library is None:
+        for i in range(count):
+            part = slice(int(trees.starts[i]), int(trees.starts[i + 1]))
+            result[:, i % (classes - first) + first] += trees.values[part][tree_leaves(codes, states, trees.nodes[part])]
+        return result
+    columns, _kept_alive = columns_struct(codes)
+    sizes = np.array(states, np.int64)
+    arrays = [address(a) for a in (columns, sizes, *trees)]
+
+    def fill(part: tuple[int, int]) -> None:
+        library.naivete_boosted_scores(*arrays, count, classes - first, first, classes, *part, address(result))
+
+    work = 16 * rows * count
+    run_parallel(fill, ranges(rows, work, 8, 64), work)
+    return result
+
+
+def _boost_numpy(
+    codes: NDArray[np.uint16],
+    states: Sequence[int],
+    nominal: Sequence[bool],
+    labels: NDArray[np.uint32],
+    weight: Numbers,
+    scores: Numbers,
+    candidates: NDArray[np.int32],
+    setting: Boosting,
+) -> tuple[BoostedTrees, Numbers]:
+    classes = scores.shape[1]
+    first = int(classes == 2)
+    trees: list[tuple[Integers, Numbers]] = []
+    for _ in range(setting.rounds):
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
+        p /= p.sum(axis=1, keepdims=True)
+        for c in range(first, classes):
+            slope = weight * (p[:, c] - (labels == c))
+            curvature = weight * (p[:, c] * (1 - p[:, c]) + 1e-16)
+            nodes, values, leaf = _grown(codes, states, nominal, slope, curvature, candidates[len(trees)], setting)
+            scores[:, c] += values[leaf]
+            trees.append((nodes, values))
+    starts = np.cumsum([0, *(len(values) for _, values in trees)])
+    empty = np.empty((0, 3), np.int64), np.empty(0)
+    nodes, values = (np.concatenate(parts) for parts in zip(empty, *trees, strict=True))
+    return BoostedTrees(nodes, values, starts), scores
+
+
+def _grown(
+    codes: NDArray[np.uint16],
+    states: Sequence[int],
+    nominal: Sequence[bool],
+    slope: Numbers,
+    curvature: Numbers,
+    columns: NDArray[np.int32],
+    setting: Boosting,
+) -> tuple[Integers, Numbers, Integers]:
+    """Return the nodes and values of one tree, and the leaf of each row."""
+    nodes, values = [[-1, -1, 0]], [0.0]
+    members, depths = [np.arange(len(slope))], [0]
+    leaf = np.zeros(len(slope), np.int64)
+    at = 0
+    while at < len(nodes):
+        rows = members[at]
+        g, h = slope[rows], curvature[rows]
+        split = (1e-9, -1, -1)
+        if depths[at] < setting.depth and h.sum() >= 2 * setting.least:
+            for x in columns.tolist():
+                split = max(split, _best_split(codes[x, rows], states[x], nominal[x], x, g, h, setting), key=lambda s: s[0])
+        _, column, test = split
+        if column < 0:
+            values[at] = -setting.rate * g.sum() / (h.sum() + setting.penalty)
+            leaf[rows] = at
+        else:
+            nodes[at] = [column, test, len(nodes)]
+            value = codes[column, rows].astype(np.int64)
+            second = value != -2 - test if test < 0 else value > test
+            for part in (rows[~second], rows[second]):
+                nodes.append([-1, -1, 0])
+                values.append(0.0)
+                members.append(part)
+                depths.append(depths[at] + 1)
+        at += 1
+    return np.array(nodes, np.int64), np.array(values), leaf
+
+
+def _best_split(
+    codes: NDArray[np.uint16], states: int, nominal: bool, column: int, slope: Numbers, curvature: Numbers, setting: Boosting
+) -> tuple[float, int, int]:
+    """Return the gain of the best split by a column, the column and the test; no gain if there is none."""
+    g, h = (np.bincount(codes, part, states + 1).astype(np.float64) for part in (slope, curvature))
+    total_g, total_h = slope.sum(), curvature.sum()
+    occurs = h > 0
+    if not nominal:
+        g, h, occurs = np.cumsum(g)[:-1], np.cumsum(h)[:-1], occurs[:-1]
+
+    def score(a: Numbers, b: Numbers) -> Numbers:
+        return a * a / (b + setting.penalty)
+
+    gain = score(g, h) + score(total_g - g, total_h - h) - score(total_g, total_h)
+    gain[~occurs | (h < setting.least) | (total_h - h < setting.least)] = -np.inf
+    best = int(gain.argmax()) if len(gain) else 0
+    return (float(gain[best]), column, -2 - best if nominal else best) if len(gain) else (-np.inf, -1, -1)

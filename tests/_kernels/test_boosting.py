@@ -1,0 +1,103 @@
+"""Boosted trees: both kernels grow the same trees, their loss falls, and rules are learned exactly."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sklearn.ensemble import GradientBoostingRegressor
+
+from naivete._kernels.boosting import BoostedTrees, Boosting, boost, boosted_scores
+from naivete._kernels.dispatch import loaded, use
+
+needs_compiler = pytest.mark.skipif(loaded() is None, reason="the compiled kernels are not installed")
+STATES = [3, 12, 2, 7]
+NOMINAL = [True, False, True, False]
+
+
+def table(seed: int, rows: int, classes: int) -> dict[str, Any]:
+    """Random codes, the code after the last state among them, and classes that depend on two columns."""
+    rng = np.random.default_rng(seed)
+    codes = np.stack([rng.integers(0, states + 1, rows) for states in STATES]).astype(np.uint16)
+    labels = ((codes[0] == 1) + 2 * (codes[1] > 5) + (rng.random(rows) < 0.2)) % classes
+    return {
+        "codes": codes,
+        "states": STATES,
+        "nominal": NOMINAL,
+        "labels": labels.astype(np.uint32),
+        "weight": rng.integers(0, 3, rows).astype(np.float64),
+        "scores": np.zeros((rows, classes)),
+    }
+
+
+def all_columns(rounds: int, classes: int) -> np.ndarray:
+    """All columns for every tree."""
+    return np.tile(np.arange(4, dtype=np.int32), (rounds * (classes - (classes == 2)), 1))
+
+
+def loss(scores: np.ndarray, labels: np.ndarray, weight: np.ndarray) -> float:
+    """The weighted sum of -log P(label)."""
+    logs = scores - np.log(np.exp(scores).sum(axis=1, keepdims=True))
+    return float(-(weight * logs[np.arange(len(labels)), labels]).sum())
+
+
+@needs_compiler
+@given(st.integers(0, 10_000), st.sampled_from([2, 3, 4]))
+def test_both_kernels_grow_the_same_trees(seed: int, classes: int) -> None:
+    data, setting = table(seed, 40, classes), Boosting(rounds=2, depth=3)
+    results = {}
+    for tier in ("c", "numpy"):
+        with use(tier):  # type: ignore[arg-type]
+            results[tier] = boost(**data, candidates=all_columns(2, classes), setting=setting)
+    (trees, scores), (other, other_scores) = results["c"], results["numpy"]
+    assert scores == pytest.approx(other_scores, abs=1e-6)  # equal gains may be decided by rounding
+    assert len(trees.starts) == len(other.starts)
+
+
+@pytest.mark.parametrize("tier", [pytest.param("c", marks=needs_compiler), "numpy"])
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_scores_of_rows_are_the_values_of_their_leaves(tier: str, classes: int) -> None:
+    data = table(1, 60, classes)
+    with use(tier):  # type: ignore[arg-type]
+        trees, scores = boost(**data, candidates=all_columns(4, classes), setting=Boosting(rounds=4))
+        codes = [np.where(c == s, 65535, c).astype(np.uint16) for c, s in zip(data["codes"], STATES, strict=True)]  # missing codes
+        again = boosted_scores(codes, STATES, trees, data["scores"])
+    assert again == pytest.approx(scores, abs=1e-12)
+
+
+@pytest.mark.parametrize("classes", [2, 4])
+def test_more_rounds_lower_the_loss_and_rows_without_weight_do_not_matter(classes: int) -> None:
+    data = table(2, 200, classes)
+    losses = []
+    for rounds in (0, 5, 30):
+        _, scores = boost(**data, candidates=all_columns(rounds, classes), setting=Boosting(rounds=rounds))
+        losses.append(loss(scores, data["labels"], data["weight"]))
+    assert losses[0] > losses[1] > losses[2]
+    used = data["weight"] > 0
+    other = {**data, "labels": np.where(used, data["labels"], 0).astype(np.uint32)}
+    one, two = (boost(**d, candidates=all_columns(5, classes), setting=Boosting(rounds=5))[1] for d in (data, other))
+    assert (one == two).all()
+
+
+def test_one_round_is_the_regression_tree_of_the_gradient() -> None:
+    """Without penalty and with equal second derivatives a round is scikit-learn's least-squares tree of the residuals."""
+    rng = np.random.default_rng(4)
+    codes = np.stack([rng.permutation(64) for _ in range(3)]).astype(np.uint16)
+    labels = ((codes[0] > 30) ^ (codes[1] > 20)).astype(np.uint32)
+    setting = Boosting(rounds=1, depth=3, rate=1.0, penalty=1e-12, least=0.25)
+    candidates = np.arange(3, dtype=np.int32)[None]
+    _, scores = boost(codes, [64] * 3, [False] * 3, labels, np.ones(64), np.zeros((64, 2)), candidates, setting)
+    peer = GradientBoostingRegressor(n_estimators=1, learning_rate=1.0, max_depth=3, init="zero")
+    peer.fit(codes.T, labels - 0.5)
+    assert scores[:, 1] == pytest.approx(4 * peer.predict(codes.T), abs=1e-6)  # a Newton step divides by 1/4
+
+
+def test_trees_split_only_by_their_candidates() -> None:
+    data = table(3, 100, 3)
+    candidates = np.full((6, 1), 1, np.int32)
+    trees, _ = boost(**data, candidates=candidates, setting=Boosting(rounds=2))
+    assert set(trees.nodes[:, 0].tolist()) <= {-1, 1}
+    assert isinstance(trees, BoostedTrees)
