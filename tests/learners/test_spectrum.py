@@ -230,7 +230,9 @@ def test_the_better_model_has_the_larger_share() -> None:
     assert sum(shares) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}])
+@pytest.mark.parametrize(
+    "parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}]
+)
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
         Spectrum(**parameters).fit([["a"], ["b"]], [0, 1])
