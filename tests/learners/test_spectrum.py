@@ -24,8 +24,9 @@ from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.errors import ModelFileError, ParameterError
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
-from naivete.learners import spectrum as learner
+from naivete.learners import spectrum_weights
 from naivete.learners.spectrum import SpectrumSettings, spectrum
+from naivete.learners.spectrum_structures import family_request
 from naivete.learners.weighting import mixture_shares, temperature
 from naivete.storage.packed import packed
 from naivete.variables import Variable
@@ -66,7 +67,7 @@ def recounted(model: Any, data: MemoryCases) -> Any:
     counts = Counts(data)
     members = []
     for member in (model.main, *model.members):
-        requests = [learner.family_request((*parents, x), member.bins, member.classes) for x, parents in enumerate(member.parents)]
+        requests = [family_request((*parents, x), member.bins, member.classes) for x, parents in enumerate(member.parents)]
         tables = context_counts(counts, requests)
         members.append(replace(member, keys=tuple(t.keys for t in tables), weights=tuple(t.weights for t in tables)))
     trees = []
@@ -264,8 +265,8 @@ def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.Mon
     settings = SpectrumSettings(members=1)
     fresh = [rng.integers(0, 30, 500).astype(np.uint8) for _ in range(columns)]
     spread = []
-    for limit in (learner.OUT_OF_FOLD_ROWS, 0):
-        monkeypatch.setattr(learner, "OUT_OF_FOLD_ROWS", limit)
+    for limit in (spectrum_weights.OUT_OF_FOLD_ROWS, 0):
+        monkeypatch.setattr(spectrum_weights, "OUT_OF_FOLD_ROWS", limit)
         posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
         spread.append(posterior[:, 1].std())
     assert spread[0] < spread[1]

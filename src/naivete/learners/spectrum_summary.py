@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.counts.counts import Counts
-from naivete.learners.spectrum import binned_counts
+from naivete.learners.spectrum_structures import binned_counts
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum

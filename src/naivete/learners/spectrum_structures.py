@@ -1,0 +1,218 @@
+"""The structures of a spectrum: bins of the features, information with few bins, parents, and counts in nested contexts."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
+from naivete._kernels.contexts import BackOff, binned
+from naivete.cases.base import Block
+from naivete.cases.views import transformed_cases
+from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts
+from naivete.counts.counts import Counts
+from naivete.counts.information import dependence, relevance
+from naivete.encoding.discretization import mdl
+from naivete.network.spectrum import Bins, Member
+from naivete.variables import CLASS, Variable, Variables
+
+__all__ = [
+    "Columns",
+    "Parents",
+    "bin_information",
+    "binned_counts",
+    "by_information",
+    "columns_of",
+    "counted_structures",
+    "drawn_plan",
+    "family_request",
+    "main_plan",
+]
+
+PAIR_BINS = 8
+"""The number of intervals of a numeric feature when all pairs of features are counted."""
+MEMBER_BINS = (4, 24)
+"""The fewest and the most intervals of a numeric feature in a member."""
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """What bins are made from.
+
+    Parameters
+    ----------
+    margins : the weight of every code of each feature, and last of missing values, in each class.  # (code, class)
+    quantiles : for numeric features the share of the cases below the middle of each code, None for nominal ones.
+    informative : the features with more than one value, missing counted as a value.
+    """
+
+    margins: list[Numbers]
+    quantiles: list[Numbers | None]
+    informative: Integers
+
+    def equal_frequency(self, number: int, offset: float) -> Bins:
+        """Return bins of about equal weight, the first bound moved by a part of a bin; every state of a nominal feature."""
+        codes = (_equal_frequency(q, number, offset) if q is not None else None for q in self.quantiles)
+        return tuple(_all_codes(m) if table is None else table for m, table in zip(self.margins, codes, strict=True))
+
+    def mdl(self) -> Bins:
+        """Return the bins of the minimum description length principle; every state of a nominal feature."""
+        pairs = zip(self.margins, self.quantiles, strict=True)
+        return tuple(_all_codes(margin) if q is None else _mdl_bins(margin) for margin, q in pairs)
+
+
+def columns_of(counts: Counts) -> Columns:
+    """Return what bins of the features of some cases are made from."""
+    tables = counts.margins()
+    classes = tables[CLASS,].astype(np.float64)
+    features = (tables[x, CLASS].astype(np.float64) for x in counts.features)
+    margins = [np.vstack([table, np.maximum(classes - table.sum(axis=0), 0.0)]) for table in features]
+    numeric = [counts.variables[x].cuts is not None for x in counts.features]
+    quantiles = [_quantiles(margin) if is_numeric else None for margin, is_numeric in zip(margins, numeric, strict=True)]
+    informative = [x for x, margin in enumerate(margins) if np.count_nonzero(margin.sum(axis=1)) > 1]
+    return Columns(margins, quantiles, np.array(informative, np.int64))
+
+
+def _quantiles(margin: Numbers) -> Numbers:
+    weight = margin[:-1].sum(axis=1)
+    return np.asarray((np.cumsum(weight) - weight / 2) / max(float(weight.sum()), 1e-300))
+
+
+def _equal_frequency(quantiles: Numbers, number: int, offset: float) -> NDArray[np.uint32]:
+    bound = np.ceil(quantiles * number - offset)
+    result = np.zeros(len(quantiles) + 1, np.uint32)
+    np.cumsum(bound[1:] != bound[:-1], out=result[1:-1])
+    result[-1] = result[-2] + 1
+    return result
+
+
+def _all_codes(margin: Numbers) -> NDArray[np.uint32]:
+    return np.arange(len(margin), dtype=np.uint32)
+
+
+def _mdl_bins(margin: Numbers) -> NDArray[np.uint32]:
+    codes = np.arange(len(margin) - 1, dtype=np.float64)
+    cuts = mdl(codes, margin[:-1])
+    return np.append(np.searchsorted(np.array(cuts), codes), len(cuts) + 1).astype(np.uint32)
+
+
+@dataclass(frozen=True, eq=False)
+class _Binned:
+    """Replaces the codes of features by their bins; missing values stay missing, or become a state of their own."""
+
+    bins: Bins
+    missing_as_state: bool
+
+    def __call__(self, block: Block) -> Block:
+        columns = []
+        for column, table in zip(binned(block.codes[:-1], self.bins), self.bins, strict=True):
+            top = int(table[-1])
+            dtype = narrowest(top + self.missing_as_state)
+            columns.append(np.where(column == top, top if self.missing_as_state else missing_code(dtype), column).astype(dtype))
+        return Block((*columns, block.codes[CLASS]), block.weight)
+
+
+def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_as_state: bool) -> Counts:
+    """Return the counts of the cases with the bins of features instead of their codes."""
+    has_missing = counts.cases.has_missing & (not missing_as_state)
+    return counts.over(transformed_cases(counts.cases, variables, has_missing, _Binned(bins, missing_as_state)))
+
+
+def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]:
+    """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias."""
+    bins = columns.equal_frequency(PAIR_BINS, 0.0)
+    variables = (*(Variable(x, tuple(range(int(table[-1]) + 1))) for x, table in enumerate(bins)), counts.variables[CLASS])
+    view = binned_counts(counts, bins, variables, missing_as_state=True)
+    return relevance(view, bias="corrected"), dependence(view, bias="corrected")
+
+
+Parents = tuple[tuple[int, ...], ...]
+Choice = Callable[[Numbers, int], Integers]
+"""Weights of the earlier features and a number -> the positions of so many of them, the best first."""
+
+
+def _strongest(weights: Numbers, number: int) -> Integers:
+    return np.argsort(-weights, kind="stable")[:number]
+
+
+def _structure(order: Integers, pair_bits: Numbers, depth: int, choice: Choice) -> Parents:
+    """Return the parents of each feature: some of those before it in the order, the strongest first."""
+    parents: list[tuple[int, ...]] = [()] * len(pair_bits)
+    for i, x in enumerate(order.tolist()):
+        weights = pair_bits[x, order[:i]]
+        chosen = [j for j in choice(weights, depth).tolist() if weights[j] > 0]
+        parents[x] = tuple(order[chosen].tolist())
+    return tuple(parents)
+
+
+def by_information(columns: Columns, bits: Numbers) -> Integers:
+    """Return the informative features, that with the largest I(X; C) first."""
+    return columns.informative[np.argsort(-bits[columns.informative], kind="stable")]
+
+
+def main_plan(columns: Columns, bits: Numbers, pair_bits: Numbers, depth: int) -> tuple[Bins, Parents]:
+    """Return the bins and the parents of the main structure."""
+    return columns.mdl(), _structure(by_information(columns, bits), pair_bits, depth, _strongest)
+
+
+def drawn_plan(
+    columns: Columns, bits: Numbers, pair_bits: Numbers, depth: int, index: int, random: np.random.Generator
+) -> tuple[Bins, Parents]:
+    """Return random bins and a random structure, in which informative features tend to come first.
+
+    The parents are the strongest earlier features in members of even index, and drawn in proportion to their information in others.
+    """
+    bins = columns.equal_frequency(int(random.integers(MEMBER_BINS[0], MEMBER_BINS[1] + 1)), float(random.random()))
+    order = columns.informative[np.argsort(-_perturbed(bits[columns.informative], random))]
+
+    def drawn(weights: Numbers, most: int) -> Integers:
+        chosen = np.argsort(-_perturbed(weights, random))[:most]
+        return chosen[np.argsort(-weights[chosen], kind="stable")]
+
+    return bins, _structure(order, pair_bits, depth, _strongest if index % 2 == 0 else drawn)
+
+
+def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
+    """Return random keys: sorting by them draws without replacement in proportion to the weights."""
+    return np.log(np.maximum(weights, 1e-12)) + random.gumbel(size=len(weights))
+
+
+def counted_structures(
+    counts: Counts, plans: Sequence[tuple[Bins, Parents]], rule: BackOff, leaves: Sequence[TreeRequest] = ()
+) -> tuple[list[Member], Iterator[ContextCounts]]:
+    """Return structures with their counts, made in one pass, and the counts of leaves of trees."""
+    classes = counts.variables[CLASS].card
+    plans = [(bins, _countable(bins, parents, classes)) for bins, parents in plans]
+    families = [family_request((*parents[x], x), bins, classes) for bins, parents in plans for x in counts.features]
+    tables = iter(context_counts(counts, [*families, *leaves]))
+    return [_member(bins, parents, [next(tables) for _ in parents], classes, rule) for bins, parents in plans], tables
+
+
+def _cards(bins: Bins) -> tuple[int, ...]:
+    return tuple(int(table[-1]) + 1 for table in bins)
+
+
+def _countable(bins: Bins, parents: Parents, classes: int) -> Parents:
+    """Return the parents without the last ones of features whose tables would have too many cells to be numbered."""
+    result = []
+    for x, chosen in enumerate(parents):
+        kept = list(chosen)
+        while math.prod(_cards(tuple(bins[v] for v in (*kept, x)))) * classes > LARGEST and kept:
+            kept.pop()
+        result.append(tuple(kept))
+    return tuple(result)
+
+
+def family_request(members: tuple[int, ...], bins: Bins, classes: int) -> ContextRequest:
+    """Return the request for the counts of a feature, the last member, in the contexts of its parents."""
+    chosen = tuple(bins[v] for v in members)
+    return ContextRequest(members, chosen, (*_cards(chosen), classes))
+
+
+def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: BackOff) -> Member:
+    keys, weights = tuple(table.keys for table in tables), tuple(table.weights for table in tables)
+    return Member(bins, parents, keys, weights, classes, rule)

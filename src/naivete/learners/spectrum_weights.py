@@ -1,0 +1,163 @@
+"""The weights of a spectrum: terms of rows that are left out of counts, trees and scores, and the mixture with single terms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete._kernels import run_parallel
+from naivete._kernels.boosting import Boosting
+from naivete._kernels.codes import Bools, Numbers, missing
+from naivete._kernels.contexts import LeftOut
+from naivete.cases.base import Block
+from naivete.cases.memory import MemoryCases
+from naivete.cases.sample import Sample
+from naivete.counts.counts import Counts
+from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms, structure_terms
+from naivete.learners.boosted import cross_fitted_boosting
+from naivete.learners.folds import Folds
+from naivete.learners.linear import cross_fitted_linear
+from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures
+from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
+from naivete.network.spectrum import Mixture, Spectrum
+
+__all__ = ["weighted_spectrum"]
+
+MIXTURE_ROWS = 2000
+FOLD_STEPS = 60
+PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
+PENALTY, FEATURE_PENALTY = 5.0, 20.0
+TEMPERATURE_PENALTY = 5.0
+OUT_OF_FOLD_ROWS = 2000
+"""With more cases, cut points that are chosen by the classes of all of them hardly fit them better than other cases."""
+
+
+def weighted_spectrum(
+    result: Spectrum,
+    columns: Columns,
+    sample: Sample,
+    folds: Folds,
+    grown_on: Sequence[Sequence[Bools]],
+    *,
+    boosting: int,
+    mixture: bool,
+    seed: int,
+) -> Spectrum:
+    """Return the spectrum with linear scores and with weights fitted to the terms of the rows of the folds.
+
+    Each row is left out of its own counts; trees and linear scores are those that were learned without its fold.
+    """
+    linear, scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
+    result = replace(result, linear=linear)
+    boosted_scores = None
+    if result.members and boosting:
+        draw = np.random.default_rng([seed, 1])
+        setting = Boosting(boosting)
+        boosted, boosted_scores = cross_fitted_boosting(result.variables, result.informative, sample, folds, setting, draw)
+        result = replace(result, boosted=boosted)
+    slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
+    codes = tuple(column[folds.case] for column in sample.codes)
+    terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on)
+    if _cuts_depend_on_the_sample(result, columns, sample):
+        _hold_out_cuts(terms, result, sample, folds)
+    terms[:, :, slices.linear.start] = log_normalized(scores)
+    if boosted_scores is not None:
+        terms[:, :, slices.boosted.start] = log_normalized(boosted_scores)
+    number, own = terms.shape[2], range(*slices.features.indices(terms.shape[2]))
+    penalties = np.full(number, PENALTY)
+    penalties[slices.features] = FEATURE_PENALTY
+    best, factor = _best_term(terms, labels, weight, [j for j in range(number) if j not in own])
+    start = np.zeros(number)
+    start[best] = factor
+    coefficients, intercepts = fitted_weights(terms, labels, weight, penalties, start)
+    result = replace(result, coefficients=coefficients, intercepts=intercepts)
+    if not (mixture and result.members):
+        return result
+    trees = range(slices.trees.start, slices.trees.stop)
+    candidates = [
+        range(slices.main.stop),
+        [j for j in trees if (j - trees.start) % 5 >= 3],
+        [slices.linear.start],
+        range(slices.boosted.start, slices.boosted.stop),
+    ]
+    singles = [_best_term(terms, labels, weight, positions) for positions in candidates if positions]
+    likelihoods = _held_out_likelihoods(result, terms, sample, folds, penalties, start, singles)
+    pseudo_cases = [*[PSEUDO_CASES] * (1 + len(singles)), PSEUDO_CASES_OF_PRIOR]
+    shares = mixture_shares(likelihoods, weight[: len(likelihoods)], pseudo_cases)
+    return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
+
+
+def _cuts_depend_on_the_sample(result: Spectrum, columns: Columns, sample: Sample) -> bool:
+    """Whether there are so few cases that cut points fit their classes noticeably better than those of other cases."""
+    numeric = any(columns.quantiles[x] is not None for x in result.informative)
+    return numeric and len(sample.labels) <= OUT_OF_FOLD_ROWS and bool(sample.weight.sum() >= result.class_weights.sum())
+
+
+def _hold_out_cuts(terms: Numbers, result: Spectrum, sample: Sample, folds: Folds) -> None:
+    """Replace the terms of the main structure by those with cut points that are learned without the cases of each row's fold.
+
+    The counts are those of all cases but the row, and the parents the same, as before.
+    """
+    plans = []
+    for fold in range(folds.share.shape[1]):
+        columns = columns_of(_sample_counts(result, sample, sample.weight * (1 - folds.share[:, fold])))
+        plans.append((columns.mdl(), result.main.parents))
+    structures, _ = counted_structures(_sample_counts(result, sample, sample.weight), plans, result.main.rule)
+    for fold, structure in enumerate(structures):
+        rows = np.flatnonzero(folds.fold == fold)
+        cases = folds.case[rows]
+        left_out = LeftOut(sample.labels[cases], sample.left_out[cases])
+        codes = tuple(column[cases] for column in sample.codes)
+        depths, own = structure_terms(result, structure, codes, left_out, result.features)
+        terms[rows, :, result.slices.main], terms[rows, :, result.slices.features] = depths, own
+
+
+def _sample_counts(result: Spectrum, sample: Sample, weight: Numbers) -> Counts:
+    """Return the counts of the cases of a sample that have a weight."""
+    used = np.flatnonzero(weight)
+    codes = tuple(column[used] for column in sample.codes)
+    has_missing = np.array([bool(missing(column).any()) for column in codes])
+    block = Block((*codes, sample.labels[used]), None if (weight[used] == 1).all() else weight[used])
+    return Counts(MemoryCases(result.variables, block, has_missing))
+
+
+def _held_out_likelihoods(
+    result: Spectrum,
+    terms: Numbers,
+    sample: Sample,
+    folds: Folds,
+    penalties: Numbers,
+    start: Numbers,
+    singles: Sequence[tuple[int, float]],
+) -> Numbers:
+    """Return P(label) of some rows by the weighted terms without their fold, by single terms, and by the class frequencies."""
+    rows = min(MIXTURE_ROWS, len(folds.case))
+    labels, fold, weight = sample.labels[folds.case[:rows]], folds.fold[:rows], folds.weight[:rows]
+    likelihoods = np.empty((rows, len(singles) + 2))
+
+    def held_out(k: int) -> None:
+        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
+        coefficients, intercepts = start, np.zeros(result.classes)
+        if len(train):
+            coefficients, intercepts = fitted_weights(terms[train], labels[train], weight[train], penalties, start, FOLD_STEPS)
+        logits = np.einsum("rct,t->rc", terms[test], coefficients) + intercepts
+        likelihoods[test, 0] = np.exp(log_normalized(logits))[np.arange(len(test)), labels[test]]
+
+    run_parallel(held_out, range(folds.share.shape[1]), 100.0 * rows * terms[0].size)
+    for j, (term, factor) in enumerate(singles, start=1):
+        posterior = np.exp(log_normalized(factor * terms[:rows, :, term]))
+        likelihoods[:, j] = posterior[np.arange(rows), labels]
+    left_out = LeftOut(labels, sample.left_out[folds.case[:rows]])
+    likelihoods[:, -1] = np.exp(log_prior(result, rows, left_out))[np.arange(rows), labels]
+    return likelihoods
+
+
+def _best_term(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, candidates: Any) -> tuple[int, float]:
+    """Return the term that has the smallest loss at its best temperature, and this temperature."""
+    fits = {j: temperature(terms[:, :, j], labels, weight, TEMPERATURE_PENALTY) for j in candidates}
+    best = min(fits, key=lambda j: (fits[j][1], j))
+    return best, fits[best][0]
