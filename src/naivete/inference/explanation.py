@@ -52,7 +52,7 @@ class Explainer:
     of the game and of the base. If x is observed and a parent is missing, the term described above goes to x as a whole.
 
     In a classification tree, the class has a single family, and the features that the tree tests share its term. If one of them
-    is missing in a row, the base is the prior, and the contributions are the changes of the posterior when the observed features
+    is missing in a row, the base is the prediction without them, and the contributions are its changes when the observed features
     become known in the order of the nodes of the tree.
 
     Parameters
@@ -275,8 +275,7 @@ class Explainer:
         """Add the contributions in rows whose posterior is not the sum of the families."""
         some = [column[rows] for column in codes]
         if by == "feature" and self._tree is not None:
-            base[:, rows] = self._discrete.prior[:, None]
-            self._add_in_turn(parts, some, rows, position, self._tree.order)
+            self._add_in_turn(base, parts, some, rows, position, self._tree.order)
             return
         rest = self._posterior_scores(some) - base[:, rows] - parts[:, :, rows].sum(axis=0)
         computed = [v for v in self.network.derived if v in position]
@@ -287,11 +286,11 @@ class Explainer:
             parts[column][:, rows] += rest
 
     def _add_in_turn(
-        self, parts: Numbers, codes: Codes, rows: NDArray[np.intp], position: dict[int, int], order: Sequence[int]
+        self, base: Numbers, parts: Numbers, codes: Codes, rows: NDArray[np.intp], position: dict[int, int], order: Sequence[int]
     ) -> None:
-        """Add the changes of the scores when the values of features become known one after another."""
-        columns = [np.full_like(column, absent_code(column)) for column in codes]
-        before = np.repeat(self._discrete.prior[:, None], len(rows), axis=1)
+        """Add the changes of the scores when the values of some features become known one after another."""
+        columns = [np.full_like(column, absent_code(column)) if x in order else column for x, column in enumerate(codes)]
+        base[:, rows] = before = self._posterior_scores(columns)
         for x in order:
             columns[x] = codes[x]
             after = self._posterior_scores(columns)
