@@ -156,6 +156,7 @@ def test_rows_unlike_the_training_data_are_flagged() -> None:
     for background in (None, X.tolist()):
         explanation = model.explain([*X.tolist(), *odd], background=background)
         assert explanation.unusual[-1]
+        assert ("background rows" if background else "rows drawn from the model") in explanation.sentence(len(X))
         assert explanation.unusual[:-1].mean() < 0.04
     part = model.explain([["0", None, None, "0", None, None, None, None], [None] * 8])
     assert not part.unusual.any()

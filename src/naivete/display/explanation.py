@@ -28,8 +28,7 @@ TERMS_SHOWN = 12
 """The number of contributions of a row that are shown one by one."""
 BY: Final[tuple[By, ...]] = ("feature", "family")
 UNUSUAL = 0.01
-"""Rows are unlike the training data if a smaller share of rows is as improbable."""
-UNUSUAL_TEXT = "This row is unlike the training data"
+"""Rows are unusual if a smaller share of rows is as improbable."""
 SMALLEST = 5e-4
 """Contributions below this number of bits are not shown."""
 
@@ -81,7 +80,7 @@ class Explanation:
     by_feature : an `Attribution`: `base` (row,) and `values` (row, feature).
     by_family : an `Attribution`: `base` (row,) and `values` (row, family).
     typicality : the share of rows that are at most as probable.  # (row,)
-    unusual : whether this share is below 1 %, so that the row is unlike the training data.  # (row,)
+    unusual : whether this share is below 1 %, so that the row is unlike the data.  # (row,)
     feature_names : the names of the features; the classifier that a hierarchy chooses comes last.
     family_names : the names of the families, such as "petal | sepal, class".
 
@@ -203,7 +202,7 @@ class Explanation:
 
     @property
     def unusual(self) -> Bools:
-        """Whether a row is unlike the training data: less than 1 % of rows are as improbable.  # (row,)"""
+        """Whether less than 1 % of rows are as improbable as a row, so that it is unlike the data.  # (row,)"""
         return np.asarray(self.typicality < UNUSUAL)
 
     @property
@@ -302,7 +301,11 @@ class Explanation:
             named = [c for c in contributions if c.bits * sign > 0]
             if named:
                 text += f" {word}{versus}: {', '.join(map(_named, named[:most]))}{_more(len(named) - most)}."
-        return f"{text} {UNUSUAL_TEXT}." if self[row].unusual[0] else text
+        return f"{text} {self._unusual_text()}." if self[row].unusual[0] else text
+
+    def _unusual_text(self) -> str:
+        others = "of the background rows" if self._explainer.has_rows else "of rows drawn from the model"
+        return f"This row is unusual: less than 1% {others} are as improbable"
 
     def _interval_text(self, row: int) -> str:
         """Return the interval of the probability of one row in brackets; nothing where it cannot be computed."""
@@ -346,7 +349,7 @@ class Explanation:
         widest = max(len(step.name) for step in steps)
         largest = max([abs(step.bits) for step in steps if not step.total] or [1.0]) or 1.0
         lines = [f"row {self.rows[row]}: {self.title(row)}{self._interval_text(row)}, log odds {steps[-1].bits:+.2f} bits"]
-        lines += [f"  {UNUSUAL_TEXT}"] if self[row].unusual[0] else []
+        lines += [f"  {self._unusual_text()}"] if self[row].unusual[0] else []
         for step in steps:
             count = 0 if step.total else round(20 * abs(step.bits) / largest)
             lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())

@@ -167,6 +167,11 @@ class Explainer:
             result[rows] = np.searchsorted(reference, logs + 1e-9, side="right") / len(reference)
         return result
 
+    @property
+    def has_rows(self) -> bool:
+        """Whether the background is rows that were passed."""
+        return self._rows is not None
+
     @cached_property
     def reference(self) -> Codes:
         """The rows of the background or, without these, 1000 rows drawn from the network."""

@@ -21,14 +21,14 @@ from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name, State, Variable
 
-__all__ = ["Explanation", "log_likelihoods", "log_probability", "marginals", "most_probable", "posterior", "posteriors"]
+__all__ = ["MostProbable", "log_likelihoods", "log_probability", "marginals", "most_probable", "posterior", "posteriors"]
 
 Codes = Sequence[NDArray[Any]]
 Variables = Name | Sequence[Name]
 Model = Network | JunctionTree | HasNetwork
 
 
-class Explanation(NamedTuple):
+class MostProbable(NamedTuple):
     """The states of the variables that were not observed, and the natural logarithm of their probability with the evidence."""
 
     states: dict[Name, State]
@@ -75,7 +75,7 @@ def log_probability(network: Model, given: Given) -> float:
     return float(tree.log_probability(evidence_of(tree.network, given))[0])
 
 
-def most_probable(network: Model, given: Given | None = None) -> Explanation:
+def most_probable(network: Model, given: Given | None = None) -> MostProbable:
     """Return the jointly most probable states of all variables that are not observed, given the evidence.
 
     >>> most_probable(_sprinkler(), {"wet": "yes"}).states
@@ -86,7 +86,7 @@ def most_probable(network: Model, given: Given | None = None) -> Explanation:
     codes, logs = tree.most_probable(evidence)
     variables = tree.network.variables
     states = {variables[v].name: value_of(variables[v], int(c[0])) for v, c in codes.items() if v not in evidence.codes}
-    return Explanation(states, float(logs[0]))
+    return MostProbable(states, float(logs[0]))
 
 
 def log_likelihoods(network: Model, codes: Codes) -> Numbers:
