@@ -7,6 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from naivete import C45, TAN, Encoder, Explanation, NaiveBayes, ParameterError
@@ -52,6 +53,12 @@ def test_frame_has_a_column_for_every_feature(explanation: Explanation) -> None:
     assert list(explanation.to_frame("family").columns)[3:5] == ["x0 | class", "x1 | class"]
     with pytest.raises(ParameterError, match="by='row': choose 'feature' or 'family'"):
         explanation.to_frame("row")  # type: ignore[arg-type]
+
+
+def test_features_with_the_names_of_other_columns_of_the_frame() -> None:
+    X = pd.DataFrame({"base": ["a", "b"] * 4, "class": ["u", "u", "v", "w"] * 2})
+    frame = NaiveBayes().fit(X, [0, 1] * 4).explain(X).to_frame()
+    assert list(frame.columns) == ["class_", "probability", "base_", "base", "class", "log_odds"]
 
 
 def test_drawing_is_valid_and_escaped(explanation: Explanation) -> None:

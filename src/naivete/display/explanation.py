@@ -259,14 +259,17 @@ class Explanation:
     def to_frame(self, by: By = "feature") -> Any:
         """Return a pandas DataFrame: class, probability, base, the contributions and the log odds of every row.
 
+        Where a feature has one of these names, theirs ends with an underscore.
+
         Parameters
         ----------
         by : "feature" or "family".
         """
         attribution, names = self._of(by), self.feature_names if by == "feature" else self.family_names
-        columns: dict[Any, Any] = {"class": self.target, "probability": self.probability, "base": attribution.base}
-        columns |= {name: attribution.values[:, i] for i, name in enumerate(names) if name not in columns}
-        columns |= {"log_odds": attribution.log_odds}
+        first = {"class": self.target, "probability": self.probability, "base": attribution.base}
+        columns: dict[Any, Any] = {_free(name, names): values for name, values in first.items()}
+        columns |= {name: attribution.values[:, i] for i, name in enumerate(names)}
+        columns |= {_free("log_odds", names): attribution.log_odds}
         return _library("pandas", "a data frame").DataFrame(columns, index=self.rows)
 
     def to_shap(self) -> Any:
@@ -420,6 +423,10 @@ def _text(variable: Any, code: Any) -> str:
     if missing(np.asarray([code]))[0]:
         return "missing"
     return number_text(float(code) + variable.origin) if variable.density else variable.labels[int(code)]
+
+
+def _free(name: str, taken: Sequence[Name]) -> str:
+    return _free(f"{name}_", taken) if name in taken else name
 
 
 def _share(probability: float) -> str:

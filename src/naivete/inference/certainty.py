@@ -14,10 +14,10 @@ from naivete import _kernels
 from naivete._kernels.codes import Bools, Integers, Numbers, missing, narrowest
 from naivete._kernels.layout import Layout
 from naivete.errors import ResourceError, quoted
-from naivete.inference.elimination import Codes, Elimination
+from naivete.inference.elimination import Codes, Elimination, missing_patterns
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.inference.sampling import sample
-from naivete.network.densities import Kernel, Normal
+from naivete.network.densities import Kernel
 from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
 from naivete.network.normal_densities import joint_of
@@ -128,9 +128,7 @@ class Certainty:
         """
         slopes = _slopes(posterior, target)
         variances = _kernels.gather(codes, *self._tables, self.classes)
-        for x, density in self.network.densities.items():
-            if CLASS in self.network.parents[x]:
-                self._add_density(variances, codes, x, density)
+        self._add_densities(variances, codes)
         result = np.where(slopes != 0, slopes**2 * variances, 0.0).sum(axis=1)
         for (hidden, touched), rows in Elimination(self.network).rows_by_component(codes, has_missing).items():
             near = {m for v in touched for m in self.network.family(v) if m != CLASS} - set(hidden)
@@ -192,16 +190,50 @@ class Certainty:
         variance = _total(slope**2, _trigamma(cells)) - _total(summed**2, _trigamma(totals))
         return np.maximum(variance, 0.0)
 
-    def _add_density(self, result: Numbers, codes: Codes, x: int, density: Normal) -> None:
-        """Add the variance of a log-density in the rows in which the feature and its parents are observed."""
+    def _add_densities(self, result: Numbers, codes: Codes) -> None:
+        """Add the variances of the log-densities of the observed continuous features."""
+        continuous = list(self.network.densities)
+        if not any(density.slopes is not None for density in self.network.densities.values()):
+            for x in continuous:
+                self._add_density(result, codes, x, np.arange(len(result)))
+            return
+        for absent, rows in missing_patterns(codes, continuous):
+            if absent:
+                self._add_joint(result, codes, [x for x in continuous if x not in absent], rows)
+            else:
+                for x in continuous:
+                    self._add_density(result, codes, x, rows)
+
+    def _add_joint(self, result: Numbers, codes: Codes, observed: Sequence[int], rows: Integers) -> None:
+        """Add the variance of the joint log-density of some continuous features, the others marginalized.
+
+        With n cases, d the Mahalanobis distance from the mean and p features it is (d^2 + (d^4 - 2 d^2 + p) / 2) / n.
+        """
+        joint = joint_of(self.network)
+        places = [joint.features.index(x) for x in observed]
+        values = np.stack([codes[x][rows] for x in observed], axis=1) if observed else np.zeros((len(rows), 0))
+        for c, cases in enumerate(self._class_cases):
+            distance = values - joint.means[c, places]
+            square = np.einsum("ri,ri->r", distance @ np.linalg.pinv(joint.covariances[c][np.ix_(places, places)]), distance)
+            result[rows, c] += (square + (square**2 - 2 * square + len(observed)) / 2) / cases
+
+    @cached_property
+    def _class_cases(self) -> Numbers:
+        return np.maximum(self.training.cases * self._class_share, 1.0)
+
+    def _add_density(self, result: Numbers, codes: Codes, x: int, some: Integers) -> None:
+        """Add the variance of a log-density in those rows in which the feature and its parents are observed."""
+        if CLASS not in self.network.parents[x]:
+            return
+        density = self.network.densities[x]
         parents = [p for p in self.network.family(x) if p not in (x, CLASS)]
-        rows = np.flatnonzero(~np.logical_or.reduce([missing(codes[m]) for m in (x, *parents)]))
+        rows = some[~np.logical_or.reduce([missing(codes[m][some]) for m in (x, *parents)])]
         if not len(rows):
             return
         context = tuple(codes[p][rows].astype(np.int64) for p in parents if p not in self.network.densities)
         linked = [p for p in parents if p in self.network.densities]
         regressors = np.stack([codes[p][rows] for p in linked], axis=1)[:, None] if linked else None
-        cases = np.maximum(self.training.cases * self._class_share, 1.0)
+        cases = self._class_cases
         logs = density.logs(codes[x][rows][:, None], context, regressors)
         if isinstance(density, Kernel):
             result[rows] += np.exp(np.minimum(-logs, 600.0)) / (2 * np.sqrt(np.pi) * cases * density.widths)

@@ -10,6 +10,7 @@ import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete.inference.elimination import Codes, missing_patterns
+from naivete.inference.log_odds import BITS
 from naivete.inference.shapley import Background
 from naivete.network.densities import Kernel, Normal
 from naivete.network.network import Network
@@ -17,8 +18,6 @@ from naivete.network.normal_densities import joint_of
 from naivete.variables import CLASS
 
 __all__ = ["ContinuousTerms"]
-
-BITS = 1 / np.log(2)
 
 
 class _Quadratic(NamedTuple):
