@@ -14,7 +14,7 @@ from scipy.special import log_softmax
 
 from naivete import _kernels
 from naivete._kernels.contexts import (
-    BackOff,
+    ContextEstimate,
     ContextFamily,
     LeftOut,
     binned,
@@ -79,7 +79,7 @@ def families_of(t: dict[str, Any], rows: Any = slice(None), weight: Any = None) 
     return families
 
 
-def brute_force(t: dict[str, Any], rule: BackOff, row: int, weight: Any) -> tuple[NDArray[Any], NDArray[Any]]:
+def brute_force(t: dict[str, Any], rule: ContextEstimate, row: int, weight: Any) -> tuple[NDArray[Any], NDArray[Any]]:
     """The sums of one row computed from all rows with these weights, by masks."""
     columns, classes, total = binned(t["codes"], t["bins"]), t["classes"], weight.sum()
     depth = max(len(p) for p in t["parents"].values())
@@ -110,7 +110,7 @@ def brute_force(t: dict[str, Any], rule: BackOff, row: int, weight: Any) -> tupl
 @pytest.mark.parametrize("tier", TIERS)
 @given(t=tables(), theta=st.sampled_from([0.5, 1.0]), delta=st.sampled_from([0.0, 0.5]))
 def test_logs_equal_sums_over_rows_with_and_without_the_row(tier: Tier, t: dict[str, Any], theta: float, delta: float) -> None:
-    rule = BackOff(theta, delta, t["least"])
+    rule = ContextEstimate(theta, delta, t["least"])
     depth = max(len(p) for p in t["parents"].values())
     prior = np.log(np.random.default_rng(0).dirichlet(np.ones(t["classes"]), len(t["labels"])))
     with _kernels.use(tier):

@@ -11,22 +11,22 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.context_trees import Bins, ContextEstimate, ContextFamily, ContextTree, LeftOut, binned, packed_tree
+from naivete._kernels.contexts_numpy import context_levels, context_logs_numpy
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel
 
 __all__ = [
-    "BackOff",
     "Bins",
+    "ContextEstimate",
     "ContextFamily",
     "ContextTree",
     "LeftOut",
@@ -37,144 +37,6 @@ __all__ = [
     "counted_contexts",
     "left_out_addresses",
 ]
-
-Bins = Sequence[NDArray[np.uint32]]
-"""For each column the bin of every code, and last the bin of a missing value."""
-ENTRY = np.dtype([("weight", np.float64), ("cls", np.uint32), ("code", np.uint32)])
-NOTHING = 1e-9
-"""A weight below this is what rounding errors leave of zero."""
-SMALLEST = 1e-30
-"""The smallest probability, so that logarithms are finite."""
-
-
-class BackOff(NamedTuple):
-    """Parameters of the discounted back-off estimate.
-
-    P_d = (max(n - delta, 0) + (theta + delta t) P_{d-1}) / (N + theta), where n is the weight of the cases of the class in the
-    context with the value x, N of those with any value, and t the number of values that occur.
-
-    Parameters
-    ----------
-    theta : the weight of the estimate of the shorter context.
-    delta : what is subtracted from each count and given to the shorter context.
-    least : contexts of less weight are not used.
-    """
-
-    theta: float = 0.5
-    delta: float = 0.5
-    least: float = 3.0
-
-
-class LeftOut(NamedTuple):
-    """What is left out of all counts while a row is predicted: its class, and its weight or a part of it."""
-
-    labels: NDArray[np.uint32]
-    weight: Numbers
-
-
-class Level(NamedTuple):
-    """The contexts of one depth; those that extend the same context are side by side, in the order of their last codes."""
-
-    codes: NDArray[np.uint32]  # the last code of each context
-    children: Integers  # the first context of the next depth that extends each context, and the end; empty at the last depth
-    totals: Numbers  # the weight of each context
-    class_starts: Integers  # the first of its entries in `classes`, and the end
-    classes: NDArray[Any]  # weight of each class that occurs in the context, and as `code` the number of values of x with it
-    cell_starts: Integers  # the first of its entries in `cells`, and the end
-    cells: NDArray[Any]  # weight of each value of x with each class, in the order of values and classes
-
-
-@dataclass(frozen=True, eq=False)
-class ContextTree:
-    """The counts of one family in all its contexts.
-
-    Parameters
-    ----------
-    cards : the number of bins of each parent, of x, and the number of classes.
-    sizes : the number of contexts, of class entries and of cells at each depth.  # (depth, 3)
-    pool : the arrays of all levels one after another, as `naivete_place_contexts` of contexts.c lays them out.
-    struct : the addresses of all arrays, as in the C struct `level`; a tree is never copied to another process.
-    """
-
-    cards: tuple[int, ...]
-    sizes: Integers
-    pool: NDArray[np.uint8]
-    struct: Integers
-
-    @property
-    def depth(self) -> int:
-        """The number of parents."""
-        return len(self.cards) - 2
-
-    def __reduce__(self) -> Any:
-        raise TypeError("a tree of contexts cannot be pickled: build it again from its counts")
-
-    @cached_property
-    def levels(self) -> tuple[Level, ...]:
-        """The contexts of each depth."""
-        starts = np.array(list(_offsets(self.sizes))).reshape(-1, len(_TYPES)).tolist()
-        result = []
-        for d, offsets in enumerate(starts):
-            lengths = _lengths(*self.sizes[d].tolist(), last=d == self.depth)
-            views = (
-                self.pool[o : o + length * np.dtype(t).itemsize].view(t)
-                for o, length, t in zip(offsets, lengths, _TYPES, strict=True)
-            )
-            result.append(Level(*views))
-        return tuple(result)
-
-    @cached_property
-    def lookups(self) -> list[tuple[Integers, Integers, Integers]]:
-        """For each depth increasing numbers of (context, class), of (context, x, class) and of (context before, last code)."""
-        values, classes = self.cards[-2:]
-        result, before = [], np.zeros(1, np.int64)
-        for d, level in enumerate(self.levels):
-            of_class = np.repeat(np.arange(len(level.codes)), np.diff(level.class_starts))
-            of_cell = np.repeat(np.arange(len(level.codes)), np.diff(level.cell_starts))
-            cells = (of_cell * values + level.cells["code"]) * classes + level.cells["cls"]
-            card = self.cards[d - 1] if d else 1
-            result.append((of_class * classes + level.classes["cls"], cells, before * card + level.codes))
-            before = np.repeat(np.arange(len(level.codes)), np.diff(level.children)) if len(level.children) else before
-        return result
-
-    def child(self, depth: int, context: Integers, code: NDArray[Any]) -> Integers:
-        """Return the contexts of the next depth that extend contexts of this depth by one code, -1 where there is none."""
-        keys = self.lookups[depth + 1][2]
-        wanted = context * self.cards[depth] + code
-        return np.where(_found(keys, wanted), np.searchsorted(keys, wanted), -1)
-
-
-_TYPES: tuple[Any, ...] = (np.uint32, np.int64, np.float64, np.int64, ENTRY, np.int64, ENTRY)
-"""The types of the arrays of a level."""
-
-
-def _lengths(contexts: int, classes: int, cells: int, *, last: bool = False) -> tuple[int, ...]:
-    """Return the lengths of the arrays of a level."""
-    return contexts, 0 if last else contexts + 1, contexts, contexts + 1, classes, contexts + 1, cells
-
-
-def _offsets(sizes: Integers) -> Iterator[int]:
-    """Yield the place of each array of each level in a pool, in bytes."""
-    start = 0
-    for row in sizes.tolist():
-        for length, item in zip(_lengths(*row), (4, 8, 8, 8, 16, 8, 16), strict=True):
-            yield start
-            start += -(-length * item // 16) * 16
-
-
-class ContextFamily(NamedTuple):
-    """A feature with its parents and the counts of its contexts."""
-
-    x: int
-    parents: tuple[int, ...]
-    tree: ContextTree
-    margin: Numbers  # the weight of each bin of x
-    states: int  # the number of bins of x that can occur
-
-
-def binned(codes: Codes, bins: Bins) -> list[NDArray[np.uint32]]:
-    """Return the bin of each row in each column."""
-    return [table[np.minimum(column, len(table) - 1)] for column, table in zip(codes, bins, strict=True)]
 
 
 def _columns(codes: Codes, bins: Bins) -> tuple[list[Any], Any]:
@@ -255,7 +117,7 @@ def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int
     keys, weights = np.ascontiguousarray(keys, np.uint64), np.ascontiguousarray(weights, np.float64)
     library = compiled()
     if library is None:
-        return _packed(tuple(cards), _levels_numpy(keys.astype(np.int64), weights, cards, least))
+        return packed_tree(tuple(cards), context_levels(keys.astype(np.int64), weights, cards, least))
     n, depth = len(keys), len(cards) - 2
     room = np.empty((depth + 1, 3), np.int64)
     space = 1
@@ -277,53 +139,6 @@ def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int
     return ContextTree(tuple(cards), sizes, result, made)
 
 
-def _packed(cards: tuple[int, ...], levels: Sequence[Level]) -> ContextTree:
-    """Return the tree with these levels."""
-    sizes = np.array([(len(level.codes), len(level.classes), len(level.cells)) for level in levels], np.int64)
-    places = [*_offsets(sizes)]
-    last = -(-16 * int(sizes[-1][2]) // 16) * 16
-    pool = np.zeros(places[-1] + last, np.uint8)
-    for place, array in zip(places, (array for level in levels for array in level), strict=True):
-        pool[place : place + array.nbytes] = np.ascontiguousarray(array).view(np.uint8)
-    return ContextTree(cards, sizes, pool, np.array(places).reshape(-1, len(_TYPES)) + address(pool))
-
-
-def _levels_numpy(keys: Integers, weights: Numbers, cards: Sequence[int], least: float) -> tuple[Level, ...]:
-    *parents, values, classes = cards
-    below = values * classes
-    prefix, rest = keys // below, keys % below
-    levels: list[Level] = []
-    children_of: Integers | None = None  # the context of this depth that each context of the next one extends
-    for d in range(len(parents), -1, -1):
-        cells, which = np.unique(prefix * below + rest, return_inverse=True)
-        sums = np.bincount(which, weights, len(cells))
-        contexts, context_of = np.unique(cells // below, return_inverse=True)
-        totals = np.bincount(context_of, sums, len(contexts))
-        kept = (totals >= least) if d else np.ones(len(contexts), bool)
-        number = np.cumsum(kept) - 1
-        used = kept[context_of]
-        cell_context, cell, weight = number[context_of[used]], cells[used] % below, sums[used]
-        pairs, pair_of = np.unique(cell_context * classes + cell % classes, return_inverse=True)
-        of_class = np.empty(len(pairs), ENTRY)
-        of_class["weight"], of_class["cls"] = np.bincount(pair_of, weight, len(pairs)), pairs % classes
-        of_class["code"] = np.bincount(pair_of, minlength=len(pairs))
-        entries = np.empty(len(cell), ENTRY)
-        entries["weight"], entries["cls"], entries["code"] = weight, cell % classes, cell // classes
-        count = int(kept.sum())
-        last = (contexts % parents[d - 1] if d else contexts)[kept].astype(np.uint32)
-        if children_of is None:
-            children = np.empty(0, np.int64)
-        else:
-            position = number[np.searchsorted(contexts, children_of)]
-            children = np.searchsorted(position, np.arange(count + 1))
-        starts = [np.searchsorted(of, np.arange(count + 1)) for of in (pairs // classes, cell_context)]
-        levels.insert(0, Level(last, children, np.asarray(totals[kept], np.float64), starts[0], of_class, starts[1], entries))
-        if d:
-            children_of = contexts[kept] // parents[d - 1]
-            prefix = prefix // parents[d - 1]
-    return tuple(levels)
-
-
 def context_logs(
     codes: Codes,
     bins: Bins,
@@ -331,7 +146,7 @@ def context_logs(
     depth: int,
     classes: int,
     total: float,
-    rule: BackOff,
+    rule: ContextEstimate,
     prior: Numbers,
     left_out: LeftOut | None = None,
     *,
@@ -363,7 +178,7 @@ def context_logs(
     sums, first = np.zeros((rows, depth + 1, classes)), np.zeros((rows, len(families) if terms else 0, classes))
     library = compiled()
     if library is None:
-        _context_logs_numpy(binned(codes, bins), families, total, rule, left_out, sums, first)
+        context_logs_numpy(binned(codes, bins), families, total, rule, left_out, sums, first)
         logs = sums + prior[:, None]
         logs -= logs.max(axis=2, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=2, keepdims=True)), first
@@ -389,85 +204,3 @@ def context_logs(
 def left_out_addresses(left_out: LeftOut | None) -> tuple[int, int]:
     """Return the addresses of the labels and weights that are left out, zeros for nothing."""
     return (0, 0) if left_out is None else (address(left_out.labels), address(left_out.weight))
-
-
-def _context_logs_numpy(
-    columns: Sequence[NDArray[Any]],
-    families: Sequence[ContextFamily],
-    total: float,
-    rule: BackOff,
-    left_out: LeftOut | None,
-    sums: Numbers,
-    first: Numbers,
-) -> None:
-    classes = sums.shape[2]
-    weight = np.zeros(len(sums)) if left_out is None else left_out.weight
-    for i, (x, parents, tree, margin, states) in enumerate(families):
-        value = columns[x].astype(np.int64)
-        remaining = margin[value] - weight
-        rows = np.flatnonzero(remaining >= NOTHING)
-        p = np.repeat(((remaining[rows] + 1) / (total - weight[rows] + states))[:, None], classes, axis=1)
-        context, active = np.zeros(len(rows), np.int64), np.arange(len(rows))  # active: those whose context still occurs
-        for d in range(sums.shape[1]):
-            if d <= len(parents) and len(active):
-                chosen = rows[active]
-                labels = None if left_out is None else left_out.labels[chosen].astype(np.int64)
-                p[active] = _backed_off(tree, d, context, value[chosen], p[active], rule, labels, weight[chosen])
-            logs = np.log(p)
-            sums[rows, d] += logs
-            if not d and first.size:
-                first[rows, i] = logs
-            if d < len(parents) and len(active):
-                child = tree.child(d, context, columns[parents[d]][rows[active]].astype(np.int64))
-                used = (
-                    (child >= 0) & (tree.levels[d + 1].totals[np.maximum(child, 0)] - weight[rows[active]] >= rule.least)
-                    if len(tree.levels[d + 1].totals)
-                    else np.zeros(len(active), bool)
-                )
-                active, context = active[used], child[used]
-            else:
-                active = active[:0]
-
-
-def _backed_off(
-    tree: ContextTree,
-    depth: int,
-    context: Integers,
-    value: Integers,
-    shorter: Numbers,
-    rule: BackOff,
-    labels: Integers | None,
-    left_out: Numbers,
-) -> Numbers:
-    """Return the estimates of one depth from those of the depth before, for rows in contexts that occur.  # (row, class)"""
-    values, classes = tree.cards[-2:]
-    level, (class_keys, cell_keys, _) = tree.levels[depth], tree.lookups[depth]
-    every = np.arange(classes)
-    of_class = _entries(level.classes, class_keys, context[:, None] * classes + every)
-    cells = _entries(level.cells, cell_keys, (context[:, None] * values + value[:, None]) * classes + every)
-    n, total, kinds = cells["weight"], of_class["weight"], of_class["code"].astype(np.float64)
-    if labels is not None:
-        own = np.arange(len(labels)), labels
-        total[own] -= left_out
-        n[own] -= left_out
-        kinds[own] -= n[own] < NOTHING
-        n[own] = np.where(n[own] < NOTHING, 0.0, n[own])
-    estimate = (np.maximum(n - rule.delta, 0.0) + (rule.theta + rule.delta * kinds) * shorter) / (
-        np.maximum(total, 0.0) + rule.theta
-    )
-    return np.where(total >= NOTHING, np.maximum(estimate, SMALLEST), shorter)
-
-
-def _found(keys: Integers, wanted: Integers) -> NDArray[np.bool_]:
-    if not len(keys):
-        return np.zeros(wanted.shape, bool)
-    place = np.minimum(np.searchsorted(keys, wanted), len(keys) - 1)
-    return np.asarray(keys[place] == wanted)
-
-
-def _entries(entries: NDArray[Any], keys: Integers, wanted: Integers) -> NDArray[Any]:
-    """Return copies of the entries with these keys, zeros where there is none."""
-    result = np.zeros(wanted.shape, ENTRY)
-    present = _found(keys, wanted)
-    result[present] = entries[np.searchsorted(keys, wanted[present])]
-    return result

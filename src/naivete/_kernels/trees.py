@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.contexts import NOTHING, SMALLEST, LeftOut, left_out_addresses
+from naivete._kernels.context_trees import NOTHING, SMALLEST, LeftOut
+from naivete._kernels.contexts import left_out_addresses
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
 from naivete._kernels.layout import Codes
 from naivete._kernels.threads import ranges, run_parallel

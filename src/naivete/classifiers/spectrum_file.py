@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.boosting import BoostedTrees
-from naivete._kernels.contexts import BackOff
+from naivete._kernels.contexts import ContextEstimate
 from naivete.counts.contexts import LARGEST
 from naivete.network.spectrum import Bins, Boosted, Linear, Member, Mixture, Spectrum, Tree
 from naivete.storage.canonical_json import FieldError, expect, expect_keys, whole
@@ -202,7 +202,7 @@ def _member(fields: Any, where: str, variables: Variables, depth: int) -> Member
     if any(x in chosen or len(chosen) > depth for x, chosen in enumerate(parents)):
         raise FieldError(f"{where}.parents", f"a feature is its own parent, or has more than {depth} parents")
     rule = [_real(value, f"{where}.rule[{i}]", 0.0, 1e9) for i, value in enumerate(_list(fields["rule"], f"{where}.rule"))]
-    if len(rule) != len(BackOff._fields) or not rule[0] > 0 or not rule[1] <= 1:
+    if len(rule) != len(ContextEstimate._fields) or not rule[0] > 0 or not rule[1] <= 1:
         raise FieldError(f"{where}.rule", "three numbers were expected, the first above 0, the second at most 1")
     keys, weights = _array(fields["keys"], f"{where}.keys", "int64"), _array(fields["weights"], f"{where}.weights", "float64")
     if not len(keys) == len(weights) == sum(lengths.tolist()):
@@ -213,7 +213,7 @@ def _member(fields: Any, where: str, variables: Variables, depth: int) -> Member
         part = slice(start, start + length)
         cells.append(_cells(keys[part], weights[part], size, f"{where}.keys"))
         start += length
-    return Member(bins, parents, tuple(k for k, _ in cells), tuple(w for _, w in cells), classes, BackOff(*rule))
+    return Member(bins, parents, tuple(k for k, _ in cells), tuple(w for _, w in cells), classes, ContextEstimate(*rule))
 
 
 def _linear(fields: Any, where: str, variables: Variables, features: Sequence[int]) -> Linear:

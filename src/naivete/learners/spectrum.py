@@ -14,7 +14,7 @@ import numpy as np
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Bools, Integers
-from naivete._kernels.contexts import BackOff
+from naivete._kernels.contexts import ContextEstimate
 from naivete._kernels.trees import Growth, grow_tree
 from naivete.cases.sample import Sample, sampled
 from naivete.counts.contexts import TreeRequest, node_weights
@@ -48,7 +48,7 @@ WIDE = 100
 MOST_TERMS = 256
 MOST_CANDIDATES = 64
 TREE_ROWS = 5000
-RULE = BackOff()
+RULE = ContextEstimate()
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class SpectrumSettings:
     sample: int = 5000
     boosting: int = 100
     mixture: bool = True
-    rule: BackOff = RULE
+    rule: ContextEstimate = RULE
     seed: int = 0
 
 

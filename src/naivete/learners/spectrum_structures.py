@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers, missing_code, narrowest
-from naivete._kernels.contexts import BackOff, binned
+from naivete._kernels.contexts import ContextEstimate, binned
 from naivete.cases.base import Block
 from naivete.cases.views import transformed_cases
 from naivete.counts.contexts import LARGEST, ContextCounts, ContextRequest, TreeRequest, context_counts
@@ -182,7 +182,7 @@ def _perturbed(weights: Numbers, random: np.random.Generator) -> Numbers:
 
 
 def counted_structures(
-    counts: Counts, plans: Sequence[tuple[Bins, Parents]], rule: BackOff, leaves: Sequence[TreeRequest] = ()
+    counts: Counts, plans: Sequence[tuple[Bins, Parents]], rule: ContextEstimate, leaves: Sequence[TreeRequest] = ()
 ) -> tuple[list[Member], Iterator[ContextCounts]]:
     """Return structures with their counts, made in one pass, and the counts of leaves of trees."""
     classes = counts.variables[CLASS].card
@@ -213,6 +213,6 @@ def family_request(members: tuple[int, ...], bins: Bins, classes: int) -> Contex
     return ContextRequest(members, chosen, (*_cards(chosen), classes))
 
 
-def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: BackOff) -> Member:
+def _member(bins: Bins, parents: Parents, tables: Sequence[ContextCounts], classes: int, rule: ContextEstimate) -> Member:
     keys, weights = tuple(table.keys for table in tables), tuple(table.weights for table in tables)
     return Member(bins, parents, keys, weights, classes, rule)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from naivete._kernels import run_parallel
 from naivete._kernels.boosting import BoostedTrees, boosted_scores
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.contexts import BackOff, ContextFamily, context_tree
+from naivete._kernels.contexts import ContextEstimate, ContextFamily, context_tree
 from naivete._kernels.layout import Codes
 from naivete.variables import CLASS, Variables
 
@@ -52,7 +52,7 @@ class Member(_WithoutCaches):
     keys: tuple[NDArray[np.uint64], ...]
     weights: tuple[Numbers, ...]
     classes: int
-    rule: BackOff
+    rule: ContextEstimate
 
     def cards(self, x: int) -> tuple[int, ...]:
         """The number of bins of the parents of a feature and of the feature itself, and the number of classes."""
