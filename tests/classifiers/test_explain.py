@@ -95,7 +95,7 @@ def test_naive_bayes_contributions_are_weights_of_evidence() -> None:
 def test_which_classifiers_can_be_explained(data: Any) -> None:
     X, y = data
     for model in (AODE().fit(X, y), Spectrum(members=2, trees=1).fit(X, y)):
-        with pytest.raises(ParameterError, match=r"averages several models.*can: Majority, Lookup, NaiveBayes, TAN"):
+        with pytest.raises(ParameterError, match=r"does not predict with one network.*among Majority, Lookup, NaiveBayes, TAN"):
             model.explain(X[:2])
     with pytest.raises(NotFittedError, match="not fitted"):
         TAN().explain(X)

@@ -82,7 +82,7 @@ def test_importances_that_are_not_defined(data: Any) -> None:
     assert not hasattr(NaiveBayes(), "feature_importances_")
     with pytest.raises(NotFittedError):
         NaiveBayes().importances()
-    with pytest.raises(ParameterError, match="averages several models"):
+    with pytest.raises(ParameterError, match="does not predict with one network"):
         AODE().fit(X, y).importances()
 
 

@@ -74,7 +74,7 @@ def test_models_that_cannot_be_explained(run: Run, files: Any, tmp_path: Path) -
     assert run("fit", files[1], "--target", "play", "--model", "aode", "--out", model).code == 0
     ran = run("explain", model, files[1])
     assert ran.code == 2
-    assert "averages several models" in ran.err
+    assert "does not predict with one network" in ran.err
     assert "TAN" in ran.err
 
 

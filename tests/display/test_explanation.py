@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from naivete import C45, TAN, Encoder, Explanation, NaiveBayes, ParameterError
+from naivete import C45, ID3, KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +122,7 @@ def test_values_equal_those_of_shap() -> None:
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 300)
     X = np.where(rng.random((300, 8)) < 0.6, rng.integers(0, 3, (300, 8)), y[:, None]).astype(float)
-    for learner in (NaiveBayes(), TAN()):
+    for learner in (NaiveBayes(), TAN(), KDB(k=2, theta=-np.inf, bias="plain"), HillClimb(), ID3(smoothing=1)):
         model = learner.fit(X.astype(int).astype(str).tolist(), y)
         base, values = exact_interventional(model, X[:4], X[:50])
         rows, background = (part.astype(int).astype(str).tolist() for part in (X[:4], X[:50]))

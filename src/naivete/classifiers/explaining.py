@@ -80,7 +80,7 @@ class ExplainingMixin(ABC):
         """The mean absolute contributions of the features to the log odds, normalized so that they sum to 1."""
         self._check_fitted()
         if not self.explainable:
-            raise AttributeError(f"{type(self).__name__} has no feature_importances_: it averages several models")
+            raise AttributeError(f"{type(self).__name__} has no feature_importances_: it does not predict with one network")
         explainer = self._explainer(None)
         if explainer.features != tuple(self.network_.inputs):
             raise AttributeError(
@@ -122,8 +122,8 @@ class ExplainingMixin(ABC):
         """Return the explainer; the one for the distribution of the network is made once."""
         if not self.explainable:
             raise ParameterError(
-                f"{type(self).__name__} averages several models, so that its log odds are not a sum over tables, and cannot be "
-                f"explained; the classifiers of one network can: {', '.join(explainable())}"
+                f"{type(self).__name__} does not predict with one network, and only predictions of one network can be explained; "
+                f"choose among {', '.join(explainable())}"
             )
         settings = getattr(self, "temperature_", 1.0), self._training()
         if background is not None:
