@@ -237,6 +237,7 @@ def _node(network: Network, v: int, box: Box, shade: float, mark: str = "") -> M
         _text(shorten(name, _NAME_WIDTH, _NAME), box.centre, box.y + 17, "nv-name"),
         _text(states, box.centre, box.y + 30, "nv-small"),
         class_="nv-node nv-class" if v == CLASS else f"nv-node{mark}",
+        data_variable=v,
     )
 
 

@@ -1,0 +1,107 @@
+// Posterior probabilities of the classes, exact for any pattern of missing values, by variable elimination.
+
+// Return the features without a value, without continuous ones, which have densities instead of tables.
+function missingFeatures(model, values) {
+  return range(model.variables.length).filter((x) => !values.has(x) && !model.continuous(x));
+}
+
+// Return the missing features that matter: those with an observed descendant that has more than one state.
+function relevantFeatures(model, absent, values) {
+  const hidden = new Set(absent);
+  const observed = (v) => v === CLASS || values.has(v);
+  for (const v of [...model.order].reverse()) {
+    if (hidden.has(v) && !model.children.get(v).some((c) => hidden.has(c) || (observed(c) && model.card(c) > 1))) hidden.delete(v);
+  }
+  return hidden;
+}
+
+// Return the relevant missing features in groups connected by families, each with the variables of these families in order.
+function components(model, values, wanted = []) {
+  const absent = missingFeatures(model, values).filter((x) => !wanted.includes(x));
+  const seen = new Map([...values, ...wanted.map((x) => [x, 0])]);
+  const hidden = new Set([...relevantFeatures(model, absent, seen), ...wanted]);
+  const touched = model.order.filter(
+    (v) => (hidden.has(v) || ((v === CLASS || values.has(v)) && model.card(v) > 1)) && model.members.get(v).some((m) => hidden.has(m)),
+  );
+  const result = [];
+  while (hidden.size) {
+    const connected = new Set();
+    let added = [Math.min(...hidden)];
+    while (added.length) {
+      added.forEach((h) => connected.add(h));
+      const near = touched.filter((v) => model.members.get(v).some((m) => connected.has(m)));
+      added = near.flatMap((v) => model.members.get(v)).filter((m) => hidden.has(m) && !connected.has(m));
+    }
+    const variables = touched.filter((v) => model.members.get(v).some((m) => connected.has(m)));
+    result.push({ hidden: [...connected].sort((a, b) => a - b), touched: variables });
+    connected.forEach((h) => hidden.delete(h));
+  }
+  return result;
+}
+
+// Return the table over some of the hidden features of a component, the others summed out.
+function componentTable(model, values, hidden, touched, kept = []) {
+  const factors = touched.map((v) => model.factor(v, values));
+  return multiplied(model, eliminated(model, factors, hidden.filter((h) => !kept.includes(h))), kept);
+}
+
+// Return log P(observed values, class).
+function jointLogs(model, values) {
+  const logs = new Array(model.classes).fill(0);
+  const add = (terms) => terms.forEach((term, c) => (logs[c] += term));
+  for (const v of model.order) {
+    if (!model.continuous(v) && !isLeaf(model, v) && model.isComplete(v, values)) add(model.row(v, values));
+  }
+  add(densityLogs(model, values));
+  for (const { hidden, touched } of components(model, values)) add(Array.from(componentTable(model, values, hidden, touched).logs));
+  return logs;
+}
+
+function priorOf(model) {
+  return model.parents.get(CLASS).length ? normalized(jointLogs(model, new Map())) : Array.from(model.logs.get(CLASS), Math.exp);
+}
+
+// Whether no feature with more than one value is observed.
+const isEmpty = (model, values) => !range(model.inputs).some((x) => model.informative(x) && values.has(x));
+
+// Return P(class | observed values), and whether the values have probability zero in every class.
+function posteriorOf(model, values) {
+  const leaves = leavesOf(model, values);
+  const empty = isEmpty(model, values);
+  const derived = leaves !== null || model.hidden.size > 0;
+  if (empty && derived) return { posterior: priorOf(model), impossible: false };
+  if (leaves === null) return networkPosterior(model, values, empty);
+  const posterior = new Array(model.classes).fill(0);
+  let impossible = false;
+  for (const { state, share } of leaves) {
+    const part = networkPosterior(model, new Map([...values, [model.inputs, state]]), false);
+    part.posterior.forEach((p, c) => (posterior[c] += share * p));
+    impossible ||= part.impossible;
+  }
+  return { posterior, impossible };
+}
+
+function networkPosterior(model, values, empty) {
+  if (empty && !model.parents.get(CLASS).length) {
+    return { posterior: normalized(priorOf(model).map((p) => model.temperature * Math.log(p))), impossible: false };
+  }
+  const logs = jointLogs(model, values);
+  const impossible = Math.max(...logs) === -Infinity;
+  const used = impossible ? fallback(model, values) : logs;
+  return { posterior: normalized(used.map((value) => (value === -Infinity ? value : model.temperature * value))), impossible };
+}
+
+// Return the logarithms of the prior of the classes with the fewest impossible factors.
+function fallback(model, values) {
+  const zeros = new Array(model.classes).fill(0);
+  for (const v of model.order) {
+    if (model.withClass.get(v) && !model.continuous(v) && model.isComplete(v, values)) {
+      model.row(v, values).forEach((value, c) => (zeros[c] += value === -Infinity));
+    }
+  }
+  const fewest = Math.min(...zeros);
+  const atLeaf = isLeaf(model, model.parents.get(CLASS)[0]) && values.has(model.inputs);
+  const prior = atLeaf ? model.row(CLASS, values) : priorOf(model).map(Math.log);
+  const logs = zeros.map((count, c) => (count === fewest ? prior[c] : -Infinity));
+  return Math.max(...logs) > -Infinity ? logs : zeros.map((count) => (count === fewest ? 0 : -Infinity));
+}
