@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from naivete.cli.inputs import is_network, read_network_file
@@ -75,7 +76,7 @@ def _page(args: Namespace, network: Network, model: NetworkClassifier | None) ->
     from naivete.display.explore import explore_page
     from naivete.display.page import model_title
 
-    facts = f"{args.model}: {counted(len(network.inputs), 'feature')}"
+    facts = f"{PurePath(args.model).name}: {counted(len(network.inputs), 'feature')}"
     if model is None:
         return explore_page(network, model_title("Network", network.name(CLASS)), facts=facts)
     parameters = ", ".join(f"{name}={value}" for name, value in spec_of(model).parameters.items())

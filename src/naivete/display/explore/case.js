@@ -11,6 +11,9 @@ function codeOfNumber(model, x, text) {
   return cuts === null ? null : cuts.filter((cut) => cut < number).length;
 }
 
+// Whether values of a feature can be chosen: it is used, and has more than one value.
+const isOpen = (model, x) => !model.variables[x].leftOut && model.informative(x);
+
 const isNumeric = (model, x) => model.variables[x].cuts !== null || model.variables[x].origin !== null;
 
 // Return the code and the typed number of a text, which is a label or a number; null if it is neither.
@@ -38,7 +41,7 @@ const encoded = (text) => encodeURIComponent(text.replace(/\p{Surrogate}/gu, "\u
 // Return the entries of a fragment by feature, and the number of parts that do not fit the model.
 function parsedFragment(model, fragment) {
   const positions = new Map();
-  for (let x = model.inputs - 1; x >= 0; x--) if (!model.variables[x].leftOut) positions.set(encoded(model.variables[x].name), x);
+  for (let x = model.inputs - 1; x >= 0; x--) if (isOpen(model, x)) positions.set(encoded(model.variables[x].name), x);
   const entries = new Map();
   let ignored = 0;
   for (const part of fragment.slice(0, LONGEST).split("&").filter(Boolean)) {

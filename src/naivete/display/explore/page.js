@@ -1,5 +1,6 @@
 // The page: the fields of the case, and the results, renewed after every change. All text is set as text, never as markup.
 
+const MOST_CLASSES = 8;
 const MOST_TERMS = 14; // contributions that are listed one by one
 const MOST_QUESTIONS = 8;
 const SMALLEST = 0.005; // bits
@@ -32,7 +33,7 @@ class Explorer {
     this.entries = new Map();
     this.version = 0;
     this.fields = new Map();
-    for (let x = 0; x < this.model.inputs; x++) if (!this.model.variables[x].leftOut) this.addField(x);
+    for (let x = 0; x < this.model.inputs; x++) if (isOpen(this.model, x)) this.addField(x);
     this.setUpTools();
     this.setUpDrawing();
     this.readFragment();
@@ -125,7 +126,7 @@ class Explorer {
   readFragment() {
     const { entries, ignored } = parsedFragment(this.model, location.hash.slice(1));
     this.entries = entries;
-    this.say(ignored ? `${ignored} part(s) of the link do not fit this model and are left out.` : "");
+    this.say(ignored ? `${ignored === 1 ? "An entry" : `${ignored} entries`} of the link did not fit this model.` : "");
     this.showEntries();
     this.renew();
   }
@@ -181,15 +182,19 @@ class Explorer {
       element("strong", {}, isolated(this.model.labels[best])),
       ` with probability ${share(posterior[best])}.`,
     );
+    byId("bar").replaceChildren(isolated(this.model.labels[best]), ` ${share(posterior[best])}`);
     byId("impossible").hidden = !impossible;
     byId("interval").textContent = "";
-    const rows = posterior.map((p, c) => {
-      const track = element("span", { class: "track", "aria-hidden": "true" }, bar(0, p, c === best ? "class" : "feature"));
-      const row = element("tr", { class: c === target ? "explained" : null });
-      row.append(element("th", { scope: "row" }, isolated(this.model.labels[c])), element("td", { class: "wide" }, track));
-      row.append(element("td", { class: "num" }, share(p)));
-      return row;
+    this.tracks = new Map();
+    const order = posterior.length <= MOST_CLASSES ? range(posterior.length) : range(posterior.length).sort((a, b) => posterior[b] - posterior[a]);
+    const shown = order.filter((c, i) => i < MOST_CLASSES || c === target);
+    const rows = shown.map((c) => {
+      const track = element("span", { class: "track", "aria-hidden": "true" }, bar(0, posterior[c], c === best ? "class" : "feature"));
+      this.tracks.set(c, track);
+      return tableRow([isolated(this.model.labels[c])], track, share(posterior[c]), c === target ? "explained" : null);
     });
+    const others = posterior.filter((_, c) => !shown.includes(c));
+    if (others.length) rows.push(tableRow([`${others.length} other classes`], "", share(sum(others)), "total"));
     byId("posterior").replaceChildren(...rows);
   }
 
@@ -204,9 +209,9 @@ class Explorer {
       const rows = terms.slice(0, MOST_TERMS).map(([x, bits]) => [this.named(x), bits]);
       if (rest.length) rows.push([[`${rest.length} others`], sum(rest.map(([, bits]) => bits))]);
       const top = Math.max(...rows.map(([, bits]) => Math.abs(bits)), Math.abs(found.base), Math.abs(found.logOdds), 1e-9);
-      const all = [[["before the case is known"], found.base, "total"], ...rows, [["log odds"], found.logOdds, "total"]];
+      const all = [[["base"], found.base, "total"], ...rows, [["log odds"], found.logOdds, "total"]];
       const table = element("table", {}, element("tbody", {}, ...all.map(([name, bits, kind]) => termRow(name, bits, top, kind))));
-      const text = ["Contributions to the log odds of ", isolated(label), ", in bits; one bit doubles the odds."];
+      const text = ["Contributions to the log odds of ", isolated(label), ", in bits; one bit doubles the odds. With the base they add up to the log odds."];
       return [element("p", { class: "muted" }, ...text), table];
     });
   }
@@ -216,11 +221,10 @@ class Explorer {
       const interval = intervalOf(this.model, values, target, posterior, logOdds);
       if (interval === null) return [];
       const text = `: 95 % interval ${share(interval[0])} to ${share(interval[1])}, by the number of training cases.`;
-      const track = byId("posterior").children[target].querySelector(".track");
       const line = element("i", { class: "interval" });
       line.style.left = `${100 * interval[0]}%`;
       line.style.width = `${100 * (interval[1] - interval[0])}%`;
-      track.append(line);
+      this.tracks.get(target).append(line);
       return ["Probability of ", isolated(this.model.labels[target]), text];
     });
   }
@@ -240,8 +244,7 @@ class Explorer {
         const button = element("button", { type: "button", class: "link" }, isolated(this.model.variables[feature].name));
         button.addEventListener("click", () => this.focus(feature));
         const track = element("span", { class: "track", "aria-hidden": "true" }, bar(0, bits / top, "feature"));
-        const number = element("td", { class: "num" }, bits.toFixed(4));
-        return element("tr", {}, element("th", { scope: "row" }, button), element("td", { class: "wide" }, track), number);
+        return tableRow([button], track, bits.toFixed(4));
       });
       const more = questions.length - rows.length;
       const note = `Expected information about the class, in bits${more > 0 ? `; ${more} more features` : ""}.`;
@@ -267,7 +270,8 @@ class Explorer {
           " = ",
           isolated(this.model.variables[x].labels[code]),
         ]);
-        const text = ["The values do not decide the class: it would not be ", label, ", but another class, with"];
+        const other = largest(posteriorOf(this.model, new Map([...values, ...counterexample])).posterior);
+        const text = ["The values do not decide the class: it is ", isolated(this.model.labels[other]), " instead of ", label, " with"];
         return [element("p", {}, ...text), listed(changes.slice(0, MOST_TERMS)), ...moreThan(changes.length - MOST_TERMS)];
       }
       if (!features.length) return [element("p", {}, "The class is ", label, ", whatever the values are.")];
@@ -290,6 +294,8 @@ class Explorer {
         node.addEventListener("click", () => this.focus(x));
       }
     }
+    const drawing = byId("drawing");
+    drawing.scrollLeft = this.data.outline === null ? (drawing.scrollWidth - drawing.clientWidth) / 2 : 0;
     this.outline = this.data.outline === null ? [] : [...document.querySelectorAll("#drawing .nv-node, #drawing .nv-leaf")];
   }
 
@@ -331,9 +337,13 @@ function bar(from, to, color) {
 // Return the row of a contribution: its name, a bar to the left or to the right of zero, the bits.
 function termRow(name, bits, top, kind = null) {
   const track = element("span", { class: "track middle", "aria-hidden": "true" }, bar(0.5, 0.5 + bits / top / 2, bits < 0 ? "class" : "feature"));
-  const row = element("tr", { class: kind }, element("th", { scope: "row" }, ...name), element("td", { class: "wide" }, track));
-  row.append(element("td", { class: "num" }, signed(bits)));
-  return row;
+  return tableRow(name, track, signed(bits), kind);
+}
+
+// Return the row of a table: a name, a bar and a number.
+function tableRow(name, track, number, kind = null) {
+  const cells = [element("td", { class: "wide" }, track), element("td", { class: "num" }, number)];
+  return element("tr", { class: kind }, element("th", { scope: "row" }, ...name), ...cells);
 }
 
 new Explorer(JSON.parse(byId("model").textContent));

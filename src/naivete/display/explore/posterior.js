@@ -50,7 +50,7 @@ function jointLogs(model, values) {
   const logs = new Array(model.classes).fill(0);
   const add = (terms) => terms.forEach((term, c) => (logs[c] += term));
   for (const v of model.order) {
-    if (!model.continuous(v) && !isLeaf(model, v) && model.isComplete(v, values)) add(model.row(v, values));
+    if (!model.continuous(v) && model.isComplete(v, values)) add(model.row(v, values));
   }
   add(densityLogs(model, values));
   for (const { hidden, touched } of components(model, values)) add(Array.from(componentTable(model, values, hidden, touched).logs));
@@ -66,19 +66,9 @@ const isEmpty = (model, values) => !range(model.inputs).some((x) => model.inform
 
 // Return P(class | observed values), and whether the values have probability zero in every class.
 function posteriorOf(model, values) {
-  const leaves = leavesOf(model, values);
   const empty = isEmpty(model, values);
-  const derived = leaves !== null || model.hidden.size > 0;
-  if (empty && derived) return { posterior: priorOf(model), impossible: false };
-  if (leaves === null) return networkPosterior(model, values, empty);
-  const posterior = new Array(model.classes).fill(0);
-  let impossible = false;
-  for (const { state, share } of leaves) {
-    const part = networkPosterior(model, new Map([...values, [model.inputs, state]]), false);
-    part.posterior.forEach((p, c) => (posterior[c] += share * p));
-    impossible ||= part.impossible;
-  }
-  return { posterior, impossible };
+  if (empty && (model.tree !== null || model.hidden.size)) return { posterior: priorOf(model), impossible: false };
+  return model.tree !== null ? treePosterior(model, values) : networkPosterior(model, values, empty);
 }
 
 function networkPosterior(model, values, empty) {
@@ -100,8 +90,7 @@ function fallback(model, values) {
     }
   }
   const fewest = Math.min(...zeros);
-  const atLeaf = isLeaf(model, model.parents.get(CLASS)[0]) && values.has(model.inputs);
-  const prior = atLeaf ? model.row(CLASS, values) : priorOf(model).map(Math.log);
+  const prior = priorOf(model).map(Math.log);
   const logs = zeros.map((count, c) => (count === fewest ? prior[c] : -Infinity));
   return Math.max(...logs) > -Infinity ? logs : zeros.map((count) => (count === fewest ? 0 : -Infinity));
 }

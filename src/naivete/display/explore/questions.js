@@ -61,18 +61,10 @@ function treeAnswers(model, observed, open) {
   const tables = new Map();
   for (const x of open) {
     const cases = range(model.card(x)).map((s) => new Map([...observed, [x, s]]));
-    const shares = normalized(cases.map((values) => logSum(treeJoint(model, values))));
+    const shares = normalized(cases.map((values) => logProbability(model, values)));
     tables.set(x, cases.map((values, s) => posteriorOf(model, values).posterior.map((p) => p * shares[s])));
   }
   return tables;
-}
-
-// Return log P(observed values, class), a case divided among the leaves of a tree.
-function treeJoint(model, observed) {
-  const parts = leavesOf(model, observed).map(({ state, share }) =>
-    jointLogs(model, new Map([...observed, [model.inputs, state]])).map((value) => value + Math.log(share)),
-  );
-  return range(model.classes).map((c) => logSum(parts.map((part) => part[c])));
 }
 
 // Return P(node | observed values, class) for the nodes of a quadrature over the values of a continuous feature.  (node, class)

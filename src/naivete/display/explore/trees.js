@@ -1,8 +1,5 @@
 // Classification trees: the leaves that a case reaches, sufficient reasons, and Shapley values of the features.
 
-// Whether the variable is the leaf of a tree, which is computed from the case and therefore certain.
-const isLeaf = (model, v) => model.tree !== null && v === model.inputs;
-
 // Return the leaves of a tree that a case reaches, with its share in each; null if the model is not a tree.
 function leavesOf(model, values) {
   if (model.tree === null) return null;
@@ -31,6 +28,18 @@ function withLeaf(model, values) {
   const leaves = leavesOf(model, values);
   return leaves === null || leaves.length > 1 ? values : new Map([...values, [model.inputs, leaves[0].state]]);
 }
+
+// Return P(class | observed values): the mean of those of the leaves; and whether a value has probability zero.
+function treePosterior(model, values) {
+  const posterior = new Array(model.classes).fill(0);
+  for (const { state, share } of leavesOf(model, values)) {
+    for (let c = 0; c < model.classes; c++) posterior[c] += share * Math.exp(model.logs.get(CLASS)[state * model.classes + c]);
+  }
+  return { posterior, impossible: logProbability(model, values) === -Infinity };
+}
+
+// Return the logarithm of the probability of the values, which are independent of each other.
+const logProbability = (model, values) => sum([...values.keys()].map((x) => model.row(x, values)[0]));
 
 // Return the leaves of a tree that some case reaches: its state, the class that wins there, the way to it.
 function treeLeaves(model) {
