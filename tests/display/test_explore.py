@@ -93,7 +93,9 @@ def case(name: str) -> Case:
     hidden = rng.random(rows.shape) < np.linspace(0, 1, ROWS)[:, None]  # from complete rows to empty ones
     rows = pd.DataFrame({name: rows[name].where(~hidden[:, j], None) for j, name in enumerate(rows)})
     (encoded,) = model.encoded(rows)
-    codes = [{x: column[i].item() for x, column in enumerate(encoded.codes) if not missing(column[i : i + 1])[0]} for i in range(ROWS)]
+    codes = [
+        {x: column[i].item() for x, column in enumerate(encoded.codes) if not missing(column[i : i + 1])[0]} for i in range(ROWS)
+    ]
     return Case(model, rows, codes, Engine(model.network_, training_of(model), getattr(model, "temperature_", 1.0)))
 
 
@@ -199,7 +201,7 @@ def test_tables_that_are_too_large_are_refused() -> None:
 
 HOSTILE = [
     "</script><script>alert(1)</script>",
-    '"quoted" \'twice\' `and` ${more}',
+    "\"quoted\" 'twice' `and` ${more}",
     "<img src=x onerror=alert(1)>",
     "שלום עולם",
     "😀 \U0001f9d1\u200d\U0001f680",

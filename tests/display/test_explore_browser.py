@@ -92,7 +92,9 @@ def test_typed_numbers(browser: Browser, tmp_path: Path) -> None:
     assert is_quiet(browser, path)
 
 
-@pytest.mark.parametrize("fragment", ["%", "a=%E0%A4%A", "__proto__=1&constructor=2", "<img src=x onerror=alert(1)>", "a=" + "s" * 5000])
+@pytest.mark.parametrize(
+    "fragment", ["%", "a=%E0%A4%A", "__proto__=1&constructor=2", "<img src=x onerror=alert(1)>", "a=" + "s" * 5000]
+)
 def test_hostile_addresses(browser: Browser, tmp_path: Path, fragment: str) -> None:
     path = written(case("intervals").model, tmp_path / "page.html")
     browser.open(path, fragment)

@@ -7,7 +7,22 @@ import traceback
 from collections.abc import Sequence
 from typing import Final
 
-from naivete.cli import ask, compare, convert, demo, describe, diagnose, doctor, evaluate, explain, explore, fit, predict, query, show
+from naivete.cli import (
+    ask,
+    compare,
+    convert,
+    demo,
+    describe,
+    diagnose,
+    doctor,
+    evaluate,
+    explain,
+    explore,
+    fit,
+    predict,
+    query,
+    show,
+)
 from naivete.cli.options import in_options
 from naivete.cli.output import complain, notes, silence
 from naivete.cli.parsing import Command, Finished, parse

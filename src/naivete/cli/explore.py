@@ -64,9 +64,9 @@ def _check(model: NetworkClassifier) -> None:
     is_hierarchy = any(isinstance(column, Hierarchy) for column in model.network_.derived.values())
     if not model.explainable or is_hierarchy:
         supported = [name for name in explainable() if name != "Recursive"]
-        reason = "is a hierarchy of classifiers" if is_hierarchy else "averages several models"
+        reason = "is a hierarchy of classifiers" if is_hierarchy else "does not predict with one network"
         raise ParameterError(
-            f"{type(model).__name__} {reason}, and a page runs one network or one tree; the classifiers that can be explored are "
+            f"{type(model).__name__} {reason}, and a page runs one network or one tree; choose among "
             f"{', '.join(supported)}"
         )
 

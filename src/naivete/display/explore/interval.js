@@ -35,9 +35,11 @@ function deviationOf(model, observed, target, posterior) {
     const isKnown = v === CLASS && !model.parents.get(v).length && model.training.knownPrior;
     if (model.withClass.get(v) && !model.continuous(v) && !isKnown && model.isComplete(v, values)) add(cellVariances(model, v, values));
   }
-  for (const [x, density] of model.densities) {
-    if (density.byClass && values.has(x) && densityParents(density).every((p) => values.has(p))) {
-      add(densityVariances(model, x, density, values));
+  if (isMarginalized(model, values)) add(jointVariances(model, values));
+  else {
+    for (const [x, density] of model.densities) {
+      const complete = values.has(x) && densityParents(density).every((p) => values.has(p));
+      if (density.byClass && complete) add(densityVariances(model, x, density, values));
     }
   }
   for (const { hidden, touched } of components(model, values)) {
@@ -155,10 +157,8 @@ function dividedDeviation(model, target, posterior, leaves) {
 
 // Return the variance of the log-density of an observed continuous feature, in each class.
 function densityVariances(model, x, density, values) {
-  const prior = priorOf(model);
   const logs = densityRow(model, x, values);
-  return range(model.classes).map((c) => {
-    const cases = Math.max(model.training.cases * prior[c], 1);
+  return classCases(model).map((cases, c) => {
     if (density.kernel) return Math.exp(Math.min(-logs[c], 600)) / (2 * Math.sqrt(Math.PI) * cases * density.widths[c]);
     const peak = -0.5 * Math.log(2 * Math.PI * density.variances[densityCell(model, density, values, c)]);
     const square = Math.max(2 * (peak - logs[c]), 0);
@@ -166,11 +166,27 @@ function densityVariances(model, x, density, values) {
   });
 }
 
+const classCases = (model) => priorOf(model).map((p) => Math.max(model.training.cases * p, 1));
+
+// Return the variance of the joint log-density of the observed continuous features, the others marginalized, in each class.
+function jointVariances(model, values) {
+  const { features, classes } = jointNormal(model);
+  const observed = range(features.length).filter((i) => values.has(features[i]));
+  return classCases(model).map((cases, c) => {
+    const square = squaredDistance(classes[c], features, observed, values);
+    return (square + (square * square - 2 * square + observed.length) / 2) / cases;
+  });
+}
+
+// Return the squared Mahalanobis distance of the values of some continuous features from their means.
+function squaredDistance({ means, covariance }, features, places, values) {
+  const lower = cholesky(submatrix(covariance, places, places));
+  return sum(forward(lower, places.map((i) => values.get(features[i]) - means[i])).map((d) => d * d));
+}
+
 // Return the variance of the mean of a regression, in units of the variance of the mean of its cases.
 function leverage(model, density, values, c) {
   if (!density.linked.length) return 1;
   const { features, classes } = jointNormal(model);
-  const places = density.linked.map((p) => features.indexOf(p));
-  const lower = cholesky(submatrix(classes[c].covariance, places, places));
-  return 1 + sum(forward(lower, places.map((i, k) => values.get(density.linked[k]) - classes[c].means[i])).map((d) => d * d));
+  return 1 + squaredDistance(classes[c], features, density.linked.map((p) => features.indexOf(p)), values);
 }

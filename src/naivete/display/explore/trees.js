@@ -85,14 +85,14 @@ function treeReason(model, observed, decided) {
 
 // Return the scores of a case in a tree: Shapley values over the rows of the background.
 //
-// Where a tested feature is missing, the base is the prior, and the features have the changes of the scores when their values become
-// known one after the other, in the order of the nodes.
+// Where a tested feature is missing, the base is the prediction without the tested features, and these have the changes of the
+// scores when their values become known one after the other, in the order of the nodes.
 function treeScores(model, observed) {
   const sums = new ScoreSums(model);
   const tested = [...new Set(model.tree.features)].filter((x) => x >= 0);
   if (isEmpty(model, observed) || tested.some((x) => !observed.has(x))) {
-    const known = new Map();
-    let before = relativePrior(model);
+    const known = new Map([...observed].filter(([x]) => !tested.includes(x)));
+    let before = relativePosterior(model, known);
     sums.addBase(before);
     for (const x of tested) {
       if (observed.has(x)) known.set(x, observed.get(x));
