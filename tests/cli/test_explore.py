@@ -44,7 +44,8 @@ def test_a_network_file_can_be_explored(run: Run, folder: Path, tmp_path: Path) 
 
 
 @pytest.mark.parametrize(
-    ("name", "reason"), [("AODE", "does not predict with one network"), ("Spectrum", "does not predict"), ("Recursive", "is a hierarchy")]
+    ("name", "reason"),
+    [("AODE", "does not predict with one network"), ("Spectrum", "does not predict"), ("Recursive", "is a hierarchy")],
 )
 def test_models_that_are_not_one_network_are_refused(run: Run, folder: Path, tmp_path: Path, name: str, reason: str) -> None:
     ran = run("explore", folder / f"{name}.nvt", "--html", tmp_path / "page.html")

@@ -66,8 +66,7 @@ def _check(model: NetworkClassifier) -> None:
         supported = [name for name in explainable() if name != "Recursive"]
         reason = "is a hierarchy of classifiers" if is_hierarchy else "does not predict with one network"
         raise ParameterError(
-            f"{type(model).__name__} {reason}, and a page runs one network or one tree; choose among "
-            f"{', '.join(supported)}"
+            f"{type(model).__name__} {reason}, and a page runs one network or one tree; choose among {', '.join(supported)}"
         )
 
 
