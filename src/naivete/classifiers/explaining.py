@@ -4,24 +4,25 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.incremental import NotFittedError
 from naivete.classifiers.registry import REGISTRY
-from naivete.display.explanation import Explanation, class_position
-from naivete.display.importance import Importance
-from naivete.display.nomogram import Nomogram, nomogram_of
 from naivete.encoding.column_codes import Encoded
 from naivete.errors import ParameterError, quoted
-from naivete.inference.certainty import Training
-from naivete.inference.explanation import Explainer
-from naivete.inference.importance import arc_importances, feature_importances
 from naivete.inference.predictor import argmax_class
 from naivete.network.network import Network
 from naivete.network.smoothing import smoothing_of
+
+if TYPE_CHECKING:  # learning and predicting need none of these
+    from naivete.display.explanation import Explanation
+    from naivete.display.importance import Importance
+    from naivete.display.nomogram import Nomogram
+    from naivete.inference.certainty import Training
+    from naivete.inference.explanation import Explainer
 
 __all__ = ["ExplainingMixin"]
 
@@ -53,6 +54,8 @@ class ExplainingMixin(ABC):
         background : rows from which the values of absent features are drawn in the game of the Shapley values; by default the
             distribution of the network.
         """
+        from naivete.display.explanation import Explanation, class_position
+
         codes, has_missing = _joined(self.encoded(X))
         explainer = self._explainer(background)
         temperature = {} if explainer.temperature == 1 else {"temperature": explainer.temperature}
@@ -69,6 +72,9 @@ class ExplainingMixin(ABC):
         background : the rows over which the contributions of features are averaged, and from which absent features are drawn; by
             default rows drawn from the network.
         """
+        from naivete.display.importance import Importance
+        from naivete.inference.importance import arc_importances, feature_importances
+
         self._check_fitted()
         explainer, network = self._explainer(background), self.network_
         features = {network.name(x): float(b) for x, b in zip(explainer.features, feature_importances(explainer), strict=True)}
@@ -78,6 +84,8 @@ class ExplainingMixin(ABC):
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
         """The mean absolute contributions of the features to the log odds, normalized so that they sum to 1."""
+        from naivete.inference.importance import feature_importances
+
         self._check_fitted()
         if not self.explainable:
             raise AttributeError(f"{type(self).__name__} has no feature_importances_: it does not predict with one network")
@@ -100,6 +108,9 @@ class ExplainingMixin(ABC):
         target_class : the class whose probability is given; by default the last one.
         other_class : the class with which it is compared; needed if there are more than two.
         """
+        from naivete.display.explanation import class_position
+        from naivete.display.nomogram import nomogram_of
+
         self._check_fitted()
         explainer = self._explainer(None)
         last = len(self.classes_) - 1
@@ -120,6 +131,8 @@ class ExplainingMixin(ABC):
 
     def _explainer(self, background: Any) -> Explainer:
         """Return the explainer; the one for the distribution of the network is made once."""
+        from naivete.inference.explanation import Explainer
+
         if not self.explainable:
             raise ParameterError(
                 f"{type(self).__name__} does not predict with one network, and only predictions of one network can be explained; "
@@ -134,6 +147,8 @@ class ExplainingMixin(ABC):
 
     def _training(self) -> Training | None:
         """Return the number of cases and the smoothing; None if a model file does not have the number."""
+        from naivete.inference.certainty import Training
+
         smoothing, known_prior = smoothing_of(getattr(self, "smoothing", 0.0)), getattr(self, "prior", None) is not None
         return Training(self.cases_, smoothing, known_prior) if hasattr(self, "cases_") else None
 

@@ -8,7 +8,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import polygamma
 
 from naivete import _kernels
 from naivete._kernels.codes import Bools, Integers, Numbers, missing, narrowest
@@ -280,6 +279,8 @@ def _total(factors: Numbers, variances: Numbers) -> Numbers:
 
 def _trigamma(weight: Numbers) -> Numbers:
     """Return the second derivative of the log-gamma function, infinite at zero."""
+    from scipy.special import polygamma
+
     return np.where(weight > 0, polygamma(1, np.maximum(weight, 1e-150)), np.inf)
 
 
