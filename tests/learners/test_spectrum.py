@@ -262,7 +262,7 @@ def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.Mon
     labels = rng.integers(0, 2, rows).astype(np.uint8)
     variables = (*(Variable(f"x{i}", cuts=tuple(map(float, range(29)))) for i in range(columns)), Variable("class", (0, 1)))
     counts = Counts(MemoryCases(variables, Block((*codes, labels)), np.zeros(columns, bool)))
-    settings = SpectrumSettings(members=1)
+    settings = SpectrumSettings(members=2, trees=0, boosting=0, mixture=False)
     fresh = [rng.integers(0, 30, 500).astype(np.uint8) for _ in range(columns)]
     spread = []
     for limit in (spectrum_weights.OUT_OF_FOLD_ROWS, 0):

@@ -9,9 +9,11 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.dispatch import address, compiled, require_memory
-from naivete._kernels.weights import TOLERANCE, minimized
+from naivete._kernels.weights import minimized
 
 __all__ = ["LinearRows", "fit_linear"]
+
+TOLERANCE = 1e-6
 
 
 class LinearRows(NamedTuple):
@@ -69,7 +71,7 @@ def fit_linear(
         gradient = (gradient + strength * difference) / scale
         return loss + 0.5 * float((strength * difference * difference).sum()), gradient.ravel()
 
-    return minimized(objective, (first * scale).ravel(), steps).reshape(first.shape) / scale
+    return minimized(objective, (first * scale).ravel(), steps, TOLERANCE).reshape(first.shape) / scale
 
 
 def _loss_numpy(rows: LinearRows, labels: NDArray[np.uint32], weight: Numbers, values: Numbers) -> tuple[float, Numbers]:

@@ -92,7 +92,12 @@ def weighted_spectrum(
 
 
 def _cuts_depend_on_the_sample(result: Spectrum, columns: Columns, sample: Sample) -> bool:
-    """Whether there are so few cases that cut points fit their classes noticeably better than those of other cases."""
+    """Whether there are so few cases that cut points fit their classes noticeably better than those of other cases.
+
+    With the main structure alone this is not asked: it should be learned fast.
+    """
+    if not result.members:
+        return False
     numeric = any(columns.quantiles[x] is not None for x in result.informative)
     return numeric and len(sample.labels) <= OUT_OF_FOLD_ROWS and bool(sample.weight.sum() >= result.class_weights.sum())
 
