@@ -31,7 +31,7 @@ MIXTURE_ROWS = 2000
 FOLD_STEPS = 60
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
-TEMPERATURE_PENALTY = 5.0
+TEMPERATURE_PENALTY = 2.0
 OUT_OF_FOLD_ROWS = 2000
 """With more cases, cut points that are chosen by the classes of all of them hardly fit them better than other cases."""
 
