@@ -54,7 +54,8 @@ class ExplainingMixin(ABC):
         background : rows from which the values of absent features are drawn in the game of the Shapley values; by default the
             distribution of the network.
         """
-        from naivete.display.explanation import Explanation, class_position
+        from naivete.display.explanation import Explanation
+        from naivete.display.explanation_text import class_position
 
         codes, has_missing = _joined(self.encoded(X))
         explainer = self._explainer(background)
@@ -108,7 +109,7 @@ class ExplainingMixin(ABC):
         target_class : the class whose probability is given; by default the last one.
         other_class : the class with which it is compared; needed if there are more than two.
         """
-        from naivete.display.explanation import class_position
+        from naivete.display.explanation_text import class_position
         from naivete.display.nomogram import nomogram_of
 
         self._check_fitted()

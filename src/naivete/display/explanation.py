@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from importlib import import_module
 from statistics import NormalDist
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
+from naivete.display.explanation_text import (
+    Contribution,
+    class_position,
+    contribution_text,
+    free_name,
+    library,
+    more_text,
+    probability_text,
+    value_text,
+)
 from naivete.display.markup import Markup, element
 from naivete.display.waterfall import Step, waterfall
-from naivete.errors import ParameterError, ResourceError, did_you_mean, quoted
+from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.elimination import Codes
 from naivete.inference.explanation import By, Explainer
 from naivete.inference.log_odds import Attribution
-from naivete.variables import CLASS, Name, number_text
+from naivete.variables import CLASS, Name
 
-__all__ = ["Contribution", "Explanation"]
+__all__ = ["Explanation"]
 
 ROWS_SHOWN = 3
 """The number of rows of which a text or a page shows the contributions."""
@@ -31,21 +40,6 @@ UNUSUAL = 0.01
 """Rows are unusual if a smaller share of rows is as improbable."""
 SMALLEST = 5e-4
 """Contributions below this number of bits are not shown."""
-
-
-class Contribution(NamedTuple):
-    """What one feature, or one family, adds to the log odds of a row.
-
-    Parameters
-    ----------
-    name : the name of the feature; of a family, its variable and the parents.
-    value : the value of the row as text: a state, an interval, a number, or "missing".
-    bits : the contribution.
-    """
-
-    name: str
-    value: str
-    bits: float
 
 
 class Explanation:
@@ -254,7 +248,7 @@ class Explanation:
     def _values(self, row: int) -> dict[int, str]:
         """Return the values of a row as text."""
         columns, _, _ = self._explainer.columns([column[row : row + 1 or None] for column in self._codes], self._has_missing)
-        return {x: _text(self._explainer.network.variables[x], columns[x][0]) for x in self._explainer.features}
+        return {x: value_text(self._explainer.network.variables[x], columns[x][0]) for x in self._explainer.features}
 
     def to_frame(self, by: By = "feature") -> Any:
         """Return a pandas DataFrame: class, probability, base, the contributions and the log odds of every row.
@@ -267,17 +261,17 @@ class Explanation:
         """
         attribution, names = self._of(by), self.feature_names if by == "feature" else self.family_names
         first = {"class": self.target, "probability": self.probability, "base": attribution.base}
-        columns: dict[Any, Any] = {_free(name, names): values for name, values in first.items()}
+        columns: dict[Any, Any] = {free_name(name, names): values for name, values in first.items()}
         columns |= {name: attribution.values[:, i] for i, name in enumerate(names)}
-        columns |= {_free("log_odds", names): attribution.log_odds}
-        return _library("pandas", "a data frame").DataFrame(columns, index=self.rows)
+        columns |= {free_name("log_odds", names): attribution.log_odds}
+        return library("pandas", "a data frame").DataFrame(columns, index=self.rows)
 
     def to_shap(self) -> Any:
         """Return the Shapley values as `shap.Explanation` for the plots of shap; `data` has codes, `display_data` texts."""
         shown = np.array([list(self._values(i).values()) for i in range(len(self))], object)
         columns, _, _ = self._explainer.columns(self._codes, self._has_missing)
         data = np.stack([np.where(missing(columns[x]), np.nan, columns[x]) for x in self._explainer.features], axis=1)
-        return _library("shap", "a shap.Explanation").Explanation(
+        return library("shap", "a shap.Explanation").Explanation(
             values=self.by_feature.values,
             base_values=self.by_feature.base,
             data=data,
@@ -297,13 +291,13 @@ class Explanation:
         label = quoted(self._label(target))
         contributions = [c for c in self.contributions(row) if abs(c.bits) >= 0.005]
         first = f"The class is {label}" if target == self.posterior[row].argmax() else f"The class {label} is possible"
-        text = f"{first} with probability {_share(self.posterior[row, target])}{self._interval_text(row)}"
-        text += f"; without knowing the row it would be {_share(self.prior[target])}."
+        text = f"{first} with probability {probability_text(self.posterior[row, target])}{self._interval_text(row)}"
+        text += f"; without knowing the row it would be {probability_text(self.prior[target])}."
         versus = "" if self._other is None else f" (compared with {quoted(self._label(self._other[row]))})"
         for word, sign in (("For it", 1), ("Against it", -1)):
             named = [c for c in contributions if c.bits * sign > 0]
             if named:
-                text += f" {word}{versus}: {', '.join(map(_named, named[:most]))}{_more(len(named) - most)}."
+                text += f" {word}{versus}: {', '.join(map(contribution_text, named[:most]))}{more_text(len(named) - most)}."
         return f"{text} {self._unusual_text()}." if self[row].unusual[0] else text
 
     def _unusual_text(self) -> str:
@@ -318,7 +312,7 @@ class Explanation:
             low, high = self[row].interval()[0].tolist()
         except ResourceError:
             return ""
-        return f" (95% interval {_share(low)} to {_share(high)})"
+        return f" (95% interval {probability_text(low)} to {probability_text(high)})"
 
     def _label(self, position: Any) -> Any:
         label = self.classes[position]
@@ -338,7 +332,7 @@ class Explanation:
         label = self._label(self._target[row])
         versus = "" if self._other is None else f" against {self._label(self._other[row])}"
         name = self._explainer.network.name(CLASS)
-        return f"P({name} = {label}) = {_share(self.posterior[row, self._target[row]])}{versus}"
+        return f"P({name} = {label}) = {probability_text(self.posterior[row, self._target[row]])}{versus}"
 
     def text(self, row: int = 0, by: By = "feature") -> str:
         """Return the contributions in one row as text with bars.
@@ -408,49 +402,3 @@ class Explanation:
     def _repr_html_(self) -> str:
         charts = [element("figure", Markup(self.svg(row)), style="margin:0 0 1em") for row in range(min(len(self), ROWS_SHOWN))]
         return str(element("div", *charts))
-
-
-def class_position(classes: NDArray[Any], label: Any, parameter: str) -> int:
-    """Return the position of a class; an error about an unknown one names the parameter."""
-    labels = classes.tolist()
-    if label not in labels:
-        hint = did_you_mean(label, labels, "the classes are")
-        raise ParameterError(f"{parameter}={quoted(label)} is not a class of the model; {hint}")
-    return int(labels.index(label))
-
-
-def _text(variable: Any, code: Any) -> str:
-    if missing(np.asarray([code]))[0]:
-        return "missing"
-    return number_text(float(code) + variable.origin) if variable.density else variable.labels[int(code)]
-
-
-def _free(name: str, taken: Sequence[Name]) -> str:
-    return _free(f"{name}_", taken) if name in taken else name
-
-
-def _share(probability: float) -> str:
-    """Return a probability as text that is never rounded to 0 or 1.
-
-    >>> _share(0.5), _share(0.99999), _share(1e-7), _share(1.0)
-    ('0.5', 'above 0.999', 'below 0.001', '1')
-    """
-    if 0.999 < probability < 1:
-        return "above 0.999"
-    return "below 0.001" if 0 < probability < 0.001 else f"{probability:.3g}"
-
-
-def _named(contribution: Contribution) -> str:
-    value = f" = {contribution.value}" if contribution.value else ""
-    return f"{contribution.name}{value} ({contribution.bits:+.2f} bits)"
-
-
-def _more(count: int) -> str:
-    return f" and {count} more" if count > 0 else ""
-
-
-def _library(name: str, purpose: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ParameterError(f"{purpose} needs {name}; install it with: pip install {name}") from error
