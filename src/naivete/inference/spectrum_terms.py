@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -13,6 +13,9 @@ from naivete._kernels.trees import tree_posteriors
 from naivete.network.spectrum import DEPTHS_OF_TREES, Member, Spectrum
 
 __all__ = ["SpectrumPredictor", "log_normalized", "log_prior", "spectrum_terms", "structure_terms"]
+
+NUMBERS = 1 << 22
+"""How many numbers the terms of a block of rows have at most: 32 MiB."""
 
 
 def log_normalized(logs: Numbers) -> Numbers:
@@ -85,10 +88,23 @@ def structure_terms(
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     prior, total = log_prior(spectrum, rows, left_out), float(spectrum.class_weights.sum())
-    setting = structure.bins, structure.families, spectrum.depth, spectrum.classes, total, structure.rule, prior, left_out
-    logs, own = context_logs(codes, *setting, terms=bool(features))
-    chosen = own[:, list(features)] if features else np.empty((rows, 0, spectrum.classes))
-    return np.moveaxis(logs, 1, 2), np.moveaxis(chosen, 1, 2)
+    depths = np.empty((rows, spectrum.classes, spectrum.depth + 1))
+    own = np.empty((rows, spectrum.classes, len(features)))
+    for part in row_blocks(rows, spectrum.classes * (spectrum.depth + 1 + len(codes) * bool(features))):
+        without = None if left_out is None else LeftOut(left_out.labels[part], left_out.weight[part])
+        setting = structure.bins, structure.families, spectrum.depth, spectrum.classes, total, structure.rule, prior[part], without
+        logs, terms = context_logs([column[part] for column in codes], *setting, terms=bool(features))
+        depths[part] = np.moveaxis(logs, 1, 2)
+        if features:
+            own[part] = np.moveaxis(terms[:, list(features)], 1, 2)
+    return depths, own
+
+
+def row_blocks(rows: int, numbers: int) -> Iterator[slice]:
+    """Yield parts of the rows for which so many numbers for each row do not need much memory."""
+    size = max(256, NUMBERS // max(numbers, 1))
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))
 
 
 class SpectrumPredictor:
@@ -107,7 +123,10 @@ class SpectrumPredictor:
 
         A row in which every informative value is missing or never occurred in training gets the class frequencies.
         """
-        result = posterior_of_terms(self.spectrum, spectrum_terms(self.spectrum, codes))
+        model = self.spectrum
+        result = np.empty((len(codes[0]), model.classes))
+        for part in row_blocks(len(result), model.classes * len(model.term_names)):
+            result[part] = posterior_of_terms(model, spectrum_terms(model, [column[part] for column in codes]))
         observed = [~missing(codes[x]) for x in self.spectrum.informative]
         unknown = ~np.logical_or.reduce(observed) if observed else np.ones(len(codes[0]), bool)
         result[unknown] = self.spectrum.class_weights / self.spectrum.class_weights.sum()

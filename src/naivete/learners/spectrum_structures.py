@@ -125,7 +125,8 @@ def binned_counts(counts: Counts, bins: Bins, variables: Variables, *, missing_a
 def bin_information(counts: Counts, columns: Columns) -> tuple[Numbers, Numbers]:
     """Return I(X; C) of every feature and I(X; Y | C) of every pair in bits, with few bins and without their bias."""
     bins = columns.equal_frequency(PAIR_BINS, 0.0)
-    variables = (*(Variable(x, tuple(range(int(table[-1]) + 1))) for x, table in enumerate(bins)), counts.variables[CLASS])
+    states = [int(table[-1]) + bool(missing) for table, missing in zip(bins, counts.cases.has_missing, strict=True)]
+    variables = (*(Variable(x, tuple(range(card))) for x, card in enumerate(states)), counts.variables[CLASS])
     view = binned_counts(counts, bins, variables, missing_as_state=True)
     return relevance(view, bias="corrected"), dependence(view, bias="corrected")
 
