@@ -104,7 +104,7 @@ class DiscreteTerms:
         if family.logs is None:
             self._add_large(part, block, family)
             return
-        address, absent = block.address(family.features, family.strides, family.logs.shape[1])
+        address, absent = _address(block, family, family.logs.shape[1])
         shift = self.prior if family.variable == CLASS else np.zeros(self.classes - 1)
         for c, logs in enumerate(family.logs):
             part[c] += _taken(logs, address, absent, -shift[c])
@@ -121,7 +121,7 @@ class DiscreteTerms:
         self, base: Numbers, parts: Numbers, block: RowBlock, family: _Family, game: _Game, position: Mapping[int, int]
     ) -> None:
         """Add the Shapley values of a family in the rows in which it is complete; take its mean from the base of the others."""
-        address, absent = block.address(family.features, family.strides, game.cells)
+        address, absent = _address(block, family, game.cells)
         for x, values in zip(family.features, game.values, strict=False):
             for c in range(self.classes - 1):
                 parts[position[x], c] += _taken(values[c], address, absent)
@@ -211,12 +211,19 @@ class DiscreteTerms:
         )
 
 
-def _taken(values: Numbers, address: NDArray[np.integer], absent: Bools | None, shift: float = 0.0) -> Numbers:
+def _address(block: RowBlock, family: _Family, cells: int) -> tuple[NDArray[np.intp], Bools | None]:
+    """Return the cell of each row, and the rows in which the family is not complete; None if there are none."""
+    address, absent = block.address(family.features, family.strides, cells)
+    return address.astype(np.intp), absent
+
+
+def _taken(values: Numbers, address: NDArray[np.intp], absent: Bools | None, shift: float = 0.0) -> Numbers:
     """Return the value of each row, zero where the family is not complete."""
-    if absent is None:
-        return values.take(address) + shift if shift else values.take(address)
-    result = values.take(np.where(absent, 0, address)) + shift
-    result[absent] = 0.0
+    result = values.take(address, mode="clip")  # without a check of the addresses, which are valid where the family is complete
+    if shift:
+        result += shift
+    if absent is not None:
+        result[absent] = 0.0
     return result
 
 
