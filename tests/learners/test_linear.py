@@ -42,16 +42,17 @@ def design(sample: Sample) -> np.ndarray:
     return np.column_stack([np.eye(4)[nominal], np.append(scores, 0.0)[numeric], numeric == 20])
 
 
+@pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("tier", [pytest.param("c", marks=needs_compiler), "numpy"])
-def test_the_scores_are_those_of_penalized_logistic_regression(tier: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_scores_are_those_of_penalized_logistic_regression(tier: str, classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STEPS", 500)
     monkeypatch.setattr("naivete._kernels.linear.TOLERANCE", 1e-12)
-    variables, sample = table()
+    variables, sample = table(classes=classes)
     with use(tier):
         linear, _ = cross_fitted_linear(variables, (0, 1), sample, folds_of(sample, 3))
     matrix = np.column_stack([design(sample), np.ones(len(sample.labels))])
     frequency = np.bincount(sample.labels, sample.weight) + 0.5
-    origin = np.zeros((matrix.shape[1], 3))
+    origin = np.zeros((matrix.shape[1], classes))
     origin[-1] = np.log(frequency / frequency.sum())
 
     def loss(flat: np.ndarray) -> float:

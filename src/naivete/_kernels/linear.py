@@ -14,6 +14,8 @@ from naivete._kernels.weights import minimized
 __all__ = ["LinearRows", "fit_linear"]
 
 TOLERANCE = 1e-6
+SECOND = np.uint32(0xFFFFFFFF)
+"""The label of the class without weights, where a single class has weights."""
 
 
 class LinearRows(NamedTuple):
@@ -45,6 +47,7 @@ def fit_linear(
     """Return the weights of the columns and, last, the intercepts that minimize the penalized loss.  # (column + 1, class)
 
     The logits of a row are its product with the weights plus the intercepts; the penalty is 1/2 sum strength (values - origin)^2.
+    If the values are of a single class, there is a second class, whose logits are 0 and whose label is SECOND.
 
     Parameters
     ----------
@@ -79,13 +82,16 @@ def _loss_numpy(rows: LinearRows, labels: NDArray[np.uint32], weight: Numbers, v
     row = np.repeat(np.arange(len(labels)), np.diff(rows.start))
     logits = np.repeat((rows.base @ values[:-1] + values[-1])[None], len(labels), axis=0)
     np.add.at(logits, row, rows.value[:, None] * values[rows.column])
+    if values.shape[1] == 1:
+        logits = np.column_stack([logits, np.zeros(len(labels))])
+    position = np.arange(len(labels)), np.where(labels == SECOND, 1, labels)
     logits -= logits.max(axis=1, keepdims=True)
     p = np.exp(logits)
     norm = p.sum(axis=1)
-    loss = float((weight * (np.log(norm) - logits[np.arange(len(labels)), labels])).sum())
+    loss = float((weight * (np.log(norm) - logits[position])).sum())
     errors = p / norm[:, None]
-    errors[np.arange(len(labels)), labels] -= 1
-    errors *= weight[:, None]
+    errors[position] -= 1
+    errors = (errors * weight[:, None])[:, : values.shape[1]]
     gradient = np.zeros_like(values)
     np.add.at(gradient, rows.column, rows.value[:, None] * errors[row])
     gradient[-1] = errors.sum(axis=0)

@@ -177,7 +177,8 @@ typedef struct {
     double *room; /* of 3 K numbers */
 } linear_rows;
 
-/* values: (column, class), then the intercepts. */
+/* values: (column, class), then the intercepts. With a single class there is a second one, the label UINT32_MAX, whose scores
+   are 0. */
 static double loss_of_rows(const void *data, const double *values, double *gradient) {
     const linear_rows *t = data;
     const int64_t K = t->K, p = t->p;
@@ -196,11 +197,12 @@ static double loss_of_rows(const void *data, const double *values, double *gradi
             const double x = t->value[e], *v = values + t->column[e] * K;
             for (int64_t c = 0; c < K; c++) z[c] += x * v[c];
         }
-        double top = -INFINITY, sum = 0;
+        const uint32_t y = t->labels[r];
+        double top = K == 1 ? 0 : -INFINITY;
         for (int64_t c = 0; c < K; c++)
             if (z[c] > top) top = z[c];
-        const uint32_t y = t->labels[r];
-        loss += t->weight[r] * (top - z[y]);
+        double sum = K == 1 ? exp(-top) : 0;
+        loss += t->weight[r] * (top - (y == UINT32_MAX ? 0 : z[y]));
         for (int64_t c = 0; c < K; c++) sum += z[c] = exp(z[c] - top);
         loss += t->weight[r] * log(sum);
         for (int64_t c = 0; c < K; c++) {

@@ -15,7 +15,7 @@ from scipy.special import ndtri
 
 from naivete._kernels import run_parallel
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.linear import LinearRows, fit_linear
+from naivete._kernels.linear import SECOND, LinearRows, fit_linear
 from naivete.cases.sample import Sample
 from naivete.learners.folds import Folds
 from naivete.network.spectrum import Linear
@@ -134,20 +134,26 @@ class _Design:
     def fitted(self, weight: Numbers, first: Numbers | None = None) -> Numbers:
         """Return the weights of the columns and the intercepts, learned from cases of these weights.  # (column + 1, class)
 
+        With two classes they are those of the second class minus those of the first, in one column.
+
         Intercepts are drawn to the logarithms of the class frequencies, weights to zero.
         """
-        rows, labels = self.rows, self.sample.labels
-        classes = self.variables[CLASS].card
-        frequency = np.bincount(labels, weight, classes) + 0.5
-        strength = np.full((len(rows.base) + 1, classes), PENALTY)
-        origin = np.zeros_like(strength)
-        origin[-1] = np.log(frequency / frequency.sum())
+        rows, classes = self.rows, self.variables[CLASS].card
+        logs = np.log(np.bincount(self.sample.labels, weight, classes) + 0.5)
+        labels, strength, intercepts = self.sample.labels, PENALTY, logs - np.log(weight.sum() + classes / 2)
+        if classes == 2:  # one column of differences: half of the work
+            labels, strength, intercepts = np.where(labels == 1, 0, SECOND).astype(np.uint32), PENALTY / 2, logs[1:] - logs[:1]
+        origin = np.zeros((len(rows.base) + 1, len(intercepts)))
+        origin[-1] = intercepts
         row = np.repeat(np.arange(len(labels)), np.diff(rows.start))
         squares = np.bincount(rows.column, weight[row] * rows.value**2, len(rows.base))
-        scale = np.sqrt(0.1 * np.append(squares, weight.sum())[:, None] + strength)
-        return fit_linear(rows, labels, weight, scale, strength, origin, origin if first is None else first, STEPS)
+        strengths = np.full(origin.shape, strength)
+        scale = np.sqrt(0.1 * np.append(squares, weight.sum())[:, None] + strengths)
+        return fit_linear(rows, labels, weight, scale, strengths, origin, origin if first is None else first, STEPS)
 
     def linear(self, values: Numbers) -> Linear:
-        """Return the tables of the weights of columns."""
+        """Return the tables of the weights of columns; a single column of weights is the difference of two classes."""
+        if values.shape[1] == 1:
+            values = np.column_stack([-values / 2, values / 2])
         tables = (values[column] * value[:, None] for column, value in self.encodings)
         return Linear(tuple(tables), values[-1])
