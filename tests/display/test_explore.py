@@ -31,7 +31,7 @@ ROWS, EXPLAINED = 200, 20
 NORMAL = {"encoder": Encoder(numbers="normal")}
 
 
-def frame(rows: int = 250, classes: int = 2, continuous: int = 0) -> tuple[pd.DataFrame, list[str]]:
+def frame(rows: int = 250, classes: int = 2, continuous: int = 0, missing: int = 0) -> tuple[pd.DataFrame, list[str]]:
     """A table whose class depends on two features, and others on the class and on each other."""
     rng = np.random.default_rng(7)
     x0, x1 = rng.integers(0, 2, rows), rng.integers(0, 3, rows)
@@ -41,6 +41,8 @@ def frame(rows: int = 250, classes: int = 2, continuous: int = 0) -> tuple[pd.Da
         source = y if j % 2 == 0 else list(columns.values())[-1]
         columns[name] = np.where(rng.random(rows) < 0.6, source, rng.integers(0, 2 + j % 3, rows))
     table: dict[str, Any] = {name: [f"s{v}" for v in values] for name, values in columns.items()}
+    if missing:
+        table["b"][::5] = [None] * len(table["b"][::5])
     for j in range(continuous):
         before = table[f"n{j - 1}"] if j else 0.0
         table[f"n{j}"] = rng.normal(size=rows) + 0.5 * (j + 1) * y + 0.6 * before
@@ -79,6 +81,7 @@ MODELS: dict[str, tuple[Any, dict[str, int]]] = {
     "full normal density": (Full(**NORMAL), {"continuous": 2}),
     "kernel densities": (NaiveBayes(encoder=Encoder(numbers="kernel")), {"continuous": 2, "rows": 80}),
     "intervals": (KDB(k=1), {"continuous": 3}),
+    "missing as a state": (TAN(encoder=Encoder(missing="state", unseen="smooth")), {"missing": 1}),
 }
 names = pytest.mark.parametrize("name", MODELS)
 
@@ -136,7 +139,9 @@ def test_questions_are_those_of_ask_next(name: str) -> None:
     this = case(name)
     for row in some_rows():
         questions = {question.position: question.gain for question in this.model.ask_next(known(this, row))}
-        found = this.engine.call("asked", this.codes[row])
+        schema = this.model.schema_
+        codes = {x: code for x, code in this.codes[row].items() if not (schema[x].missing and code == schema[x].known)}
+        found = this.engine.call("asked", codes)
         assert dict(found) == pytest.approx(questions, abs=1e-9)
         assert [bits for _, bits in found] == sorted((bits for _, bits in found), reverse=True)
 
@@ -183,6 +188,24 @@ def test_trigamma() -> None:
     for x in [1e-8, 0.3, 1.0, 5.5, 19.99, 20.0, 1234.5, 1e9]:
         assert this.call("trigamma", x) == pytest.approx(float(polygamma(1, x)), rel=1e-13)
     assert this.context.eval("trigamma(0)") == np.inf
+
+
+def test_work_is_limited() -> None:
+    engine = case("KDB(2)").engine
+    engine.context.eval("limitWork(100); null")
+    assert engine.call("asked", {0: 1}) == "the computation takes too long in a page"
+    engine.context.eval("limitWork(Infinity); null")
+    assert isinstance(engine.call("asked", {0: 1}), list)
+
+
+def test_joint_distributions_of_ancestors_are_those_of_all_variables() -> None:
+    engine = case("PC").engine
+    for members in ([0], [1, 2], [2, 3, 5]):
+        expected = engine.context.eval(f"JSON.stringify([...ancestralDistribution(model, {members})])")
+        if len(members) < 3:
+            found = engine.context.eval(f"JSON.stringify([...newJointDistribution(model, {members})])")
+            assert json.loads(found) == pytest.approx(json.loads(expected), abs=1e-12)
+        assert sum(json.loads(expected)) == pytest.approx(1.0)
 
 
 def test_tables_that_are_too_large_are_refused() -> None:

@@ -101,8 +101,8 @@ function networkScores(model, values) {
   const prior = relativePrior(model);
   if (!model.parents.get(CLASS).length) sums.addBase(prior);
   for (const v of gameVariables(model)) {
-    const game = gameOf(model, v);
     if (model.isComplete(v, values)) {
+      const game = gameOf(model, v);
       sums.addBase(game.mean);
       const codes = game.members.map((m) => values.get(m));
       familyValues(game, codes).forEach((value, i) => sums.add(game.members[i], value));
@@ -129,7 +129,7 @@ function addComponent(model, values, { hidden, touched }, sums) {
   touched.forEach((v, i) => {
     if (hidden.includes(v)) return;
     const earlier = hidden.filter((h) => model.place.get(h) < model.place.get(v));
-    const after = Array.from(componentTable(model, values, earlier, touched.slice(0, i + 1)).logs, (value) => value * BITS);
+    const after = componentLogs(model, values, earlier, touched.slice(0, i + 1)).map((value) => value * BITS);
     if (v === CLASS) addClass(model, values, sums);
     else sums.add(v, added(before, after));
     before = after;

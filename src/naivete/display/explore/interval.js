@@ -43,7 +43,8 @@ function deviationOf(model, observed, target, posterior) {
     }
   }
   for (const { hidden, touched } of components(model, values)) {
-    for (const v of touched) variance += incompleteVariance(model, values, v, hidden, touched, slopes);
+    const calibration = new Calibration(model, touched.map((v) => model.factor(v, values)));
+    for (const v of touched) variance += incompleteVariance(model, values, v, hidden, calibration, slopes);
   }
   return Math.sqrt(variance);
 }
@@ -101,10 +102,10 @@ function cellVariances(model, v, values) {
 }
 
 // Return the variance that a family with missing members adds: each cell counts with its probability given the case.
-function incompleteVariance(model, values, v, componentHidden, touched, slopes) {
+function incompleteVariance(model, values, v, missing, calibration, slopes) {
   const members = model.members.get(v);
-  const hidden = members.filter((m) => componentHidden.includes(m));
-  const shares = conditionalShares(model, values, componentHidden, touched, hidden);
+  const hidden = members.filter((m) => missing.includes(m));
+  const shares = calibration.shares(hidden);
   const { cells, totals } = weightsOf(model, v);
   const strides = stridesOf(model.cards(members), model.classes);
   const start = sum(members.map((m, i) => (values.has(m) ? strides[i] * values.get(m) : 0)));
@@ -126,18 +127,6 @@ function incompleteVariance(model, values, v, componentHidden, touched, slopes) 
   const total = (pairs) => sum(pairs.map(([slope, weight]) => (slope === 0 ? 0 : slope * slope * trigamma(weight))));
   const variance = total(entries.map(({ slope, cell }) => [slope, cells[cell]])) - total([...sums].map(([cell, slope]) => [slope, totals[cell]]));
   return Math.max(variance, 0);
-}
-
-// Return P(missing members | observed values, class) of some missing members of a component.  (configuration, class)
-function conditionalShares(model, values, componentHidden, touched, kept) {
-  const { logs } = componentTable(model, values, componentHidden, touched, kept);
-  const result = new Float64Array(logs.length);
-  for (let c = 0; c < model.classes; c++) {
-    const column = Array.from({ length: logs.length / model.classes }, (_, i) => logs[i * model.classes + c]);
-    const total = logSum(column);
-    column.forEach((value, i) => (result[i * model.classes + c] = total === -Infinity ? 0 : Math.exp(value - total)));
-  }
-  return result;
 }
 
 // Return the same for a case that a tree divides among several leaves, and for one without an observed value.

@@ -1,5 +1,6 @@
 // The page: the fields of the case, and the results, renewed after every change. All text is set as text, never as markup.
 
+const MOST_WORK = 1e8; // cells of tables that are computed for one result, some seconds
 const MOST_CLASSES = 8;
 const MOST_TERMS = 14; // contributions that are listed one by one
 const MOST_QUESTIONS = 8;
@@ -145,7 +146,9 @@ class Explorer {
   renew() {
     const version = ++this.version;
     const values = codesOf(this.entries);
-    const { posterior, impossible } = posteriorOf(this.model, values);
+    const found = this.predicted(values);
+    if (found === null) return;
+    const { posterior, impossible } = found;
     const chosen = byId("explained").value;
     const target = chosen === "" ? largest(posterior) : Number(chosen);
     const steps = [
@@ -163,9 +166,23 @@ class Explorer {
     setTimeout(next, 0);
   }
 
+  // Return the posterior; null where it takes too long, which the page reports instead of all results.
+  predicted(values) {
+    limitWork(MOST_WORK);
+    try {
+      return posteriorOf(this.model, values);
+    } catch (error) {
+      if (!(error instanceof TooLarge || error instanceof NotPossible)) throw error;
+      for (const id of ["posterior", "interval", "why", "questions", "reason"]) byId(id).replaceChildren();
+      byId("prediction").textContent = byId("bar").textContent = `Not available: ${error.message}. Give more values.`;
+      return null;
+    }
+  }
+
   // Fill a panel; where the computation is not possible, the panel has the reason.
   fill(id, content) {
     const panel = byId(id);
+    limitWork(MOST_WORK);
     try {
       panel.replaceChildren(...content());
     } catch (error) {

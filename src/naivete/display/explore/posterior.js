@@ -16,33 +16,32 @@ function relevantFeatures(model, absent, values) {
 }
 
 // Return the relevant missing features in groups connected by families, each with the variables of these families in order.
-function components(model, values, wanted = []) {
-  const absent = missingFeatures(model, values).filter((x) => !wanted.includes(x));
-  const seen = new Map([...values, ...wanted.map((x) => [x, 0])]);
-  const hidden = new Set([...relevantFeatures(model, absent, seen), ...wanted]);
-  const touched = model.order.filter(
-    (v) => (hidden.has(v) || ((v === CLASS || values.has(v)) && model.card(v) > 1)) && model.members.get(v).some((m) => hidden.has(m)),
-  );
+function components(model, values) {
+  const hidden = relevantFeatures(model, missingFeatures(model, values), values);
+  const isUsed = (v) => hidden.has(v) || ((v === CLASS || values.has(v)) && model.card(v) > 1);
   const result = [];
   while (hidden.size) {
-    const connected = new Set();
-    let added = [Math.min(...hidden)];
-    while (added.length) {
-      added.forEach((h) => connected.add(h));
-      const near = touched.filter((v) => model.members.get(v).some((m) => connected.has(m)));
-      added = near.flatMap((v) => model.members.get(v)).filter((m) => hidden.has(m) && !connected.has(m));
+    const [connected, touched, waiting] = [new Set(), new Set(), [Math.min(...hidden)]];
+    while (waiting.length) {
+      const h = waiting.pop();
+      if (connected.has(h)) continue;
+      connected.add(h);
+      for (const v of [h, ...model.children.get(h)].filter(isUsed)) {
+        touched.add(v);
+        waiting.push(...model.members.get(v).filter((m) => hidden.has(m)));
+      }
     }
-    const variables = touched.filter((v) => model.members.get(v).some((m) => connected.has(m)));
+    const variables = [...touched].sort((a, b) => model.place.get(a) - model.place.get(b));
     result.push({ hidden: [...connected].sort((a, b) => a - b), touched: variables });
     connected.forEach((h) => hidden.delete(h));
   }
   return result;
 }
 
-// Return the table over some of the hidden features of a component, the others summed out.
-function componentTable(model, values, hidden, touched, kept = []) {
+// Return the logarithms of the product of the families of a component, its hidden features summed out.
+function componentLogs(model, values, hidden, touched) {
   const factors = touched.map((v) => model.factor(v, values));
-  return multiplied(model, eliminated(model, factors, hidden.filter((h) => !kept.includes(h))), kept);
+  return Array.from(multiplied(model, eliminated(model, factors, hidden), []).logs);
 }
 
 // Return log P(observed values, class).
@@ -53,7 +52,7 @@ function jointLogs(model, values) {
     if (!model.continuous(v) && model.isComplete(v, values)) add(model.row(v, values));
   }
   add(densityLogs(model, values));
-  for (const { hidden, touched } of components(model, values)) add(Array.from(componentTable(model, values, hidden, touched).logs));
+  for (const { hidden, touched } of components(model, values)) add(componentLogs(model, values, hidden, touched));
   return logs;
 }
 

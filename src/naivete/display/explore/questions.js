@@ -12,7 +12,7 @@ const entropyTerm = (p) => (p > 0 ? -p * Math.log2(p) : 0);
 function questionsOf(model, observed) {
   const open = range(model.inputs).filter((x) => !observed.has(x) && !model.variables[x].leftOut);
   const tables = model.tree !== null ? treeAnswers(model, observed, open) : networkAnswers(model, observed, open);
-  const questions = open.map((x) => ({ feature: x, bits: expectedInformation(tables.get(x).map((row) => calibrated(model, row))) }));
+  const questions = open.map((x) => ({ feature: x, bits: expectedInformation(tables.get(x).map((row) => tempered(model, row))) }));
   return questions.sort((a, b) => b.bits - a.bits || a.feature - b.feature);
 }
 
@@ -24,7 +24,7 @@ function expectedInformation(table) {
 }
 
 // Return probabilities with the same sum, in proportion to powers of the given ones.
-function calibrated(model, row) {
+function tempered(model, row) {
   if (model.temperature === 1) return row;
   const total = sum(row);
   if (!(total > 0)) return row;
@@ -41,18 +41,25 @@ function networkAnswers(model, observed, open) {
   if (Math.max(...logs) === -Infinity) throw new NotPossible("these values have probability zero in every class");
   const posterior = normalized(logs);
   const tables = new Map();
+  const calibration = calibrated(model, observed);
   for (const x of open) {
-    const given = model.continuous(x) ? densityNodes(model, x, observed) : givenClass(model, x, observed);
+    const given = model.continuous(x) ? densityNodes(model, x, observed) : givenClass(model, x, calibration);
     tables.set(x, given.map((row) => row.map((p, c) => p * posterior[c])));
   }
   return tables;
 }
 
+// Return the marginals of all missing discrete features.
+function calibrated(model, observed) {
+  const missing = new Set(missingFeatures(model, observed));
+  const touched = model.order.filter((v) => !model.continuous(v) && model.members.get(v).some((m) => missing.has(m)));
+  return new Calibration(model, touched.map((v) => model.factor(v, observed)));
+}
+
 // Return P(x | observed values, class).  (state, class)
-function givenClass(model, x, observed) {
+function givenClass(model, x, calibration) {
   if (model.card(x) === 1) return [new Array(model.classes).fill(1)];
-  const component = components(model, observed, [x]).find(({ hidden }) => hidden.includes(x));
-  const shares = conditionalShares(model, observed, component.hidden, component.touched, [x]);
+  const shares = calibration.shares([x]);
   return range(model.card(x)).map((s) => Array.from(shares.subarray(s * model.classes, (s + 1) * model.classes)));
 }
 

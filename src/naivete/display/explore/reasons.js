@@ -21,61 +21,13 @@ function sufficientReason(model, observed) {
 const uncalibrated = (model) => Object.assign(Object.create(Object.getPrototypeOf(model)), model, { temperature: 1 });
 
 // The log ratios of each rival and the decided class as a sum of tables, maximized by bucket elimination.
-class Maxima {
+class Maxima extends BucketTree {
   constructor(model, rivals, decided, values) {
-    this.model = model;
-    this.pairs = rivals.length;
-    this.constant = new Array(this.pairs).fill(0);
-    this.ratios = model.order.map((v) => ratioOf(model, v, rivals, decided)).filter((ratio) => ratio !== null);
-    for (const { scope, logs } of this.ratios) if (!scope.length) this.constant = this.constant.map((value, i) => value + logs[i]);
-    const tables = this.ratios.filter(({ scope }) => scope.length);
-    this.order = eliminationOrder(tables.map(({ scope }) => scope));
-    this.separators = new Map();
-    this.makeBuckets(tables);
+    const ratios = model.order.map((v) => ratioOf(model, v, rivals, decided)).filter((ratio) => ratio !== null);
+    super(model, ratios, rivals.length);
+    this.ratios = ratios;
     this.values = new Map([...values].filter(([x]) => this.buckets.has(x)));
-    this.messages = new Map();
     for (const v of this.order) this.messages.set(v, this.message(v));
-  }
-
-  makeBuckets(tables) {
-    const place = new Map(this.order.map((v, i) => [v, i]));
-    const scopes = tables.map(({ scope }) => scope);
-    this.buckets = new Map();
-    let cells = 0;
-    for (const v of this.order) {
-      const joined = scopes.filter((scope) => scope.includes(v));
-      const separator = [...new Set(joined.flat())].filter((m) => m !== v).sort((a, b) => place.get(b) - place.get(a));
-      for (const scope of joined) scopes.splice(scopes.indexOf(scope), 1);
-      if (separator.length) scopes.push(separator);
-      cells += product(this.model.cards([...separator, v])) * this.pairs;
-      if (cells > MOST_CELLS) throw new TooLarge("too many connected features have to be compared at once");
-      this.buckets.set(v, { separator, parent: separator.at(-1) ?? null, children: [], scope: [...separator, v], table: null });
-    }
-    for (const [v, bucket] of this.buckets) {
-      bucket.table = new Float64Array(product(this.model.cards(bucket.scope)) * this.pairs);
-      if (bucket.parent !== null) this.buckets.get(bucket.parent).children.push(v);
-    }
-    for (const { scope, logs } of tables) {
-      const bucket = this.buckets.get(scope.reduce((a, b) => (place.get(a) < place.get(b) ? a : b)));
-      this.addTo(bucket.table, bucket.scope, scope, logs);
-    }
-  }
-
-  // Add a table over some variables of a scope to one over all of them.
-  addTo(table, scope, part, logs) {
-    const strides = stridesOf(this.model.cards(part));
-    const cells = offsets(this.model.cards(scope), scope.map((v) => (part.includes(v) ? strides[part.indexOf(v)] : 0)));
-    for (let i = 0; i < cells.length; i++) {
-      for (let p = 0; p < this.pairs; p++) table[i * this.pairs + p] += logs[cells[i] * this.pairs + p];
-    }
-  }
-
-  // Return the table of a bucket with the messages of the buckets below.
-  filled(v) {
-    const bucket = this.buckets.get(v);
-    const table = bucket.table.slice();
-    for (const child of bucket.children) this.addTo(table, bucket.scope, this.buckets.get(child).separator, this.messages.get(child));
-    return table;
   }
 
   // Return the maximum over one variable, which has its observed value or any, given those of its separator.
@@ -84,15 +36,10 @@ class Maxima {
     const states = this.values.has(v) ? [this.values.get(v)] : range(card);
     const result = new Float64Array(table.length / card);
     for (let i = 0; i < result.length; i++) {
-      const start = Math.floor(i / this.pairs) * card * this.pairs + (i % this.pairs);
-      result[i] = states.reduce((top, s) => Math.max(top, table[start + s * this.pairs]), -Infinity);
+      const start = Math.floor(i / this.columns) * card * this.columns + (i % this.columns);
+      result[i] = states.reduce((top, s) => Math.max(top, table[start + s * this.columns]), -Infinity);
     }
     return result;
-  }
-
-  totals() {
-    const roots = this.order.filter((v) => this.buckets.get(v).parent === null);
-    return this.constant.map((value, p) => value + sum(roots.map((v) => this.messages.get(v)[p])));
   }
 
   // Give up an observed value, or set it again, and renew the messages that depend on it.
@@ -111,7 +58,7 @@ class Maxima {
       const strides = stridesOf(this.model.cards(separator));
       const start = sum(separator.map((m, i) => strides[i] * states.get(m))) * card;
       const allowed = this.values.has(v) ? [this.values.get(v)] : range(card);
-      const value = (s) => table[(start + s) * this.pairs + pair];
+      const value = (s) => table[(start + s) * this.columns + pair];
       states.set(v, allowed.reduce((top, s) => (value(s) > value(top) ? s : top)));
     }
     return states;
@@ -133,35 +80,6 @@ function ratioOf(model, v, rivals, decided) {
     });
   }
   return { scope: model.members.get(v).filter((m) => model.card(m) > 1), logs: result };
-}
-
-// Return the variables of some scopes in an order of elimination with few new neighbors.
-function eliminationOrder(scopes) {
-  const graph = new Map();
-  for (const scope of scopes) {
-    for (const v of scope) graph.set(v, new Set([...(graph.get(v) ?? []), ...scope.filter((m) => m !== v)]));
-  }
-  const missing = (v) => {
-    const near = [...graph.get(v)];
-    return sum(near.map((a, i) => near.slice(i + 1).filter((b) => !graph.get(a).has(b)).length));
-  };
-  const order = [];
-  while (graph.size) {
-    let [best, fewest] = [null, Infinity];
-    for (const v of [...graph.keys()].sort((a, b) => a - b)) {
-      const count = missing(v);
-      if (count < fewest) [best, fewest] = [v, count];
-      if (count === 0) break;
-    }
-    const near = [...graph.get(best)];
-    for (const a of near) {
-      near.filter((b) => b !== a).forEach((b) => graph.get(a).add(b));
-      graph.get(a).delete(best);
-    }
-    graph.delete(best);
-    order.push(best);
-  }
-  return order;
 }
 
 function networkReason(model, observed, decided) {
@@ -194,8 +112,8 @@ function leastImportantFirst(maxima, observed) {
     scope.forEach((x, axis) => {
       if (!observed.has(x)) return;
       const start = sum(scope.map((m, i) => (m === x ? 0 : strides[i] * (row.get(m) ?? 0))));
-      const cells = terms.get(x) ?? range(maxima.model.card(x)).map(() => new Array(maxima.pairs).fill(0));
-      cells.forEach((cell, s) => cell.forEach((_, p) => (cell[p] += logs[(start + s * strides[axis]) * maxima.pairs + p])));
+      const cells = terms.get(x) ?? range(maxima.model.card(x)).map(() => new Array(maxima.columns).fill(0));
+      cells.forEach((cell, s) => cell.forEach((_, p) => (cell[p] += logs[(start + s * strides[axis]) * maxima.columns + p])));
       terms.set(x, cells);
     });
   }

@@ -7,6 +7,18 @@ const MOST_CELLS = 1 << 22; // the largest table that is computed
 class TooLarge extends Error {}
 class NotPossible extends Error {}
 
+let workLeft = Infinity;
+
+// Limit the number of cells that are computed from now on.
+function limitWork(cells) {
+  workLeft = cells;
+}
+
+function spend(cells) {
+  workLeft -= cells;
+  if (workLeft < 0) throw new TooLarge("the computation takes too long in a page");
+}
+
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 // Return the numbers of a base64 text of little-endian doubles.
@@ -42,7 +54,6 @@ function stridesOf(cards, last = 1) {
 // Return the offset in a table of every configuration of some axes; an axis that the table does not have has stride 0.
 function offsets(cards, strides, start = 0) {
   const cells = product(cards);
-  if (cells > MOST_CELLS) throw new TooLarge(`a table of ${cells.toLocaleString("en")} cells is needed`);
   const result = new Int32Array(cells);
   const state = new Array(cards.length).fill(0);
   for (let cell = 0, offset = start; cell < cells; cell++) {
@@ -154,7 +165,10 @@ class Model {
 // Return the product of factors as one table: an axis for each variable of the scope, the class last.
 function multiplied(model, factors, scope) {
   const cards = model.cards(scope);
-  const result = new Float64Array(product(cards) * model.classes);
+  const size = product(cards) * model.classes;
+  if (size > MOST_CELLS) throw new TooLarge("too many connected features have to be combined");
+  spend(size * (factors.length + 1));
+  const result = new Float64Array(size);
   for (const factor of factors) {
     const strides = stridesOf(model.cards(factor.scope));
     const cells = offsets(cards, scope.map((v) => (factor.scope.includes(v) ? strides[factor.scope.indexOf(v)] : 0)));
@@ -165,54 +179,13 @@ function multiplied(model, factors, scope) {
   return { scope, logs: result };
 }
 
-// Return the product of factors, summed over one variable.
-function summedOut(model, factors, h) {
-  const scope = [...new Set(factors.flatMap((factor) => factor.scope))].filter((v) => v !== h).sort((a, b) => a - b);
-  const table = multiplied(model, factors, [...scope, h]).logs;
-  const [classes, card] = [model.classes, model.card(h)];
-  const result = new Float64Array(table.length / card);
-  for (let i = 0; i < result.length; i++) {
-    const start = Math.floor(i / classes) * card * classes + (i % classes);
-    let top = -Infinity;
-    for (let s = 0; s < card; s++) top = Math.max(top, table[start + s * classes]);
-    let total = 0;
-    for (let s = 0; s < card; s++) total += top === -Infinity ? 0 : Math.exp(table[start + s * classes] - top);
-    result[i] = top === -Infinity ? top : Math.log(total) + top;
-  }
-  return { scope, logs: result };
-}
-
-// Return factors without some variables, which are summed out one after the other, the smallest table first.
+// Return the product of factors with some variables summed out.
 function eliminated(model, factors, variables) {
-  const remaining = new Set(variables);
-  while (remaining.size) {
-    let [best, fewest] = [null, Infinity];
-    for (const h of [...remaining].sort((a, b) => a - b)) {
-      const clique = new Set(factors.filter((factor) => factor.scope.includes(h)).flatMap((factor) => factor.scope));
-      const cells = product(model.cards([...clique]));
-      if (cells < fewest) [best, fewest] = [h, cells];
-    }
-    const used = factors.filter((factor) => factor.scope.includes(best));
-    factors = [...factors.filter((factor) => !factor.scope.includes(best)), summedOut(model, used, best)];
-    remaining.delete(best);
+  for (const h of eliminationOrder(model, factors.map(({ scope }) => scope), variables)) {
+    const used = factors.filter(({ scope }) => scope.includes(h));
+    const scope = [...new Set(used.flatMap((factor) => factor.scope))].filter((v) => v !== h).sort((a, b) => a - b);
+    const logs = sumLast(multiplied(model, used, [...scope, h]).logs, model.card(h), model.classes);
+    factors = [...factors.filter((factor) => !used.includes(factor)), { scope, logs }];
   }
   return factors;
-}
-
-// Return P(members, class) without any evidence, an axis for each of the features and the class last.
-function jointDistribution(model, members) {
-  const key = members.join();
-  if (!model.joints.has(key)) {
-    const needed = new Set();
-    const waiting = [...members, CLASS];
-    while (waiting.length) {
-      const v = waiting.pop();
-      if (!needed.has(v)) waiting.push(...model.parents.get(v));
-      needed.add(v);
-    }
-    const others = [...needed].filter((v) => v !== CLASS && !members.includes(v));
-    const factors = [...needed].map((v) => model.factor(v, new Map()));
-    model.joints.set(key, multiplied(model, eliminated(model, factors, others), members).logs.map(Math.exp));
-  }
-  return model.joints.get(key);
 }
