@@ -31,13 +31,13 @@ ROWS, EXPLAINED = 200, 20
 NORMAL = {"encoder": Encoder(numbers="normal")}
 
 
-def frame(rows: int = 250, classes: int = 2, continuous: int = 0, missing: int = 0) -> tuple[pd.DataFrame, list[str]]:
+def frame(rows: int = 250, classes: int = 2, continuous: int = 0, missing: int = 0, more: str = "cdefg") -> tuple[pd.DataFrame, list[str]]:
     """A table whose class depends on two features, and others on the class and on each other."""
     rng = np.random.default_rng(7)
     x0, x1 = rng.integers(0, 2, rows), rng.integers(0, 3, rows)
     y = np.where(rng.random(rows) < 0.75, (x0 + x1) % classes, rng.integers(0, classes, rows))
     columns = {"a": x0, "b": x1}
-    for j, name in enumerate("cdefg"):
+    for j, name in enumerate(more):
         source = y if j % 2 == 0 else list(columns.values())[-1]
         columns[name] = np.where(rng.random(rows) < 0.6, source, rng.integers(0, 2 + j % 3, rows))
     table: dict[str, Any] = {name: [f"s{v}" for v in values] for name, values in columns.items()}
@@ -59,7 +59,7 @@ class Case:
     engine: Engine
 
 
-MODELS: dict[str, tuple[Any, dict[str, int]]] = {
+MODELS: dict[str, tuple[Any, dict[str, Any]]] = {
     "naive Bayes": (NaiveBayes(), {}),
     "naive Bayes of three classes": (NaiveBayes(), {"classes": 3}),
     "naive Bayes without smoothing": (NaiveBayes(smoothing=0.0), {"rows": 25, "classes": 3}),
@@ -73,12 +73,12 @@ MODELS: dict[str, tuple[Any, dict[str, int]]] = {
     "PC": (PC(), {"classes": 3}),
     "selective": (SelectiveNaive(), {}),
     "joined": (JoinedNaive(), {}),
-    "hidden": (HiddenNaive(), {}),
+    "hidden": (HiddenNaive(), {"more": "cdef"}),
     "C4.5": (C45(), {"classes": 3, "continuous": 1}),
-    "ID3": (ID3(), {}),
+    "ID3": (ID3(), {"more": "cde"}),
     "normal densities": (NaiveBayes(**NORMAL), {"continuous": 2, "classes": 3}),
     "linked normal densities": (TAN(**NORMAL), {"continuous": 3}),
-    "full normal density": (Full(**NORMAL), {"continuous": 2}),
+    "full normal density": (Full(**NORMAL), {"continuous": 2, "more": "cd"}),
     "kernel densities": (NaiveBayes(encoder=Encoder(numbers="kernel")), {"continuous": 2, "rows": 80}),
     "intervals": (KDB(k=1), {"continuous": 3}),
     "missing as a state": (TAN(encoder=Encoder(missing="state", unseen="smooth")), {"missing": 1}),
