@@ -31,7 +31,9 @@ ROWS, EXPLAINED = 200, 20
 NORMAL = {"encoder": Encoder(numbers="normal")}
 
 
-def frame(rows: int = 250, classes: int = 2, continuous: int = 0, missing: int = 0, more: str = "cdefg") -> tuple[pd.DataFrame, list[str]]:
+def frame(
+    rows: int = 250, classes: int = 2, continuous: int = 0, missing: int = 0, more: str = "cdefg"
+) -> tuple[pd.DataFrame, list[str]]:
     """A table whose class depends on two features, and others on the class and on each other."""
     rng = np.random.default_rng(7)
     x0, x1 = rng.integers(0, 2, rows), rng.integers(0, 3, rows)

@@ -8,7 +8,6 @@ from urllib.parse import quote
 
 import pytest
 
-from naivete import Majority
 from naivete.classifiers.base import NetworkClassifier
 from naivete.display.explore import explore_page
 from tests.display.browser import Browser, needs_browser

@@ -23,7 +23,18 @@ from naivete.network.network import Network
 
 __all__ = ["explore_page", "inference_script"]
 
-INFERENCE: Final = ("tables", "buckets", "densities", "posterior", "contributions", "interval", "questions", "reasons", "trees", "case")
+INFERENCE: Final = (
+    "tables",
+    "buckets",
+    "densities",
+    "posterior",
+    "contributions",
+    "interval",
+    "questions",
+    "reasons",
+    "trees",
+    "case",
+)
 """The scripts that compute, in the order in which they are run."""
 
 
