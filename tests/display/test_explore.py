@@ -18,6 +18,8 @@ from scipy.special import polygamma
 
 from naivete import C45, FAN, ID3, KDB, PC, TAN, Encoder, Full, HiddenNaive, HillClimb, JoinedNaive, NaiveBayes, SelectiveNaive
 from naivete._kernels.codes import missing
+from naivete.classifiers.explaining import explainable
+from naivete.classifiers.registry import REGISTRY, Entry
 from naivete.display.explore import explore_page
 from naivete.display.explore.data import MOST_CELLS, model_values
 from naivete.errors import DataError, ParameterError, ResourceError
@@ -97,11 +99,14 @@ def case(name: str) -> Case:
     rows = X.sample(ROWS, replace=True, random_state=1).reset_index(drop=True)
     hidden = rng.random(rows.shape) < np.linspace(0, 1, ROWS)[:, None]  # from complete rows to empty ones
     rows = pd.DataFrame({name: rows[name].where(~hidden[:, j], None) for j, name in enumerate(rows)})
+    return Case(model, rows, codes_of(model, rows), Engine(model.network_, training_of(model), getattr(model, "temperature_", 1.0)))
+
+
+def codes_of(model: Any, rows: pd.DataFrame) -> list[dict[int, float]]:
+    """Return the codes of the observed values of each row."""
     (encoded,) = model.encoded(rows)
-    codes = [
-        {x: column[i].item() for x, column in enumerate(encoded.codes) if not missing(column[i : i + 1])[0]} for i in range(ROWS)
-    ]
-    return Case(model, rows, codes, Engine(model.network_, training_of(model), getattr(model, "temperature_", 1.0)))
+    columns = [(x, column, missing(column)) for x, column in enumerate(encoded.codes)]
+    return [{x: column[i].item() for x, column, absent in columns if not absent[i]} for i in range(len(rows))]
 
 
 def training_of(model: Any) -> Training:
@@ -172,6 +177,20 @@ def test_sufficient_reasons_are_those_of_the_library(name: str) -> None:
 
 def known(this: Case, row: int) -> dict[str, Any]:
     return {str(name): value for name, value in this.rows.iloc[row].items() if not pd.isna(value)}
+
+
+EXPLORED = [entry for entry in REGISTRY if entry.name in explainable() and entry.name != "Recursive"]
+
+
+@pytest.mark.parametrize("entry", EXPLORED, ids=lambda entry: entry.name)
+def test_every_classifier_of_one_network(entry: Entry) -> None:
+    X, y = frame(rows=60, classes=3, more="cd")
+    model = entry.estimator().fit(X, y)
+    engine = Engine(model.network_, training_of(model))
+    rows = X[:20].mask(np.random.default_rng(0).random((20, 4)) < 0.3, None)
+    expected = model.predict_proba(rows)
+    for codes, posterior in zip(codes_of(model, rows), expected, strict=True):
+        assert engine.call("probabilities", codes)["posterior"] == pytest.approx(posterior, abs=1e-9)
 
 
 def test_the_class_of_some_networks_has_parents() -> None:
