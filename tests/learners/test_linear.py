@@ -46,7 +46,6 @@ def design(sample: Sample) -> np.ndarray:
 @pytest.mark.parametrize("tier", [pytest.param("c", marks=needs_compiler), "numpy"])
 def test_the_scores_are_those_of_penalized_logistic_regression(tier: str, classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "STEPS", 500)
-    monkeypatch.setattr("naivete._kernels.linear.TOLERANCE", 1e-12)
     variables, sample = table(classes=classes)
     with use(tier):
         linear, _ = cross_fitted_linear(variables, (0, 1), sample, folds_of(sample, 3))

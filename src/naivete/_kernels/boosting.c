@@ -18,7 +18,7 @@ typedef struct {
 } table;
 
 typedef struct {
-    double gain;
+    float gain; /* rounded, so that gains that differ by rounding errors only are equal, and the first one counts */
     int64_t column, test;
 } split;
 
@@ -44,7 +44,7 @@ static void improve(const table *t, int64_t column, const int64_t *rows, int64_t
         g += sums[2 * v];
         h += sums[2 * v + 1];
         if (h < t->least || H - h < t->least) continue;
-        const double gain = score(g, h, t->penalty) + score(G - g, H - h, t->penalty) - whole;
+        const float gain = (float)(score(g, h, t->penalty) + score(G - g, H - h, t->penalty) - whole);
         if (gain > best->gain) *best = (split){gain, column, t->nominal[column] ? -2 - v : v};
     }
 }
@@ -66,7 +66,7 @@ static int64_t grow(const table *t, int64_t *order, int64_t *other, const int32_
             G += slope[rows[i]];
             H += curvature[rows[i]];
         }
-        split best = {1e-9, -1, -1};
+        split best = {1e-6f, -1, -1};
         if (ends[3 * at + 2] < depth && count + 2 <= most && H >= 2 * t->least)
             for (int64_t i = 0; i < many; i++) improve(t, candidates[i], rows, n, slope, curvature, G, H, &best);
         nodes[3 * at] = best.column;

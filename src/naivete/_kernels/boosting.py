@@ -7,7 +7,7 @@ gradient boosting machine; Chen and Guestrin (2016), XGBoost: a scalable tree bo
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -78,6 +78,7 @@ def boost(
     candidates : the columns by which each tree may split.  # (tree, column)
     setting : how they are boosted.
     """
+    setting = replace(setting, least=setting.least * (1 - 1e-9))  # sums that are equal but for rounding errors are enough
     scores, library = np.array(scores, np.float64), compiled()
     classes = scores.shape[1]
     if library is None:
@@ -169,7 +170,7 @@ def _grown(
     while at < len(nodes):
         rows = members[at]
         g, h = slope[rows], curvature[rows]
-        split = (1e-9, -1, -1)
+        split = (1e-6, -1, -1)
         if depths[at] < setting.depth and h.sum() >= 2 * setting.least:
             for x in columns.tolist():
                 split = max(split, _best_split(codes[x, rows], states[x], nominal[x], x, g, h, setting), key=lambda s: s[0])
@@ -203,7 +204,7 @@ def _best_split(
     def score(a: Numbers, b: Numbers) -> Numbers:
         return a * a / (b + setting.penalty)
 
-    gain = score(g, h) + score(total_g - g, total_h - h) - score(total_g, total_h)
+    gain = (score(g, h) + score(total_g - g, total_h - h) - score(total_g, total_h)).astype(np.float32)  # rounding errors are equal
     gain[~occurs | (h < setting.least) | (total_h - h < setting.least)] = -np.inf
     best = int(gain.argmax()) if len(gain) else 0
     return (float(gain[best]), column, -2 - best if nominal else best) if len(gain) else (-np.inf, -1, -1)

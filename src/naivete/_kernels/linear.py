@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.dispatch import address, compiled, require_memory
-from naivete._kernels.weights import minimized
+from naivete._kernels.weights import TOLERANCE, minimized
 
 __all__ = ["LinearRows", "fit_linear"]
 
-TOLERANCE = 1e-6
 SECOND = np.uint32(0xFFFFFFFF)
 """The label of the class without weights, where a single class has weights."""
 
@@ -74,7 +73,7 @@ def fit_linear(
         gradient = (gradient + strength * difference) / scale
         return loss + 0.5 * float((strength * difference * difference).sum()), gradient.ravel()
 
-    return minimized(objective, (first * scale).ravel(), steps, TOLERANCE).reshape(first.shape) / scale
+    return minimized(objective, (first * scale).ravel(), steps).reshape(first.shape) / scale
 
 
 def _loss_numpy(rows: LinearRows, labels: NDArray[np.uint32], weight: Numbers, values: Numbers) -> tuple[float, Numbers]:

@@ -54,9 +54,7 @@ def fit_weights(
     return minimized(objective, origin * scale, steps) / scale
 
 
-def minimized(
-    objective: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, steps: int, tolerance: float = TOLERANCE
-) -> Numbers:
+def minimized(objective: Callable[[Numbers], tuple[float, Numbers]], start: Numbers, steps: int) -> Numbers:
     """Return where a smooth convex function is smallest, by L-BFGS (Liu and Nocedal 1989) with at most so many steps.
 
     Parameters
@@ -64,7 +62,6 @@ def minimized(
     objective : returns the value and the gradient at a point.
     start : the first point.
     steps : the largest number of steps; the search also ends where the value hardly changes any more.
-    tolerance : the relative change of the value that is not worth a step.
 
     >>> abs(minimized(lambda x: (float((x**2).sum()), 2 * x), np.array([3.0, -4.0]), 20)).round(6).tolist()
     [0.0, 0.0]
@@ -74,7 +71,7 @@ def minimized(
     for _ in range(steps):
         direction = -_inverse_hessian_times(gradient, history)
         slope = float((gradient * direction).sum())
-        if slope > -tolerance * max(1.0, abs(value)):
+        if slope > -TOLERANCE * max(1.0, abs(value)):
             break
         step = 1.0 if history else min(1.0, 1.0 / float(np.sqrt((gradient * gradient).sum())))
         for _halving in range(40):

@@ -11,6 +11,9 @@ from naivete.cases.sample import Sample
 
 __all__ = ["Folds", "folds_of"]
 
+MOST = 1_000_000
+"""The most rows that a case is taken to stand for when it is divided among folds."""
+
 
 class Folds(NamedTuple):
     """Rows for cross-validation: each is a case of a sample in one of the folds, with the part of its weight that is in it.
@@ -37,7 +40,7 @@ def folds_of(sample: Sample, number: int) -> Folds:
     >>> folds_of(sample, 2).share.round(2).tolist()
     [[0.67, 0.33], [0.0, 1.0]]
     """
-    rows = np.maximum(1, np.floor(sample.weight / np.maximum(sample.left_out, 1e-300) + 1e-9)).astype(np.int64)
+    rows = np.clip(np.floor(sample.weight / np.maximum(sample.left_out, 1e-300) + 1e-9), 1, MOST).astype(np.int64)
     first = (np.cumsum(rows) - rows) % number
     later = (np.arange(number) - first[:, None]) % number
     share = np.maximum(0, -((later - rows[:, None]) // number)) / rows[:, None]

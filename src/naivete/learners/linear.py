@@ -139,6 +139,8 @@ class _Design:
         Intercepts are drawn to the logarithms of the class frequencies, weights to zero.
         """
         rows, classes = self.rows, self.variables[CLASS].card
+        if classes == 1:
+            return np.zeros((len(rows.base) + 1, 1))
         logs = np.log(np.bincount(self.sample.labels, weight, classes) + 0.5)
         labels, strength, intercepts = self.sample.labels, PENALTY, logs - np.log(weight.sum() + classes / 2)
         if classes == 2:  # one column of differences: half of the work
@@ -153,7 +155,7 @@ class _Design:
 
     def linear(self, values: Numbers) -> Linear:
         """Return the tables of the weights of columns; a single column of weights is the difference of two classes."""
-        if values.shape[1] == 1:
+        if self.variables[CLASS].card == 2:
             values = np.column_stack([-values / 2, values / 2])
         tables = (values[column] * value[:, None] for column, value in self.encodings)
         return Linear(tuple(tables), values[-1])

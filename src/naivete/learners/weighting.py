@@ -45,7 +45,7 @@ def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence
     """Return the shares of models in a mixture that make its predictions most likely.
 
     They maximize sum weight log(likelihoods times shares) + sum pseudo_cases log(shares). This is concave, and its multiplier of
-    the condition that the shares sum to 1 is the weight of all cases, so that Newton's method finds the maximum.
+    the condition that the shares sum to 1 is known, the weight of all cases, so that Newton's method finds the maximum.
 
     Parameters
     ----------
@@ -54,24 +54,24 @@ def mixture_shares(likelihoods: Numbers, weight: Numbers, pseudo_cases: Sequence
     pseudo_cases : how many cases each model has predicted alone beforehand.
     steps : the most iterations.
     """
-    before = np.array(pseudo_cases, np.float64)
-    total = float(weight.sum() + before.sum())
+    total = float(weight.sum() + sum(pseudo_cases))
+    weight, before = weight / total, np.array(pseudo_cases, np.float64) / total
 
     def value(shares: Numbers) -> float:
-        return float((weight * np.log(likelihoods @ shares)).sum() + (before * np.log(shares)).sum() - total * shares.sum())
+        return float((weight * np.log(likelihoods @ shares)).sum() + (before * np.log(shares)).sum() - shares.sum())
 
     shares = before / before.sum()
     current = value(shares)
     for _ in range(steps):
         ratio = likelihoods / (likelihoods @ shares)[:, None]
-        slope = (weight[:, None] * ratio).sum(axis=0) + before / shares - total
+        slope = (weight[:, None] * ratio).sum(axis=0) + before / shares - 1.0
         curvature = (weight[:, None] * ratio).T @ ratio + np.diag(before / shares**2)
-        step = np.linalg.solve(curvature, slope)
+        step = np.linalg.solve(curvature + 1e-9 * np.eye(len(shares)), slope)  # not singular if two models are equal
         down = step < 0
         length = min(1.0, 0.9 * float((-shares[down] / step[down]).min())) if down.any() else 1.0
         while (new := value(shares + length * step)) < current and length > 1e-9:
             length /= 2
-        if new - current <= 1e-9 * total:
+        if new - current <= 1e-9:
             break
         shares, current = shares + length * step, new
     return tuple((shares / shares.sum()).tolist())
