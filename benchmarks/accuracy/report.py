@@ -76,10 +76,15 @@ def setting_text(setting: Setting) -> str:
     return f"{setting.folds} stratified folds, at most {setting.rows:,} rows of a set"
 
 
+def groups(common: Summary) -> dict[str, Summary]:
+    """Return the results of nominal, mixed and all sets, of both halves together and of each."""
+    names = {f"{half}{kind}": set(members) & set(kinds) for half, members in HALVES.items() for kind, kinds in KINDS.items()}
+    return {head: common.select(list(chosen)) for head, chosen in names.items()}
+
+
 def means(common: Summary, table: Table) -> str:
     """Return the table of the mean log losses and errors."""
-    parts = {f"{half}{kind}": set(members) & set(kinds) for half, members in HALVES.items() for kind, kinds in KINDS.items()}
-    chosen = {head: common.select(list(names)) for head, names in parts.items()}
+    chosen = groups(common)
     heads = ["", *(f"{head} {len(part.sets)}" for head, part in chosen.items())]
     losses, errors = ([part.means(measure) for part in chosen.values()] for measure in ("log_loss", "error"))
     rows = [
@@ -93,7 +98,7 @@ def ranks(common: Summary, table: Table) -> str:
     """Return the table of the mean ranks."""
     if common.ranks("log_loss") is None:
         return ""
-    chosen = {kind: part for kind, names in KINDS.items() if len((part := common.select(names)).sets) >= 2}
+    chosen = {head: part for head, part in groups(common).items() if len(part.sets) >= 2}
     tests = {kind: [part.ranks(measure) for measure in ("log_loss", "error")] for kind, part in chosen.items()}
     heads = ["", *(f"{kind} {len(part.sets)}" for kind, part in chosen.items())]
     rows = [
