@@ -175,3 +175,16 @@ def test_drawn_rows_have_the_distribution_of_the_network(numbers: str) -> None:
     assert np.allclose(drawn.std(axis=0), X.std(axis=0), rtol=0.15)
     assert not model.explain(X[:20]).unusual.all()
     assert model.explain([[100.0, -100.0]]).unusual[0]
+
+
+@pytest.mark.parametrize("learner", [TAN(smoothing=0), NaiveBayes(smoothing=0), C45()], ids=["tan", "nb", "c45"])
+def test_impossible_classes_have_no_part_in_the_interval(learner: Any) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 4))
+    y = (X[:, 0] + rng.integers(0, 2, 60)) % 3
+    rows = X.astype(str).astype(object)
+    learner.fit(rows, y)
+    rows[rng.random(rows.shape) < 0.3] = None
+    with np.errstate(all="raise"):
+        low, high = np.asarray(learner.explain(rows).interval()).T
+    assert ((low >= 0) & (low <= high) & (high <= 1)).all()

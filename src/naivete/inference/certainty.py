@@ -128,10 +128,10 @@ class Certainty:
         slopes = _slopes(posterior, target)
         variances = _kernels.gather(codes, *self._tables, self.classes)
         self._add_densities(variances, codes)
-        result = np.where(slopes != 0, slopes**2 * variances, 0.0).sum(axis=1)
+        result = np.multiply(slopes**2, variances, out=np.zeros_like(variances), where=slopes != 0).sum(axis=1)
         for (hidden, touched), rows in Elimination(self.network).rows_by_component(codes, has_missing).items():
             near = {m for v in touched for m in self.network.family(v) if m != CLASS} - set(hidden)
-            shares = self._shares({m: codes[m][rows].astype(np.int64) for m in near}, len(rows))
+            shares = self._shares({m: codes[m][rows].astype(np.int64) for m in near}, posterior[rows] > 0)
             for v in touched:
                 result[rows] += self._incomplete(codes, v, hidden, rows, slopes[rows], shares)
         return np.asarray(np.sqrt(result))
@@ -158,12 +158,21 @@ class Certainty:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(spread > 0, np.sqrt(variance) / spread, np.inf)
 
-    def _shares(self, observed: dict[int, Integers], rows: int) -> Callable[[Family], Numbers]:
-        """Return a function that gives the distribution of missing variables in each class.  # (row, ..., class)"""
+    def _shares(self, observed: dict[int, Integers], possible: Bools) -> Callable[[Family], Numbers]:
+        """Return a function that gives the distribution of missing variables in each class.  # (row, ..., class)
+
+        It is zero in classes that are impossible for a row.
+        """
 
         def shares(hidden: Family) -> Numbers:
-            given = (Evidence(rows, {**observed, CLASS: np.full(rows, c)}) for c in range(self.classes))
-            return np.stack([self.tree.posterior(hidden, evidence) for evidence in given], axis=-1)
+            cards = (self.network.variables[v].card for v in hidden)
+            result = np.zeros((len(possible), *cards, self.classes))
+            for c in range(self.classes):
+                rows = np.flatnonzero(possible[:, c])
+                given = {m: codes[rows] for m, codes in observed.items()}
+                if len(rows):
+                    result[rows, ..., c] = self.tree.posterior(hidden, Evidence(len(rows), {**given, CLASS: np.full(len(rows), c)}))
+            return result
 
         return shares
 
