@@ -123,6 +123,7 @@ def test_a_search_that_is_none_is_named(search: Any) -> None:
         JoinedNaive(search=search).fit(X, y)
 
 
+@pytest.mark.filterwarnings("ignore::naivete.errors.UnsuitableColumnWarning")
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["kr-vs-kp", "car", "tic-tac-toe"])
 def test_joining_helps_where_attributes_interact(name: str) -> None:

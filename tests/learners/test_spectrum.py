@@ -232,7 +232,8 @@ def test_the_better_model_has_the_larger_share() -> None:
 
 
 @pytest.mark.parametrize(
-    "parameters", [{"members": 0}, {"depth": -1}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}]
+    "parameters",
+    [{"members": 0}, {"depth": -1}, {"depth": 65}, {"sample": 2.5}, {"trees": True}, {"boosting": -1}, {"random_state": -1}],
 )
 def test_parameters_are_checked(parameters: dict[str, Any]) -> None:
     with pytest.raises(ParameterError, match=next(iter(parameters))):
@@ -270,3 +271,15 @@ def test_cut_points_of_few_cases_are_learned_out_of_fold(monkeypatch: pytest.Mon
         posterior, _ = SpectrumPredictor(spectrum(counts, settings)).posterior(fresh, np.zeros(columns, bool))
         spread.append(posterior[:, 1].std())
     assert spread[0] < spread[1]
+
+
+def test_features_with_too_many_states_for_trees_are_left_to_the_structures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("naivete.learners.spectrum.WIDEST_OF_TREES", 12)
+    monkeypatch.setattr("naivete.learners.boosted.WIDEST_OF_TREES", 12)
+    model = spectrum(Counts(cases(0)), SMALL)
+    assert model.boosted is not None
+    used = {int(x) for group in model.trees for tree in group for x in tree.nodes[:, 0]} | set(
+        model.boosted.trees.nodes[:, 0].tolist()
+    )
+    assert 1 not in used
+    assert used - {-1}

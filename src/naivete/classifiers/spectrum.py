@@ -31,6 +31,10 @@ QUANTILES = 254
 """The most intervals of a numeric column; structures join them to fewer."""
 
 
+DEEPEST = 64
+"""The most parents of a feature."""
+
+
 class Spectrum(NetworkClassifier):
     """Weigh all degrees of dependence instead of choosing one: the most accurate classifier of the library.
 
@@ -42,7 +46,8 @@ class Spectrum(NetworkClassifier):
     helps where there are few cases.
 
     Structures and random trees come from the counts of all rows; weights, the logistic regression and boosted trees from a sample
-    of at most `sample` cases. It learns from files and clusters in five passes over the rows.
+    of at most `sample` cases. A case of weight w counts as w equal rows: divide weights that are not numbers of rows by their
+    mean, or the probabilities are too sure. It learns from files and clusters in five passes over the rows.
 
     Parameters
     ----------
@@ -114,6 +119,8 @@ class Spectrum(NetworkClassifier):
             value = getattr(self, name)
             if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < smallest:
                 raise ParameterError(f"{name}={quoted(value)}: a whole number, at least {smallest}")
+        if self.depth > DEEPEST:
+            raise ParameterError(f"depth={quoted(self.depth)}: at most {DEEPEST}")
         values: dict[str, Any] = {name: int(getattr(self, name)) for name in least}
         return SpectrumSettings(**values, seed=seed_of(self.random_state))
 

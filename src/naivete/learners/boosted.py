@@ -14,7 +14,10 @@ from naivete.learners.folds import Folds
 from naivete.network.spectrum import Boosted
 from naivete.variables import CLASS, Variables
 
-__all__ = ["cross_fitted_boosting"]
+__all__ = ["WIDEST_OF_TREES", "cross_fitted_boosting"]
+
+WIDEST_OF_TREES = 65_535
+"""Features with so many states or more are not used by trees, whose codes have two bytes."""
 
 FEWEST, MOST = 8, 64
 """The fewest and the most features by which a tree may split, between which it is half of the features."""
@@ -28,7 +31,7 @@ def cross_fitted_boosting(
     Parameters
     ----------
     variables : the variables, the class last.
-    features : the features that are used.
+    features : the features that are used, unless they have too many states.
     sample : the cases.
     folds : the rows, and which fold each is in.
     setting : how trees are boosted.
@@ -40,6 +43,7 @@ def cross_fitted_boosting(
     scores : for each row of the folds.  # (row, class)
     """
     classes = variables[CLASS].card
+    features = [x for x in features if variables[x].card < WIDEST_OF_TREES]
     states = [variables[x].card for x in features]
     nominal = [not variables[x].cuts for x in features]
     codes = np.empty((len(features), len(sample.labels)), np.uint16)

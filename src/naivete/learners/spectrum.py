@@ -19,6 +19,7 @@ from naivete._kernels.trees import Growth, grow_tree
 from naivete.cases.sample import Sample, sampled
 from naivete.counts.contexts import TreeRequest, node_weights
 from naivete.counts.counts import Counts
+from naivete.learners.boosted import WIDEST_OF_TREES
 from naivete.learners.folds import Folds, folds_of
 from naivete.learners.spectrum_structures import (
     Parents,
@@ -96,7 +97,10 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
     folds = folds_of(sample, FOLDS)
     number = settings.trees if ensemble else 0
-    trees, grown_on = _grown_trees(counts.variables, columns.informative, sample, folds, number, random)
+    cards = np.array([variable.card for variable in counts.variables])
+    splittable = columns.informative[cards[columns.informative] < WIDEST_OF_TREES]
+    number = number if len(splittable) else 0
+    trees, grown_on = _grown_trees(counts.variables, splittable, sample, folds, number, random)
     result = _counted(counts, plans, trees, order, settings)
     boosting, mixture, seed = settings.boosting, settings.mixture, settings.seed
     return weighted_spectrum(result, columns, sample, folds, grown_on, boosting=boosting, mixture=mixture, seed=seed)
