@@ -77,12 +77,13 @@ class Browser:
         """Return the value of a script of the form "return ..."."""
         return self.call("POST", "/execute/sync", {"script": script, "args": list(arguments)})
 
-    def wait(self, condition: str, seconds: float = 20.0) -> None:
-        """Wait until an expression is true."""
-        end = time.monotonic() + seconds
-        while not self.run(f"return Boolean({condition})"):
-            assert time.monotonic() < end, f"it did not become true: {condition}"
+    def wait(self, condition: str, times: int = 1000) -> None:
+        """Ask again and again, with pauses, until an expression is true."""
+        for _ in range(times):
+            if self.run(f"return Boolean({condition})"):
+                return
             time.sleep(0.05)
+        raise AssertionError(f"it did not become true: {condition}")
 
     def press(self, *keys: str) -> None:
         """Press keys one after the other, as on a keyboard."""

@@ -147,11 +147,7 @@ API void naivete_boosted_scores(const column *columns, const int64_t *states, co
             for (int64_t r = lo; r < hi; r++) {
                 int64_t at = 0;
                 while (tree[3 * at] >= 0) {
-                    const column *x = columns + tree[3 * at];
-                    const uint8_t *place = x->data + r * x->stride;
-                    int64_t v = x->item == 1 ? *place : x->item == 2 ? *(const uint16_t *)place : (int64_t) * (const uint32_t *)place;
-                    if (v > states[tree[3 * at]]) v = states[tree[3 * at]];
-                    const int64_t test = tree[3 * at + 1];
+                    const int64_t v = known_code(columns + tree[3 * at], states[tree[3 * at]], r), test = tree[3 * at + 1];
                     at = tree[3 * at + 2] + (test < 0 ? v != -2 - test : v > test);
                 }
                 scores[r * K + c] += values[starts[i] + at];

@@ -19,4 +19,15 @@ typedef struct {
     int64_t item;   /* bytes of a code: 1, 2 or 4 */
 } column;
 
+INLINE uint32_t code(const column *c, int64_t r) {
+    const uint8_t *x = c->data + r * c->stride;
+    return c->item == 1 ? *x : c->item == 2 ? *(const uint16_t *)x : *(const uint32_t *)x;
+}
+
+/* The code of a row, `states` where it is missing. */
+INLINE int64_t known_code(const column *c, int64_t states, int64_t r) {
+    const int64_t value = code(c, r);
+    return value < states ? value : states;
+}
+
 #endif

@@ -18,15 +18,9 @@ typedef struct {
 
 enum { BATCH = 256 };
 
-INLINE uint32_t code(const column *c, int64_t r) {
-    const uint8_t *x = c->data + r * c->stride;
-    return c->item == 1 ? *x : c->item == 2 ? *(const uint16_t *)x : *(const uint32_t *)x;
-}
-
 /* The bin of a row: its code looked up, the last bin where the code is missing. */
 INLINE uint32_t bin(const column *c, const uint32_t *bins, int64_t states, int64_t r) {
-    const uint32_t x = code(c, r);
-    return bins[x < states ? x : states];
+    return bins[known_code(c, states, r)];
 }
 
 /* Computes for the rows from..to the position of each row in a table whose axes are some binned columns, the last varying

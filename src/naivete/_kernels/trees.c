@@ -12,12 +12,6 @@
 
 #include "columns.h"
 
-INLINE int64_t code(const column *c, int64_t states, int64_t r) {
-    const uint8_t *x = c->data + r * c->stride;
-    const int64_t value = c->item == 1 ? *x : c->item == 2 ? *(const uint16_t *)x : (int64_t) * (const uint32_t *)x;
-    return value < states ? value : states;
-}
-
 INLINE int64_t branch(const int64_t *node, int64_t value) {
     return node[2] + (node[1] == -1 ? value : node[1] < 0 ? value != -2 - node[1] : value > node[1]);
 }
@@ -43,7 +37,7 @@ API void naivete_tree_leaves(const column *columns, const int64_t *states, const
                              int64_t *leaves) {
     for (int64_t r = from; r < to; r++) {
         int64_t at = 0;
-        while (nodes[3 * at] >= 0) at = branch(nodes + 3 * at, code(columns + nodes[3 * at], states[nodes[3 * at]], r));
+        while (nodes[3 * at] >= 0) at = branch(nodes + 3 * at, known_code(columns + nodes[3 * at], states[nodes[3 * at]], r));
         leaves[r] = at;
     }
 }
@@ -103,7 +97,7 @@ API int naivete_tree_posteriors(const column *columns, const int64_t *states, co
                         done = last;
                     }
                     if (col < 0) break;
-                    at = branch(nodes + 3 * at, code(columns + col, states[col], r));
+                    at = branch(nodes + 3 * at, known_code(columns + col, states[col], r));
                 }
                 for (int64_t c = 0; c < K; c++) mean[r * K + c] += share * P[c];
             }

@@ -139,15 +139,15 @@ class ExplainingMixin(ABC):
                 f"{type(self).__name__} does not predict with one network, and only predictions of one network can be explained; "
                 f"choose among {', '.join(explainable())}"
             )
-        settings = getattr(self, "temperature_", 1.0), self._training()
+        settings = getattr(self, "temperature_", 1.0), self.training()
         if background is not None:
             return Explainer(self.network_, _joined(self.encoded(background)).codes, *settings)
         if not hasattr(self, "explainer_"):
             self.explainer_ = Explainer(self.network_, None, *settings)
         return self.explainer_
 
-    def _training(self) -> Training | None:
-        """Return the number of cases and the smoothing; None if a model file does not have the number."""
+    def training(self) -> Training | None:
+        """Return the number of cases and the smoothing, for intervals; None if a model file does not have the number."""
         from naivete.inference.certainty import Training
 
         smoothing, known_prior = smoothing_of(getattr(self, "smoothing", 0.0)), getattr(self, "prior", None) is not None

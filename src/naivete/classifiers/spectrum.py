@@ -47,7 +47,7 @@ class Spectrum(NetworkClassifier):
 
     Structures and random trees come from the counts of all rows; weights, the logistic regression and boosted trees from a sample
     of at most `sample` cases. A case of weight w counts as w equal rows: divide weights that are not numbers of rows by their
-    mean, or the probabilities are too sure. It learns from files and clusters in five passes over the rows.
+    mean, or the probabilities are too sure. It learns from files and clusters in six passes over the rows.
 
     Parameters
     ----------

@@ -15,7 +15,6 @@ from naivete.variables import CLASS
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
-    from naivete.inference.certainty import Training
     from naivete.network.network import Network
 
 __all__ = ["COMMAND"]
@@ -83,21 +82,11 @@ def _page(args: Namespace, network: Network, model: NetworkClassifier | None) ->
     return explore_page(
         network,
         model_title(type(model).__name__, network.name(CLASS), parameters),
-        training=_training(model),
+        training=model.training(),
         temperature=getattr(model, "temperature_", 1.0),
         information=model.information_,
         facts=f"{facts}{cases}",
     )
-
-
-def _training(model: NetworkClassifier) -> Training | None:
-    """Return the number of cases and the smoothing, from which intervals are computed; None if the file does not have them."""
-    from naivete.inference.certainty import Training
-    from naivete.network.smoothing import smoothing_of
-
-    if not hasattr(model, "cases_"):
-        return None
-    return Training(model.cases_, smoothing_of(getattr(model, "smoothing", 0.0)), getattr(model, "prior", None) is not None)
 
 
 COMMAND = Command(

@@ -32,6 +32,8 @@ FOLD_STEPS = 60
 PSEUDO_CASES, PSEUDO_CASES_OF_PRIOR = 2.0, 0.2
 PENALTY, FEATURE_PENALTY = 5.0, 20.0
 TEMPERATURE_PENALTY = 2.0
+FEW_CASES = 4
+"""For each numeric feature, where the main structure alone is learned with cut points out of fold."""
 OUT_OF_FOLD_ROWS = 2000
 """With more cases, cut points that are chosen by the classes of all of them hardly fit them better than other cases."""
 
@@ -94,12 +96,11 @@ def weighted_spectrum(
 def _cuts_depend_on_the_sample(result: Spectrum, columns: Columns, sample: Sample) -> bool:
     """Whether there are so few cases that cut points fit their classes noticeably better than those of other cases.
 
-    With the main structure alone this is not asked: it should be learned fast.
+    The main structure alone should be learned fast: there it is so only if there are few cases for each numeric feature.
     """
-    if not result.members:
-        return False
-    numeric = any(columns.quantiles[x] is not None for x in result.informative)
-    return numeric and len(sample.labels) <= OUT_OF_FOLD_ROWS and bool(sample.weight.sum() >= result.class_weights.sum())
+    numeric = sum(columns.quantiles[x] is not None for x in result.informative)
+    most = OUT_OF_FOLD_ROWS if result.members else FEW_CASES * numeric
+    return numeric > 0 and len(sample.labels) <= most and bool(sample.weight.sum() >= result.class_weights.sum())
 
 
 def _hold_out_cuts(terms: Numbers, result: Spectrum, sample: Sample, folds: Folds) -> None:
