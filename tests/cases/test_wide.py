@@ -296,7 +296,7 @@ def test_the_predicted_memory_grows_with_its_parts() -> None:
     few, many = binary(100), binary(1000)
     has_missing = {len(v): np.zeros(len(v) - 1, bool) for v in (few, many)}
     assert predicted(few, 1000, 0, has_missing=has_missing[101]) < predicted(few, 1000, 1, has_missing=has_missing[101])
-    assert needs(many, 1000, 1, has_missing=has_missing[1001])["informations"] == 8_000_000
+    assert needs(many, 1000, 1, has_missing=has_missing[1001])["informations"] == 16_000_000
     assert (
         needs(few, 1000, 0, has_missing=has_missing[101])["informations"]
         == needs(few, 1000, 0, has_missing=has_missing[101])["planes"]

@@ -24,6 +24,8 @@ Bias = Literal["corrected", "plain"]
 """Whether the bias of estimated information is subtracted."""
 LEAST: Final = 0.01
 """The share of the plain estimate that a corrected one has at least."""
+ROWS: Final = 64
+"""The number of rows of a matrix that are corrected at a time."""
 MANY_STATES: Final = 20
 CASES: Final = 5
 """A feature with more than `MANY_STATES` states and fewer than `CASES` cases for each state and class gets no arcs."""
@@ -88,8 +90,12 @@ def corrected_dependence(counts: Counts, bits: Numbers) -> Numbers:
     """
     states, cases, classes, total = occurrence(counts)
     share = cases / total if total > 0 else np.zeros_like(cases)
-    both = np.outer(share, share) * total  # a product of weights could overflow
-    return _corrected(bits, np.outer(states - 1, states - 1) * classes, both)
+    result = np.empty_like(bits)
+    for start in range(0, len(bits), ROWS):  # the matrix can be large: no others of its size meanwhile
+        part = slice(start, start + ROWS)
+        both = np.outer(share[part], share) * total  # a product of weights could overflow
+        result[part] = _corrected(bits[part], np.outer(states[part] - 1, states - 1) * classes, both)
+    return result
 
 
 def _corrected(bits: Numbers, freedom: Numbers, cases: Numbers) -> Numbers:

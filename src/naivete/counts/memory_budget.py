@@ -7,7 +7,7 @@ The maximum of what is allocated at the same time is
 columns : 4 KiB for each column, for names, states, value counts and arrays.
 codes : 1, 2 or 4 bytes for each row (of a block, where rows are streamed) and column; for a sparse matrix 48 bytes for each stored
     cell, and the codes of a part that is made dense.
-informations : 8 bytes for each pair of features, where dependences are learned.
+informations : 16 bytes for each pair of features, where dependences are learned: with their bias and without it.
 planes : a bit for each row and each state of a feature but the first.
 pairs : 4 bytes for each class and pair of planes of a panel, or of as many panels as a quarter of the budget holds where rows are
     streamed; for features of many states 8 bytes for each cell, likewise.
@@ -88,7 +88,7 @@ def needs(
     }
     if k and n > 1:
         narrow = groups(range(n), cards, has_missing)
-        parts["informations"] = 8 * n * n
+        parts["informations"] = 16 * n * n
         parts["planes"] = _planes_bytes(narrow, in_memory, cards[CLASS], cells)
         parts["pairs"] = _pairs_bytes(narrow, cards, rows, block_rows is not None, budget)
         parts["work"] = 16 * STRIP_CELLS * threads() + 40 * min(rows, LOOKED_UP)
