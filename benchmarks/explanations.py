@@ -1,6 +1,7 @@
 """Speed of explanations: `python -m benchmarks.explanations [--rows ROWS]`.
 
-Prints how many rows a second `explain` handles for a TAN with 60 features, and how long one row of a TAN with 12 features takes.
+Prints how many rows a second `explain` handles for a TAN with 60 features, how long one row of a TAN with 12 features takes, and
+the CPU time of questions about one row: sufficient reasons, flips and what to ask next, for TAN and for KDB with all arcs.
 Where pyAgrum's module of explanations can be imported (it needs IPython, matplotlib and pydot), its marginal Shapley values of the
 same network are timed too, with the same number of rows in the background; this takes about a minute.
 """
@@ -58,6 +59,27 @@ def pyagrum_seconds(model: Any, X: np.ndarray) -> float | None:
     return fastest(lambda: values.compute((frame.iloc[BACKGROUND].to_dict(), True)), 1)
 
 
+def measure_questions(name: str, model: Any, features: int, rows: int = 10) -> None:
+    """Print the median and largest CPU time of questions about one row, of which half is observed where it is asked what to ask."""
+    X, y = data(3000, features)
+    table = X.astype(str).tolist()
+    model.fit(table, y)
+    names = [variable.name for variable in model.schema_]
+    halves = [dict(zip(names[: features // 2], row, strict=False)) for row in table]
+    for method, questions in [("sufficient_reason", table), ("flip", table), ("ask_next", halves)]:
+        refused = 0
+        seconds = []
+        for row in questions[:rows]:
+            start = time.process_time()
+            try:
+                getattr(model, method)(row)
+            except naivete.ResourceError:
+                refused += 1
+            seconds.append(1000 * (time.process_time() - start))
+        note = f", {refused} of {rows} refused" if refused else ""
+        print(f"{name} with {features} features: {method} {np.median(seconds):.1f} ms, at most {max(seconds):.1f} ms{note}")
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.explanations", description=(__doc__ or "").splitlines()[0])
@@ -74,6 +96,9 @@ def main() -> None:
     fastest(lambda: model.explain(text[:1], background=background).by_feature, 1)
     seconds = fastest(lambda: model.explain(text, background=background).by_feature, 3) / len(text)
     print(f"TAN with 12 features: {seconds * 1e6:.2f} microseconds a row")
+    measure_questions("TAN", naivete.TAN(), 100)
+    for features in (30, 60, 100):
+        measure_questions("KDB (k=2, all arcs)", naivete.KDB(k=2, theta=-np.inf), features)
     theirs = pyagrum_seconds(model, X)
     if theirs is None:
         print("pyAgrum: its explanations cannot be imported")

@@ -115,7 +115,9 @@ def check_flips(problem: Problem) -> None:
     for target in [None, *(c for c in model.classes_ if c != before)]:
         flip = model.flip(problem.row, target, fixed=fixed, costs=costs)
         position = model.classes_.tolist().index(before if target is None else target)
-        wanted = (problem.predictions != position) & (problem.predictions >= 0) if target is None else problem.predictions == position
+        wanted = (
+            (problem.predictions != position) & (problem.predictions >= 0) if target is None else problem.predictions == position
+        )
         cheapest = total[wanted].min(initial=math.inf)
         assert flip.cost == pytest.approx(cheapest, abs=1e-9)
         assert flip.found == math.isfinite(cheapest)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.errors import DataError, ResourceError
-from naivete.inference import bucket_tree, class_ratios
+from naivete.inference import bucket_tree, class_ratios, flips
 from naivete.inference.class_ratios import class_logs, winning
 from naivete.inference.flips import cheapest_flip, whole_costs
 from naivete.inference.reasons import sufficient_reason
@@ -214,11 +214,48 @@ def test_problems_beyond_the_budget_are_refused(monkeypatch: pytest.MonkeyPatch)
     with pytest.raises(ResourceError, match="multiples of a larger unit"):
         cheapest_flip(network, fine, decided)
     monkeypatch.setattr(bucket_tree, "MOST_CELLS", 1000)
+    network = tree_network(12, rng, parents=3, classes=4)  # the bucket tree of the network above is kept
+    decided = winning(class_logs(network, values))
     with pytest.raises(ResourceError, match="connected features have to be compared at once"):
-        sufficient_reason(network, values, decided)
+        cheapest_flip(network, costs, decided)
+    with pytest.raises(ResourceError, match="connected features have to be compared at once"):
+        sufficient_reason(network, {0: 0, 1: 0}, winning(class_logs(network, {0: 0, 1: 0})))
     monkeypatch.setattr(class_ratios, "MOST_CELLS", 100)
     with pytest.raises(ResourceError, match="limited to 100"):
         cheapest_flip(network, costs, decided)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_reasons_of_networks_whose_tables_are_too_large_together(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    network = tree_network(20, rng, parents=2, classes=2 + seed % 2)
+    values = {x: int(rng.integers(3)) for x in network.features if seed < 2 or x % 5}
+    decided = winning(class_logs(network, values))
+    expected = sufficient_reason(network, values, decided)
+    pairs = [(c, decided) for c in range(network.variables[CLASS].card) if c != decided]
+    monkeypatch.setattr(bucket_tree, "MOST_CELLS", bucket_tree.bucket_tree(network, pairs).cells - 1)
+    same_network = Network(network.variables, network.parents, network.cpts)
+    with pytest.raises(ResourceError):
+        bucket_tree.bucket_tree(same_network, pairs)
+    assert sufficient_reason(same_network, values, decided) == expected
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_flips_of_large_networks_are_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(seed)
+    network = tree_network(15, rng, parents=2, classes=2)
+    values = {x: int(rng.integers(3)) for x in network.features}
+    costs = {x: np.where(np.arange(3) == code, 0.0, np.inf if x % 3 == 0 else 1.0) for x, code in values.items()}
+    decided = winning(class_logs(network, values))
+    expected = cheapest_flip(network, costs, decided)
+    assert expected is not None
+    monkeypatch.setattr(flips, "SMALL", 0)  # features that cannot change are inserted into the tables
+    monkeypatch.setattr(bucket_tree, "SMALL", 0)
+    assert cheapest_flip(network, costs, decided) == expected
+    cells = flips._tree(network, [(1 - decided, decided)], costs)[0].cells
+    monkeypatch.setattr(flips, "MOST_CELLS", cells * int(expected.cost + 1))
+    monkeypatch.setattr(bucket_tree, "MOST_CELLS", cells * int(expected.cost + 1))
+    assert cheapest_flip(Network(network.variables, network.parents, network.cpts), costs, decided) == expected
 
 
 def test_densities_are_refused() -> None:

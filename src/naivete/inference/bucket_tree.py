@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import reduce
+from functools import lru_cache, reduce
 from math import prod
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from naivete._kernels.codes import Integers, Numbers
 from naivete.errors import ResourceError
-from naivete.inference.class_ratios import MOST_CELLS, Ratio
+from naivete.inference.class_ratios import MOST_CELLS, Pair, Ratio, class_ratios
 from naivete.network.graphs import eliminations, interaction_graph
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["MOST_NODES", "BucketTree", "Maxima", "search"]
+__all__ = ["FORBIDDEN", "MOST_NODES", "SMALL", "BucketTree", "Maxima", "bucket_tree", "search"]
 
 MOST_NODES = 20_000
 """The largest number of steps of a search."""
@@ -31,7 +33,7 @@ class Bucket(NamedTuple):
     ----------
     separator : the variables eliminated later on which the maximum over this one depends, the last one first.
     parent : the first of them to be eliminated, None at a root.
-    table : the sum of its own tables.  # (pair, state of each variable of the separator, own state)
+    table : the sum of its own tables.  # (pair, state of each variable of the separator, own state, 1)
     seat : the shape of the message to the parent, broadcast to the axes of its table.
     """
 
@@ -58,6 +60,7 @@ class BucketTree:
 
     def __init__(self, ratios: Sequence[Ratio], cards: Mapping[int, int]) -> None:
         pairs = len(ratios[0].logs)
+        self.ratios = ratios
         self.constant = sum((ratio.logs for ratio in ratios if not ratio.members), np.zeros(pairs))
         steps = list(eliminations(interaction_graph(ratio.members for ratio in ratios), cards))
         self.order = [step.variable for step in steps]
@@ -75,6 +78,29 @@ class BucketTree:
             if bucket.parent is not None:
                 self.children[bucket.parent].append(v)
         self.roots = [v for v in self.order if self.buckets[v].parent is None]
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of all tables."""
+        return sum(bucket.table.size for bucket in self.buckets.values())
+
+
+_trees: WeakKeyDictionary[Network, dict[tuple[Pair, ...], BucketTree]] = WeakKeyDictionary()
+"""The small bucket trees of each network, by pairs of classes."""
+
+SMALL = 1 << 16
+"""Trees with at most so many cells are kept: to build one of these takes longer than to use it."""
+
+
+def bucket_tree(network: Network, pairs: Sequence[Pair]) -> BucketTree:
+    """Return the bucket tree of the log ratios of pairs of classes, for any values of all features."""
+    trees, key = _trees.setdefault(network, {}), tuple(pairs)
+    if key in trees:
+        return trees[key]
+    tree = BucketTree(class_ratios(network, pairs), {x: network.variables[x].card for x in network.features})
+    if tree.cells <= SMALL:
+        trees[key] = tree
+    return tree
 
 
 def _check_cells(pairs: int, scopes: Sequence[Sequence[int]], cards: Mapping[int, int]) -> None:
@@ -99,7 +125,9 @@ def _bucket(v: int, separators: Mapping[int, tuple[int, ...]], tables: Mapping[i
     separator = separators[v]
     parent = separator[-1] if separator else None
     above = () if parent is None else (*separators[parent], parent)
-    return Bucket(separator, parent, tables[v], (len(tables[v]), *(cards[m] if m in separator else 1 for m in above), -1))
+    return Bucket(
+        separator, parent, tables[v][..., None], (len(tables[v]), *(cards[m] if m in separator else 1 for m in above), -1)
+    )
 
 
 class Maxima:
@@ -114,7 +142,7 @@ class Maxima:
 
     def __init__(self, tree: BucketTree, costs: Mapping[int, Integers], budget: int = 0) -> None:
         self.tree, self.budget = tree, budget
-        cells = (budget + 1) * sum(bucket.table.size for bucket in tree.buckets.values())
+        cells = (budget + 1) * tree.cells
         if cells > MOST_CELLS:
             raise ResourceError(
                 f"the costs have {budget:,} different sums that have to be compared, {cells:,} cells in all, and the budget is "
@@ -154,9 +182,11 @@ class Maxima:
 
     def _message(self, v: int) -> Numbers:
         """Return the maximum over one variable, given those of its separator.  # (pair, state of each, budget)"""
-        table = self.tree.buckets[v].table[..., None]  # (pair, state of each, own state, budget)
-        for child in self.tree.children[v]:
-            table = self.joined(table, self.messages[child].reshape(self.tree.buckets[child].seat))
+        tree, messages = self.tree, self.messages
+        table = tree.buckets[v].table  # (pair, state of each, own state, budget)
+        for child in tree.children[v]:
+            message = messages[child].reshape(tree.buckets[child].seat)
+            table = table + message if self.budget == 0 else self.joined(table, message)
         groups = [(cost, states) for cost, states in self._groups[v] if cost <= self.budget]
         if len(groups) == 1 and groups[0][0] == 0:
             return _maximum(table, groups[0][1])
@@ -166,7 +196,8 @@ class Maxima:
             part = _maximum(table, states)[..., : size - cost]
             within, beyond = result[..., cost : cost + part.shape[-1]], result[..., cost + part.shape[-1] :]
             np.maximum(within, part, out=within)
-            np.maximum(beyond, part[..., -1:], out=beyond)
+            if beyond.size:
+                np.maximum(beyond, part[..., -1:], out=beyond)
         return result
 
 
@@ -177,10 +208,15 @@ def _maximum(table: Numbers, states: Any) -> Numbers:
     return np.asarray(np.maximum.reduce(table if states is None else table[..., states, :], axis=-2))
 
 
-def _groups(costs: Integers) -> list[tuple[int, Any]]:
+def _groups(costs: Integers) -> Sequence[tuple[int, Any]]:
     """Return the states of each cost, the cheapest first: the only state, a list of several, or None for all."""
+    return _grouped(tuple(costs.tolist()))
+
+
+@lru_cache(1000)
+def _grouped(costs: tuple[int, ...]) -> Sequence[tuple[int, Any]]:
     states: dict[int, list[int]] = {}
-    for state, cost in enumerate(costs.tolist()):
+    for state, cost in enumerate(costs):
         if cost != FORBIDDEN:
             states.setdefault(cost, []).append(state)
     return [(cost, s[0] if len(s) == 1 else None if len(s) == len(costs) else s) for cost, s in sorted(states.items())]
@@ -200,14 +236,18 @@ def joined(first: Numbers, second: Numbers, size: int) -> Numbers:
     """
     if first.shape[-1] < second.shape[-1]:
         first, second = second, first
-    if second.shape[-1] == 1:
+    n, m = first.shape[-1], second.shape[-1]
+    if m == 1:
         return np.asarray(first + second)
-    shape = np.broadcast_shapes(first.shape[:-1], second.shape[:-1])
-    total = np.full((*shape, min(size, first.shape[-1] + second.shape[-1] - 1)), -np.inf)
-    for j in range(min(second.shape[-1], size)):
-        within = total[..., j : j + first.shape[-1]]
-        np.maximum(within, (first + second[..., j : j + 1])[..., : within.shape[-1]], out=within)
-    return total
+    size = min(size, n + m - 1)
+    padded = np.full((*first.shape[:-1], n + 2 * m - 2), -np.inf)
+    padded[..., m - 1 : m - 1 + n] = first
+    if padded.size * m > SMALL:
+        return reduce(np.maximum, (padded[..., m - 1 - j : m - 1 - j + size] + second[..., j : j + 1] for j in range(m)))
+    strides = (*padded.strides, padded.strides[-1])
+    shape = (*first.shape[:-1], size, m)
+    windows: Numbers = np.ndarray(shape, np.float64, padded, strides=strides)  # windows[k, i] = padded[k + i]
+    return np.asarray(np.maximum.reduce(windows + second[..., None, ::-1], axis=-1))
 
 
 def search(maxima: Maxima, pairs: Sequence[int], accepted: Callable[[Numbers], bool], budget: int = 0) -> dict[int, int] | None:
@@ -219,11 +259,11 @@ def search(maxima: Maxima, pairs: Sequence[int], accepted: Callable[[Numbers], b
     Parameters
     ----------
     maxima : the sum with its costs.
-    pairs : the positions of the pairs that matter.
+    pairs : the positions of the pairs that matter, one after the other.
     accepted : whether sums are large enough; if it accepts some, it accepts larger ones.  # (pair,)
     budget : the largest sum of costs, at most that of the maxima.
     """
-    tree, rows = maxima.tree, list(pairs)
+    tree, rows = maxima.tree, slice(pairs[0], pairs[-1] + 1)
     pending = _pushed(budget, None, [(v, maxima.messages[v][rows]) for v in tree.roots])
     stack: list[_Step] = [_Step(pending, tree.constant[rows], budget, CLASS, 0)]
     states: dict[int, int] = {}  # of the variables chosen so far; those of other branches are overwritten before they are used
@@ -253,11 +293,11 @@ class _Step(NamedTuple):
 
 
 def _choices(
-    maxima: Maxima, rows: list[int], accepted: Callable[[Numbers], bool], step: _Step, states: Mapping[int, int]
+    maxima: Maxima, rows: slice, accepted: Callable[[Numbers], bool], step: _Step, states: Mapping[int, int]
 ) -> list[_Step]:
     """Return the choices of a state of the next variable that can still be accepted, the most promising last."""
     (v, _, rest), tree = step.pending, maxima.tree
-    own = _cell(tree.buckets[v].table, rows, [states[m] for m in tree.buckets[v].separator])  # (pair, state)
+    own = _cell(tree.buckets[v].table[..., 0], rows, [states[m] for m in tree.buckets[v].separator])  # (pair, state)
     choices = []
     for state, cost in enumerate(maxima.costs[v].tolist()):
         if cost == FORBIDDEN or cost > step.budget:
@@ -273,14 +313,15 @@ def _choices(
     return [choice for *_, choice in sorted(choices, key=lambda choice: choice[:2])]
 
 
-def _cell(table: Numbers, rows: list[int], states: list[int]) -> Numbers:
+def _cell(table: Numbers, rows: slice, states: list[int]) -> Numbers:
     """Return the part of a table for some pairs and the states of the separator."""
     index: Any = (rows, *states)
-    return np.asarray(table[index])
+    return table[index]  # type: ignore[no-any-return]
 
 
 def _pushed(budget: int, rest: Any, messages: Sequence[tuple[int, Numbers]]) -> Any:
     """Return a linked list of variables to choose states of: (variable, maxima of it and all after it, the others)."""
     for v, message in messages:
-        rest = v, message if rest is None else joined(rest[1], message, budget + 1), rest
+        message = message[..., : budget + 1]
+        rest = v, message if rest is None else joined(rest[1][..., : budget + 1], message, budget + 1), rest
     return rest

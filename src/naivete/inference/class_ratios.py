@@ -14,7 +14,7 @@ from naivete.inference.elimination import log
 from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS
 
-__all__ = ["IMPOSSIBLE", "MOST_CELLS", "TIE", "Pair", "Ratio", "beats", "class_logs", "class_ratios", "winning"]
+__all__ = ["IMPOSSIBLE", "MOST_CELLS", "TIE", "Pair", "Ratio", "beats", "class_logs", "class_ratios", "restricted", "winning"]
 
 TIE = 1e-9
 """Classes whose log probabilities differ by no more than this are tied; the tie goes to the first of them."""
@@ -68,6 +68,21 @@ def class_ratios(network: Network, pairs: Sequence[Pair]) -> list[Ratio]:
         kept = tuple(m for m in members if m != CLASS and network.variables[m].card > 1)
         ratios.append(Ratio(kept, np.moveaxis(logs, -1, 0).reshape(len(pairs), *(network.variables[m].card for m in kept))))
     return ratios
+
+
+def restricted(ratios: Sequence[Ratio], states: Mapping[int, int]) -> list[Ratio]:
+    """Return the terms for given states of some features, as functions of the other features.
+
+    >>> restricted([Ratio((0, 1), np.arange(6.0).reshape(1, 2, 3))], {0: 1})
+    [Ratio(members=(1,), logs=array([[3., 4., 5.]]))]
+    """
+    return [
+        Ratio(
+            tuple(m for m in ratio.members if m not in states),
+            ratio.logs[(slice(None), *(states.get(m, slice(None)) for m in ratio.members))],
+        )
+        for ratio in ratios
+    ]
 
 
 def _logs(network: Network, v: int) -> Numbers:

@@ -11,8 +11,9 @@ from typing import NamedTuple
 import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers
-from naivete.inference.bucket_tree import FORBIDDEN, BucketTree, Maxima, search
-from naivete.inference.class_ratios import Pair, beats, class_logs, class_ratios, winning
+from naivete.errors import ResourceError
+from naivete.inference.bucket_tree import FORBIDDEN, SMALL, BucketTree, Maxima, bucket_tree, search
+from naivete.inference.class_ratios import MOST_CELLS, Pair, beats, class_logs, class_ratios, restricted, winning
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -59,15 +60,34 @@ def cheapest_flip(network: Network, costs: Mapping[int, Numbers], decided: int, 
     pairs = [(c, decided) for c in classes if c != decided] if target is None else [(target, c) for c in classes if c != target]
     if not pairs:
         return None
-    ratios = class_ratios(network, pairs)
-    tree = BucketTree(ratios, {x: network.variables[x].card for x in network.features})
+    tree, unchanged = _tree(network, pairs, costs)
     steps, unit = whole_costs({x: costs[x] for x in tree.order})
     row = _cheapest_rival(tree, steps, pairs) if target is None else _cheapest_target(tree, steps, pairs)
     if row is None:
         return None
     spent = sum(int(steps[x][state]) for x, state in row.items())
+    row |= unchanged
     predicted = target if target is not None else winning(class_logs(network, row))
     return Flip(dict(sorted(row.items())), predicted, spent * unit)
+
+
+def _tree(network: Network, pairs: Sequence[Pair], costs: Mapping[int, Numbers]) -> tuple[BucketTree, dict[int, int]]:
+    """Return the sum to maximize, and the states of features that were inserted into it.
+
+    In a large sum the features that cannot change, which have the only allowed state at no cost, are inserted.
+    """
+    unchanged = {x: int(np.argmin(column)) for x, column in costs.items() if np.isfinite(column).sum() == 1 and column.min() == 0}
+    try:
+        tree = bucket_tree(network, pairs)
+        if tree.cells <= SMALL or not unchanged:
+            return tree, {}
+    except ResourceError:
+        if not unchanged:
+            raise
+    ratios = class_ratios(network, pairs)
+    relevant = {m for ratio in ratios for m in ratio.members}
+    cards = {x: network.variables[x].card for x in network.features}
+    return BucketTree(restricted(ratios, unchanged), cards), {x: state for x, state in unchanged.items() if x in relevant}
 
 
 def whole_costs(costs: Mapping[int, Numbers]) -> tuple[dict[int, Integers], Fraction]:
@@ -85,19 +105,25 @@ def whole_costs(costs: Mapping[int, Numbers]) -> tuple[dict[int, Integers], Frac
     return {x: np.array([whole[cost] for cost in column.tolist()], np.int64) for x, column in costs.items()}, unit
 
 
-def _budgets(steps: Mapping[int, Integers]) -> list[int]:
-    """Return budgets to try one after the other: of eight changes, then each four times the one before, up to all changes."""
+def _budgets(steps: Mapping[int, Integers], cells: int) -> list[int]:
+    """Return budgets to try one after the other: of eight changes, then each four times the one before, up to all changes.
+
+    Large sums begin with two changes, since time and memory are in proportion to the budget. The largest budget for which memory
+    suffices is one of them, so that a problem is refused only if there is no flip within it.
+    """
     most = sum(max(0, int(column.max())) for column in steps.values())
     smallest = min((int(column[column > 0].min()) for column in steps.values() if (column > 0).any()), default=0)
-    budgets = [8 * smallest]
+    budgets = [(8 if cells <= SMALL else 2) * smallest]
     while budgets[-1] < most:
         budgets.append(4 * budgets[-1])
-    return [*budgets[:-1], min(budgets[-1], most)]
+    budgets[-1] = min(budgets[-1], most)
+    possible = MOST_CELLS // max(cells, 1) - 1
+    return sorted({*budgets, min(most, possible)}) if possible >= smallest else budgets
 
 
 def _cheapest_rival(tree: BucketTree, steps: Mapping[int, Integers], pairs: Sequence[Pair]) -> dict[int, int] | None:
     """Return the states with the smallest costs for which the first class of any pair beats the second."""
-    for budget in _budgets(steps):
+    for budget in _budgets(steps, tree.cells):
         maxima = Maxima(tree, steps, budget)
         total = maxima.total()
         won = _won(total, pairs)
@@ -111,7 +137,7 @@ def _cheapest_rival(tree: BucketTree, steps: Mapping[int, Integers], pairs: Sequ
 def _cheapest_target(tree: BucketTree, steps: Mapping[int, Integers], pairs: Sequence[Pair]) -> dict[int, int] | None:
     """Return the states with the smallest costs for which the first class of every pair beats the second."""
     tried = 0
-    for budget in _budgets(steps):
+    for budget in _budgets(steps, tree.cells):
         maxima = Maxima(tree, steps, budget)
         possible = _won(maxima.total(), pairs).all(axis=0)
         for spent in np.flatnonzero(possible).tolist():

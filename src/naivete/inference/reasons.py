@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from naivete._kernels.codes import Integers, Numbers
-from naivete.inference.bucket_tree import FORBIDDEN, BucketTree, Maxima, search
-from naivete.inference.class_ratios import IMPOSSIBLE, TIE, Pair, Ratio, beats, class_ratios
+from naivete.errors import ResourceError
+from naivete.inference.bucket_tree import FORBIDDEN, BucketTree, Maxima, bucket_tree, search
+from naivete.inference.class_ratios import IMPOSSIBLE, TIE, Pair, Ratio, beats, class_ratios, restricted
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -50,25 +51,92 @@ def sufficient_reason(network: Network, values: Mapping[int, int], decided: int)
     Shih, Choi and Darwiche (2018), A symbolic approach to explaining Bayesian network classifiers; Marques-Silva et al. (2020),
     Explaining naive Bayes and other linear classifiers with polynomial time and delay.
     """
-    cards = {x: network.variables[x].card for x in network.features}
     pairs = [(rival, decided) for rival in range(network.variables[CLASS].card) if rival != decided]
     if not pairs:
         return Reason((), None)
-    ratios = class_ratios(network, pairs)
-    tree = BucketTree(ratios, cards)
+    try:
+        tree = bucket_tree(network, pairs)
+    except ResourceError:
+        return _reason_of_wide_network(network, values, pairs)
+    cards = {x: network.variables[x].card for x in tree.order}
     free = {x: np.zeros(cards[x], np.int64) for x in tree.order}
     maxima = Maxima(tree, {x: _only(cards[x], values[x]) if x in values else free[x] for x in tree.order})
-    rival = _winning_rival(maxima.total(), pairs)
-    if rival is not None:
-        row = search(maxima, [rival], lambda sums: beats(sums[0], pairs[rival])) or {}
-        return Reason(tuple(sorted(values)), {x: state for x, state in sorted(row.items()) if x not in values})
+    counterexample = _counterexample(maxima, pairs, values)
+    if counterexample is not None:
+        return Reason(tuple(sorted(values)), counterexample)
     kept = []
-    for x in _least_important_first(maxima, ratios, values):
+    for x in _least_important_first(maxima, tree.ratios, values):
         earlier = maxima.replaced(x, free[x])
         if _winning_rival(maxima.total(), pairs) is not None:
             maxima.restore(x, _only(cards[x], values[x]), earlier)
             kept.append(x)
     return Reason(tuple(sorted(kept)), None)
+
+
+def _reason_of_wide_network(network: Network, values: Mapping[int, int], pairs: Sequence[Pair]) -> Reason:
+    """Return the same where the tables of all features together are too large.
+
+    Values that are still part of the reason are inserted into the tables first, and what remains is often narrow enough.
+    """
+    ratios = class_ratios(network, pairs)
+    cards = {x: network.variables[x].card for x in network.features}
+    maxima = _maxima(ratios, cards, values)
+    counterexample = _counterexample(maxima, pairs, values)
+    if counterexample is not None:
+        return Reason(tuple(sorted(values)), counterexample)
+
+    def decides(features: Collection[int]) -> bool:
+        return _winning_rival(_maxima(ratios, cards, {x: values[x] for x in features}).total(), pairs) is None
+
+    kept: list[int] = []
+    tested = _least_important_first(maxima, ratios, values)
+    while tested:
+        count = _longest_prefix(len(tested), lambda n: decides([*kept, *tested[n:]]))  # noqa: B023
+        kept += tested[count : count + 1]
+        tested = tested[count + 1 :]
+    return Reason(tuple(sorted(kept)), None)
+
+
+def _longest_prefix(most: int, holds: Callable[[int], bool]) -> int:
+    """Return the largest n up to `most` for which holds(n), which is true for 0 and, once false, false for all larger n.
+
+    A test of n > 1 that needs too much memory counts as false.
+
+    >>> [_longest_prefix(9, lambda n: n <= limit) for limit in (0, 1, 5, 9)]
+    [0, 1, 5, 9]
+    """
+
+    def safe(n: int) -> bool:
+        try:
+            return holds(n)
+        except ResourceError:
+            if n == 1:
+                raise
+            return False
+
+    low, step = 0, 1
+    while low < most and safe(min(low + step, most)):
+        low, step = min(low + step, most), 2 * step
+    high = min(low + step, most) if low < most else most + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if safe(middle) else (low, middle)
+    return low
+
+
+def _maxima(ratios: Sequence[Ratio], cards: Mapping[int, int], values: Mapping[int, int]) -> Maxima:
+    """Return the maxima over all features without a given value."""
+    tree = BucketTree(restricted(ratios, values), cards)
+    return Maxima(tree, {x: np.zeros(cards[x], np.int64) for x in tree.order})
+
+
+def _counterexample(maxima: Maxima, pairs: Sequence[Pair], values: Mapping[int, int]) -> dict[int, int] | None:
+    """Return values of missing features with which a rival is predicted, None if there are none."""
+    rival = _winning_rival(maxima.total(), pairs)
+    if rival is None:
+        return None
+    row = search(maxima, [rival], lambda sums: beats(sums[0], pairs[rival])) or {}
+    return {x: state for x, state in sorted(row.items()) if x not in values}
 
 
 def _only(card: int, state: int) -> Integers:
