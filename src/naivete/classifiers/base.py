@@ -21,6 +21,7 @@ from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
 from naivete.classifiers.table_input import TableInputMixin
+from naivete.classifiers.tables import TablesMixin
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import arc_information, information, relevance
 from naivete.data.frames import is_frame
@@ -54,6 +55,7 @@ class NetworkClassifier(
     ExplainingMixin,
     QuestionsMixin,
     ReasonsMixin,
+    TablesMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ABC,

@@ -10,6 +10,7 @@ import numpy as np
 
 from naivete._kernels.codes import Numbers
 from naivete.display.class_summaries import ClassSummary, Line, normal_parameters, summary_lines
+from naivete.display.heatmap import shade
 from naivete.display.markup import Markup, bidi_isolated, element, plain, shorten
 from naivete.display.tree_outline import Outline, heading, node_summaries
 from naivete.network.network import Network
@@ -18,14 +19,14 @@ from naivete.variables import CLASS
 __all__ = ["conditional_table_html", "hierarchy_html"]
 
 
-_BAR: Final = "background:linear-gradient(var(--nv-feature,#3b7dd8),var(--nv-feature,#3b7dd8)) 0 100%/{}% 3px no-repeat"
+_SHADE: Final = "background:color-mix(in srgb,var(--nv-feature,#3b7dd8) {:.3g}%,transparent)"
 
 
 def conditional_table_html(network: Network, v: int, *, max_columns: int = 24, max_states: int = 40) -> Markup:
     """Return P(v | parents) as an HTML table: a row for every state, a column for every configuration of the parents.
 
-    The rows of a variable with a normal density are its mean and standard deviation. The caption gives the number of columns and
-    states that are left out.
+    Each cell has a shade for its probability. The rows of a variable with a normal density are its mean and standard deviation. The
+    caption gives the number of columns and states that are left out.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ def _number(p: float) -> Markup:
 
 
 def _probability(p: float) -> Markup:
-    return element("td", f"{p:.3f}", style=_BAR.format(f"{100 * p:.1f}"), class_="num")
+    return element("td", f"{p:.3f}", style=_SHADE.format(100 * shade(p)), class_="num")
 
 
 def hierarchy_html(

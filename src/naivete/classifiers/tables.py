@@ -1,0 +1,56 @@
+"""The conditional tables of a fitted classifier as drawings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from naivete.classifiers.incremental import NotFittedError
+from naivete.errors import ParameterError, did_you_mean, quoted
+from naivete.inference.derived_predictor import DerivedPredictor
+from naivete.inference.predictor import Predictor
+from naivete.variables import CLASS, Name
+
+if TYPE_CHECKING:  # learning and predicting do without drawings
+    from naivete.display.heatmap import Heatmap
+
+__all__ = ["TablesMixin"]
+
+
+class TablesMixin:
+    """The method `heatmap`."""
+
+    def heatmap(self, feature: Name) -> Heatmap:
+        """Return the conditional table of a feature, P(value | parents, class), as a heat map; `svg()` draws it.
+
+        Each class has a panel, in which the rows are the values of the parents; if the class is the only parent, each class has
+        a row.
+
+        Parameters
+        ----------
+        feature : the name of a feature, or of the class.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> X = [["yes", "high"], ["yes", "low"], ["no", "high"], ["no", "low"]] * 2
+        >>> heatmap = NaiveBayes().fit(X, ["ill", "ill", "well", "well"] * 2).heatmap("x0")
+        >>> heatmap.title, heatmap.states, heatmap.rows
+        ('P(x0 | class)', ('no', 'yes'), ('class = ill', 'class = well'))
+        >>> heatmap.panels[0].cells.round(2).tolist()
+        [[0.17, 0.83], [0.83, 0.17]]
+        """
+        from naivete.display.heatmap import heatmap_of
+
+        model: Any = self
+        if not hasattr(model, "network_"):
+            raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' first")
+        if not isinstance(model.predictor_, (Predictor, DerivedPredictor)):
+            raise ParameterError(
+                f"{type(model).__name__} does not predict with the tables of one network, which a heat map could show; use "
+                "NaiveBayes, TAN, KDB or HillClimb"
+            )
+        network = model.network_
+        positions = {network.name(v): v for v in (CLASS, *network.features)}
+        if feature not in positions:
+            raise ParameterError(f"feature={quoted(feature)}: there is no such feature; {did_you_mean(feature, [*positions])}")
+        return heatmap_of(network, positions[feature])
