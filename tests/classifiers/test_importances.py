@@ -10,7 +10,7 @@ import pytest
 from sklearn.feature_selection import SelectFromModel
 from sklearn.inspection import permutation_importance
 
-from naivete import AODE, C45, FAN, KDB, TAN, Encoder, NaiveBayes, NotFittedError, ParameterError
+from naivete import AODE, C45, FAN, KDB, TAN, Encoder, NaiveBayes, NotFittedError, ParameterError, Spectrum
 from naivete.variables import CLASS
 
 
@@ -78,12 +78,25 @@ def test_features_are_selected_by_importance(data: Any) -> None:
 
 def test_importances_that_are_not_defined(data: Any) -> None:
     X, y = data
-    assert not hasattr(AODE().fit(X, y), "feature_importances_")
     assert not hasattr(NaiveBayes(), "feature_importances_")
     with pytest.raises(NotFittedError):
         NaiveBayes().importances()
-    with pytest.raises(ParameterError, match="does not predict with one network"):
-        AODE().fit(X, y).importances()
+    with pytest.raises(ParameterError, match=r"AODE does not predict with one network.*fit NaiveBayes or TAN"):
+        AODE().fit(X, y).nomogram()
+
+
+def test_importances_of_classifiers_that_are_not_one_network(data: Any) -> None:
+    X, y = data
+    for model in (AODE(), Spectrum(members=1), Spectrum(members=2, trees=2, boosting=5)):
+        model.fit(X, y)
+        importance = model.feature_importances_
+        assert np.isclose(importance.sum(), 1)
+        assert importance.argmax() == 0
+        assert importance[2] < importance[1]
+        given = model.importances(X)
+        assert not given.arcs
+        assert str(given).endswith("Estimated from 32 background rows.")
+        assert "Estimated from 32 rows drawn from the" in model.importances()._repr_html_()
 
 
 @pytest.mark.parametrize("learner", [NaiveBayes(), TAN(), FAN(), TAN(calibration="leave-one-out")], ids=repr)

@@ -69,13 +69,46 @@ def test_what_is_refused(run: Run, files: Any, words: list[str], code: int, mess
     assert message in ran.err
 
 
-def test_models_that_cannot_be_explained(run: Run, files: Any, tmp_path: Path) -> None:
-    model = tmp_path / "aode.nvt"
-    assert run("fit", files[1], "--target", "play", "--model", "aode", "--out", model).code == 0
-    ran = run("explain", model, files[1])
-    assert ran.code == 2
-    assert "does not predict with one network" in ran.err
-    assert "TAN" in ran.err
+@pytest.fixture
+def spectrum(run: Run, files: Any, tmp_path: Path) -> Path:
+    """A model of the default classifier."""
+    model = tmp_path / "spectrum.nvt"
+    assert run("fit", files[1], "--target", "play", "--out", model).code == 0
+    return model
+
+
+def test_the_default_classifier_is_explained(run: Run, files: Any, spectrum: Path, tmp_path: Path) -> None:
+    ran = run("explain", spectrum, files[1], "--row", "2")
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith("row 2: P(play = ")
+    assert "(no interval for this classifier)" in ran.out
+    assert "exact Shapley values on 64 rows drawn from the summary network" in ran.out
+    (row,) = run("explain", spectrum, files[1], "--row", "2", "--json").json["rows"]
+    by_feature = row["by_feature"]
+    total = by_feature["base"] + sum(entry["bits"] for entry in by_feature["contributions"])
+    assert np.isclose(total, row["log_odds"], rtol=0, atol=1e-9)
+    assert (row["by_family"], row["interval"]) == (None, None)
+    page = tmp_path / "why.html"
+    assert run("explain", spectrum, files[1], "--html", page, "--background", files[1]).code == 0
+    text = page.read_text()
+    assert "exact Shapley values on 8 background rows" in text
+    assert "Estimated from 32 rows drawn from the summary network" in text
+    refused = run("explain", spectrum, files[1], "--by", "family")
+    assert (refused.code, refused.out) == (2, "")
+    assert "not a sum over families" in refused.err
+    assert "an even number, at least 4" in run("explain", spectrum, files[1], "--permutations", "3").err
+
+
+def test_the_summary_network_is_named_where_it_is_used(run: Run, spectrum: Path, tmp_path: Path) -> None:
+    said = "Spectrum does not predict with one network; this is the summary network beside it"
+    for words in (["query", spectrum, "--of", "play"], ["convert", spectrum, tmp_path / "network.bif"]):
+        ran = run(*words)
+        assert ran.code == 0
+        assert ran.err.count(said) == 1
+    refused = run("explore", spectrum, "--html", tmp_path / "page.html")
+    assert refused.code == 2
+    assert "Spectrum does not predict with one network" in refused.err
+    assert "TAN" in refused.err
 
 
 def test_rows_without_some_columns_are_explained(run: Run, files: Any, tmp_path: Path) -> None:

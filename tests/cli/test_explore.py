@@ -52,6 +52,7 @@ def test_models_that_are_not_one_network_are_refused(run: Run, folder: Path, tmp
     assert ran.code == 2
     assert f"{name} {reason}" in ran.err
     assert "NaiveBayes, TAN, FAN, KDB" in ran.err
+    assert run("explore", folder / f"{name}.nvt", "--target", "a", "--html", tmp_path / "page.html").code == 2
     assert not (tmp_path / "page.html").exists()
 
 

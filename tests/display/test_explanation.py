@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from naivete import C45, ID3, KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes, ParameterError
+from naivete import AODE, C45, ID3, KDB, TAN, Encoder, Explanation, HillClimb, NaiveBayes, ParameterError
 
 
 @pytest.fixture(scope="module")
@@ -98,6 +99,13 @@ def test_shap_gets_values_and_data(explanation: Explanation) -> None:
     assert isinstance(result, shap.Explanation)
     assert np.array_equal(result.values, explanation.by_feature.values)
     assert result.feature_names == ["x0", "x1"]
+
+
+def test_shap_gets_the_standard_errors_of_estimates(monkeypatch: Any) -> None:
+    monkeypatch.setitem(sys.modules, "shap", SimpleNamespace(Explanation=dict))
+    X = np.random.default_rng(0).integers(0, 2, (40, 9)).astype(str).tolist()
+    estimate = AODE().fit(X, [row[0] for row in X]).explain(X[:2])
+    assert np.array_equal(estimate.to_shap()["error_std"], estimate.standard_errors)
 
 
 def test_without_shap_the_error_says_what_to_install(explanation: Explanation, monkeypatch: Any) -> None:

@@ -18,7 +18,7 @@ from scipy.special import polygamma
 
 from naivete import C45, FAN, ID3, KDB, PC, TAN, Encoder, Full, HiddenNaive, HillClimb, JoinedNaive, NaiveBayes, SelectiveNaive
 from naivete._kernels.codes import missing
-from naivete.classifiers.explaining import explainable
+from naivete.classifiers.explaining import one_network_classifiers
 from naivete.classifiers.registry import REGISTRY, Entry
 from naivete.display.explore import explore_page
 from naivete.display.explore.data import MOST_CELLS, model_values
@@ -178,7 +178,7 @@ def known(this: Case, row: int) -> dict[str, Any]:
     return {str(name): value for name, value in this.rows.iloc[row].items() if not pd.isna(value)}
 
 
-EXPLORED = [entry for entry in REGISTRY if entry.name in explainable() and entry.name != "Recursive"]
+EXPLORED = [entry for entry in REGISTRY if entry.name in one_network_classifiers() and entry.name != "Recursive"]
 
 
 @pytest.mark.parametrize("entry", EXPLORED, ids=lambda entry: entry.name)

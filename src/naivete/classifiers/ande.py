@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from naivete.network.network import Network, Structure
 from naivete.network.smoothing import checked_prior, smoothing_of
 from naivete.storage.canonical_json import FieldError, expect, expect_keys
 from naivete.variables import CLASS
+
+if TYPE_CHECKING:
+    from naivete.inference.ensemble_explanation import Ensemble
 
 __all__ = ["A2DE", "AODE"]
 
@@ -45,7 +48,7 @@ class AveragedDependence(NetworkClassifier, ABC):
     predictor_ : the `naivete.inference.ande.AnDEPredictor`.
     """
 
-    explainable = False
+    one_network = False
     n: ClassVar[int]
     """The number of feature parents."""
     ande_: AnDE
@@ -88,6 +91,12 @@ class AveragedDependence(NetworkClassifier, ABC):
 
     def _predictor(self) -> AnDEPredictor:
         return AnDEPredictor(self.ande_, super()._predictor())
+
+    def ensemble(self) -> Ensemble:
+        """Return the model with its naive Bayes network, for explanations."""
+        from naivete.inference.ensemble_explanation import Ensemble
+
+        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, "naive Bayes network")
 
     def plain_more(self) -> dict[str, Any]:
         """Return the counts, in the order of `ande_families`, and the settings as values and arrays for a model file."""

@@ -1,4 +1,4 @@
-"""Explanations of predictions: the method `explain` of all classifiers that are one network."""
+"""Explanations of predictions: the method `explain` of all classifiers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.registry import REGISTRY
 from naivete.encoding.column_codes import Encoded
 from naivete.errors import ParameterError, quoted
@@ -22,9 +23,10 @@ if TYPE_CHECKING:  # learning and predicting need none of these
     from naivete.display.importance import Importance
     from naivete.display.nomogram import Nomogram
     from naivete.inference.certainty import Training
+    from naivete.inference.ensemble_explanation import AnyExplainer, Ensemble
     from naivete.inference.explanation import Explainer
 
-__all__ = ["ExplainingMixin"]
+__all__ = ["ExplainingMixin", "one_network_classifiers"]
 
 
 class ExplainingMixin(ABC):
@@ -33,32 +35,43 @@ class ExplainingMixin(ABC):
     network_: Network
     classes_: NDArray[Any]
     predictor_: Any
-    explainer_: Explainer
+    explainer_: AnyExplainer
     cases_: float
 
     @abstractmethod
     def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
         """Return the codes of the rows."""
 
-    def explain(self, X: Any, target_class: Any = None, *, background: Any = None) -> Explanation:
+    def explain(
+        self, X: Any, target_class: Any = None, *, background: Any = None, permutations: int = 4, random_state: Any = 0
+    ) -> Explanation:
         """Return the contributions of features and of families to the log odds of a class, for every row.
 
         The contributions of features are exact interventional Shapley values, those of families the terms that the predictor adds.
         Both add up to the log odds of the class, in bits. With more than two classes, the log odds are those of the class against
         all others together; `Explanation.against` compares two classes. Missing values are marginalized exactly.
 
+        `Spectrum`, `AODE` and `A2DE` do not predict with one network. Their contributions of features are interventional Shapley
+        values on background rows: exact for `Spectrum(members=1)`, which also has contributions of families, and where at most 8
+        features are observed; otherwise estimated from permutations, with a standard error for each.
+
         Parameters
         ----------
         X : the rows.
         target_class : the class to explain, one of `classes_`; by default the predicted class of each row.
         background : rows from which the values of absent features are drawn in the game of the Shapley values; by default the
-            distribution of the network.
+            distribution of the network. If contributions are not a sum over tables, at most 64 rows are used, chosen at random;
+            by default 64 rows drawn from `network_`.
+        permutations : the number of permutations of the features for each background row, where contributions are estimated: an
+            even number, at least 4. Four times as many halve the standard errors.
+        random_state : the seed of the background rows and the permutations of estimated contributions: a whole number, a
+            RandomState, or None for another one each time.
         """
         from naivete.display.explanation import Explanation
         from naivete.display.explanation_text import class_position
 
         codes, has_missing = _joined(self.encoded(X))
-        explainer = self._explainer(background)
+        explainer = self._explainer(background, permutations, random_state)
         temperature = {} if explainer.temperature == 1 else {"temperature": explainer.temperature}
         posterior = self.predictor_.posterior(codes, has_missing, **temperature)[0]
         position = None if target_class is None else class_position(self.classes_, target_class, "target_class")
@@ -71,14 +84,18 @@ class ExplainingMixin(ABC):
         Parameters
         ----------
         background : the rows over which the contributions of features are averaged, and from which absent features are drawn; by
-            default rows drawn from the network.
+            default rows drawn from the network. `Spectrum`, `AODE` and `A2DE` use a sample of 32 rows, and have no arcs.
         """
         from naivete.display.importance import Importance
+        from naivete.inference.explanation import Explainer
         from naivete.inference.importance import arc_importances, feature_importances
 
         self._check_fitted()
         explainer, network = self._explainer(background), self.network_
-        features = {network.name(x): float(b) for x, b in zip(explainer.features, feature_importances(explainer), strict=True)}
+        bits = feature_importances(explainer)
+        features = {explainer.variables[x].name: float(b) for x, b in zip(explainer.features, bits, strict=True)}
+        if not isinstance(explainer, Explainer):
+            return Importance(features, {}, explainer.importance_note)
         arcs = {(network.name(p), network.name(x)): bits for (p, x), bits in arc_importances(network).items()}
         return Importance(features, arcs)
 
@@ -88,8 +105,6 @@ class ExplainingMixin(ABC):
         from naivete.inference.importance import feature_importances
 
         self._check_fitted()
-        if not self.explainable:
-            raise AttributeError(f"{type(self).__name__} has no feature_importances_: it does not predict with one network")
         explainer = self._explainer(None)
         if explainer.features != tuple(self.network_.inputs):
             raise AttributeError(
@@ -113,6 +128,10 @@ class ExplainingMixin(ABC):
         from naivete.display.nomogram import nomogram_of
 
         self._check_fitted()
+        if not self.one_network:
+            raise ParameterError(
+                f"{type(self).__name__} does not predict with one network, and a nomogram shows one; fit NaiveBayes or TAN"
+            )
         explainer = self._explainer(None)
         last = len(self.classes_) - 1
         target = last if target_class is None else class_position(self.classes_, target_class, "target_class")
@@ -127,24 +146,35 @@ class ExplainingMixin(ABC):
         if not hasattr(self, "network_"):
             raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
 
-    explainable: ClassVar[bool] = True
-    """Whether predictions are those of the network, so that they can be explained."""
+    one_network: ClassVar[bool] = True
+    """Whether predictions are those of `network_`."""
 
-    def _explainer(self, background: Any) -> Explainer:
-        """Return the explainer; the one for the distribution of the network is made once."""
+    def ensemble(self) -> Ensemble:
+        """Return what is explained in place of one network."""
+        raise NotImplementedError
+
+    def _explainer(self, background: Any, permutations: Any = 4, random_state: Any = 0) -> AnyExplainer:
+        """Return the explainer; the one with the default arguments is made once."""
+        check_permutations(permutations)
+        seed = seed_of(random_state)
+        is_default = background is None and (self.one_network or (permutations == 4 and random_state == 0))
+        if is_default and hasattr(self, "explainer_"):
+            return self.explainer_
+        codes = None if background is None else _joined(self.encoded(background)).codes
+        explainer = self._network_explainer(codes) if self.one_network else self._ensemble_explainer(codes, permutations, seed)
+        if is_default:
+            self.explainer_ = explainer
+        return explainer
+
+    def _network_explainer(self, background: Any) -> Explainer:
         from naivete.inference.explanation import Explainer
 
-        if not self.explainable:
-            raise ParameterError(
-                f"{type(self).__name__} does not predict with one network, and only predictions of one network can be explained; "
-                f"choose among {', '.join(explainable())}"
-            )
-        settings = getattr(self, "temperature_", 1.0), self.training()
-        if background is not None:
-            return Explainer(self.network_, _joined(self.encoded(background)).codes, *settings)
-        if not hasattr(self, "explainer_"):
-            self.explainer_ = Explainer(self.network_, None, *settings)
-        return self.explainer_
+        return Explainer(self.network_, background, getattr(self, "temperature_", 1.0), self.training())
+
+    def _ensemble_explainer(self, background: Any, permutations: int, seed: int) -> AnyExplainer:
+        from naivete.inference.ensemble_explanation import EnsembleExplainer
+
+        return EnsembleExplainer(self.ensemble(), background, int(permutations), seed)
 
     def training(self) -> Training | None:
         """Return the number of cases and the smoothing, for intervals; None if a model file does not have the number."""
@@ -154,9 +184,16 @@ class ExplainingMixin(ABC):
         return Training(self.cases_, smoothing, known_prior) if hasattr(self, "cases_") else None
 
 
-def explainable() -> list[str]:
-    """Return the names of the classifiers whose predictions can be explained."""
-    return [entry.name for entry in REGISTRY if entry.estimator.explainable]
+def check_permutations(permutations: Any) -> None:
+    """Refuse a number of permutations from which no standard errors can be computed."""
+    is_number = isinstance(permutations, (int, np.integer)) and not isinstance(permutations, bool)
+    if not is_number or permutations < 4 or permutations % 2:
+        raise ParameterError(f"permutations={quoted(permutations)}: an even number, at least 4")
+
+
+def one_network_classifiers() -> list[str]:
+    """Return the names of the classifiers that predict with one network or one tree."""
+    return [entry.name for entry in REGISTRY if entry.estimator.one_network]
 
 
 def _joined(encoded: Iterator[Encoded]) -> Encoded:

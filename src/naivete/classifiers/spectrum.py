@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum as SpectrumModel
 from naivete.storage.canonical_json import FieldError, expect, expect_keys
 from naivete.variables import CLASS, Variables
+
+if TYPE_CHECKING:
+    from naivete.inference.ensemble_explanation import Ensemble
 
 __all__ = ["Spectrum"]
 
@@ -83,7 +86,7 @@ class Spectrum(NetworkClassifier):
     """
 
     reports_impossible = False
-    explainable = False
+    one_network = False
     spectrum_: SpectrumModel
 
     def __init__(
@@ -130,6 +133,12 @@ class Spectrum(NetworkClassifier):
 
     def _predictor(self) -> SpectrumPredictor:
         return SpectrumPredictor(self.spectrum_)
+
+    def ensemble(self) -> Ensemble:
+        """Return the model with its summary network, for explanations."""
+        from naivete.inference.ensemble_explanation import Ensemble
+
+        return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, "summary network", self.spectrum_)
 
     def plain_more(self) -> dict[str, Any]:
         """Return the spectrum and its variables as values and arrays for a model file."""

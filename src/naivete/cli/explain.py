@@ -32,6 +32,13 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--background", metavar="FILE", help="rows from which absent features are drawn; by default the model's distribution"
     )
+    parser.add_argument(
+        "--permutations",
+        type=int,
+        default=4,
+        metavar="N",
+        help="permutations for each background row, where contributions are estimated; an even number, at least 4 (4)",
+    )
     parser.add_argument("--html", metavar="FILE", help="write an HTML page with charts")
     parser.add_argument("--force", action="store_true", help="replace existing files")
     reading_options(parser)
@@ -72,7 +79,7 @@ def _explanation(args: Namespace, model: NetworkClassifier) -> Explanation:
         raise DataError(f"{args.data}: there is no row {numbers.max()}; the file has {len(table)} rows")
     background = None if args.background is None else _table(args.background, args, model)
     target = None if args.target_class is None else _label(model, args.target_class, "--class")
-    explanation = model.explain(table.take(numbers - 1), target, background=background)
+    explanation = model.explain(table.take(numbers - 1), target, background=background, permutations=args.permutations)
     if args.against is not None:
         explanation = explanation.against(_label(model, args.against, "--against"))
     explanation.rows = numbers
@@ -107,12 +114,16 @@ def _page(args: Namespace, model: NetworkClassifier, explanation: Explanation) -
 
     sections: list[Any] = []
     for row in range(len(explanation)):
-        entries = [[c.name, c.value, c.bits] for c in explanation.contributions(row, args.by)]
-        listed = page.details("All contributions", page.table([args.by, "value", "bits"], entries))
+        contributions = explanation.contributions(row, args.by)
+        estimated = any(c.standard_error is not None for c in contributions)
+        entries = [[c.name, c.value, c.bits, *([c.standard_error] if estimated else [])] for c in contributions]
+        headers = [args.by, "value", "bits", *(["standard error"] if estimated else [])]
+        listed = page.details("All contributions", page.table(headers, entries))
         chart = page.figure(
             Markup(explanation.svg(row, args.by)), "Contributions to the log odds, in bits; one bit doubles the odds."
         )
-        sections.append((f"Row {explanation.rows[row]}: {explanation.title(row)}", [explanation.sentence(row), chart, listed]))
+        words = f"{explanation.sentence(row)} {explanation.note(row)}".rstrip()
+        sections.append((f"Row {explanation.rows[row]}: {explanation.title(row)}", [words, chart, listed]))
     sections.append(("The whole model", model.importances().figures()))
     title = page.model_title(type(model).__name__, model.network_.name(CLASS))
     return page.page(f"Explanation: {title}", sections, facts={"model": args.model, "file": args.data})

@@ -48,21 +48,21 @@ def _model(args: Namespace) -> NetworkClassifier | None:
     """Return the model of a model file, None for a network file or if another class is chosen."""
     from naivete.classifiers.saving import load
 
-    if args.target is not None or (is_network(args.model) and not args.model.lower().endswith(".nvt")):
+    if is_network(args.model) and not args.model.lower().endswith(".nvt"):
         return None
     model = load(args.model)
     _check(model)
-    return model
+    return model if args.target is None else None
 
 
 def _check(model: NetworkClassifier) -> None:
     """Refuse a classifier that is not one network or one tree."""
-    from naivete.classifiers.explaining import explainable
+    from naivete.classifiers.explaining import one_network_classifiers
     from naivete.network.derived_columns import Hierarchy
 
     is_hierarchy = any(isinstance(column, Hierarchy) for column in model.network_.derived.values())
-    if not model.explainable or is_hierarchy:
-        supported = [name for name in explainable() if name != "Recursive"]
+    if not model.one_network or is_hierarchy:
+        supported = [name for name in one_network_classifiers() if name != "Recursive"]
         reason = "is a hierarchy of classifiers" if is_hierarchy else "does not predict with one network"
         raise ParameterError(
             f"{type(model).__name__} {reason}, and a page runs one network or one tree; choose among {', '.join(supported)}"

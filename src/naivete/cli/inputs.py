@@ -12,6 +12,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.options import has_ending, kinds_of
+from naivete.cli.output import note
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
@@ -323,5 +324,12 @@ def read_network_file(path: str, args: Namespace) -> Network:
 
     from naivete.classifiers.saving import load
 
-    network = load(path).network_
+    model = load(path)
+    network = model.network_
+    if not model.one_network:
+        kind = type(model).__name__
+        note(
+            f"{path}: {kind} does not predict with one network; this is the {model.ensemble().network_name} beside it, whose "
+            f"probabilities of the class are not those that {kind} predicts"
+        )
     return network if args.target is None else loads(dumps(network, "bif"), "bif", target=args.target, where=path)

@@ -301,7 +301,7 @@ def _importance_sections(model: NetworkClassifier) -> list[tuple[str, list[Any]]
     from naivete.display.markup import Markup
     from naivete.errors import ParameterError, ResourceError
 
-    if not model.explainable or len(model.classes_) < 2 or not 0 < len(model.network_.features) <= _EXPLAINED:
+    if len(model.classes_) < 2 or not 0 < len(model.network_.features) <= _EXPLAINED:
         return []
     sections: list[tuple[str, list[Any]]] = []
     try:

@@ -25,7 +25,8 @@ from naivete.display.markup import Markup, element
 from naivete.display.waterfall import Step, waterfall
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.elimination import Codes
-from naivete.inference.explanation import By, Explainer
+from naivete.inference.ensemble_explanation import AnyExplainer
+from naivete.inference.explanation import By
 from naivete.inference.log_odds import Attribution
 from naivete.variables import CLASS, Name
 
@@ -46,7 +47,7 @@ class Explanation:
     """Why a classifier predicts what it does: contributions to the log odds of a class, in bits, for one or several rows.
 
     The log odds of a class are log2(P(class | row) / P(all other classes | row)). A contribution of 1 bit doubles the odds. There
-    are two decompositions, both exact; each consists of a base and of contributions that add up to the log odds.
+    are two decompositions; each consists of a base and of contributions that add up to the log odds.
 
     `by_feature`: the interventional Shapley values. The base is the mean log odds in the background: the distribution of the
     network, or the rows that were passed as `background`.
@@ -62,6 +63,10 @@ class Explanation:
     log2 P(x | observed features before x, class), with missing values marginalized, and this term is the contribution of x. The
     means of families with missing members are not part of the base. A probability of zero counts as 2**-100.
 
+    Classifiers that do not predict with one network (`Spectrum`, `AODE`, `A2DE`) have interventional Shapley values on background
+    rows, exact or estimated; `standard_errors` says how exactly. Only a `Spectrum` of one structure has contributions by family.
+    Values that are missing in a row are missing in all background rows of which the base is the mean.
+
     Attributes
     ----------
     rows : the numbers of the rows in texts and frames, from 0 on.
@@ -73,6 +78,7 @@ class Explanation:
     log_odds : the log odds of this class in bits.  # (row,)
     by_feature : an `Attribution`: `base` (row,) and `values` (row, feature).
     by_family : an `Attribution`: `base` (row,) and `values` (row, family).
+    standard_errors : the standard errors of estimated contributions of features; None if all are exact.  # (row, feature)
     typicality : the share of rows that are at most as probable.  # (row,)
     unusual : whether this share is below 1 %, so that the row is unlike the data.  # (row,)
     feature_names : the names of the features; the classifier that a hierarchy chooses comes last.
@@ -92,7 +98,7 @@ class Explanation:
 
     def __init__(
         self,
-        explainer: Explainer,
+        explainer: AnyExplainer,
         codes: Codes,
         has_missing: Bools,
         posterior: Numbers,
@@ -116,7 +122,7 @@ class Explanation:
     def __getitem__(self, rows: int | slice | Sequence[int] | NDArray[Any]) -> Explanation:
         """Return the explanation of some of the rows."""
         chosen = np.atleast_1d(np.arange(len(self))[rows])
-        return Explanation(
+        part = Explanation(
             self._explainer,
             [column[chosen] for column in self._codes],
             self._has_missing,
@@ -126,6 +132,10 @@ class Explanation:
             None if self._other is None else self._other[chosen],
             self.rows[chosen],
         )
+        for name in ("by_feature", "by_family"):
+            if name in self.__dict__:  # what has been computed already
+                part.__dict__[name] = self.__dict__[name].of_rows(chosen)
+        return part
 
     def against(self, other: Any) -> Explanation:
         """Return the explanation of the log odds of the class of each row against one other class.
@@ -159,12 +169,28 @@ class Explanation:
         """The log odds of the class in bits.  # (row,)"""
         return self.by_feature.log_odds
 
+    @property
+    def standard_errors(self) -> Numbers | None:
+        """The standard errors of estimated contributions of features, in bits; None if all are exact.  # (row, feature)"""
+        return self.by_feature.standard_errors
+
+    def note(self, row: int = 0) -> str:
+        """Return how exact the contributions of features in one row are, in words; nothing for classifiers of one network.
+
+        Parameters
+        ----------
+        row : the position of the row.
+        """
+        errors = self.standard_errors
+        return self._explainer.note(None if errors is None else errors[row])
+
     def interval(self, level: float = 0.95) -> Numbers:
         """Return an interval of P(class | row) for every row, which says how well the training cases determine it.  # (row, 2)
 
         The tables of the network have Dirichlet posterior distributions, from the number of training cases with the values of the
         parents and the smoothing. Their variance gives that of the log odds (delta method), which are taken as normal. The
-        structure of the network is taken as given. Without smoothing, values that no case of a class has give 0 to 1.
+        structure of the network is taken as given. Without smoothing, values that no case of a class has give 0 to 1. There is no
+        interval for classifiers that do not predict with one network, and a ParameterError says so.
 
         Parameters
         ----------
@@ -190,7 +216,8 @@ class Explanation:
     def typicality(self) -> Numbers:
         """The share of rows that are at most as probable as each row, with the same values missing.  # (row,)
 
-        The rows are those passed as `background`, or 1000 rows drawn from the network.
+        The rows are those passed as `background`, or 1000 rows drawn from the network. For a classifier that does not predict with
+        one network, probabilities and rows are those of the network beside it (`network_`).
         """
         return self._explainer.typicality(self._codes, self._has_missing)
 
@@ -217,13 +244,12 @@ class Explanation:
     @property
     def feature_names(self) -> list[Name]:
         """The names of the features."""
-        return [self._explainer.network.name(x) for x in self._explainer.features]
+        return [self._explainer.variables[x].name for x in self._explainer.features]
 
     @property
     def family_names(self) -> list[str]:
         """The names of the families: the variable and its parents."""
-        network = self._explainer.network
-        return [f"{network.name(v)} | {', '.join(str(network.name(p)) for p in network.parents[v])}" for v in self._explainer.terms]
+        return self._explainer.family_names
 
     def contributions(self, row: int = 0, by: By = "feature") -> list[Contribution]:
         """Return the contributions in one row, the largest first.
@@ -233,11 +259,17 @@ class Explanation:
         row : the position of the row.
         by : "feature" or "family".
         """
-        bits = self._of(by).values[row]
+        attribution = self._of(by)
+        errors = attribution.standard_errors
+        known: list[float] | list[None] = [None] * attribution.values.shape[1] if errors is None else errors[row].tolist()
         variables = self._explainer.features if by == "feature" else self._explainer.terms
         names = self.feature_names if by == "feature" else self.family_names
         values = self._values(row)
-        entries = [Contribution(str(name), values.get(v, ""), float(b)) for v, name, b in zip(variables, names, bits, strict=True)]
+        bits = attribution.values[row].tolist()
+        entries = [
+            Contribution(str(name), values.get(v, ""), b, error)
+            for v, name, b, error in zip(variables, names, bits, known, strict=True)
+        ]
         return sorted(entries, key=lambda entry: -abs(entry.bits))
 
     def _of(self, by: str) -> Attribution:
@@ -248,12 +280,13 @@ class Explanation:
     def _values(self, row: int) -> dict[int, str]:
         """Return the values of a row as text."""
         columns, _, _ = self._explainer.columns([column[row : row + 1 or None] for column in self._codes], self._has_missing)
-        return {x: value_text(self._explainer.network.variables[x], columns[x][0]) for x in self._explainer.features}
+        return {x: value_text(self._explainer.variables[x], columns[x][0]) for x in self._explainer.features}
 
     def to_frame(self, by: By = "feature") -> Any:
         """Return a pandas DataFrame: class, probability, base, the contributions and the log odds of every row.
 
-        Where a feature has one of these names, theirs ends with an underscore.
+        Where a feature has one of these names, theirs ends with an underscore. Estimated contributions are followed by columns with
+        their standard errors, named by the feature and "_standard_error".
 
         Parameters
         ----------
@@ -264,6 +297,9 @@ class Explanation:
         columns: dict[Any, Any] = {free_name(name, names): values for name, values in first.items()}
         columns |= {name: attribution.values[:, i] for i, name in enumerate(names)}
         columns |= {free_name("log_odds", names): attribution.log_odds}
+        if attribution.standard_errors is not None:
+            errors = attribution.standard_errors
+            columns |= {free_name(f"{name}_standard_error", names): errors[:, i] for i, name in enumerate(names)}
         return library("pandas", "a data frame").DataFrame(columns, index=self.rows)
 
     def to_shap(self) -> Any:
@@ -277,6 +313,7 @@ class Explanation:
             data=data,
             display_data=shown,
             feature_names=list(map(str, self.feature_names)),
+            error_std=self.standard_errors,
         )
 
     def sentence(self, row: int = 0, *, most: int = 3) -> str:
@@ -294,6 +331,7 @@ class Explanation:
         text = f"{first} with probability {probability_text(self.posterior[row, target])}{self._interval_text(row)}"
         text += f"; without knowing the row it would be {probability_text(self.prior[target])}."
         versus = "" if self._other is None else f" (compared with {quoted(self._label(self._other[row]))})"
+        versus += "" if self.standard_errors is None else " (estimated)"
         for word, sign in (("For it", 1), ("Against it", -1)):
             named = [c for c in contributions if c.bits * sign > 0]
             if named:
@@ -301,13 +339,12 @@ class Explanation:
         return f"{text} {self._unusual_text()}." if self[row].unusual[0] else text
 
     def _unusual_text(self) -> str:
-        others = "of the background rows" if self._explainer.has_rows else "of rows drawn from the model"
-        return f"This row is unusual: less than 1% {others} are as improbable"
+        return f"This row is unusual: less than 1% {self._explainer.compared_with} are as improbable"
 
     def _interval_text(self, row: int) -> str:
-        """Return the interval of the probability of one row in brackets; nothing where it cannot be computed."""
+        """Return the interval of the probability of one row in brackets, or that there is none for this classifier."""
         if not self._explainer.has_intervals:
-            return ""
+            return f" ({self._explainer.no_interval})" if self._explainer.no_interval else ""
         try:
             low, high = self[row].interval()[0].tolist()
         except ResourceError:
@@ -350,7 +387,8 @@ class Explanation:
         for step in steps:
             count = 0 if step.total else round(20 * abs(step.bits) / largest)
             lines.append(f"  {step.name:{widest}}  {step.bits:+8.2f}  {('+' if step.bits > 0 else '-') * count}".rstrip())
-        return "\n".join(lines)
+        note = self.note(row) if by == "feature" else ""
+        return "\n".join([*lines, *([f"  {note}"] if note else [])])
 
     def _steps(self, row: int, by: By = "feature") -> list[Step]:
         """Return the base, the largest contributions, the sum of the others, and the log odds."""
@@ -378,13 +416,17 @@ class Explanation:
             "class": self._label(self._target[row]),
             "against": None if self._other is None else self._label(self._other[row]),
             "probability": float(one.probability[0]),
-            "interval": one.interval()[0].tolist() if self._interval_text(row) else None,
+            "interval": one.interval()[0].tolist() if self._explainer.has_intervals and self._interval_text(row) else None,
             "typicality": float(one.typicality[0]),
             "unusual": bool(one.unusual[0]),
             "posterior": {str(self._label(c)): float(p) for c, p in enumerate(self.posterior[row])},
             "log_odds": float(one.log_odds[0]),
+            "note": self.note(row),
         }
         for by in BY:
+            if by == "family" and not self._explainer.has_families:
+                record["by_family"] = None
+                continue
             contributions = [c._asdict() for c in self.contributions(row, by)]
             record[f"by_{by}"] = {"base": float(self._of(by).base[row]), "contributions": contributions}
         return {**record, "sentence": self.sentence(row)}
@@ -397,7 +439,8 @@ class Explanation:
         row : the position of the row.
         by : "feature" or "family".
         """
-        return str(waterfall(self.title(row), self._steps(row, by), self.sentence(row)))
+        description = f"{self.sentence(row)} {self.note(row)}".rstrip()
+        return str(waterfall(self.title(row), self._steps(row, by), description))
 
     def _repr_html_(self) -> str:
         charts = [element("figure", Markup(self.svg(row)), style="margin:0 0 1em") for row in range(min(len(self), ROWS_SHOWN))]

@@ -33,11 +33,13 @@ class Contribution(NamedTuple):
     name : the name of the feature; of a family, its variable and the parents.
     value : the value of the row as text: a state, an interval, a number, or "missing".
     bits : the contribution.
+    standard_error : the standard error of an estimated contribution; None if it is exact.
     """
 
     name: str
     value: str
     bits: float
+    standard_error: float | None = None
 
 
 def class_position(classes: NDArray[Any], label: Any, parameter: str) -> int:

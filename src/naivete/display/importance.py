@@ -25,17 +25,19 @@ class Importance:
     ----------
     features : the mean absolute contribution of each feature to the log odds of the predicted class, by name.
     arcs : the mean absolute change of the log odds by each arc between features, by (parent, child).
+    note : how the numbers were found, if they are estimates.
     """
 
     features: Mapping[Name, float]
     arcs: Mapping[tuple[Name, Name], float]
+    note: str = ""
 
     def __str__(self) -> str:
         """Return the largest importances as text with bars."""
         blocks = [_lines("feature", {str(name): bits for name, bits in self.features.items()})]
         if self.arcs:
             blocks.append(_lines("arc", {f"{p} -> {x}": bits for (p, x), bits in self.arcs.items()}))
-        return "\n\n".join(blocks)
+        return "\n\n".join([*blocks, *([self.note] if self.note else [])])
 
     def _repr_html_(self) -> str:
         return "".join(self.figures())
@@ -45,7 +47,8 @@ class Importance:
         from naivete.display.page import bars  # large, and learning does not need it
 
         features: dict[object, float] = dict(_largest(self.features).items())
-        charts = [bars(features, caption="Mean absolute contribution of each feature to the log odds, in bits.")]
+        caption = f"Mean absolute contribution of each feature to the log odds, in bits. {self.note}".rstrip()
+        charts = [bars(features, caption=caption)]
         if self.arcs:
             named: dict[object, float] = {f"{p} \u2192 {x}": bits for (p, x), bits in _largest(self.arcs).items()}
             charts.append(bars(named, caption="Mean absolute change of the log odds by each arc between features, in bits."))

@@ -28,7 +28,7 @@ from naivete.inference.shapley import Background, NetworkBackground, RowsBackgro
 from naivete.inference.tree_terms import TreeTerms
 from naivete.network.derived_columns import Hidden, Hierarchy, Tree
 from naivete.network.network import Network
-from naivete.variables import CLASS
+from naivete.variables import CLASS, Variables
 
 __all__ = ["By", "Explainer"]
 
@@ -87,6 +87,30 @@ class Explainer:
         Families without the class add something only if a parent is missing.
         """
         return (*(x for x in self.features if self.network.parents[x]), *([CLASS] if self.network.parents[CLASS] else []))
+
+    has_families = True
+    no_interval = ""
+    """What texts say in place of an interval that cannot be computed."""
+
+    @property
+    def variables(self) -> Variables:
+        """The variables of the features."""
+        return self.network.variables
+
+    @property
+    def family_names(self) -> list[str]:
+        """The variable and the parents of each family."""
+        network = self.network
+        return [f"{network.name(v)} | {', '.join(str(network.name(p)) for p in network.parents[v])}" for v in self.terms]
+
+    @property
+    def compared_with(self) -> str:
+        """The rows with which the typicality of a row is found, in words."""
+        return "of the background rows" if self.has_rows else "of rows drawn from the model"
+
+    def note(self, standard_errors: Numbers | None) -> str:  # noqa: ARG002
+        """Return nothing: all contributions are exact."""
+        return ""
 
     @cached_property
     def features(self) -> tuple[int, ...]:

@@ -7,7 +7,7 @@ import numpy as np
 from naivete._kernels.codes import Numbers
 from naivete.inference.certainty import discrete_part
 from naivete.inference.discrete_terms import TABLE_CELLS
-from naivete.inference.explanation import Explainer
+from naivete.inference.ensemble_explanation import AnyExplainer, EnsembleExplainer
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.network.network import Network
 from naivete.variables import CLASS, family
@@ -15,11 +15,14 @@ from naivete.variables import CLASS, family
 __all__ = ["arc_importances", "feature_importances"]
 
 
-def feature_importances(explainer: Explainer) -> Numbers:
+def feature_importances(explainer: AnyExplainer) -> Numbers:
     """Return the mean absolute contribution of each feature to the log odds of the predicted class.
 
-    The mean is over the rows of the background or, without these, over 1000 rows drawn from the network.
+    The mean is over the rows of the background or, without these, over 1000 rows drawn from the network; for a classifier that does
+    not predict with one network, over 32 of such rows.
     """
+    if isinstance(explainer, EnsembleExplainer):
+        return explainer.importances
     codes = explainer.reference
     has_missing = explainer.has_missing(codes)
     posterior, _ = explainer.predictor.posterior(codes, has_missing)

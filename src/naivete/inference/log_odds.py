@@ -10,7 +10,18 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import Integers, Numbers, missing_code
 from naivete.inference.elimination import log
 
-__all__ = ["BITS", "ZERO", "Attribution", "Scores", "absent_code", "against_rest", "bits_of", "log_odds_of", "relative"]
+__all__ = [
+    "BITS",
+    "ZERO",
+    "Attribution",
+    "Scores",
+    "absent_code",
+    "against_rest",
+    "bits_of",
+    "log_odds_of",
+    "posterior_log_odds",
+    "relative",
+]
 
 BITS = 1 / np.log(2)
 """The number of bits of a natural unit of information."""
@@ -27,15 +38,22 @@ class Attribution(NamedTuple):
     ----------
     base : the log odds before anything is known about the row.  # (row,)
     values : the contribution of each term.  # (row, term)
+    standard_errors : the standard errors of estimated contributions; None if all are exact.  # (row, term)
     """
 
     base: Numbers
     values: Numbers
+    standard_errors: Numbers | None = None
 
     @property
     def log_odds(self) -> Numbers:
         """The log odds of each row: the base and all contributions."""
         return np.asarray(self.base + self.values.sum(axis=1))
+
+    def of_rows(self, rows: Integers) -> Attribution:
+        """Return the base and the contributions of some rows."""
+        errors = self.standard_errors
+        return Attribution(self.base[rows], self.values[rows], None if errors is None else errors[rows])
 
 
 class Scores(NamedTuple):
@@ -120,6 +138,26 @@ def _log_sum(scores: Numbers) -> Numbers:
 def _shares(scores: Numbers) -> Numbers:
     shares = np.exp2(scores - scores.max(axis=0))
     return np.asarray(shares / shares.sum(axis=0))
+
+
+def posterior_log_odds(posterior: Numbers, target: Integers, other: Integers | None = None) -> Numbers:
+    """Return the log odds of a class in each row, in bits, against one other class or against all others together.
+
+    Parameters
+    ----------
+    posterior : P(class | row).  # (row, class)
+    target : the class of each row.
+    other : the class against which it is compared in each row; by default all others together.
+
+    >>> posterior_log_odds(np.array([[0.5, 0.25, 0.25]]), np.array([0])).tolist()
+    [0.0]
+    """
+    rows, rest = np.arange(len(target)), posterior.copy()
+    if posterior.shape[1] == 1:
+        return np.full(len(rows), np.inf)
+    rest[rows, target] = 0.0
+    against = rest.sum(axis=1) if other is None else posterior[rows, other]
+    return np.asarray(bits_of(posterior[rows, target]) - bits_of(against))
 
 
 def bits_of(probabilities: Numbers) -> Numbers:

@@ -17,7 +17,7 @@ from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
 from naivete.variables import Variable
 
-__all__ = ["Answers", "answers", "expected_information", "expected_loss_reduction", "predicted_answers"]
+__all__ = ["Answers", "answers", "expected_information", "expected_loss_reduction", "predicted_answers", "wider_codes"]
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def _column(variable: Variable, value: float | None, rows: int) -> NDArray[Any]:
 
 def _network_shares(network: Network, schema: Sequence[Variable], values: Mapping[int, float]) -> dict[int, Numbers]:
     """Return P(x | observed) of the unobserved columns in the network, whose intervals may join some of the schema's."""
-    codes = [_joined(variable, network.variables[x]) for x, variable in enumerate(schema)]
+    codes = [wider_codes(variable, network.variables[x]) for x, variable in enumerate(schema)]
     logs, given_class = class_conditionals(network, {x: int(codes[x][int(code)]) for x, code in values.items()})
     weights = _posterior(logs)
     shares = {}
@@ -140,7 +140,7 @@ def _network_shares(network: Network, schema: Sequence[Variable], values: Mappin
     return shares
 
 
-def _joined(variable: Variable, wider: Variable) -> Integers:
+def wider_codes(variable: Variable, wider: Variable) -> Integers:
     """Return the code that each code of a variable has in a variable with the same states or fewer intervals."""
     if variable.cuts is None:
         return np.arange(variable.card)
