@@ -96,7 +96,7 @@ class Spectrum(NetworkClassifier):
         trees: int = 64,
         boosting: int = 100,
         depth: int = 5,
-        sample: int = 5000,
+        sample: int = 10_000,
         random_state: Any = 0,
         encoder: Encoder | None = None,
         budget: int = BUDGET,

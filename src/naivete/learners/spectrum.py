@@ -71,7 +71,7 @@ class SpectrumSettings:
     members: int = 4
     trees: int = 64
     depth: int = 5
-    sample: int = 5000
+    sample: int = 10_000
     boosting: int = 100
     mixture: bool = True
     rule: ContextEstimate = RULE
