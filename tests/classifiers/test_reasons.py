@@ -79,7 +79,8 @@ def test_missing_values_can_be_anything(model: TAN) -> None:
     assert flip.cost == 0
     assert flip.changes == {}
     assert set(flip.assumed) == {"age", "town", "visits"}
-    assert "assuming age=" in str(flip)
+    assert " assuming age=" in str(flip)
+    assert "with assuming" not in str(flip)
 
 
 def test_fixed_features_and_costs(model: TAN) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import doctest
 import importlib.util
+import os
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -24,7 +26,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) 
 NEEDS_SPARK = "from spark_recipe"  # tests/cases/test_spark_recipe.py runs the recipe
 pytestmark = pytest.mark.skipif(not (ROOT / "dev.py").exists(), reason="the pages are those of a checkout")
 
-RUN = ("README.md", "networks.md", "scale.md")
+RUN = ("README.md", "networks.md", "scale.md", "tutorial-heart-disease.md")
 NOT_RUN = ("reproduce", "demo")  # minutes, or data that is not here
 
 WEATHER = (
@@ -60,6 +62,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     frame.to_csv("patients.csv", index=False)
     frame.drop(columns="diagnosis").head(5).to_csv("new.csv", index=False)
     Path("weather.csv").write_text(WEATHER)
+    shutil.copy(ROOT / "studies" / "data" / "heart-c.arff.gz", tmp_path)
     renamed = frame.rename(columns={"diagnosis": "y"})
     renamed.to_csv("a.csv", index=False)
     main(["convert", "a.csv", "b.arff"])
@@ -96,6 +99,24 @@ def test_python_runs(page: Path, here: Path) -> None:
             assert not failed, "".join(failed)
         else:
             exec(compile(text, str(page), "exec"), space)
+    for picture in sorted(Path("pictures").glob("*.svg")):
+        check_picture(picture, page.parent / "pictures" / picture.name)
+
+
+def check_picture(drawn: Path, kept: Path) -> None:
+    """Compare a picture that a page has drawn with the one in the repository; replace that one if NAIVETE_PICTURES=write."""
+    if os.environ.get("NAIVETE_PICTURES") == "write":
+        shutil.copy(drawn, kept)
+    command = "NAIVETE_PICTURES=write pytest tests/repository/test_docs.py"
+    assert drawn.read_text("utf-8") == kept.read_text("utf-8"), f"{kept.name} is not up to date: run {command}"
+
+
+def test_every_picture_is_drawn_and_shown_by_a_page() -> None:
+    text = "".join(page.read_text("utf-8") for page in PAGES)
+    for picture in (ROOT / "docs" / "pictures").iterdir():
+        assert f'"pictures/{picture.name}"' in text
+        assert f"(pictures/{picture.name})" in text
+        assert picture.stat().st_size < 50_000
 
 
 def commands(page: Path) -> list[list[str]]:

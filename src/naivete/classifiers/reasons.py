@@ -99,8 +99,8 @@ class Flip:
         if self.after is None:
             return f"{self.target}={self.before}: no allowed change gives another class"
         changes = ", ".join(f"{name}={new} instead of {old}" for name, (old, new) in self.changes.items())
-        assumed = f"{' and ' if changes else ''}assuming {_listed(self.assumed)}" if self.assumed else ""
-        return f"{self.target}={self.after} instead of {self.before} with {changes}{assumed} (cost {number_text(self.cost)})"
+        parts = [f"with {changes}"] * bool(changes) + [f"assuming {_listed(self.assumed)}"] * bool(self.assumed)
+        return f"{self.target}={self.after} instead of {self.before} {' and '.join(parts)} (cost {number_text(self.cost)})"
 
     def _repr_html_(self) -> str:
         from naivete.display.page import table
