@@ -99,6 +99,23 @@ def test_the_default_classifier_is_explained(run: Run, files: Any, spectrum: Pat
     assert "an even number, at least 4" in run("explain", spectrum, files[1], "--permutations", "3").err
 
 
+def test_pages_show_the_standard_errors_of_estimates(run: Run, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [",".join(row) for row in rng.choice(["a", "b"], (40, 10)).tolist()]
+    data, model, page = tmp_path / "wide.csv", tmp_path / "wide.nvt", tmp_path / "wide.html"
+    data.write_text("\n".join([",".join("abcdefghij"), *rows]))
+    assert run("fit", data, "--target", "j", "--model", "aode", "--out", model).code == 0
+    ran = run("explain", model, data, "--json", "--permutations", "6", "--html", page)
+    (row,) = ran.json["rows"]
+    assert "6 permutations" in row["note"]
+    assert row["by_feature"]["contributions"][0]["standard_error"] > 0
+    assert "standard error</th>" in page.read_text()
+    assert "6 permutations" in page.read_text()
+    assert run("show", model, "--html", page, "--force").code == 0
+    assert "Importance for the predictions" in page.read_text()
+    assert "nv-nomogram" not in page.read_text()
+
+
 def test_the_summary_network_is_named_where_it_is_used(run: Run, spectrum: Path, tmp_path: Path) -> None:
     said = "Spectrum does not predict with one network; this is the summary network beside it"
     for words in (["query", spectrum, "--of", "play"], ["convert", spectrum, tmp_path / "network.bif"]):

@@ -132,11 +132,25 @@ def test_estimates_add_up_and_are_as_exact_as_they_say(wide: Any) -> None:
     assert np.array_equal(explanation[1].by_feature.values[0], attribution.values[1])
 
 
-def test_large_backgrounds_are_sampled(wide: Any) -> None:
+def test_large_backgrounds_are_sampled(wide: Any, two_classes: Any) -> None:
     model, X = wide
     explanation = model.explain(X[:1], background=X)
     assert "4 permutations of the features for each of 64 of 150 background rows" in explanation.note()
     assert "64 rows drawn from the summary network" in model.explain(X[:1]).note()
+    sums = two_classes[0].explain(two_classes[1][:1], background=two_classes[1] * 6)
+    assert sums.note() == "The contributions are exact Shapley values on 1,024 of 1,200 background rows."
+
+
+def test_no_rows_one_class_and_no_information(two_classes: Any) -> None:
+    model, X, y = two_classes
+    assert model.explain(X[:1])[:0].by_feature.values.shape == (0, 5)
+    assert model.explain(X[:1])[:0].by_family.values.shape == (0, 5)
+    for learner in (Spectrum(members=1), AODE()):
+        single = learner.fit(X, ["only"] * len(X)).explain(X[:2])
+        assert np.isposinf(single.log_odds).all()
+        assert not single.by_feature.values.any()
+        constant = learner.fit([["k"]] * len(X), y).explain([["k"]])
+        assert np.isclose(constant.log_odds[0], constant.by_feature.base[0])
 
 
 def test_drawn_rows_have_the_codes_of_the_table(two_classes: Any) -> None:

@@ -60,8 +60,8 @@ class ExplainingMixin(ABC):
         X : the rows.
         target_class : the class to explain, one of `classes_`; by default the predicted class of each row.
         background : rows from which the values of absent features are drawn in the game of the Shapley values; by default the
-            distribution of the network. If contributions are not a sum over tables, at most 64 rows are used, chosen at random;
-            by default 64 rows drawn from `network_`.
+            distribution of the network. A classifier that does not predict with one network uses a random sample of these rows
+            (64, or 1024 for `Spectrum(members=1)`), by default rows drawn from `network_` (64, or 256).
         permutations : the number of permutations of the features for each background row, where contributions are estimated: an
             even number, at least 4. Four times as many halve the standard errors.
         random_state : the seed of the background rows and the permutations of estimated contributions: a whole number, a

@@ -27,6 +27,8 @@ PERMUTATIONS = 4
 """The number of permutations for each background row."""
 SUM_ROWS = 256
 """The number of background rows that are drawn for a sum over families."""
+MOST_SUM_ROWS = 1024
+"""The largest number of passed background rows that are used for a sum over families."""
 ENSEMBLE_ROWS = 64
 """The largest number of background rows of a classifier whose log odds are not a sum."""
 LEAST_ROWS = 8
@@ -118,8 +120,8 @@ class EnsembleExplainer:
     Parameters
     ----------
     ensemble : the classifier.
-    background : rows of codes; by default rows drawn from the network beside the classifier. A classifier whose log odds are not a
-        sum uses at most 64 of them, fewer if there are more than 32 features.
+    background : rows of codes; by default rows drawn from the network beside the classifier. At most 1024 of them are used; if the
+        log odds are not a sum, at most 64, and fewer if there are more than 32 features.
     permutations : the number of permutations for each background row, an even number of at least 4.
     seed : the seed of the background rows and of the permutations.
     """
@@ -188,10 +190,10 @@ class EnsembleExplainer:
     @cached_property
     def rows(self) -> Codes:
         """The background rows of the Shapley values."""
-        many = SUM_ROWS if self.has_families else min(ENSEMBLE_ROWS, max(LEAST_ROWS, STEPS // (4 * max(1, len(self.variables)))))
+        many = min(ENSEMBLE_ROWS, max(LEAST_ROWS, STEPS // (PERMUTATIONS * max(1, len(self.variables)))))
         if self._rows is None:
-            return drawn_rows(self.ensemble, many, self.seed)
-        return self._rows if self.has_families else _some(self._rows, many, self.seed)
+            return drawn_rows(self.ensemble, SUM_ROWS if self.has_families else many, self.seed)
+        return _some(self._rows, MOST_SUM_ROWS if self.has_families else many, self.seed)
 
     @property
     def source(self) -> str:

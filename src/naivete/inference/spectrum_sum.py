@@ -84,7 +84,7 @@ class SpectrumSum:
         bins = self.spectrum.main.bins
         own, others = np.stack(binned(codes, bins), axis=1), np.stack(binned(self.background, bins), axis=1)
         absent = np.stack([missing(column) for column in codes], axis=1)  # (row, feature)
-        for x, members in enumerate(self.families):
+        for x, members in enumerate(self.families if rows else ()):
             kinds, which = np.unique(absent[:, members], axis=0, return_inverse=True)
             for kind, fixed in enumerate(kinds):
                 chosen = np.flatnonzero(which.reshape(-1) == kind)
@@ -101,7 +101,8 @@ class SpectrumSum:
 
     def _observed(self, codes: Codes) -> Bools:
         """Return which informative values are observed.  # (feature, row)"""
-        return np.array([~missing(codes[x]) for x in self.spectrum.informative], bool).reshape(-1, len(codes[0]))
+        features = self.spectrum.informative
+        return np.array([~missing(codes[x]) for x in features], bool).reshape(len(features), len(codes[0]))
 
     def _add_unknown(self, base: Numbers, parts: Numbers, codes: Codes) -> None:
         """Add the difference of the class frequencies to the sum of the terms, where nothing is observed.
@@ -180,7 +181,7 @@ class SpectrumSum:
         """
         strides = np.cumprod([1, *self.spectrum.main.cards(x)[:-2]]).astype(np.uint64)
         own_keys, other_keys = own * strides, others * strides
-        kinds: list[tuple[Integers, Numbers]] = []  # the kind of each row, and the share of each kind of background rows
+        kinds: list[tuple[Integers, Numbers]] = []  # the kind of each row, and the share of each kind of background row
         keys = []
         for chosen in coalitions:
             first, which = np.unique(own_keys[:, chosen].sum(axis=1), return_inverse=True)
@@ -193,7 +194,7 @@ class SpectrumSum:
         ends = np.cumsum([0, *map(len, keys)])
         result = np.empty((len(coalitions), len(own), len(self.constant)))
         for i, (which, share) in enumerate(kinds):
-            part = terms[position[ends[i] : ends[i + 1]]].reshape(-1, len(share), len(self.constant))
+            part = terms[position[ends[i] : ends[i + 1]]].reshape(int(which.max()) + 1, len(share), len(self.constant))
             result[i] = np.einsum("pbc,b->pc", part, share)[which]
         return result
 
