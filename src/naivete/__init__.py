@@ -54,6 +54,7 @@ _PUBLIC = {
     "classifiers.base": ["NetworkClassifier", "NotFittedError"],
     "classifiers.selectors": ["InfoSelector", "K2Selector", "NaiveSelector"],
     "classifiers.decisions": ["LossAware"],
+    "classifiers.export": ["export"],
     "classifiers.losses": ["Loss", "zero_one"],
     "classifiers.partitions": ["predict_partitions"],
     "classifiers.questionnaire": ["Questionnaire"],
@@ -90,6 +91,7 @@ if TYPE_CHECKING:
     from naivete.classifiers.base import NotFittedError as NotFittedError
     from naivete.classifiers.baselines import *  # noqa: F403
     from naivete.classifiers.decisions import LossAware as LossAware
+    from naivete.classifiers.export import export as export
     from naivete.classifiers.losses import Loss as Loss
     from naivete.classifiers.losses import zero_one as zero_one
     from naivete.classifiers.naive_variants import *  # noqa: F403

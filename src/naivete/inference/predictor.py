@@ -49,8 +49,8 @@ class Predictor:
         return [v for v in self.network.order if self.network.family(v)[-1] != CLASS and v not in self.network.derived]
 
     @cached_property
-    def _with_zeros(self) -> list[int]:
-        """The variables of `_without_class` whose tables contain zeros: they can make a row impossible in every class."""
+    def with_zeros(self) -> list[int]:
+        """The variables whose families do not contain the class and have zeros, which can make a row impossible in every class."""
         return [v for v in self._without_class if self.network.table(v).has_zeros]
 
     @cached_property
@@ -64,6 +64,11 @@ class Predictor:
     @cached_property
     def _sparse(self) -> list[int]:
         return [v for v in self._with_class if v in self.network.sparse]
+
+    @property
+    def added(self) -> list[int]:
+        """The variables whose families contain the class, in the order in which `posterior` adds their logarithms."""
+        return [*(v for v in self._with_class if v not in self.network.sparse), *self._sparse]
 
     @cached_property
     def _informative(self) -> list[int]:
@@ -150,7 +155,7 @@ class Predictor:
         """
         self.check(codes)
         joint = self._joint_of_class(codes, has_missing)
-        for v in self._with_zeros:
+        for v in self.with_zeros:
             self._add_family(joint, codes, v)
         any_zero = len(joint) and joint.min() == -np.inf
         impossible = np.flatnonzero(np.isneginf(joint.max(axis=1))) if any_zero else np.empty(0, np.int64)

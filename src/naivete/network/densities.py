@@ -40,12 +40,12 @@ class Normal:
             array.setflags(write=False)
 
     @cached_property
-    def _deviations(self) -> Numbers:
+    def deviations(self) -> Numbers:
         """The standard deviations."""
         return np.sqrt(self.variances)
 
     @cached_property
-    def _log_peak(self) -> Numbers:
+    def log_peaks(self) -> Numbers:
         """The logarithms of the densities at the mean."""
         return np.asarray(-0.5 * np.log(2 * np.pi * self.variances))
 
@@ -64,8 +64,8 @@ class Normal:
         if self.slopes is not None:
             values = values - (parents * self.slopes[index]).sum(axis=-1)
         with np.errstate(over="ignore"):
-            distance = np.clip((values - self.means[index]) / self._deviations[index], -FAR, FAR)
-        return np.asarray(self._log_peak[index] - 0.5 * distance * distance)
+            distance = np.clip((values - self.means[index]) / self.deviations[index], -FAR, FAR)
+        return np.asarray(self.log_peaks[index] - 0.5 * distance * distance)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -121,7 +121,7 @@ class Tree:
             known = here[observed[here]]
             child[known] = self.children[self.starts[node[known]] + codes[x][rows[known]].astype(np.int64)]
         divided = np.flatnonzero(~observed)
-        first, count, branch_child, branch_share = self._branches
+        first, count, branch_child, branch_share = self.branches
         counts = count[node[divided]]
         branch = np.repeat(first[node[divided]] - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
         divided = np.repeat(divided, counts)
@@ -132,7 +132,7 @@ class Tree:
         )
 
     @cached_property
-    def _branches(self) -> tuple[Integers, Integers, Integers, Numbers]:
+    def branches(self) -> tuple[Integers, Integers, Integers, Numbers]:
         """The first branch and the number of branches of each node; the child and the share of the cases of each branch.
 
         Branches without training cases are left out, unless all branches of a node are without.

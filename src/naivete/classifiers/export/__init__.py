@@ -1,0 +1,68 @@
+"""Export of fitted classifiers to programs in other languages, which compute the same probabilities without naivete."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from naivete.classifiers.export.formats import FORMATS, OPTIONS
+from naivete.errors import ParameterError, did_you_mean, quoted
+
+if TYPE_CHECKING:
+    from naivete.classifiers.base import NetworkClassifier
+    from naivete.network.network import Network
+
+__all__ = ["export"]
+
+
+def export(
+    model: NetworkClassifier | Network,
+    to: str,
+    path: str | PathLike[str] | None = None,
+    *,
+    overwrite: bool = True,
+    **options: Any,
+) -> Any:
+    """Return a model as a program that computes its posterior probabilities: text. The same model gives the same bytes.
+
+    The predictions have to be those of one network: all classifiers but Spectrum, AODE and A2DE. `docs/export.md` states for each
+    format which models it can hold, and how it treats missing values.
+
+    Parameters
+    ----------
+    model : the fitted classifier, or a network.
+    to : the format, "python".
+    path : a file to write the program to, too.
+    overwrite : whether an existing file may be replaced.
+    options : the options of the format.
+
+    >>> from naivete import NaiveBayes
+    >>> program = export(NaiveBayes().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]), "python")
+    >>> names = {}
+    >>> exec(program, names)
+    >>> names["predict"]({"x0": "b"})
+    'yes'
+    """
+    from naivete.classifiers.export.sum_of_tables import sum_of_tables
+    from naivete.storage.atomic import atomic_write
+
+    if to not in FORMATS:
+        raise ParameterError(f"to={quoted(to)}: {did_you_mean(to, FORMATS, 'the formats are')}")
+    _check_options(to, options)
+    module = FORMATS[to].module
+    write = getattr(import_module(f"naivete.classifiers.export.{module}"), module)
+    program = write(sum_of_tables(model), **options)
+    if path is not None:
+        atomic_write(Path(path), program.encode() if isinstance(program, str) else program, overwrite=overwrite)
+    return program
+
+
+def _check_options(to: str, options: dict[str, Any]) -> None:
+    for name in options:
+        if name not in OPTIONS:
+            raise ParameterError(f"there is no option {quoted(name)}; {did_you_mean(name, OPTIONS, 'the options are')}")
+        if name not in FORMATS[to].options:
+            formats = [other for other, format in FORMATS.items() if name in format.options]
+            raise ParameterError(f"{name} is an option of {' and '.join(formats)}, not of {to}")

@@ -1,0 +1,349 @@
+"""A fitted classifier as a sum over tables and log-densities: the form from which all export formats are written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+import numpy as np
+
+from naivete import _kernels
+from naivete._kernels.codes import Numbers
+from naivete.classifiers.explaining import one_network_classifiers
+from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.specification import spec_of
+from naivete.display.page import model_title
+from naivete.errors import ParameterError, ResourceError, quoted
+from naivete.inference.elimination import log
+from naivete.inference.predictor import Predictor
+from naivete.network.densities import Kernel, Normal
+from naivete.network.derived_columns import Hidden, Hierarchy, Tree
+from naivete.network.graphs import EliminationStep, eliminations, interaction_graph
+from naivete.network.network import Network
+from naivete.network.normal_densities import Joint, joint_of
+from naivete.variables import CLASS, Name, State, Variable
+
+if TYPE_CHECKING:
+    from naivete.classifiers.base import NetworkClassifier
+
+__all__ = [
+    "MARGINALIZED",
+    "MOST_CELLS",
+    "REFUSED",
+    "Gaussian",
+    "Input",
+    "SumOfTables",
+    "Table",
+    "comment_text",
+    "sum_of_tables",
+]
+
+MOST_CELLS: Final = 1 << 20
+"""The largest number of values of all tables in an exported file, about 20 MB."""
+MARGINALIZED: Final = -1
+"""The code of a value that is treated as missing and marginalized."""
+REFUSED: Final = -2
+"""The code of a value for which no probabilities are computed."""
+
+
+class Input(NamedTuple):
+    """A column of the rows, and how its values become codes.
+
+    Parameters
+    ----------
+    name : the name of the column.
+    kind : "states" for nominal columns, "intervals" for discretized numbers, "number" for continuous features, "unused" for
+        columns that were left out in training, whose code is always 0.
+    states : the values of a nominal column, in the order of their codes.
+    cuts : the increasing cut points of a discretized one; the code is the number of cut points below the value.
+    origin : the value that is subtracted from a continuous feature.
+    missing, unseen : the code of a missing value, and of one that did not occur in training.
+    """
+
+    name: Name
+    kind: Literal["states", "intervals", "number", "unused"]
+    states: tuple[State, ...]
+    cuts: tuple[float, ...]
+    origin: float
+    missing: int
+    unseen: int
+
+
+class Table(NamedTuple):
+    """The logarithms of the table of a variable.
+
+    Parameters
+    ----------
+    variable : the variable, -1 for the class.
+    members : the features of its family, in increasing order.
+    strides : the distance between the rows of two neighboring states of each member.
+    logs : the log-probabilities; the class axis has length one if the class is not in the family.  # (cell, class)
+    """
+
+    variable: int
+    members: tuple[int, ...]
+    strides: tuple[int, ...]
+    logs: Numbers
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether a probability is zero."""
+        return bool(np.isneginf(self.logs).any())
+
+
+class Gaussian(NamedTuple):
+    """The normal density of a continuous feature.
+
+    Parameters
+    ----------
+    variable : the feature.
+    members, strides : its discrete parents, as in `Table`.
+    linked : its continuous parents.
+    means, deviations, peaks : the mean, the standard deviation and the log-density at the mean; the class axis has length one if
+        the class is not a parent.  # (cell, class)
+    slopes : the coefficients of the continuous parents.  # (cell, class, parent)
+    """
+
+    variable: int
+    members: tuple[int, ...]
+    strides: tuple[int, ...]
+    linked: tuple[int, ...]
+    means: Numbers
+    deviations: Numbers
+    peaks: Numbers
+    slopes: Numbers
+
+
+@dataclass(frozen=True, eq=False)
+class SumOfTables:
+    """The posterior probabilities of a classifier: tables and densities are added, and the sums are normalized.
+
+    Parameters
+    ----------
+    title : the model and its parameters.
+    target : the name of the class.
+    classes : the labels.
+    inputs : the columns of the rows.
+    cards : the number of states of every feature, derived columns included.
+    added : the tables that contain the class, in the order in which they are added.
+    constant : the tables without the class that have zeros; added last, since they can make a row impossible.
+    densities : the normal densities, in the order in which they are added, after `added`.
+    families : all tables, parents before children, for rows in which a parent is missing.
+    fallback : the log prior for rows that are impossible in every class; one row, or one for each state of `fallback_column`.
+    fallback_column : the derived column by which the row of `fallback` is chosen, if any.
+    no_evidence : the probabilities of a row in which all of `evidence` are missing; None if it is computed as any other.
+    evidence : the columns with more than one value.
+    temperature : the factor of the log-probabilities.
+    hidden : the derived columns that are always missing.
+    tree, hierarchy : the derived column, the first after the inputs, which is computed from the row, if there is one.
+    joint : the joint normal density of the continuous features, if some depend on others.
+    """
+
+    title: str
+    target: Name
+    classes: tuple[State, ...]
+    inputs: tuple[Input, ...]
+    cards: tuple[int, ...]
+    added: tuple[Table, ...]
+    constant: tuple[Table, ...]
+    densities: tuple[Gaussian, ...]
+    families: tuple[Table, ...]
+    fallback: Numbers
+    fallback_column: int | None
+    no_evidence: Numbers | None
+    evidence: tuple[int, ...]
+    temperature: float
+    hidden: tuple[int, ...]
+    tree: Tree | None
+    hierarchy: Hierarchy | None
+    joint: Joint | None
+
+    @property
+    def has_zeros(self) -> bool:
+        """Whether a row can be impossible in some class."""
+        return any(table.has_zeros for table in (*self.added, *self.constant))
+
+    @property
+    def inner(self) -> tuple[int, ...]:
+        """The features that are parents of others, in increasing order."""
+        return tuple(sorted({m for table in self.families for m in table.members if m != table.variable}))
+
+    @property
+    def marginalized(self) -> tuple[int, ...]:
+        """The features that are parents of others and can be missing, so that a table needs a sum over their states."""
+        missing = {x for x, column in enumerate(self.inputs) if MARGINALIZED in (column.missing, column.unseen)}
+        unused = {x for x, column in enumerate(self.inputs) if column.kind == "unused"}
+        return tuple(x for x in self.inner if x in (missing - unused) or x in self.hidden)
+
+    @property
+    def used(self) -> tuple[Table, ...]:
+        """The tables that some row needs."""
+        return self.families if self.marginalized else (*self.added, *self.constant)
+
+    @property
+    def is_plain_tree(self) -> bool:
+        """Whether the class depends on the leaf of a tree only."""
+        leaf = (len(self.inputs),)
+        return self.tree is not None and not self.densities and [table.members for table in self.added] == [leaf]
+
+    def eliminations(self) -> Iterator[EliminationStep]:
+        """Yield the features in an order in which missing values can be marginalized, with the features connected to each."""
+        return eliminations(interaction_graph(table.members for table in self.families), dict(enumerate(self.cards)))
+
+    def header(self) -> Iterator[str]:
+        """Yield lines of plain ASCII that describe the model, its columns and the treatment of values, for a comment."""
+        yield f"Model: {comment_text(self.title)}"
+        yield f"Class: {comment_text(self.target)}, one of {', '.join(map(comment_text, self.classes))}"
+        yield "Columns:"
+        for column in self.inputs:
+            yield f"  {comment_text(column.name)}: {_description(column)}"
+
+
+def comment_text(value: object) -> str:
+    r"""Return a value as text of printable ASCII without characters that could end a comment in any of the languages.
+
+    >>> print(comment_text("a*/??/\n\u202eb"))
+    "a\u002a/\u003f\u003f/\n\u202eb"
+    """
+    text = json.dumps(value if isinstance(value, (str, int, float, bool, type(None))) else str(value))
+    return text.replace("*", "\\u002a").replace("?", "\\u003f").replace("\x7f", "\\u007f")
+
+
+def _description(column: Input) -> str:
+    if column.kind == "unused":
+        return "not used"
+    kinds = {
+        "states": f"nominal, {len(column.states)} values",
+        "intervals": f"numeric, {len(column.cuts)} cut points",
+        "number": "numeric, normal density",
+    }
+    missing = "a missing value is marginalized" if column.missing == MARGINALIZED else "missing is a value of its own"
+    unseen = {MARGINALIZED: "as a missing one", REFUSED: "refused"}.get(column.unseen, "as one value of its own")
+    return f"{kinds[column.kind]}; {missing}" + (f"; a value that is not listed is treated {unseen}" if column.states else "")
+
+
+def sum_of_tables(model: NetworkClassifier | Network) -> SumOfTables:
+    """Return a fitted classifier or a network as a sum over tables; raise an error if its predictions are not such a sum.
+
+    Parameters
+    ----------
+    model : the classifier, whose predictions come from one network without kernel densities; or such a network, with which
+        values that are no states are marginalized.
+    """
+    if isinstance(model, Network):
+        return _sum_of_tables(model, model_title("Network", model.name(CLASS)), "marginalise", 1.0)
+    _check_model(model)
+    parameters = ", ".join(f"{name}={value}" for name, value in spec_of(model).parameters.items())
+    title = model_title(type(model).__name__, model.network_.name(CLASS), parameters)
+    return _sum_of_tables(model.network_, title, model._encoder().unseen, float(getattr(model, "temperature_", 1.0)))
+
+
+def _sum_of_tables(network: Network, title: str, unseen: str, temperature: float) -> SumOfTables:
+    _check_network(network)
+    predictor, target = Predictor(network), network.variables[CLASS]
+    tables = {v: _table(network, v) for v in network.order if v not in network.densities}
+    derived = network.derived.values()
+    linked = any(density.slopes is not None for density in network.densities.values())
+    fallback, column = _fallback(network, predictor)
+    return SumOfTables(
+        title=title,
+        target=target.name,
+        classes=target.states if len(target.states) == target.card else target.labels,
+        inputs=tuple(_input(variable, unseen) for variable in network.columns),
+        cards=tuple(network.variables[x].card for x in network.features),
+        added=tuple(tables[v] for v in predictor.added if v in tables),
+        constant=tuple(tables[v] for v in predictor.with_zeros if v in tables),
+        densities=tuple(_gaussian(network, x, density) for x, density in network.densities.items()),
+        families=tuple(tables.values()),
+        fallback=fallback,
+        fallback_column=column,
+        no_evidence=_no_evidence(network, predictor, temperature),
+        evidence=tuple(x for x in network.inputs if network.variables[x].card > 1 or x in network.densities),
+        temperature=temperature,
+        hidden=tuple(v for v, column in network.derived.items() if isinstance(column, Hidden)),
+        tree=next((column for column in derived if isinstance(column, Tree)), None),
+        hierarchy=next((column for column in derived if isinstance(column, Hierarchy)), None),
+        joint=joint_of(network) if linked else None,
+    )
+
+
+def _check_model(model: NetworkClassifier) -> None:
+    if not hasattr(model, "network_"):
+        raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' before exporting it")
+    if not model.one_network:
+        raise ParameterError(
+            f"{type(model).__name__} does not predict with one network, and an export is one sum over tables; choose among "
+            f"{', '.join(one_network_classifiers())}"
+        )
+
+
+def _check_network(network: Network) -> None:
+    kernels = [x for x, density in network.densities.items() if isinstance(density, Kernel)]
+    if kernels:
+        raise ParameterError(
+            f"column {quoted(network.name(kernels[0]))} has a kernel density, which cannot be exported; learn with "
+            "numbers='normal' or numbers='cut'"
+        )
+    cells = sum(prod([network.variables[m].card for m in {*network.family(v), CLASS}]) for v in network.order)
+    if cells > MOST_CELLS:
+        raise ResourceError(
+            f"the tables have {cells:,} cells, and an exported file is limited to {MOST_CELLS:,}; learn a model with fewer parents "
+            "or features"
+        )
+
+
+def _input(variable: Variable, unseen: str) -> Input:
+    kind: Literal["states", "intervals", "number", "unused"] = (
+        "unused" if variable.left_out else "number" if variable.density else "states" if variable.cuts is None else "intervals"
+    )
+    missing = variable.known if variable.missing else MARGINALIZED
+    other = variable.known + variable.missing if variable.other and unseen == "smooth" else MARGINALIZED
+    states, cuts = variable.states, tuple(map(float, variable.cuts or ()))
+    return Input(variable.name, kind, states, cuts, variable.origin or 0.0, missing, REFUSED if unseen == "error" else other)
+
+
+def _strides(cards: Sequence[int]) -> tuple[int, ...]:
+    return tuple(prod(cards[i + 1 :]) for i in range(len(cards)))
+
+
+def _table(network: Network, v: int) -> Table:
+    family = network.family(v)
+    members = tuple(m for m in family if m != CLASS)
+    logs = log(network.full_table(v)).reshape(-1, network.variables[CLASS].card if family[-1] == CLASS else 1)
+    return Table(v, members, _strides([network.variables[m].card for m in members]), logs)
+
+
+def _gaussian(network: Network, x: int, density: Normal) -> Gaussian:
+    parents = [p for p in network.family(x) if p not in (x, CLASS)]
+    members = tuple(p for p in parents if p not in network.densities)
+    linked = tuple(p for p in parents if p in network.densities)
+    shape = (-1, network.variables[CLASS].card if CLASS in network.parents[x] else 1)
+    slopes = np.zeros((*density.means.shape, 0)) if density.slopes is None else density.slopes
+    return Gaussian(
+        x,
+        members,
+        _strides([network.variables[m].card for m in members]),
+        linked,
+        density.means.reshape(shape),
+        density.deviations.reshape(shape),
+        density.log_peaks.reshape(shape),
+        slopes.reshape(*density.means.reshape(shape).shape, len(linked)),
+    )
+
+
+def _fallback(network: Network, predictor: Predictor) -> tuple[Numbers, int | None]:
+    parents = network.parents[CLASS]
+    if len(parents) == 1 and parents[0] in network.derived:
+        return log(np.asarray(network.cpts[CLASS])), parents[0]
+    return log(predictor.prior)[None], None
+
+
+def _no_evidence(network: Network, predictor: Predictor, temperature: float) -> Numbers | None:
+    """Return the probabilities of a row without an observed value, as the predictor gives them."""
+    if network.parents[CLASS] and not network.derived:
+        return None
+    prior = predictor.prior
+    return prior if temperature == 1 else _kernels.posterior(temperature * log(prior[None]))[0]

@@ -1,0 +1,53 @@
+"""The function `naivete.export`: formats, options, files, and models that are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import naivete
+from naivete import AODE, Encoder, NaiveBayes, NotFittedError, ParameterError, ResourceError, Spectrum
+from naivete.classifiers.export import sum_of_tables as form
+from tests.classifiers.export.samples import fitted, frame
+
+
+def test_a_file_is_written(tmp_path: Path) -> None:
+    program = naivete.export(fitted("naive"), to="python", path=tmp_path / "model.py")
+    assert (tmp_path / "model.py").read_text() == program
+    with pytest.raises(naivete.FileError, match="exists"):
+        naivete.export(fitted("naive"), to="python", path=tmp_path / "model.py", overwrite=False)
+
+
+def test_unknown_formats_and_options() -> None:
+    with pytest.raises(ParameterError, match="to='pyton': did you mean python"):
+        naivete.export(fitted("naive"), "pyton")
+    with pytest.raises(ParameterError, match="there is no option 'tabel'"):
+        naivete.export(fitted("naive"), "python", tabel="data")
+
+
+def test_models_that_are_no_sum_of_tables() -> None:
+    X, y = frame(60)
+    with pytest.raises(NotFittedError, match="before exporting"):
+        naivete.export(NaiveBayes(), "python")
+    for model in (AODE(), Spectrum(members=1)):
+        with pytest.raises(ParameterError, match="does not predict with one network"):
+            naivete.export(model.fit(X, y), "python")
+    with pytest.raises(ParameterError, match="column 'number' has a kernel density"):
+        naivete.export(NaiveBayes(encoder=Encoder(numbers="kernel")).fit(X, y), "python")
+
+
+def test_the_number_of_cells_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(form, "MOST_CELLS", 10)
+    with pytest.raises(ResourceError, match="limited to 10; learn a model with fewer parents"):
+        naivete.export(fitted("naive"), "python")
+
+
+def test_comments_hold_printable_ascii_only() -> None:
+    for character in map(chr, (*range(0x300), 0x2028, 0xD800, 0x1F600)):
+        text = form.comment_text(character)
+        assert text.isprintable()
+        assert text.isascii()
+        assert not set("*?") & set(text)
+    assert form.comment_text(np.inf) == "Infinity"

@@ -1,0 +1,99 @@
+"""Export to Python: the probabilities are those of the library, bit for bit where no parent is missing."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naivete import KDB, Encoder, Full, NaiveBayes, Network
+from naivete._kernels.dispatch import compiled
+from naivete.classifiers.export import export
+from tests.classifiers.export.samples import Sample, any_network, classifiers, frame, hostile_model, network_sample, sample
+
+needs_kernels = pytest.mark.skipif(
+    compiled() is None, reason="without the compiled kernels, NumPy's exp may differ in the last bit"
+)
+
+
+def module_of(program: str) -> dict[str, Any]:
+    """The names of an exported file, which may import from the standard library only."""
+    names: dict[str, Any] = {"__name__": "exported"}
+    exec(compile(program, "exported.py", "exec"), names)
+    return names
+
+
+def check(sample: Sample, *, exact: np.ndarray) -> None:
+    module = module_of(export(sample.model, "python"))
+    actual = np.array([module["predict_proba"](row) for row in sample.rows])
+    np.testing.assert_allclose(actual, sample.expected, rtol=0, atol=1e-12)
+    if compiled() is not None:
+        np.testing.assert_array_equal(actual[exact], sample.expected[exact])
+    labels = [module["CLASSES"][i] for i in actual.argmax(axis=1)]
+    assert [module["predict"](row) for row in sample.rows] == labels
+
+
+@given(network=any_network, seed=st.integers(0, 999))
+def test_random_networks(network: Network, seed: int) -> None:
+    sample = network_sample(network, seed)
+    check(sample, exact=sample.complete)
+
+
+@pytest.mark.parametrize("name", classifiers())
+def test_classifiers(name: str) -> None:
+    check(sample(name), exact=sample(name).complete)
+
+
+@needs_kernels
+@pytest.mark.parametrize("name", ["naive", "unsmoothed", "normal", "tree", "id3", "recursive", "state"])
+def test_bits_are_equal_if_no_table_needs_a_sum(name: str) -> None:
+    check(sample(name), exact=np.ones(len(sample(name).rows), bool))
+
+
+def test_missing_continuous_parents_are_marginalized() -> None:
+    X, y = frame()
+    model = Full(encoder=Encoder(numbers="normal", kinds={"whole": "numeric"})).fit(X[["whole", "number", "other"]], y)
+    rows = X[["whole", "number", "other"]].astype(float)
+    check(Sample(model, rows.to_dict("records"), model.predict_proba(rows), np.zeros(len(X), bool)), exact=np.zeros(len(X), bool))
+
+
+def test_hostile_names_stay_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    hostile = hostile_model()
+    program = export(hostile.model, "python")
+    assert program.isascii()
+    tree = ast.parse(program)
+    assert {type(node).__name__ for node in tree.body} == {"Expr", "ImportFrom", "Assign", "FunctionDef"}
+    imported = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    assert imported <= {"bisect", "itertools", "math"}
+    assert "import os" not in [line.strip() for line in program.splitlines()]
+    monkeypatch.setattr(builtins, "open", None)
+    check(hostile, exact=hostile.complete)
+
+
+def test_values_that_are_refused() -> None:
+    X, y = frame()
+    module = module_of(export(KDB(encoder=Encoder(unseen="error")).fit(X, y), "python"))
+    for row, message in (
+        ({"text": "never seen"}, "column 'text': 'never seen' did not occur in training"),
+        ({"number": float("inf")}, "column 'number': inf is not a finite number"),
+        ({"number": "3"}, "column 'number': '3' is not a number"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            module["predict_proba"](row)
+
+
+def test_the_header_describes_the_model() -> None:
+    X, y = frame()
+    model = NaiveBayes(encoder=Encoder(missing="state", unseen="smooth")).fit(X, y)
+    program = export(model, "python")
+    assert '# Model: "NaiveBayes for `class`"' in program
+    assert '# Class: "class", one of "maybe", "no", "yes"' in program
+    described = "nominal, 3 values; missing is a value of its own; a value that is not listed is treated as one value of its own"
+    assert f'#   "text": {described}\n' in program
+    assert '#   "number": numeric, ' in program
+    assert program == export(model, "python")
