@@ -1,6 +1,6 @@
 """Fixtures and settings that all tests share.
 
-Property tests run a fifth of their examples, always the same ones, in the ordinary run. `--hypothesis-seed=N` draws others, and
+Property tests run an eighth of their examples, always the same ones, in the ordinary run. `--hypothesis-seed=N` draws others, and
 `NAIVETE_EXAMPLES=long` (`python3 dev.py long`) runs four times the stated number of random examples.
 """
 
@@ -17,7 +17,7 @@ from naivete.cases import Cases, MemoryCases
 from tests import LONG
 from tests.oracles import chunked
 
-FEWEST = 5
+FEWEST = 4
 """Every property is tried on at least this many examples, or on as many as it states."""
 BUSY = [HealthCheck.too_slow]
 """Checks of Hypothesis that fail on a busy machine."""
@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         stated = getattr(test, "_hypothesis_internal_use_settings", None)
         if stated is not None:
             test = getattr(test, "__func__", test)
-            count = stated.max_examples * 4 if LONG else max(min(stated.max_examples, FEWEST), stated.max_examples // 5)
+            count = stated.max_examples * 4 if LONG else max(min(stated.max_examples, FEWEST), stated.max_examples // 8)
             checks = {*stated.suppress_health_check, *BUSY}
             test._hypothesis_internal_use_settings = settings(stated, max_examples=count, suppress_health_check=checks)
 

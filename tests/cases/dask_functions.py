@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from pathlib import Path
 
@@ -11,6 +12,9 @@ import pandas as pd
 
 from naivete.data.labelled_table import LabelledTable
 from naivete.errors import DataError, NaiveteWarning, warn
+
+RELEASED = threading.Event()
+"""Set when the parts that are `stuck` may end."""
 
 
 def same(part: pd.DataFrame) -> pd.DataFrame:
@@ -23,6 +27,12 @@ def deadly(part: LabelledTable) -> int:
 
 def slowly(part: LabelledTable) -> int:
     time.sleep(0.05)
+    return len(part)
+
+
+def stuck(part: LabelledTable) -> int:
+    """Return the number of rows when `RELEASED` is set, in this process."""
+    RELEASED.wait(300)
     return len(part)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -41,7 +42,7 @@ from naivete.data.files import KindError, pieces  # noqa: E402
 from naivete.data.labelled_table import ColumnRoles, LabelledTable  # noqa: E402
 from naivete.encoding.encoder import Encoder  # noqa: E402
 from naivete.errors import DataError, FileError, NaiveteWarning, ParameterError  # noqa: E402
-from tests.cases.dask_functions import deadly, noted, raising, same, slowly, warning, whole_numbers  # noqa: E402
+from tests.cases.dask_functions import RELEASED, deadly, noted, raising, same, slowly, stuck, warning, whole_numbers  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning")  # sockets of killed workers
 
@@ -130,10 +131,9 @@ def test_one_hash_for_every_partitioning(
     assert model_hash(make().fit_cases(cases, "y", weight="w", cluster=near)) == in_memory(make, frame)
 
 
-@pytest.mark.parametrize("make", [*(pytest.param(make, marks=pytest.mark.slow) for make in MAKERS[:-1]), MAKERS[-1]])
-@pytest.mark.parametrize(
-    ("gaps", "weights"), [(True, 2), *(pytest.param(*kind, marks=pytest.mark.slow) for kind in ((True, 1), (True, 0), (False, 0)))]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize(("gaps", "weights"), [(True, 2), (True, 1), (True, 0), (False, 0)])
 def test_one_hash_on_processes(client: Client, tmp_path: Path, make: Make, gaps: bool, weights: int) -> None:
     frame = rows_of(3, 150, gaps=gaps, weights=weights)
     frame = frame.drop(columns="truth")  # which is text in a CSV
@@ -184,12 +184,12 @@ def test_columns_that_are_left_out_are_not_read(near: Client) -> None:
     assert model_hash(found) == in_memory(NaiveBayes, frame.drop(columns="date"))
 
 
-def test_a_column_that_turns_out_to_be_text_begins_the_pass_again(client: Client, tmp_path: Path) -> None:
+def test_a_column_that_turns_out_to_be_text_begins_the_pass_again(dask_client: Client, tmp_path: Path) -> None:
     for i, cells in enumerate(["1", "2", "3", "x"]):
         (tmp_path / f"{i}.csv").write_text("a,b,y\n" + "".join(f"{cells},{j % 2},{j % 3 % 2}\n" for j in range(9)))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NaiveteWarning)
-        found, streamed = (NaiveBayes().fit_cases(tmp_path, "y", cluster=own) for own in (client, None))
+        found, streamed = (NaiveBayes().fit_cases(tmp_path, "y", cluster=own) for own in (dask_client, None))
     assert model_hash(found) == model_hash(streamed)
     assert found.network_.variables[0].states == ("1", "2", "3", "x")
 
@@ -235,6 +235,28 @@ def killed_fit(client: Client, paths: list[Path], at: tuple[int, float]) -> str:
     return model_hash(found)
 
 
+def test_a_lost_worker_changes_nothing(tmp_path: Path) -> None:
+    """A worker of threads is lost with its results; the slow tests kill processes."""
+    frame = rows_of(11, 240)
+    paths, whole, lost = files_of(frame, tmp_path / "parts", 12), in_memory(TAN, frame), []
+    options = {"dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
+
+    def losing(number: int, done: int, total: int | None) -> None:
+        assert total is not None
+        if not lost and number == 2 and done >= 0.3 * total:
+            lost.append(own.workers[0].address)
+            own.sync(own.scheduler.remove_worker, lost[0], stimulus_id="lost")
+
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, processes=False, memory_limit=0, **options) as own,
+        Client(own, set_as_default=False) as client,
+    ):
+        found = TAN().fit_cases(paths, "y", weight="w", cluster=client, progress=losing)
+        assert lost
+        assert lost[0] not in client.ncores()
+    assert model_hash(found) == whole
+
+
 @pytest.mark.slow
 def test_twenty_runs_with_a_killed_worker(client: Client, tmp_path: Path) -> None:
     frame = rows_of(12, 6000)
@@ -257,6 +279,17 @@ def test_without_workers_the_wait_ends_and_the_client_stays_usable(tmp_path: Pat
         assert DaskRows(pieces(paths), ColumnRoles("y"), client=client).fold(len, int.__add__) == 30
 
 
+def test_when_all_tasks_hang_the_wait_ends(near: Client, tmp_path: Path) -> None:
+    files = pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3))
+    try:
+        with pytest.raises(ClusterError, match=r"no task has finished for 0\.5 seconds; the workers have 2 threads"):
+            DaskRows(files, ColumnRoles("y"), client=near, deadline=0.5).fold(stuck, int.__add__)
+    finally:
+        RELEASED.set()
+    assert DaskRows(files, ColumnRoles("y"), client=near).fold(len, int.__add__) == 30
+
+
+@pytest.mark.slow
 def test_when_all_workers_hang_the_wait_ends(client: Client, tmp_path: Path) -> None:
     client.wait_for_workers(2, timeout=300)
     files = pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3))
@@ -324,12 +357,12 @@ def test_without_a_scheduler_the_wait_ends(tmp_path: Path) -> None:
 # -- what is wrong with the data ---------------------------------------------------------------------------------------------
 
 
-def test_a_poisoned_part_is_named_and_not_tried_again(client: Client, tmp_path: Path) -> None:
+def test_a_poisoned_part_is_named_and_not_tried_again(dask_client: Client, tmp_path: Path) -> None:
     frame = rows_of(15, 60, gaps=False)
     frame.loc[[23, 44], "number"] = None
     paths = files_of(frame, tmp_path / "parts", 6)
     log = tmp_path / "log"
-    rows = DaskRows(pieces(paths), ColumnRoles("y", "w"), client=client)
+    rows = DaskRows(pieces(paths), ColumnRoles("y", "w"), client=dask_client)
     with pytest.raises(DataError, match=r"002\.parquet, row 4: column 'number': no value"):
         rows.fold(partial(noted, log=log), int.__add__)
     time.sleep(0.3)
@@ -339,7 +372,7 @@ def test_a_poisoned_part_is_named_and_not_tried_again(client: Client, tmp_path: 
 
 
 @pytest.mark.parametrize("where", ["csv", "parquet", "frame"])
-def test_a_bad_value_is_named_with_its_place(client: Client, tmp_path: Path, where: str) -> None:
+def test_a_bad_value_is_named_with_its_place(dask_client: Client, tmp_path: Path, where: str) -> None:
     frame = rows_of(16, 40, gaps=False)
     frame["number"] = frame["number"].astype(object if where == "csv" else float)
     frame.loc[[17, 33], "number"] = "tall" if where == "csv" else np.inf
@@ -355,7 +388,7 @@ def test_a_bad_value_is_named_with_its_place(client: Client, tmp_path: Path, whe
         expected = r"001\.parquet.*row 8.*inf|001\.parquet, row 8: column 'number': inf"
     reading = {"kinds": {"number": "numeric"}} if where == "csv" else {}
     with pytest.raises(DataError, match=expected):
-        TAN().fit_cases(cases, "y", weight="w", cluster=client, **reading)
+        TAN().fit_cases(cases, "y", weight="w", cluster=dask_client, **reading)
 
 
 def test_errors_of_merging_are_named_too(near: Client) -> None:
@@ -382,15 +415,17 @@ def test_no_memory_on_a_worker_is_a_failure_of_its_part(near: Client) -> None:
 
 
 @pytest.mark.parametrize("error", [DataError("x"), ParameterError("x"), FileError("x"), KindError("x", frozenset())], ids=repr)
-def test_errors_of_workers_are_the_same_errors_here(client: Client, error: Exception) -> None:
-    rows = DaskRows(FrameSource(divided(rows_of(1, 9), [3])), ColumnRoles("y"), client=client)
+def test_errors_of_workers_are_the_same_errors_here(dask_client: Client, error: Exception) -> None:
+    rows = DaskRows(FrameSource(divided(rows_of(1, 9), [3])), ColumnRoles("y"), client=dask_client)
     with pytest.raises(type(error), match=r"^x") as raised:
         rows.fold(partial(raising, error=error), int.__add__)
-    assert type(raised.value) is type(error)
+    copy = pickle.loads(pickle.dumps(error))  # as it comes from another process
+    assert type(raised.value) is type(error) is type(copy)
+    assert str(copy) == str(error)
 
 
-def test_warnings_of_the_workers_are_given_once_here(client: Client) -> None:
-    rows = DaskRows(FrameSource(dd.from_pandas(rows_of(17, 40), npartitions=4)), ColumnRoles("y"), client=client)
+def test_warnings_of_the_workers_are_given_once_here(dask_client: Client) -> None:
+    rows = DaskRows(FrameSource(dd.from_pandas(rows_of(17, 40), npartitions=4)), ColumnRoles("y"), client=dask_client)
     for go in (lambda: rows.fold(warning, int.__add__), lambda: sum(rows.map(warning))):
         with pytest.warns(NaiveteWarning) as seen:
             assert go() == 40
@@ -435,7 +470,7 @@ def test_progress_counts_every_row_once(near: Client, tmp_path: Path) -> None:
     assert all(done <= 90 and total == 90 for _, done, total in told)
 
 
-def test_finished_passes_are_not_repeated(client: Client, tmp_path: Path) -> None:
+def test_finished_passes_are_not_repeated(dask_client: Client, tmp_path: Path) -> None:
     frame = rows_of(21, 200)
     paths = files_of(frame, tmp_path / "parts", 8)
     seen: list[int] = []
@@ -444,7 +479,7 @@ def test_finished_passes_are_not_repeated(client: Client, tmp_path: Path) -> Non
         if number == 3:
             raise KeyboardInterrupt
 
-    saved = {"weight": "w", "cluster": client, "checkpoint": tmp_path / "saved", "every": 3600.0}
+    saved = {"weight": "w", "cluster": dask_client, "checkpoint": tmp_path / "saved", "every": 3600.0}
     with pytest.raises(KeyboardInterrupt):
         TAN().fit_cases(paths, "y", progress=stopped, **saved)
     found = TAN().fit_cases(paths, "y", progress=lambda number, *_: seen.append(number), **saved)
@@ -453,7 +488,7 @@ def test_finished_passes_are_not_repeated(client: Client, tmp_path: Path) -> Non
     assert not (tmp_path / "saved").exists()
 
 
-def test_a_run_may_go_on_without_the_cluster(client: Client, tmp_path: Path) -> None:
+def test_a_run_may_go_on_without_the_cluster(dask_client: Client, tmp_path: Path) -> None:
     frame = rows_of(22, 400)
     paths = files_of(frame, tmp_path / "parts", 10)
 
@@ -461,7 +496,7 @@ def test_a_run_may_go_on_without_the_cluster(client: Client, tmp_path: Path) -> 
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        TAN().fit_cases(paths, "y", weight="w", cluster=client, checkpoint=tmp_path / "saved", progress=stopped)
+        TAN().fit_cases(paths, "y", weight="w", cluster=dask_client, checkpoint=tmp_path / "saved", progress=stopped)
     found = TAN().fit_cases(paths, "y", weight="w", checkpoint=tmp_path / "saved")
     assert model_hash(found) == in_memory(TAN, frame)
 
@@ -481,8 +516,11 @@ def listening() -> set[tuple[str, int]]:
     return {(own.laddr.ip, own.laddr.port) for own in found if own.status == psutil.CONN_LISTEN}
 
 
-def test_a_cluster_of_our_own_is_alone_and_closed_on_every_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_of_our_own_is_alone_and_closed_on_every_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The one ordinary test with processes: they also learn, from files and partitions, and their errors come back."""
     monkeypatch.setenv("NAIVETE_THREADS", "2")
+    frame = rows_of(3, 60)
+    paths, make = files_of(frame, tmp_path, 2), MAKERS[-1]
     before, others = children(), listening()
     with pytest.raises(KeyboardInterrupt), connected("local") as client:  # noqa: PT012
         assert client.run(os.getenv, "NAIVETE_THREADS") == dict.fromkeys(client.ncores(), "1")
@@ -493,6 +531,10 @@ def test_a_cluster_of_our_own_is_alone_and_closed_on_every_path(monkeypatch: pyt
         for path in ("status", "info/main/workers.html", "json/counts.json"):
             with pytest.raises(urllib.error.HTTPError, match="404"):
                 urllib.request.urlopen(f"http://127.0.0.1:{services['dashboard'].port}/{path}", timeout=120)
+        for cases in (dd.from_pandas(frame, npartitions=2), paths):
+            assert model_hash(make().fit_cases(cases, "y", weight="w", cluster=client)) == in_memory(make, frame)
+        with pytest.raises(DataError, match=r"000\.parquet, row .*: column 'number': no value"):
+            DaskRows(pieces(paths), ColumnRoles("y", "w"), client=client).fold(partial(noted, log=tmp_path / "log"), int.__add__)
         raise KeyboardInterrupt
     assert client.status == "closed"
     assert children() <= before
@@ -514,16 +556,15 @@ def test_local_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert children() <= before
 
 
-def test_a_cluster_may_be_an_address_an_object_or_the_client_there_is(
-    cluster: LocalCluster, tmp_path: Path, client: Client
-) -> None:
+def test_a_cluster_may_be_an_address_an_object_or_the_client_there_is(tmp_path: Path, dask_client: Client) -> None:
+    cluster = dask_client.cluster
     frame = rows_of(24, 50)
     whole = in_memory(NaiveBayes, frame)
     paths = files_of(frame, tmp_path / "parts", 3)
-    for own in (cluster.scheduler_address, cluster, client):
+    for own in (cluster.scheduler_address, cluster, dask_client):
         assert model_hash(NaiveBayes().fit_cases(paths, "y", weight="w", cluster=own)) == whole
-    assert client.status == "running"
-    with client.as_current():
+    assert dask_client.status == "running"
+    with dask_client.as_current():
         assert model_hash(NaiveBayes().fit_cases(dd.from_pandas(frame, npartitions=3), "y", weight="w")) == whole
 
 
@@ -616,17 +657,18 @@ def test_predictions_need_a_fitted_classifier_and_a_dask_frame() -> None:
         predict_partitions(NaiveBayes().fit(frame[["whole"]], frame["y"]), frame)
 
 
-def test_settings_of_the_encoder_travel(client: Client) -> None:
+def test_settings_of_the_encoder_travel(dask_client: Client) -> None:
     frame = rows_of(32, 80)
     make = partial(TAN, encoder=Encoder(missing="state", unlabelled="drop"))
     frame.loc[3, "y"] = None
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NaiveteWarning)
-        found = make().fit_cases(dd.from_pandas(frame, npartitions=4), "y", weight="w", cluster=client)
+        found = make().fit_cases(dd.from_pandas(frame, npartitions=4), "y", weight="w", cluster=dask_client)
         assert model_hash(found) == in_memory(make, frame)
 
 
 # The last test: the processes of the cluster are started again after it.
+@pytest.mark.slow
 def test_a_killed_worker_changes_nothing(client: Client, tmp_path: Path) -> None:
     frame = rows_of(11, 240)
     paths, whole = files_of(frame, tmp_path / "parts", 12), in_memory(TAN, frame)

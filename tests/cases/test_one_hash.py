@@ -218,7 +218,7 @@ EACH: dict[str, Make] = {
     "InfoAS-chi2": lambda: InfoAS(metric="cdc", stopping_rule="chi2", learner=KDB(k=1)),
 }
 FEW_PASSES = {"K2", "PC", "SelectiveNaive", "InfoAS-chi2"}
-"""Those that need few passes, and are therefore quick on a cluster."""
+"""Those that need few passes, and are therefore quick on a cluster and when they are resumed."""
 
 
 def some_rows(weights: str, n: int = 90) -> pd.DataFrame:
@@ -242,6 +242,9 @@ def some_rows(weights: str, n: int = 90) -> pd.DataFrame:
 
 
 slow = pytest.mark.slow
+few = pytest.mark.parametrize(
+    "make", [pytest.param(make, id=name, marks=() if name in FEW_PASSES else slow) for name, make in EACH.items()]
+)
 
 
 @pytest.mark.parametrize("weights", ["whole", pytest.param("one", marks=slow), pytest.param("any", marks=slow)])
@@ -266,7 +269,7 @@ def test_every_way_leads_to_the_same_unrestricted_network(tmp_path: Path, rows_a
     assert model_hash(model) == expected
 
 
-@pytest.mark.parametrize("make", EACH.values(), ids=EACH)
+@few
 def test_work_on_an_unrestricted_network_is_taken_up_again(tmp_path: Path, rows_at_a_time: Any, make: Make) -> None:
     class Stop(BaseException):
         pass
@@ -299,9 +302,7 @@ def itself(part: pd.DataFrame) -> pd.DataFrame:
 
 
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-@pytest.mark.parametrize(
-    "make", [pytest.param(make, id=name, marks=() if name in FEW_PASSES else slow) for name, make in EACH.items()]
-)
+@few
 def test_a_cluster_learns_the_same_unrestricted_network(dask_client: Any, make: Make) -> None:
     frames = pytest.importorskip("dask.dataframe")
     frame = some_rows("any", 60)

@@ -6,11 +6,12 @@ import os
 import subprocess
 import sys
 from typing import Any
+from unittest import SkipTest
 
 import pytest
 from sklearn.base import clone
 from sklearn.naive_bayes import GaussianNB
-from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.estimator_checks import check_estimator, estimator_checks_generator
 
 from naivete import (
     A2DE,
@@ -45,6 +46,7 @@ from naivete.counts.scores import BDeu, bic
 from naivete.encoding.discretization import EqualFrequency, EqualWidth, mdl
 from naivete.encoding.encoder import Encoder
 from tests import LONG, ROOT, estimator_of
+from tests.representatives import slow_unless_representative
 
 SMALL = Spectrum() if LONG else Spectrum(members=1, trees=2)
 NORMAL, EM, STATE = Encoder(numbers="normal"), Encoder(missing="em"), Encoder(missing="state")
@@ -90,6 +92,21 @@ SETTINGS: list[Any] = [
     LossAware(NaiveBayes(), thresholds=0.5),
     LossAware(NaiveBayes(), reject=1.0, reject_label=-7),
 ]
+SHARED = (
+    "check_array_api_input",
+    "check_dtype_object",
+    "check_estimator_sparse_array",
+    "check_estimator_sparse_matrix",
+    "check_estimators_dtypes",
+    "check_sample_weight_equivalence_on_dense_data",
+    "check_sample_weight_equivalence_on_sparse_data",
+)
+"""Long checks of the input, which all classifiers read with the same code."""
+
+
+def complete(estimator: Any) -> Any:
+    name = type(estimator).__name__
+    return pytest.param(estimator, id=name, marks=() if name == "LossAware" else slow_unless_representative(name))
 
 
 @pytest.fixture(autouse=True)
@@ -101,9 +118,26 @@ def array_api(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCIPY_ARRAY_API", "1")
 
 
-@pytest.mark.parametrize("estimator", DEFAULTS, ids=lambda estimator: type(estimator).__name__)
+@pytest.mark.parametrize("estimator", [complete(own) for own in DEFAULTS])
 def test_every_check_passes_without_warnings(estimator: Any) -> None:
     assert failures(estimator) == []
+
+
+@pytest.mark.parametrize(
+    "estimator", [own for own in DEFAULTS if complete(own).marks], ids=lambda estimator: type(estimator).__name__
+)
+def test_checks_of_what_classifiers_do_not_share_pass_without_warnings(estimator: Any) -> None:
+    """All checks but those of `SHARED`; the slow tests have these too."""
+    names, skipped = set(), []
+    for own, check in estimator_checks_generator(clone(estimator)):
+        names.add(name := check.func.__name__)
+        if name not in SHARED:
+            try:
+                check(own)
+            except SkipTest as reason:
+                skipped.append((name, reason))
+    assert skipped == []
+    assert names > set(SHARED)
 
 
 @pytest.mark.slow

@@ -62,13 +62,13 @@ def test_a_repeated_option(command: Command, action: argparse.Action, run: Run) 
     option = action.option_strings[0]
     words = [command.name, *required(command, action), option, first, option]
     if is_several(action):
-        _, arguments = parse(cli.COMMANDS, [*words, second])
+        _, arguments = parse([command], [*words, second])
         assert getattr(arguments, action.dest) == [first, second]
         return
     code, out, err = run(*words, second)
     assert (code, out) == (2, "")
     assert f"{option} is given twice, as " in err
-    parse(cli.COMMANDS, [*words, first])
+    parse([command], [*words, first])
 
 
 def test_what_is_known_adds_up(run: Run, model: Path) -> None:

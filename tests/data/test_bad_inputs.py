@@ -49,11 +49,16 @@ X = [["a", 1, 0.5], ["b", 2, 1.5], ["a", 2, 2.5], ["b", 1, 3.5], ["a", 1, 0.7], 
 Y = ["no", "yes", "no", "yes", "no", "yes"]
 
 
-def for_each_case(cases: dict[str, Any], classifiers: Iterable[str] = ALL) -> Any:
-    """Run a test for every case with every one of the classifiers."""
+def for_each_case(cases: dict[str, Any], classifiers: Iterable[str] = ALL, *, shared: bool = False) -> Any:
+    """Run a test for every case with every one of the classifiers; where they share what is tested, most are slow tests."""
+    marks = {name: slow_unless_representative(name) if shared else () for name in classifiers}
     return pytest.mark.parametrize(
         ("classifier", "case"),
-        [pytest.param(clone(ALL[name]), case, id=f"{key}-{name}") for key, case in cases.items() for name in classifiers],
+        [
+            pytest.param(clone(ALL[name]), case, id=f"{key}-{name}", marks=marks[name])
+            for key, case in cases.items()
+            for name in classifiers
+        ],
     )
 
 
@@ -282,7 +287,7 @@ def test_f15_parameters_that_allow_all_parents_or_none(parameters: dict[str, flo
 MISSING = {"F4-None": None, "F4-nan": np.nan, "F4-NA": pd.NA, "F4-NaT": pd.NaT, "F4-empty": ""}
 
 
-@for_each_case(MISSING)
+@for_each_case(MISSING, shared=True)
 def test_every_missing_marker_is_missing(classifier: NetworkClassifier, case: Any) -> None:
     rows = np.array([["a", "p"], [case, "q"], ["b", case], ["a", "q"]], object)
     plain = np.array([["a", "p"], [None, "q"], ["b", None], ["a", "q"]], object)
@@ -291,7 +296,7 @@ def test_every_missing_marker_is_missing(classifier: NetworkClassifier, case: An
     assert identical(fitted.predict_proba(rows), expected.predict_proba(plain))
 
 
-@for_each_classifier("F3-constant-column")
+@for_each_classifier("F3-constant-column", shared=True)
 def test_a_constant_column_has_no_effect(classifier: NetworkClassifier) -> None:
     more = [[*row, "same"] for row in X]
     one, two = clone(classifier).fit(X, Y), clone(classifier).fit(more, Y)
@@ -306,7 +311,7 @@ def test_a_column_without_values_has_no_effect_and_is_reported(classifier: Netwo
     assert identical(clone(classifier).fit(X, Y).predict_proba(X), two.predict_proba(more))
 
 
-@for_each_classifier("F10-zero-weight")
+@for_each_classifier("F10-zero-weight", shared=True)
 def test_rows_of_weight_zero_are_left_out(classifier: NetworkClassifier) -> None:
     more, labels = [["z", 9, 99.0], *X], ["maybe", *Y]
     one, two = clone(classifier).fit(X, Y), clone(classifier).fit(more, labels, [0, *[1] * 6])
@@ -399,7 +404,7 @@ def test_unseen_values_are_missing_with_a_warning_that_counts(classifier: Networ
         assert np.isfinite(smooth.predict_proba([["z", 9, 0.5]])).all()
 
 
-@for_each_classifier("P2-all-missing")
+@for_each_classifier("P2-all-missing", shared=True)
 def test_all_missing_is_the_prior(classifier: NetworkClassifier) -> None:
     assert clone(classifier).fit(X, Y).predict_proba([[None] * 3]).tolist() == [[0.5, 0.5]]
 

@@ -27,9 +27,10 @@ from naivete.inference.certainty import Training
 from naivete.network.network import Network
 from naivete.network.smoothing import smoothing_of
 from naivete.variables import CLASS, Variable
+from tests import LONG
 from tests.display.javascript import Engine
 
-ROWS, EXPLAINED = 200, 20
+ROWS, EXPLAINED = (200, 20) if LONG else (60, 10)
 NORMAL = {"encoder": Encoder(numbers="normal")}
 
 

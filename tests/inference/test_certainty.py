@@ -16,6 +16,7 @@ from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
 from naivete.network.smoothing import Lidstone
 from naivete.variables import CLASS
+from tests import LONG
 from tests.inference.test_explanation import nominal_data, positive
 from tests.inference.test_predictor import class_with_parents, has_missing_of, some_rows
 from tests.strategies import networks
@@ -49,7 +50,7 @@ def test_deviations_are_those_of_sampled_tables(network: Network, seed: int) -> 
     certainty = Certainty(network, Training(20_000.0, Lidstone(1)))
     posterior, _ = Predictor(network).posterior(codes, has_missing_of(codes))
     deviation = certainty.deviation(codes, has_missing_of(codes), posterior, target)
-    samples = sampled_log_odds(network, certainty, codes, target, 400)
+    samples = sampled_log_odds(network, certainty, codes, target, 400 if LONG else 200)
     assert np.allclose(deviation, samples.std(axis=0), rtol=0.25, atol=2e-3)
 
 
@@ -63,7 +64,7 @@ def test_intervals_hold_the_stated_share_of_sampled_tables(learner: Any) -> None
     codes = next(iter(model.encoded(X[:20]))).codes
     certainty = Certainty(model.network_, Training(300.0, Lidstone(1)))
     target = explanation.posterior.argmax(axis=1)
-    probability = 1 / (1 + np.exp(-sampled_log_odds(model.network_, certainty, codes, target, 600)))
+    probability = 1 / (1 + np.exp(-sampled_log_odds(model.network_, certainty, codes, target, 600 if LONG else 300)))
     inside = ((probability > interval[:, 0]) & (probability < interval[:, 1])).mean(axis=0)
     assert abs(inside.mean() - 0.9) < 0.03
     assert inside.min() > 0.8

@@ -20,6 +20,7 @@ from naivete.network.conditional_tables import SparseCpt
 from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
 from naivete.variables import CLASS
+from tests import LONG
 from tests.inference.test_predictor import class_with_parents, has_missing_of, some_rows
 from tests.strategies import deriving_networks, networks
 
@@ -151,8 +152,8 @@ def nominal_data(features: int = 10, rows: int = 400, classes: int = 3, seed: in
 
 
 @pytest.mark.parametrize("learner", LEARNERS.values(), ids=LEARNERS)
-def test_learned_networks_of_ten_features_equal_enumeration(learner: Any) -> None:
-    X, y = nominal_data()
+def test_learned_networks_equal_enumeration(learner: Any) -> None:
+    X, y = nominal_data(10 if LONG else 8)
     model = learner.fit(X, y)
     rows = np.stack(next(iter(model.encoded(X[:2]))).codes, axis=1).astype(np.int64)
     background = np.stack(next(iter(model.encoded(X[:20]))).codes, axis=1).astype(np.int64)
