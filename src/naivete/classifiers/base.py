@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any, ClassVar, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from naivete.cases.sparse import encoded_parts
 from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
+from naivete.classifiers.predicting import PredictingMixin
 from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
-from naivete.classifiers.table_input import TableInputMixin
 from naivete.classifiers.tables import TablesMixin
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import arc_information, information, relevance
 from naivete.data.frames import is_frame
-from naivete.encoding.column_codes import Encoded, with_absent_columns
 from naivete.encoding.discretization import mdl
 from naivete.encoding.encoder import DENSITIES, Encoder
-from naivete.errors import ImpossibleEvidenceWarning, ParameterError, ResourceError, quoted, warn
+from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.derived_predictor import predictor_of
 from naivete.inference.em import expected_network
-from naivete.inference.predictor import argmax_class
 from naivete.learners.calibration import leave_one_out_temperature
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
@@ -39,18 +36,11 @@ from naivete.network.smoothing import smoothing_of
 from naivete.storage.canonical_json import expect_keys
 from naivete.variables import CLASS, Variables
 
-__all__ = ["NetworkClassifier", "NotFittedError", "Posteriors"]
-
-
-class Posteriors(NamedTuple):
-    """P(class | row), and the positions of the rows that have probability zero in every class."""
-
-    posterior: NDArray[np.float64]
-    impossible: NDArray[np.int64]
+__all__ = ["NetworkClassifier", "NotFittedError"]
 
 
 class NetworkClassifier(
-    TableInputMixin,
+    PredictingMixin,
     IncrementalMixin,
     ExplainingMixin,
     QuestionsMixin,
@@ -302,63 +292,6 @@ class NetworkClassifier(
             raise
         return self
 
-    def posteriors(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Posteriors:
-        """Return P(class | row), and which rows have probability zero in every class.
-
-        The posterior of such a row is the prior of the classes with the fewest factors of zero.
-
-        Parameters
-        ----------
-        X : the rows.
-        unseen : what is done with values that did not occur in training and with columns that are missing; by default what the
-            encoder says.
-        """
-        calibration = {"temperature": self.temperature_} if hasattr(self, "temperature_") else {}
-        parts = [self.predictor_.posterior(*part, **calibration) for part in self.encoded(X, unseen)]
-        starts = np.cumsum([0, *(len(posterior) for posterior, _ in parts)])
-        impossible = np.concatenate([rows + start for (_, rows), start in zip(parts, starts[:-1], strict=True)])
-        return Posteriors(_joined([posterior for posterior, _ in parts]), impossible if self.reports_impossible else impossible[:0])
-
-    def _posterior(self, X: Any) -> NDArray[np.float64]:
-        posterior, impossible = self.posteriors(X)
-        if len(impossible):
-            warn(
-                f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
-                "predicted by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
-                ImpossibleEvidenceWarning,
-            )
-        return posterior
-
-    def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
-        """Return the codes of the rows; a sparse matrix is encoded in several parts.
-
-        A column that is missing in a data frame has missing values, with a warning, unless unseen="error".
-        """
-        if not hasattr(self, "network_"):
-            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
-        features = self.schema_
-        unseen = unseen or self._encoder().unseen
-        table = self._matched(X, [v.name for v in features], self._framed)
-        return encoded_parts(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of every row; of classes with equal probability, the first."""
-        posterior = self._posterior(X)
-        return self.classes_[argmax_class(posterior)]
-
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return P(class | row), exact also where values are missing.  # (row, class)"""
-        return self._posterior(X)
-
-    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return log P(class | row).  # (row, class)"""
-        with np.errstate(divide="ignore"):
-            return np.log(self._posterior(X))
-
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return log P(row, class) in the network, with missing values marginalized; not calibrated.  # (row, class)"""
-        return _joined([self.predictor_.joint(*part) for part in self.encoded(X)])
-
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 
@@ -409,7 +342,3 @@ def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
             parts = np.split(table, np.ceil(cuts).astype(np.int64))
             bits[x] = information(np.stack([part.sum(axis=0) for part in parts]))
     return bits
-
-
-def _joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-    return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -11,7 +11,8 @@ from naivete._kernels.codes import Numbers
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.inference.elimination import Elimination, log
-from naivete.inference.leave_one_out import BLOCK_CELLS, FamilyTerms, pieces_of, remaining_classes, split_infinite
+from naivete.inference.leave_one_out import BLOCK_CELLS, pieces_of
+from naivete.inference.leave_one_out_terms import FamilyTerms, remaining_classes, split_infinite
 from naivete.inference.predictor import fallback
 from naivete.network.network import Network
 from naivete.network.smoothing import checked_prior, smoothing_of

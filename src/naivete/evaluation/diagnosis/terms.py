@@ -17,7 +17,7 @@ from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases import Block, MemoryCases
 from naivete.counts.counts import Counts
 from naivete.errors import DataError, quoted
-from naivete.inference.leave_one_out import FamilyTerms, remaining_classes
+from naivete.inference.leave_one_out_terms import FamilyTerms, remaining_classes
 from naivete.inference.predictor import Predictor
 from naivete.learners.derivatives import contrasts, contributions, naive_part
 from naivete.learners.naive import naive

@@ -17,7 +17,7 @@ from naivete._kernels.codes import Numbers
 from naivete._kernels.exact_sums import LimbSums, add_sums, limbs, sum_all, sums_as_numbers
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
-from naivete.inference.leave_one_out import RemainingClasses, remaining_classes, split_infinite
+from naivete.inference.leave_one_out_terms import RemainingClasses, remaining_classes, split_infinite
 from naivete.inference.predictor import argmax_class, fallback
 from naivete.learners.joined.terms import (
     FACTOR,

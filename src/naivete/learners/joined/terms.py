@@ -18,7 +18,7 @@ from naivete._kernels.codes import Numbers, narrowest
 from naivete.cases.base import Block
 from naivete.counts.counts import Counts
 from naivete.inference.elimination import Elimination
-from naivete.inference.leave_one_out import FamilyTerms, RemainingClasses, remaining_classes, split_infinite
+from naivete.inference.leave_one_out_terms import FamilyTerms, RemainingClasses, remaining_classes, split_infinite
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import Smoothing

@@ -1,0 +1,103 @@
+"""Prediction: posterior probabilities and classes of rows of a table."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from naivete.cases.sparse import encoded_parts
+from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.table_input import TableInputMixin
+from naivete.encoding.column_codes import Encoded, with_absent_columns
+from naivete.errors import ImpossibleEvidenceWarning, warn
+from naivete.inference.predictor import argmax_class
+from naivete.variables import Variables
+
+__all__ = ["Posteriors", "PredictingMixin"]
+
+
+class Posteriors(NamedTuple):
+    """P(class | row), and the positions of the rows that have probability zero in every class."""
+
+    posterior: NDArray[np.float64]
+    impossible: NDArray[np.int64]
+
+
+class PredictingMixin(TableInputMixin):
+    """The methods of fitted classifiers that predict rows."""
+
+    classes_: NDArray[Any]
+    predictor_: Any
+    temperature_: float
+    _framed: bool
+    reports_impossible: ClassVar[bool]
+
+    @property
+    @abstractmethod
+    def schema_(self) -> Variables:
+        """The variables of the features under which rows are encoded."""
+
+    def posteriors(self, X: Any, *, unseen: Literal["marginalise", "smooth", "error"] | None = None) -> Posteriors:
+        """Return P(class | row), and which rows have probability zero in every class.
+
+        The posterior of such a row is the prior of the classes with the fewest factors of zero.
+
+        Parameters
+        ----------
+        X : the rows.
+        unseen : what is done with values that did not occur in training and with columns that are missing; by default what the
+            encoder says.
+        """
+        calibration = {"temperature": self.temperature_} if hasattr(self, "temperature_") else {}
+        parts = [self.predictor_.posterior(*part, **calibration) for part in self.encoded(X, unseen)]
+        starts = np.cumsum([0, *(len(posterior) for posterior, _ in parts)])
+        impossible = np.concatenate([rows + start for (_, rows), start in zip(parts, starts[:-1], strict=True)])
+        return Posteriors(_joined([posterior for posterior, _ in parts]), impossible if self.reports_impossible else impossible[:0])
+
+    def _posterior(self, X: Any) -> NDArray[np.float64]:
+        posterior, impossible = self.posteriors(X)
+        if len(impossible):
+            warn(
+                f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "
+                "predicted by the prior of the classes with the fewest impossible factors; smoothing above 0 avoids this",
+                ImpossibleEvidenceWarning,
+            )
+        return posterior
+
+    def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
+        """Return the codes of the rows; a sparse matrix is encoded in several parts.
+
+        A column that is missing in a data frame has missing values, with a warning, unless unseen="error".
+        """
+        if not hasattr(self, "network_"):
+            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
+        features = self.schema_
+        unseen = unseen or self._encoder().unseen
+        table = self._matched(X, [v.name for v in features], self._framed)
+        return encoded_parts(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Return the most probable class of every row; of classes with equal probability, the first."""
+        posterior = self._posterior(X)
+        return self.classes_[argmax_class(posterior)]
+
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return P(class | row), exact also where values are missing.  # (row, class)"""
+        return self._posterior(X)
+
+    def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return log P(class | row).  # (row, class)"""
+        with np.errstate(divide="ignore"):
+            return np.log(self._posterior(X))
+
+    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
+        """Return log P(row, class) in the network, with missing values marginalized; not calibrated.  # (row, class)"""
+        return _joined([self.predictor_.joint(*part) for part in self.encoded(X)])
+
+
+def _joined(parts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
