@@ -21,7 +21,7 @@ from naivete.cases.sparse import SparseBlock, encoded_cases, encoded_parts, spar
 from naivete.classifiers.saving import model_hash
 from naivete.counts.counts import Counts
 from naivete.counts.information import dependence
-from naivete.counts.memory_budget import needs, predicted
+from naivete.counts.memory_budget import check_informations, needs, predicted
 from naivete.data.frames import SparseMatrix, table_of
 from naivete.data.table import Table
 from naivete.encoding.column_codes import encode
@@ -320,10 +320,17 @@ def test_too_many_features_for_all_pairs_are_refused_before_the_work() -> None:
     for own in (X, sparse.csr_array(X)):
         for model in (naivete.TAN(budget=600_000), naivete.KDB(k=2, budget=600_000)):
             with pytest.raises(
-                ResourceError, match=r"300 features needs 1,\d+,\d+ bytes: 720,000 for .*budget is 600,000 bytes.*leave out"
+                ResourceError, match=r"300 features needs 2,160,000 bytes: 1,440,000 for .*budget is 600,000 bytes.*leave out"
             ):
                 model.fit(own, y)
         assert naivete.NaiveBayes(budget=600_000).fit(own, y).passes_ == 1
+
+
+def test_the_check_of_informations_agrees_with_the_prediction() -> None:
+    informations = needs(binary(300), 30, 1, has_missing=np.zeros(300, bool))["informations"]
+    check_informations(300, [], 2, informations)
+    with pytest.raises(ResourceError, match=f"300 features needs {informations:,} bytes: {informations:,} for"):
+        check_informations(300, [], 2, informations - 1)
 
 
 def test_columns_of_very_many_states_train_or_are_refused_by_name() -> None:

@@ -88,7 +88,7 @@ def needs(
     }
     if k and n > 1:
         narrow = groups(range(n), cards, has_missing)
-        parts["informations"] = 16 * n * n
+        parts["informations"] = _informations_bytes(n)
         parts["planes"] = _planes_bytes(narrow, in_memory, cards[CLASS], cells)
         parts["pairs"] = _pairs_bytes(narrow, cards, rows, block_rows is not None, budget)
         parts["work"] = 16 * STRIP_CELLS * threads() + 40 * min(rows, LOOKED_UP)
@@ -97,7 +97,7 @@ def needs(
 
 def check_informations(features: int, upper: Sequence[Panel], classes: int, budget: int) -> None:
     """Raise an error if the informations of all pairs, with the counts of one panel, exceed the budget, before any is allocated."""
-    matrix, counted = 8 * features**2, max((panel_bytes(panel, classes) for panel in upper), default=0)
+    matrix, counted = _informations_bytes(features), max((panel_bytes(panel, classes) for panel in upper), default=0)
     if matrix + counted <= budget:
         return
     largest = "the informations of all pairs" if matrix >= counted else "the counts of one panel of pairs"
@@ -118,6 +118,11 @@ def occurring_bytes(cards: Sequence[int], rows: int | None) -> int:
     """Return an upper bound of the bytes of the sparse table of a family: codes, and a count for each state of the last member."""
     cells = prod(cards[:-1])
     return 8 * (cells if rows is None else min(cells, rows)) * (cards[-1] + 2)
+
+
+def _informations_bytes(features: int) -> int:
+    """Return the bytes of the informations of all pairs of features, with their bias and without it."""
+    return 16 * features**2
 
 
 def _codes_bytes(cards: Sequence[int], rows: int, cells: int | None) -> int:
