@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import re
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -78,7 +80,23 @@ def test_the_scores_are_those_of_cross_validation(both: Results, digits: Labelle
         assert both.confusion("led", result.model).tolist() == result.confusion.tolist()
 
 
-def test_several_processes_and_any_order_give_the_same(both: Results, cases: LabelledTable, digits: LabelledTable) -> None:
+class Backwards:
+    """In place of joblib's processes: the tasks are copied by pickling, and done in this process from the last to the first."""
+
+    def __init__(self, **options: Any) -> None:
+        assert options["n_jobs"] == 2
+
+    def __call__(self, tasks: Iterable[Any]) -> Iterator[Any]:
+        for function, positional, named in reversed([pickle.loads(pickle.dumps(task)) for task in tasks]):
+            yield function(*positional, **named)
+
+
+@pytest.mark.parametrize("processes", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_several_processes_and_any_order_give_the_same(
+    both: Results, cases: LabelledTable, digits: LabelledTable, processes: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not processes:
+        monkeypatch.setattr("joblib.Parallel", Backwards)
     told: list[tuple[int, int, str]] = []
     again = run(models(), {"corral": cases, "led": digits}, KFold(4, 2), jobs=2, progress=lambda *a: told.append(a))
     assert again == both

@@ -67,8 +67,9 @@ def defined_elsewhere(of: str) -> frozenset[str]:
 
 def private_attributes(path: Path) -> Iterator[str]:
     """The private attributes of objects of other rooms that a module uses."""
+    elsewhere = defined_elsewhere(room(path))
     for node in nodes()[path]:
-        if isinstance(node, ast.Attribute) and node.attr in defined_elsewhere(room(path)):
+        if isinstance(node, ast.Attribute) and node.attr in elsewhere:
             yield f"line {node.lineno}: {ast.unparse(node)}"
 
 
