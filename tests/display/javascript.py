@@ -54,6 +54,17 @@ function reasoned(pairs) {
   });
 }
 
+function flipped(pairs) {
+  return attempted(() => {
+    const flip = smallestFlip(model, new Map(pairs));
+    return flip === null ? null : { ...flip, changes: pairsOf(flip.changes), assumed: pairsOf(flip.assumed) };
+  });
+}
+
+function unusual(pairs) {
+  return isUnusual(model, new Map(pairs));
+}
+
 function read(fragment) {
   const { entries, ignored } = parsedFragment(model, fragment);
   return { codes: pairsOf(codesOf(entries)), ignored, fragment: fragmentOf(model, entries) };

@@ -175,6 +175,48 @@ def test_sufficient_reasons_are_those_of_the_library(name: str) -> None:
                 assert labels == {feature: str(value) for feature, value in reason.counterexample.items()}
 
 
+@names
+def test_flips_are_those_of_the_library(name: str) -> None:
+    this = case(name)
+    schema, classes = this.model.schema_, this.model.classes_
+    for row in some_rows():
+        found = this.engine.call("flipped", this.codes[row])
+        try:
+            flip = this.model.flip(known(this, row))
+        except (DataError, ParameterError):
+            assert isinstance(found, str)
+            continue
+        assert (found is not None) == flip.found
+        if found is None:
+            continue
+        assert classes[found["before"]] == flip.before
+        assert len(found["changes"]) == flip.cost
+        labels = {schema[x].name: schema[x].labels[code] for x, code in [*found["changes"], *found["assumed"]]}
+        changed = this.model.sufficient_reason({**known(this, row), **labels})
+        assert changed.prediction == classes[found["after"]] != flip.before
+
+
+@names
+def test_unusual_cases_are_those_of_explain(name: str) -> None:
+    this = case(name)
+    explanation = this.model.explain(this.rows)
+    inputs = [x for x in this.model.network_.inputs if this.model.schema_[x].card > 1 or x in this.model.network_.densities]
+    found = [this.engine.call("unusual", codes) for codes in this.codes]
+    for codes, unusual, expected in zip(this.codes, found, explanation.unusual.tolist(), strict=True):
+        assert unusual == (expected if all(x in codes for x in inputs) else None)
+    assert False in found
+
+
+def test_improbable_combinations_are_unusual() -> None:
+    this = case("KDB(2)")
+    rng = np.random.default_rng(0)
+    complete = this.rows.dropna()
+    shuffled = pd.DataFrame({name: rng.permutation(complete[name]) for name in complete})
+    found = [this.engine.call("unusual", codes) for codes in codes_of(this.model, shuffled)]
+    assert found == this.model.explain(shuffled).unusual.tolist()
+    assert True in found
+
+
 def known(this: Case, row: int) -> dict[str, Any]:
     return {str(name): value for name, value in this.rows.iloc[row].items() if not pd.isna(value)}
 

@@ -33,6 +33,7 @@ INFERENCE: Final = (
     "questions",
     "reasons",
     "trees",
+    "flips",
     "case",
 )
 """The scripts that compute, in the order in which they are run."""
@@ -78,7 +79,7 @@ def explore_page(
 
 @cache
 def inference_script() -> str:
-    """Return the JavaScript that computes posteriors, contributions, intervals, questions and reasons, without the page."""
+    """Return the JavaScript that computes posteriors, contributions, intervals, questions, reasons and flips, without the page."""
     return "\n".join(_file(f"{name}.js") for name in INFERENCE)
 
 

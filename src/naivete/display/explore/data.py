@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from naivete._kernels.codes import Numbers
+from naivete.display.explanation import UNUSUAL
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.certainty import Training
 from naivete.inference.explanation import Explainer
@@ -47,6 +49,7 @@ def model_values(network: Network, training: Training | None = None, temperature
         "hidden": [x for x, column in derived if isinstance(column, Hidden)],
         "tree": next((_tree(network, column) for _, column in derived if isinstance(column, Tree)), None),
         "temperature": temperature,
+        "unusualBelow": _unusual_below(network),
         "training": None if training is None else {"cases": float(training.cases), "knownPrior": training.known_prior},
     }
 
@@ -77,11 +80,22 @@ def _check(network: Network) -> None:
         raise ResourceError(f"the tables have {total:,} cells, and a page is limited to {MOST_CELLS:,}; select features first")
 
 
+def _unusual_below(network: Network) -> float | None:
+    """Return the log probability below which a complete row is unusual: fewer than 1 % of the rows drawn from the network are."""
+    explainer = Explainer(network)
+    rows = explainer.reference
+    if not rows:
+        return None
+    logs = np.sort(np.logaddexp.reduce(explainer.predictor.joint(rows, explainer.has_missing(rows)), axis=1))
+    return float(logs[math.ceil(UNUSUAL * len(logs)) - 1])
+
+
 def _variable(variable: Variable) -> dict[str, Any]:
     return {
         "name": str(variable.name),
         "labels": list(variable.labels),
         "card": variable.card,
+        "values": max(variable.known, 1),
         "cuts": None if variable.cuts is None else list(map(float, variable.cuts)),
         "origin": variable.origin,
         "leftOut": variable.left_out,

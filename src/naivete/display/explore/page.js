@@ -155,8 +155,11 @@ class Explorer {
       () => this.showWhy(values, posterior, target),
       () => this.showQuestions(values),
       () => this.showReason(values),
+      () => this.showFlip(values),
     ];
     this.showPosterior(posterior, impossible, target);
+    limitWork(MOST_WORK);
+    byId("unusual").hidden = impossible || !isUnusual(this.model, values);
     this.markDrawing(values, posterior);
     const next = () => {
       if (version !== this.version || !steps.length) return;
@@ -173,7 +176,8 @@ class Explorer {
       return posteriorOf(this.model, values);
     } catch (error) {
       if (!(error instanceof TooLarge || error instanceof NotPossible)) throw error;
-      for (const id of ["posterior", "interval", "why", "questions", "reason"]) byId(id).replaceChildren();
+      for (const id of ["posterior", "interval", "why", "questions", "reason", "flip"]) byId(id).replaceChildren();
+      byId("unusual").hidden = true;
       byId("prediction").textContent = byId("bar").textContent = `Not available: ${error.message}. Give more values.`;
       return null;
     }
@@ -280,13 +284,8 @@ class Explorer {
     this.fill("reason", () => {
       const { decided, features, counterexample } = sufficientReason(this.model, values);
       const label = isolated(this.model.labels[decided]);
-      const listed = (pairs) => element("ul", {}, ...pairs.map((parts) => element("li", {}, ...parts)));
       if (counterexample !== null) {
-        const changes = [...counterexample].map(([x, code]) => [
-          isolated(this.model.variables[x].name),
-          " = ",
-          isolated(this.model.variables[x].labels[code]),
-        ]);
+        const changes = [...counterexample].map(([x, code]) => this.state(x, code));
         const other = largest(posteriorOf(this.model, new Map([...values, ...counterexample])).posterior);
         const text = ["The values do not decide the class: it is ", isolated(this.model.labels[other]), " instead of ", label, " with"];
         return [element("p", {}, ...text), listed(changes.slice(0, MOST_TERMS)), ...moreThan(changes.length - MOST_TERMS)];
@@ -294,6 +293,27 @@ class Explorer {
       if (!features.length) return [element("p", {}, "The class is ", label, ", whatever the values are.")];
       const text = [`${features.length} of ${values.size} values decide that the class is `, label, ", whatever all other features are:"];
       return [element("p", {}, ...text), listed(features.map((x) => this.named(x)))];
+    });
+  }
+
+  // Return a feature with one of its states.
+  state(x, code) {
+    return [isolated(this.model.variables[x].name), " = ", isolated(this.model.variables[x].labels[code])];
+  }
+
+  showFlip(values) {
+    this.fill("flip", () => {
+      const flip = smallestFlip(this.model, values);
+      if (flip === null) return [element("p", {}, "No values give another class.")];
+      const changed = [...flip.changes].map(([x, code]) => [...this.state(x, code), " instead of ", isolated(textOf(this.model, x, this.entries.get(x)))]);
+      const assumed = [...flip.assumed].map(([x, code]) => this.state(x, code));
+      const result = [element("p", {}, "The class is ", isolated(this.model.labels[flip.after]), " after the fewest changes of values:")];
+      if (changed.length) result.push(listed(changed));
+      else result[0] = element("p", {}, "No value has to change: open features can give ", isolated(this.model.labels[flip.after]), ".");
+      if (changed.length && assumed.length) {
+        result.push(element("p", {}, "if open features are"), listed(assumed.slice(0, MOST_TERMS)), ...moreThan(assumed.length - MOST_TERMS));
+      }
+      return result;
     });
   }
 
@@ -335,6 +355,7 @@ class Explorer {
   }
 }
 
+const listed = (pairs) => element("ul", {}, ...pairs.map((parts) => element("li", {}, ...parts)));
 const moreThan = (count) => (count > 0 ? [element("p", { class: "muted" }, `and ${count} more`)] : []);
 
 // Return a text of at most so many characters.

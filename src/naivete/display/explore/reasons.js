@@ -8,13 +8,18 @@ const beats = (ratio, rival, decided) => ratio > TIE || (ratio >= -TIE && rival 
 
 // Return the decided class, the features of the reason, and a counterexample where the observed values do not decide the class.
 function sufficientReason(model, observed) {
+  const decided = decidedClass(model, observed);
+  const reason = model.tree !== null ? treeReason(model, observed, decided) : networkReason(model, observed, decided);
+  return { decided, ...reason };
+}
+
+// Return the predicted class; sufficient reasons and flips of some models are not possible.
+function decidedClass(model, observed) {
   if (model.densities.size) throw new NotPossible("continuous features have no finite list of values");
   if (model.hidden.size) throw new NotPossible("the model has hidden variables");
   const { posterior, impossible } = posteriorOf(uncalibrated(model), observed);
   if (impossible) throw new NotPossible("these values have probability zero in every class");
-  const decided = winning(posterior.map(Math.log));
-  const reason = model.tree !== null ? treeReason(model, observed, decided) : networkReason(model, observed, decided);
-  return { decided, ...reason };
+  return winning(posterior.map(Math.log));
 }
 
 // Return the same model without calibration, which does not change the order of the classes.
@@ -22,18 +27,24 @@ const uncalibrated = (model) => Object.assign(Object.create(Object.getPrototypeO
 
 // The log ratios of each rival and the decided class as a sum of tables, maximized by bucket elimination.
 class Maxima extends BucketTree {
-  constructor(model, rivals, decided, values) {
-    const ratios = model.order.map((v) => ratioOf(model, v, rivals, decided)).filter((ratio) => ratio !== null);
+  // onlyValues: whether states that are no values, such as a missing one, are left out.
+  constructor(model, rivals, decided, values, onlyValues = false) {
+    const ratios = classRatios(model, rivals, decided);
     super(model, ratios, rivals.length);
-    this.ratios = ratios;
+    [this.ratios, this.onlyValues] = [ratios, onlyValues];
     this.values = new Map([...values].filter(([x]) => this.buckets.has(x)));
     for (const v of this.order) this.messages.set(v, this.message(v));
+  }
+
+  // Return the states that a variable may have.
+  allowed(v) {
+    return this.values.has(v) ? [this.values.get(v)] : range(this.onlyValues ? this.model.values(v) : this.model.card(v));
   }
 
   // Return the maximum over one variable, which has its observed value or any, given those of its separator.
   message(v) {
     const [table, card] = [this.filled(v), this.model.card(v)];
-    const states = this.values.has(v) ? [this.values.get(v)] : range(card);
+    const states = this.allowed(v);
     const result = new Float64Array(table.length / card);
     for (let i = 0; i < result.length; i++) {
       const start = Math.floor(i / this.columns) * card * this.columns + (i % this.columns);
@@ -57,13 +68,16 @@ class Maxima extends BucketTree {
       const [table, card] = [this.filled(v), this.model.card(v)];
       const strides = stridesOf(this.model.cards(separator));
       const start = sum(separator.map((m, i) => strides[i] * states.get(m))) * card;
-      const allowed = this.values.has(v) ? [this.values.get(v)] : range(card);
       const value = (s) => table[(start + s) * this.columns + pair];
-      states.set(v, allowed.reduce((top, s) => (value(s) > value(top) ? s : top)));
+      states.set(v, this.allowed(v).reduce((top, s) => (value(s) > value(top) ? s : top)));
     }
     return states;
   }
 }
+
+// Return the terms of the log ratios that make a difference.
+const classRatios = (model, rivals, decided) =>
+  model.order.map((v) => ratioOf(model, v, rivals, decided)).filter((ratio) => ratio !== null);
 
 // Return log P(v | parents, rival) - log P(v | parents, decided) of one family; null if it makes no difference.
 function ratioOf(model, v, rivals, decided) {

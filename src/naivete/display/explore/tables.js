@@ -103,6 +103,7 @@ class Model {
     for (const { variable, parents, table } of data.families) this.addFamily(variable, parents, decodedNumbers(table));
     this.densities = new Map(data.densities.map((density) => [density.variable, decodedDensity(density)]));
     this.tree = data.tree;
+    this.unusualBelow = data.unusualBelow;
     this.games = new Map();
     this.joints = new Map();
   }
@@ -117,6 +118,11 @@ class Model {
 
   card(v) {
     return v === CLASS ? this.classes : this.variables[v].card;
+  }
+
+  // The number of states that are values, and not a missing value or one that did not occur in training.
+  values(x) {
+    return this.variables[x].values;
   }
 
   cards(variables) {
