@@ -19,7 +19,7 @@ from naivete.inference.explanation import By
 from naivete.inference.log_odds import Attribution
 from naivete.variables import Name
 
-__all__ = ["BY", "ExplainedRows"]
+__all__ = ["BY", "UNUSUAL", "ExplainedRows"]
 
 BY: Final[tuple[By, ...]] = ("feature", "family")
 UNUSUAL = 0.01

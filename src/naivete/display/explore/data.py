@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from naivete._kernels.codes import Numbers
-from naivete.display.explanation import UNUSUAL
+from naivete.display.explained_rows import UNUSUAL
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.certainty import Training
 from naivete.inference.explanation import Explainer
