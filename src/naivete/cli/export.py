@@ -21,6 +21,7 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--to", choices=tuple(FORMATS), required=True, help="format of the program")
     parser.add_argument("--output", "--out", metavar="FILE", help="file to write; by default the program is printed")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument("--name", metavar="PREFIX", help="c: prefix of all names in the file (model)")
     network_options(parser)
     text_encoding_option(parser)
 
@@ -56,7 +57,10 @@ def _model(args: Namespace) -> Any:
 COMMAND = Command(
     "export",
     "Write a model as a program that computes the same probabilities without naivete.",
-    ("naivete export weather.nvt --to python --output weather.py",),
+    (
+        "naivete export weather.nvt --to python --output weather.py",
+        "naivete export weather.nvt --to c --name weather --output weather.c",
+    ),
     arguments,
     run,
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from functools import cache
 from typing import Any, NamedTuple
@@ -64,7 +65,7 @@ def random_value(variable: Variable, rng: np.random.Generator) -> tuple[Any, int
         value = [None, float("nan"), ""][rng.integers(3)]
         return value, variable.known if variable.missing else -1
     if variable.cuts is not None:
-        near = [np.nextafter(cut, -np.inf) for cut in variable.cuts] + [np.nextafter(cut, np.inf) for cut in variable.cuts]
+        near = [math.nextafter(cut, -math.inf) for cut in variable.cuts] + [math.nextafter(cut, math.inf) for cut in variable.cuts]
         values = [v for v in (*variable.cuts, *near, 0.0, -1.5) if np.isfinite(v)]
         value = float(values[rng.integers(len(values))])
         return value, int(np.searchsorted(np.array(variable.cuts), value, side="left"))

@@ -33,10 +33,10 @@ def export(
     Parameters
     ----------
     model : the fitted classifier, or a network.
-    to : the format, "python".
+    to : the format, "python" or "c".
     path : a file to write the program to, too.
     overwrite : whether an existing file may be replaced.
-    options : the options of the format.
+    options : the options of the format. C: `name`, the prefix of all names in the file ("model").
 
     >>> from naivete import NaiveBayes
     >>> program = export(NaiveBayes().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]), "python")

@@ -38,6 +38,8 @@ __all__ = [
     "SumOfTables",
     "Table",
     "comment_text",
+    "exact_number",
+    "strides",
     "sum_of_tables",
 ]
 
@@ -212,6 +214,23 @@ def comment_text(value: object) -> str:
     return text.replace("*", "\\u002a").replace("?", "\\u003f").replace("\x7f", "\\u007f")
 
 
+def exact_number(value: float, language: str) -> float:
+    """Return a number as a float of the same value; raise an error if there is none.
+
+    >>> exact_number(3, "C")
+    3.0
+    """
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond all floats
+        number = np.nan
+    if number != value:
+        raise ParameterError(
+            f"{quoted(value)} is no double-precision number, which an export to {language} needs; export to Python"
+        )
+    return number
+
+
 def _description(column: Input) -> str:
     if column.kind == "unused":
         return "not used"
@@ -305,7 +324,12 @@ def _input(variable: Variable, unseen: str) -> Input:
     return Input(variable.name, kind, states, cuts, variable.origin or 0.0, missing, REFUSED if unseen == "error" else other)
 
 
-def _strides(cards: Sequence[int]) -> tuple[int, ...]:
+def strides(cards: Sequence[int]) -> tuple[int, ...]:
+    """Return the distance between two neighboring states of each variable in a flat table, the last one innermost.
+
+    >>> strides([2, 3, 4])
+    (12, 4, 1)
+    """
     return tuple(prod(cards[i + 1 :]) for i in range(len(cards)))
 
 
@@ -313,7 +337,7 @@ def _table(network: Network, v: int) -> Table:
     family = network.family(v)
     members = tuple(m for m in family if m != CLASS)
     logs = log(network.full_table(v)).reshape(-1, network.variables[CLASS].card if family[-1] == CLASS else 1)
-    return Table(v, members, _strides([network.variables[m].card for m in members]), logs)
+    return Table(v, members, strides([network.variables[m].card for m in members]), logs)
 
 
 def _gaussian(network: Network, x: int, density: Normal) -> Gaussian:
@@ -325,7 +349,7 @@ def _gaussian(network: Network, x: int, density: Normal) -> Gaussian:
     return Gaussian(
         x,
         members,
-        _strides([network.variables[m].card for m in members]),
+        strides([network.variables[m].card for m in members]),
         linked,
         density.means.reshape(shape),
         density.deviations.reshape(shape),

@@ -1,0 +1,521 @@
+"""The text of the parts of an exported C file. `$p` and `$P` stand for the prefix of its names, in lower and upper case."""
+
+from __future__ import annotations
+
+from typing import Final
+
+__all__ = [
+    "DENSITIES",
+    "DENSITY_TYPES",
+    "ELIMINATION",
+    "ENCODE",
+    "EXACT",
+    "FALLBACK",
+    "HEADER",
+    "HIERARCHY",
+    "INEXACT",
+    "INTERFACE",
+    "JOINT",
+    "JOINT_STEP",
+    "MAIN",
+    "REFUSE_JOINT",
+    "STEP_TYPES",
+    "TABLES",
+    "TREE",
+    "TREE_TYPES",
+    "posterior",
+    "predict",
+]
+
+EXACT: Final = "Missing values are marginalized exactly."
+INEXACT: Final = (
+    "Missing values are marginalized exactly, except where a feature\n"
+    " * is missing on which other features depend: then $P_INEXACT is returned, and the probabilities are NaN."
+)
+
+HEADER: Final = """\
+/* A classifier exported by naivete.
+ *
+{description} *
+ * {missing}
+ * A number that is NaN and an empty text are missing values. Texts are UTF-8.
+ *
+ * $p_predict_proba(row, probabilities) writes the probabilities of the classes, in the order of $p_classes, for a row with the
+ * values of $p_columns. It allocates no memory, changes no global state, and returns one of the codes $P_OK and so on.
+ * Compile with -D$P_MAIN to get a program that reads rows as tab-separated text (\\N is missing) and prints code and probabilities.
+ */
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+"""
+
+INTERFACE: Final = """
+enum {{ $P_COLUMNS = {columns}, $P_CLASSES = {classes}, $P_FEATURES = {features} }};
+
+/* A value of a row. */
+typedef struct {{
+    enum {{ $P_MISSING, $P_TEXT, $P_NUMBER, $P_BOOLEAN }} kind;
+    const char *text;
+    double number; /* also 0 or 1 for a boolean */
+}} $p_value;
+
+enum {{
+    $P_OK,         /* the probabilities are exact */
+    $P_IMPOSSIBLE, /* the row is impossible in every class: the prior of the classes with the fewest factors of zero */
+    $P_INEXACT,    /* a value is missing that this program cannot marginalize: the probabilities are NaN */
+    $P_UNSEEN,     /* a value did not occur in training and is to be refused: the probabilities are NaN */
+    $P_INVALID     /* an infinite number, or text in a numeric column: the probabilities are NaN */
+}};
+
+enum {{ $P_STATES, $P_INTERVALS, $P_CONTINUOUS_NUMBER, $P_UNUSED }};
+
+typedef struct {{
+    int kind, first, count; /* the position and number of its states or cut points */
+    int missing, unseen;    /* codes; -1 is marginalized, -2 is refused */
+    double origin;
+}} $p_column;
+
+typedef struct {{
+    int variable, first, members, logs, width; /* positions of its members and of its logarithms; values in a cell */
+}} $p_table;
+
+"""
+
+ENCODE: Final = """
+static int $p_fail(double *probabilities, int code) {
+    for (int c = 0; c < $P_CLASSES; c++) probabilities[c] = NAN;
+    return code;
+}
+
+static int $p_is_missing(const $p_value *value) {
+    if (value->kind == $P_TEXT) return !*value->text;
+    return value->kind == $P_MISSING || isnan(value->number);
+}
+
+/* Returns the code of a value of a column with states. */
+static int $p_state(const $p_column *column, const $p_value *value) {
+    for (int i = 0; i < column->count; i++) {
+        const $p_value *state = &$p_states[column->first + i];
+        if (state->kind != value->kind) continue;
+        if (state->kind == $P_TEXT ? !strcmp(state->text, value->text) : state->number == value->number) return i;
+    }
+    return column->unseen;
+}
+
+/* Writes the code of each column, -1 if it is missing, and the numbers of continuous columns, NaN if missing. */
+static int $p_encode(const $p_value *row, int *codes, double *numbers) {
+    for (int x = 0; x < $P_COLUMNS; x++) {
+        const $p_column *column = &$p_encoding[x];
+        codes[x] = 0;
+        numbers[x] = NAN;
+        if (column->kind == $P_UNUSED) continue;
+        if ($p_is_missing(&row[x])) {
+            codes[x] = column->missing;
+        } else if (row[x].kind != $P_TEXT && !isfinite(row[x].number)) {
+            return $P_INVALID;
+        } else if (column->kind == $P_STATES) {
+            codes[x] = $p_state(column, &row[x]);
+            if (codes[x] == -2) return $P_UNSEEN;
+        } else if (row[x].kind == $P_TEXT) {
+            return $P_INVALID;
+        } else if (column->kind == $P_INTERVALS) {
+            while (codes[x] < column->count && $p_cuts[column->first + codes[x]] < row[x].number) codes[x]++;
+        } else {
+            numbers[x] = row[x].number - column->origin;
+        }
+    }
+    return $P_OK;
+}
+"""
+
+TABLES: Final = """
+/* Returns the cell of a table for the codes of its members, -1 if one is missing. */
+static int $p_cell(const int *members, const int *strides, int count, const int *codes) {
+    int cell = 0;
+    for (int i = 0; i < count; i++) {
+        if (codes[members[i]] < 0) return -1;
+        cell += codes[members[i]] * strides[i];
+    }
+    return cell;
+}
+
+static void $p_add_tables(const int *tables, int count, const int *codes, double *joint) {
+    for (int i = 0; i < count; i++) {
+        const $p_table *table = &$p_tables[tables[i]];
+        const int cell = $p_cell($p_members + table->first, $p_strides + table->first, table->members, codes);
+        if (cell < 0) continue;
+        const double *logs = $p_logs + table->logs + cell * table->width;
+        for (int c = 0; c < $P_CLASSES; c++) joint[c] += logs[table->width > 1 ? c : 0];
+    }
+}
+"""
+
+DENSITY_TYPES: Final = """
+#define $P_FAR {far} /* distances from the mean are limited to this many standard deviations */
+enum {{ $P_DENSITIES = {count} }};
+
+typedef struct {{
+    int variable, first, members, linked, values, slopes, width;
+}} $p_density;
+
+"""
+
+DENSITIES: Final = """
+/* Adds the log-densities of the continuous columns that are not missing. */
+static int $p_add_densities(const int *codes, const double *numbers, double *joint) {
+{missing}    for (int i = 0; i < $P_DENSITIES; i++) {
+        const $p_density *d = &$p_densities[i];
+        const int cell = $p_cell($p_parents + d->first, $p_parent_strides + d->first, d->members, codes);
+        int observed = cell >= 0 && !isnan(numbers[d->variable]);
+        for (int k = 0; k < d->linked; k++) observed = observed && !isnan(numbers[$p_parents[d->first + d->members + k]]);
+        if (!observed) continue;
+        for (int c = 0; c < $P_CLASSES; c++) {
+            const int at = cell * d->width + (d->width > 1 ? c : 0);
+            double expected = 0.0;
+            for (int k = 0; k < d->linked; k++)
+                expected += numbers[$p_parents[d->first + d->members + k]] * $p_slopes[d->slopes + at * d->linked + k];
+            double distance = (numbers[d->variable] - expected - $p_means[d->values + at]) / $p_deviations[d->values + at];
+            distance = fmin(fmax(distance, -$P_FAR), $P_FAR);
+            joint[c] += $p_peaks[d->values + at] - 0.5 * distance * distance;
+        }
+    }
+    return $P_OK;
+}
+"""
+
+JOINT_STEP: Final = """\
+    for (int i = 0; i < $P_CONTINUOUS; i++)
+        if (isnan(numbers[$p_continuous[i]])) return $p_add_joint(numbers, joint);
+"""
+
+REFUSE_JOINT: Final = """\
+    for (int i = 0; i < $P_DENSITIES; i++)
+        if (isnan(numbers[$p_densities[i].variable])) return $P_INEXACT;
+"""
+
+JOINT: Final = """
+/* Adds the log-density of the observed continuous columns in each class, by the Cholesky root of their covariances. */
+static int $p_add_joint(const double *numbers, double *joint) {
+    for (int c = 0; c < $P_CLASSES; c++) {
+        const double *covariances = $p_covariances + c * $P_CONTINUOUS * $P_CONTINUOUS;
+        double root[$P_CONTINUOUS][$P_CONTINUOUS], distances[$P_CONTINUOUS];
+        int observed[$P_CONTINUOUS], n = 0;
+        for (int i = 0; i < $P_CONTINUOUS; i++) {
+            if (isnan(numbers[$p_continuous[i]])) continue;
+            double rest = covariances[i * $P_CONTINUOUS + i];
+            double distance = numbers[$p_continuous[i]] - $p_joint_means[c * $P_CONTINUOUS + i];
+            for (int j = 0; j < n; j++) {
+                double dot = 0.0;
+                for (int k = 0; k < j; k++) dot += root[n][k] * root[j][k];
+                root[n][j] = (covariances[i * $P_CONTINUOUS + observed[j]] - dot) / root[j][j];
+                rest -= root[n][j] * root[n][j];
+                distance -= root[n][j] * distances[j];
+            }
+            if (!(rest > 0)) return $P_INEXACT;
+            root[n][n] = sqrt(rest);
+            distances[n] = distance /= root[n][n];
+            observed[n++] = i;
+            distance = fmin(fmax(distance, -$P_FAR), $P_FAR);
+            joint[c] -= 0.5 * (log(2 * 3.14159265358979323846) + distance * distance) + log(root[n - 1][n - 1]);
+        }
+    }
+    return $P_OK;
+}
+"""
+
+STEP_TYPES: Final = """
+enum {{ $P_STEPS = {steps}, $P_CELLS = {cells}, $P_TABLES = {tables} }};
+
+typedef struct {{
+    int variable, first, others, factor, factors, message, messages, cells;
+}} $p_step;
+
+"""
+
+ELIMINATION: Final = """
+/* Marks the tables that have to be multiplied: those of observed variables, and of missing ones with an observed descendant. */
+static void $p_needed(const int *codes, int *kept) {
+    int needed[$P_FEATURES] = {0};
+    for (int t = $P_TABLES - 1; t >= 0; t--) {
+        const $p_table *table = &$p_tables[t];
+        const int v = table->variable;
+        kept[t] = v < 0 || codes[v] >= 0 || needed[v];
+        if (!kept[t] || (v >= 0 && codes[v] >= 0 && $p_cards[v] == 1)) continue;
+        for (int i = 0; i < table->members; i++) needed[$p_members[table->first + i]] = 1;
+    }
+}
+
+/* Returns the log of the product of the tables of a step, and of the results of earlier steps, for some states in a class. */
+static double $p_product(const $p_step *step, const int *kept, const int *states, const double *results, int c) {
+    double sum = 0.0;
+    for (int i = 0; i < step->factors; i++) {
+        const $p_table *table = &$p_tables[$p_factors[step->factor + i]];
+        if (!kept[$p_factors[step->factor + i]]) continue;
+        const int cell = $p_cell($p_members + table->first, $p_strides + table->first, table->members, states);
+        sum += $p_logs[table->logs + cell * table->width + (table->width > 1 ? c : 0)];
+    }
+    for (int i = 0; i < step->messages; i++) {
+        const $p_step *other = &$p_steps[$p_messages[step->message + i]];
+        sum += results[other->cells + $p_cell($p_others + other->first, $p_other_strides + other->first, other->others, states)];
+    }
+    return sum;
+}
+
+/* Returns the log of the sum of a step over the states of its variable. */
+static double $p_sum(const $p_step *step, const int *kept, int *states, const int *codes, const double *results, int c) {
+    const int v = step->variable, stop = codes[v] < 0 ? $p_cards[v] : codes[v] + 1;
+    double top = -INFINITY, total = 0.0;
+    for (states[v] = codes[v] < 0 ? 0 : codes[v]; states[v] < stop; states[v]++) {
+        const double term = $p_product(step, kept, states, results, c);
+        if (term > top) {
+            total = total * exp(top - term) + 1.0;
+            top = term;
+        } else if (term > -INFINITY) {
+            total += exp(term - top);
+        }
+    }
+    return total > 0 ? top + log(total) : -INFINITY;
+}
+
+/* Replaces the log-probabilities of the classes by those with all missing values marginalized: variable elimination. */
+static void $p_marginalize(const int *all_codes, double *joint) {
+    int codes[$P_FEATURES], states[$P_FEATURES] = {0}, kept[$P_TABLES];
+    double results[$P_CELLS];
+    $p_needed(all_codes, kept);
+    memcpy(codes, all_codes, sizeof codes);
+    for (int t = 0; t < $P_TABLES; t++)
+        if (!kept[t]) codes[$p_tables[t].variable] = 0; /* in no table that is multiplied: any state will do */
+    for (int c = 0; c < $P_CLASSES; c++) {
+        joint[c] = 0.0;
+        for (int i = 0; i < {alone}; i++) {
+            const $p_table *table = &$p_tables[$p_alone[i]];
+            joint[c] += $p_logs[table->logs + (table->width > 1 ? c : 0)];
+        }
+        for (int i = 0; i < $P_STEPS; i++) {
+            const $p_step *step = &$p_steps[i];
+            const int *others = $p_others + step->first;
+            for (int k = 0; k < step->others; k++) states[others[k]] = codes[others[k]] < 0 ? 0 : codes[others[k]];
+            for (int k = 0; k >= 0;) {
+                const int cell = $p_cell(others, $p_other_strides + step->first, step->others, states);
+                results[step->cells + cell] = $p_sum(step, kept, states, codes, results, c);
+                for (k = step->others - 1; k >= 0; k--) { /* the next states of the others */
+                    const int v = others[k];
+                    if (codes[v] < 0 && ++states[v] < $p_cards[v]) break;
+                    states[v] = codes[v] < 0 ? 0 : codes[v];
+                }
+            }
+            if (!step->others) joint[c] += results[step->cells];
+        }
+    }
+}
+"""
+
+FALLBACK: Final = """
+/* Writes the log prior of the classes with the fewest factors of zero, for a row that is impossible in every class. */
+static void $p_fallback(const int *codes, double *joint) {
+    const double *prior = $p_prior{row};
+    int zeros[$P_CLASSES] = {0}, fewest, possible = 0;
+    for (int i = 0; i < (int)(sizeof $p_added / sizeof *$p_added); i++) {
+        const $p_table *table = &$p_tables[$p_added[i]];
+        const int cell = $p_cell($p_members + table->first, $p_strides + table->first, table->members, codes);
+        if (cell < 0) continue;
+        for (int c = 0; c < $P_CLASSES; c++)
+            zeros[c] += $p_logs[table->logs + cell * table->width + (table->width > 1 ? c : 0)] == -INFINITY;
+    }
+    fewest = zeros[0];
+    for (int c = 1; c < $P_CLASSES; c++) fewest = zeros[c] < fewest ? zeros[c] : fewest;
+    for (int c = 0; c < $P_CLASSES; c++) possible = possible || (zeros[c] == fewest && prior[c] > -INFINITY);
+    for (int c = 0; c < $P_CLASSES; c++) joint[c] = zeros[c] > fewest ? -INFINITY : possible ? prior[c] : 0.0;
+}
+"""
+
+TREE_TYPES: Final = """
+enum {{ $P_NODES = {nodes} }};
+
+typedef struct {{
+    int feature, children, branch, branches, leaf;
+}} $p_node;
+
+"""
+
+TREE: Final = """
+/* Writes the probabilities; a row in which a tested value is missing is divided among the branches of that node. */
+static int $p_with_leaf(int *codes, const double *numbers, double *probabilities) {
+    double shares[$P_NODES] = {0.0}, part[$P_CLASSES];
+    int result = $P_OK;
+    shares[0] = 1.0;
+    for (int c = 0; c < $P_CLASSES; c++) probabilities[c] = 0.0;
+    for (int i = 0; i < $P_NODES; i++) {
+        const $p_node *node = &$p_nodes[i];
+        if (shares[i] == 0.0) continue;
+        if (node->feature < 0) {
+            codes[{column}] = node->leaf;
+            const int code = $p_posterior(codes, numbers, part);
+            result = code > result ? code : result;
+            for (int c = 0; c < $P_CLASSES; c++) probabilities[c] += part[c] * shares[i];
+        } else if (codes[node->feature] < 0) {
+            for (int k = node->branch; k < node->branch + node->branches; k++) shares[$p_branches[k]] = shares[i] * $p_shares[k];
+        } else {
+            shares[$p_children[node->children + codes[node->feature]]] = shares[i];
+        }
+    }
+    return result;
+}
+"""
+
+HIERARCHY: Final = """
+/* Writes the probabilities of the last classifier of the hierarchy that the row reaches. */
+static int $p_with_classifier(int *codes, const double *numbers, double *probabilities) {
+    for (codes[{column}] = 0;;) {
+        const int code = $p_posterior(codes, numbers, probabilities), test = $p_tests[codes[{column}]];
+        int branch = 0;
+        for (int c = 1; c < $P_CLASSES; c++)
+            if (rint(probabilities[c] * 1e12) > rint(probabilities[branch] * 1e12)) branch = c;
+        if (test >= 0) branch = codes[test];
+        const int next = branch < 0 ? -1 : $p_next[codes[{column}] * {width} + branch];
+        if (next < 0) return code;
+        codes[{column}] = next;
+    }
+}
+"""
+
+MAIN: Final = """
+#ifdef $P_MAIN
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Replaces the escapes of a cell in place. */
+static void $p_unescape(char *text) {
+    char *to = text;
+    for (; *text; text++) {
+        if (*text == '\\\\' && text[1]) {
+            text++;
+            *to++ = *text == 't' ? '\\t' : *text == 'n' ? '\\n' : *text == 'r' ? '\\r' : *text;
+        } else {
+            *to++ = *text;
+        }
+    }
+    *to = 0;
+}
+
+/* Returns the value of a cell: a number or a boolean if the column has such values and the cell is none of its texts. */
+static $p_value $p_parse(char *cell, const $p_column *column) {
+    $p_value value = {$P_MISSING, NULL, 0.0};
+    char *end;
+    int texts_only = column->kind == $P_STATES || column->kind == $P_UNUSED;
+    if (!strcmp(cell, "\\\\N")) return value;
+    $p_unescape(cell);
+    value.kind = $P_TEXT;
+    value.text = cell;
+    for (int i = 0; column->kind == $P_STATES && i < column->count; i++) {
+        const $p_value *state = &$p_states[column->first + i];
+        if (state->kind == $P_TEXT && !strcmp(state->text, cell)) return value;
+        if (state->kind != $P_TEXT) texts_only = 0;
+        if (state->kind == $P_BOOLEAN && !strcmp(cell, state->number != 0.0 ? "true" : "false")) return *state;
+    }
+    if (texts_only) return value;
+    value.number = strtod(cell, &end);
+    if (end != cell && !*end) value.kind = $P_NUMBER;
+    return value;
+}
+
+int main(void) {
+    static char line[1 << 20];
+    while (fgets(line, sizeof line, stdin)) {
+        $p_value row[$P_COLUMNS] = {{$P_MISSING, NULL, 0.0}};
+        double probabilities[$P_CLASSES];
+        char *cell = line;
+        line[strcspn(line, "\\n")] = 0;
+        for (int x = 0; x < $P_COLUMNS && cell; x++) {
+            char *tab = strchr(cell, '\\t');
+            if (tab) *tab++ = 0;
+            row[x] = $p_parse(cell, &$p_encoding[x]);
+            cell = tab;
+        }
+        printf("%d", $p_predict_proba(row, probabilities));
+        for (int c = 0; c < $P_CLASSES; c++) printf("\\t%.17g", probabilities[c]);
+        putchar('\\n');
+    }
+    return 0;
+}
+#endif
+"""
+
+
+def posterior(
+    *, added: str, constant: str, missing: str, marginalized: str, densities: bool, fallback: bool, temperature: str
+) -> str:
+    """Return the function that writes the probabilities of a row of codes.
+
+    Parameters
+    ----------
+    added, constant : the statements that add the tables with the class, and those without it that have zeros.
+    missing : the condition that a parent is missing.
+    marginalized : the statement that is executed then.
+    densities : whether there are densities.
+    fallback : whether rows can be impossible.
+    temperature : the factor of the logarithms, empty if it is 1.
+    """
+    plain = f"    {added}\n"
+    if missing:
+        plain = (
+            f"    const int missing = {missing};\n    if (missing) {{\n        {marginalized}\n    }} else {{\n    {plain}    }}\n"
+        )
+    steps = [
+        _ADD_DENSITIES if densities else "    (void)numbers;\n",
+        f"    {'if (!missing) ' if missing else ''}{constant}\n" if constant else "",
+        "    for (int c = 0; c < $P_CLASSES; c++) top = joint[c] > top ? joint[c] : top;\n",
+        _IMPOSSIBLE if fallback else "",
+        f"    for (int c = 0; c < $P_CLASSES; c++) joint[c] *= {temperature};\n    top *= {temperature};\n" if temperature else "",
+    ]
+    result = "impossible ? $P_IMPOSSIBLE : $P_OK" if fallback else "$P_OK"
+    return f"""
+/* Writes the probabilities of the classes for a row of codes. */
+static int $p_posterior(const int *codes, const double *numbers, double *probabilities) {{
+    double joint[$P_CLASSES] = {{0.0}}, top = -INFINITY, total = 0.0;
+{plain}{"".join(steps)}    for (int c = 0; c < $P_CLASSES; c++) total += probabilities[c] = exp(joint[c] - top);
+    for (int c = 0; c < $P_CLASSES; c++) probabilities[c] /= total;
+    return {result};
+}}
+"""
+
+
+_ADD_DENSITIES = """\
+    const int code = $p_add_densities(codes, numbers, joint);
+    if (code) return $p_fail(probabilities, code);
+"""
+
+_IMPOSSIBLE = """\
+    const int impossible = top == -INFINITY;
+    if (impossible) {
+        $p_fallback(codes, joint);
+        for (int c = 0; c < $P_CLASSES; c++) top = joint[c] > top ? joint[c] : top;
+    }
+"""
+
+
+def predict(*, evidence: str, hidden: str, call: str) -> str:
+    """Return the function that a user calls.
+
+    Parameters
+    ----------
+    evidence : the condition that a value is observed; empty if a row without any is treated as all others.
+    hidden : the statements that set the codes of derived columns.
+    call : the expression that writes the probabilities.
+    """
+    prior = f"""\
+    if (!({evidence})) {{
+        memcpy(probabilities, $p_without_evidence, sizeof $p_without_evidence);
+        return $P_OK;
+    }}
+"""
+    return f"""
+int $p_predict_proba(const $p_value row[$P_COLUMNS], double probabilities[$P_CLASSES]) {{
+    int codes[$P_FEATURES];
+    double numbers[$P_COLUMNS];
+    const int error = $p_encode(row, codes, numbers);
+    if (error) return $p_fail(probabilities, error);
+{hidden}{prior if evidence else ""}    return {call};
+}}
+"""
