@@ -281,6 +281,7 @@ def test_without_workers_the_wait_ends_and_the_client_stays_usable(tmp_path: Pat
 
 def test_when_all_tasks_hang_the_wait_ends(near: Client, tmp_path: Path) -> None:
     files = pieces(files_of(rows_of(13, 30), tmp_path / "parts", 3))
+    RELEASED.clear()
     try:
         with pytest.raises(ClusterError, match=r"no task has finished for 0\.5 seconds; the workers have 2 threads"):
             DaskRows(files, ColumnRoles("y"), client=near, deadline=0.5).fold(stuck, int.__add__)
