@@ -21,9 +21,9 @@ import numpy as np
 from benchmarks import measuring, workloads
 
 MODELS = ("spectrum", "spectrum:members=1", "sk:hgb")
-BASE = {"rows": 8000, "features": 16, "states": 4, "classes": 2}
-GROWTH = {"rows": (8000, 32_000, 128_000), "features": (16, 32, 64), "states": (4, 16, 64), "classes": (2, 4, 8)}
-"""Sizes of each kind, the others as in BASE. Up to the size of the sample (5,000 cases) all costs grow with the rows."""
+BASE = {"rows": 12_000, "features": 16, "states": 4, "classes": 2}
+GROWTH = {"rows": (12_000, 48_000, 192_000), "features": (16, 32, 64), "states": (4, 16, 64), "classes": (2, 4, 8)}
+"""Sizes of each kind, the others as in BASE. Up to the size of the sample (10,000 cases) all costs grow with the rows."""
 
 
 def model_of(name: str) -> Any:
