@@ -163,6 +163,7 @@ def sample(name: str) -> Sample:
     return Sample(model, X.to_dict("records"), expected, complete)
 
 
+@cache
 def hostile_model(name: str = "tan") -> Sample:
     """A model whose columns, values and labels are hostile texts."""
     rng = np.random.default_rng(2)

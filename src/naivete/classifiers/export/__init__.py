@@ -33,10 +33,11 @@ def export(
     Parameters
     ----------
     model : the fitted classifier, or a network.
-    to : the format, "python" or "c".
+    to : the format, "python", "sql" or "c".
     path : a file to write the program to, too.
     overwrite : whether an existing file may be replaced.
-    options : the options of the format. C: `name`, the prefix of all names in the file ("model").
+    options : the options of the format. SQL: `table`, the table with the rows ("data"; a tuple if it has a schema), and `keys`,
+        its columns that the result keeps. C: `name`, the prefix of all names in the file ("model").
 
     >>> from naivete import NaiveBayes
     >>> program = export(NaiveBayes().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]), "python")

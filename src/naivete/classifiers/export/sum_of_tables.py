@@ -73,6 +73,11 @@ class Input(NamedTuple):
     missing: int
     unseen: int
 
+    @property
+    def can_be_missing(self) -> bool:
+        """Whether a value can be marginalized."""
+        return self.kind != "unused" and (self.missing == MARGINALIZED or (self.kind == "states" and self.unseen == MARGINALIZED))
+
 
 class Table(NamedTuple):
     """The logarithms of the table of a variable.
@@ -176,14 +181,39 @@ class SumOfTables:
     @property
     def marginalized(self) -> tuple[int, ...]:
         """The features that are parents of others and can be missing, so that a table needs a sum over their states."""
-        missing = {x for x, column in enumerate(self.inputs) if MARGINALIZED in (column.missing, column.unseen)}
-        unused = {x for x, column in enumerate(self.inputs) if column.kind == "unused"}
-        return tuple(x for x in self.inner if x in (missing - unused) or x in self.hidden)
+        missing = {x for x, column in enumerate(self.inputs) if column.can_be_missing}
+        return tuple(x for x in self.inner if x in missing or x in self.hidden)
 
     @property
     def used(self) -> tuple[Table, ...]:
         """The tables that some row needs."""
         return self.families if self.marginalized else (*self.added, *self.constant)
+
+    @property
+    def sums(self) -> tuple[tuple[int, tuple[int, ...]], ...]:
+        """The variables with parents that can be missing, with these parents.
+
+        If one of these parents is missing and the variable is not, a sum over states is needed; otherwise leaving out the tables
+        with missing members is exact. Variables that are not connected with the class carry no information and are left out.
+        """
+        missing, connected = {x for x, column in enumerate(self.inputs) if column.can_be_missing}, self._connected
+        pairs = [
+            (table.variable, tuple(m for m in table.members if m in missing and m != table.variable)) for table in self.families
+        ]
+        tables = [(v, parents) for v, parents in pairs if v == CLASS or (v in connected and self.cards[v] > 1)]
+        linked = [(d.variable, tuple(p for p in d.linked if p in missing)) for d in self.densities]
+        return tuple((v, parents) for v, parents in (*tables, *linked) if parents)
+
+    @property
+    def _connected(self) -> set[int]:
+        """The features that are connected with the class by common tables."""
+        connected: set[int] = set()
+        with_class = [t.members for t in self.families if t.variable == CLASS or t.logs.shape[1] == len(self.classes)]
+        added = {m for members in with_class for m in members}
+        while added:
+            connected |= added
+            added = {m for table in self.families if connected & set(table.members) for m in table.members} - connected
+        return connected
 
     @property
     def is_plain_tree(self) -> bool:
