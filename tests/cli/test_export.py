@@ -33,4 +33,5 @@ def test_wrong_usage(run: Run, model: Path) -> None:
     assert run("export", model, "--to", "cobol").code == 2
     assert "table is an option of sql, not of python" in run("export", model, "--to", "python", "--table", "data").err
     assert 'FROM "my data" AS t' in run("export", model, "--to", "sql", "--table", "my data", "--keys", "id", "day").out
+    assert "--output" in run("export", model, "--to", "onnx").err
     assert "--output" in run("export", model, "--to", "python", "--json").err

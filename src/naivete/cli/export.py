@@ -21,6 +21,9 @@ def arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--to", choices=tuple(FORMATS), required=True, help="format of the program")
     parser.add_argument("--output", "--out", metavar="FILE", help="file to write; by default the program is printed")
     parser.add_argument("--force", action="store_true", help="replace an existing file")
+    parser.add_argument(
+        "--contributions", action="store_true", default=None, help="onnx: one more output, the contributions by table in bits"
+    )
     parser.add_argument("--table", metavar="NAME", help="sql: the table with the rows (data)")
     parser.add_argument("--keys", metavar="COLUMN", nargs="+", help="sql: columns of the table to keep in the result")
     parser.add_argument("--name", metavar="PREFIX", help="c: prefix of all names in the file (model)")
@@ -61,6 +64,7 @@ COMMAND = Command(
     "Write a model as a program that computes the same probabilities without naivete.",
     (
         "naivete export weather.nvt --to python --output weather.py",
+        "naivete export weather.nvt --to onnx --output weather.onnx",
         "naivete export weather.nvt --to sql --table observations --keys id --output weather.sql",
         "naivete export weather.nvt --to c --name weather --output weather.c",
     ),

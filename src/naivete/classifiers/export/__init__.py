@@ -25,19 +25,20 @@ def export(
     overwrite: bool = True,
     **options: Any,
 ) -> Any:
-    """Return a model as a program that computes its posterior probabilities: text. The same model gives the same bytes.
+    """Return a model as a program that computes its posterior probabilities: text, or bytes for ONNX.
 
-    The predictions have to be those of one network: all classifiers but Spectrum, AODE and A2DE. `docs/export.md` states for each
-    format which models it can hold, and how it treats missing values.
+    The same model gives the same bytes. The predictions have to be those of one network: all classifiers but Spectrum, AODE and
+    A2DE. `docs/export.md` states for each format which models it can hold, and how it treats missing values.
 
     Parameters
     ----------
     model : the fitted classifier, or a network.
-    to : the format, "python", "sql" or "c".
+    to : the format, "python", "sql", "c" or "onnx".
     path : a file to write the program to, too.
     overwrite : whether an existing file may be replaced.
     options : the options of the format. SQL: `table`, the table with the rows ("data"; a tuple if it has a schema), and `keys`,
-        its columns that the result keeps. C: `name`, the prefix of all names in the file ("model").
+        its columns that the result keeps. C: `name`, the prefix of all names in the file ("model"). ONNX:
+        `contributions`, whether there is an output with the contributions of the tables (False).
 
     >>> from naivete import NaiveBayes
     >>> program = export(NaiveBayes().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]), "python")

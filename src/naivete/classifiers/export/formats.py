@@ -26,6 +26,7 @@ class Format(NamedTuple):
 
 FORMATS: Final = {
     "python": Format("Python", "python_code"),
+    "onnx": Format("ONNX", "onnx_model", ("contributions",), binary=True),
     "sql": Format("SQL", "sql_statement", ("table", "keys")),
     "c": Format("C", "c_code", ("name",)),
 }

@@ -39,6 +39,7 @@ __all__ = [
     "Table",
     "comment_text",
     "exact_number",
+    "state_type",
     "strides",
     "sum_of_tables",
 ]
@@ -259,6 +260,11 @@ def exact_number(value: float, language: str) -> float:
             f"{quoted(value)} is no double-precision number, which an export to {language} needs; export to Python"
         )
     return number
+
+
+def state_type(value: State) -> str:
+    """Return "text", "boolean" or "number"."""
+    return "text" if isinstance(value, str) else "boolean" if isinstance(value, bool) else "number"
 
 
 def _description(column: Input) -> str:
