@@ -117,3 +117,30 @@ def test_models_that_onnx_cannot_hold() -> None:
         export(NaiveBayes().fit([["a"], [1], [True]], ["no", "yes", "no"]), "onnx")
     with pytest.raises(ParameterError, match="contributions=True: a tree"):
         export(fitted("tree"), "onnx", contributions=True)
+
+
+def test_pipelines_are_converted_by_skl2onnx() -> None:
+    skl2onnx = pytest.importorskip("skl2onnx", reason="skl2onnx is not installed")
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    from naivete.classifiers.export.skl2onnx_converter import skl2onnx_converter, skl2onnx_shapes
+
+    options = {"zipmap": [True, False, "columns"]}
+    skl2onnx.update_registered_converter(NaiveBayes, "NaiveteNaiveBayes", skl2onnx_shapes, skl2onnx_converter, options=options)
+    X, y = frame()
+    numbers = X[["number", "other"]].fillna(0.0).to_numpy()
+    model = make_pipeline(StandardScaler(), NaiveBayes(encoder=Encoder(numbers="normal"))).fit(numbers, y)
+    types = [("numbers", DoubleTensorType([None, 2]))]
+    graph = skl2onnx.convert_sklearn(model, initial_types=types, options={"zipmap": False}, target_opset={"": 17, "ai.onnx.ml": 3})
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    label, probabilities = session.run(None, {"numbers": numbers})
+    np.testing.assert_allclose(probabilities, model.predict_proba(numbers), atol=1e-12)
+    assert label.tolist() == model.predict(numbers).tolist()
+    texts = X[["text"]].fillna("")
+    other = NaiveBayes().fit(texts, y)
+    types = [("text", StringTensorType([None, 1]))]
+    graph = skl2onnx.convert_sklearn(other, initial_types=types, options={"zipmap": False}, target_opset={"": 17, "ai.onnx.ml": 3})
+    session = ort.InferenceSession(graph.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_allclose(session.run(None, {"text": texts.to_numpy()})[1], other.predict_proba(texts), atol=1e-12)
