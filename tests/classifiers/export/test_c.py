@@ -108,7 +108,7 @@ def test_many_random_networks(networks: list[Network], seed: int, tmp_path_facto
 
 
 def test_classifiers(tmp_path: Path) -> None:
-    check([sample(name) for name in ("unsmoothed tan", "linked", "state", "tree")], tmp_path)
+    check([sample(name) for name in ("unsmoothed tan", "state", "tree")], tmp_path)
 
 
 @pytest.mark.slow

@@ -28,6 +28,7 @@ from tests.classifiers.export.samples import (
     sample,
 )
 
+QUICK = ("naive", "unsmoothed tan", "linked", "state", "tree")
 IN_SQL = [name for name in classifiers() if name not in ("recursive", "hidden")]
 
 
@@ -139,7 +140,7 @@ def test_random_networks(network: Network, seed: int, database: str) -> None:
 
 
 @databases
-@pytest.mark.parametrize("name", IN_SQL)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in IN_SQL])
 def test_classifiers(name: str, database: str) -> None:
     exact = check(sample(name), database)
     if name in ("naive", "unsmoothed", "majority", "normal", "state", "tree", "id3"):
@@ -180,6 +181,7 @@ def test_values_that_are_refused(database: str) -> None:
     assert result["predicted"][1] is None
 
 
+@pytest.mark.slow
 @databases
 def test_many_columns_and_classes_stay_within_the_depth_of_expressions(database: str) -> None:
     rng = np.random.default_rng(0)

@@ -9,7 +9,7 @@ from math import isinf, prod
 from typing import Final, NamedTuple
 
 from naivete._kernels.codes import Numbers
-from naivete.classifiers.export import c_text
+from naivete.classifiers.export import c_parts, c_text
 from naivete.classifiers.export.sum_of_tables import Input, SumOfTables, Table, exact_number, strides
 from naivete.errors import ParameterError, quoted
 from naivete.network.densities import FAR
@@ -129,14 +129,14 @@ def _pieces(model: SumOfTables, steps: Sequence[_Step]) -> Iterator[str]:
     if model.densities:
         yield from _density_arrays(model)
         yield from _joint_arrays(model) if joint else ()
-        missing = c_text.JOINT_STEP if joint else c_text.REFUSE_JOINT if model.joint is not None else ""
-        yield c_text.DENSITIES.replace("{missing}", missing)
+        missing = c_parts.JOINT_STEP if joint else c_parts.REFUSE_JOINT if model.joint is not None else ""
+        yield c_parts.DENSITIES.replace("{missing}", missing)
     if steps:
         yield from _step_arrays(model, steps)
     if model.has_zeros:
         prior = _array("double", "$p_prior", map(c_number, model.fallback.ravel().tolist()))
         row = "" if model.fallback_column is None else f" + codes[{model.fallback_column}] * $P_CLASSES"
-        yield prior + c_text.FALLBACK.replace("{row}", row)
+        yield prior + c_parts.FALLBACK.replace("{row}", row)
     yield _posterior(model, steps, inexact)
     yield from _predict(model)
     yield c_text.MAIN
@@ -217,14 +217,14 @@ def _density_arrays(model: SumOfTables) -> Iterator[str]:
         f"{{{d.variable}, {f}, {len(d.members)}, {len(d.linked)}, {v}, {s}, {d.means.shape[1]}}}"
         for d, f, v, s in zip(densities, first, values, slopes, strict=True)
     ]
-    yield c_text.DENSITY_TYPES.format(far=c_number(FAR), count=len(densities)) + _array("$p_density", "$p_densities", rows)
+    yield c_parts.DENSITY_TYPES.format(far=c_number(FAR), count=len(densities)) + _array("$p_density", "$p_densities", rows)
 
 
 def _joint_arrays(model: SumOfTables) -> Iterator[str]:
     assert model.joint is not None
     yield f"\nenum {{ $P_CONTINUOUS = {len(model.joint.features)} }};\n" + _integers("$p_continuous", model.joint.features)
     yield _numbers("$p_joint_means", [model.joint.means]) + _numbers("$p_covariances", [model.joint.covariances])
-    yield c_text.JOINT
+    yield c_parts.JOINT
 
 
 def _step_arrays(model: SumOfTables, steps: Sequence[_Step]) -> Iterator[str]:
@@ -242,11 +242,11 @@ def _step_arrays(model: SumOfTables, steps: Sequence[_Step]) -> Iterator[str]:
         f"{{{s.variable}, {o}, {len(s.others)}, {t}, {len(s.tables)}, {m}, {len(s.messages)}, {offset}}}"
         for s, o, t, m, offset in zip(steps, *parts, offsets, strict=True)
     ]
-    yield c_text.STEP_TYPES.format(steps=len(steps), cells=sum(sizes), tables=len(model.used))
+    yield c_parts.STEP_TYPES.format(steps=len(steps), cells=sum(sizes), tables=len(model.used))
     yield _array("$p_step", "$p_steps", rows)
     alone = [t for t, table in enumerate(model.used) if not table.members]
     yield _integers("$p_alone", alone)
-    yield c_text.ELIMINATION.replace("{alone}", str(len(alone)))
+    yield c_parts.ELIMINATION.replace("{alone}", str(len(alone)))
 
 
 def _posterior(model: SumOfTables, steps: Sequence[_Step], inexact: bool) -> str:
@@ -270,7 +270,7 @@ def _predict(model: SumOfTables) -> Iterator[str]:
     if model.hierarchy is not None:
         hierarchy = model.hierarchy
         yield "\n" + _integers("$p_next", hierarchy.children.ravel().tolist()) + _integers("$p_tests", hierarchy.features.tolist())
-        yield c_text.HIERARCHY.replace("{width}", str(hierarchy.children.shape[1])).replace("{column}", str(len(model.inputs)))
+        yield c_parts.HIERARCHY.replace("{width}", str(hierarchy.children.shape[1])).replace("{column}", str(len(model.inputs)))
         call = "$p_with_classifier(codes, numbers, probabilities)"
     evidence = ""
     if model.no_evidence is not None:
@@ -290,6 +290,6 @@ def _tree_arrays(model: SumOfTables) -> Iterator[str]:
     first, count, child, share = tree.branches
     nodes = zip(tree.features, tree.starts, first, count, tree.state_of, strict=True)
     yield "\n" + _integers("$p_children", tree.children.tolist()) + _integers("$p_branches", child.tolist())
-    yield _numbers("$p_shares", [share]) + c_text.TREE_TYPES.format(nodes=tree.nodes)
+    yield _numbers("$p_shares", [share]) + c_parts.TREE_TYPES.format(nodes=tree.nodes)
     yield _array("$p_node", "$p_nodes", ("{" + ", ".join(str(int(value)) for value in node) + "}" for node in nodes))
-    yield c_text.TREE.replace("{column}", str(len(model.inputs)))
+    yield c_parts.TREE.replace("{column}", str(len(model.inputs)))
