@@ -8,13 +8,17 @@
 
 #include "columns.h"
 
+#define TOGETHER 4
+
 typedef struct {
     const uint16_t *codes; /* (column, row); the code after the last state is missing */
     const int64_t *states;
     const uint8_t *nominal;
     int64_t rows;
     double penalty, least; /* of squared values; the least curvature in a branch */
-    double *sums;          /* room for slope and curvature of each code of a column */
+    double *sums;          /* room for slope and curvature of each code of TOGETHER columns */
+    int64_t stride;        /* the room for one column */
+    double *pairs;         /* room for slope and curvature of each row */
 } table;
 
 typedef struct {
@@ -24,18 +28,41 @@ typedef struct {
 
 INLINE double score(double g, double h, double penalty) { return g * g / (h + penalty); }
 
-/* Replaces `best` by the best split of some rows by a column, if that is better. */
-static void improve(const table *t, int64_t column, const int64_t *rows, int64_t n, const double *slope, const double *curvature,
-                    double G, double H, split *best) {
+/* Adds up slopes and curvatures of n rows by the codes of a column. */
+static void add_up(const table *t, int64_t column, const int64_t *rows, int64_t n, const double *pairs, double *sums) {
     const uint16_t *codes = t->codes + column * t->rows;
-    const int64_t states = t->states[column];
-    double *sums = t->sums;
-    memset(sums, 0, 2 * (states + 1) * sizeof *sums);
+    memset(sums, 0, 2 * (t->states[column] + 1) * sizeof *sums);
     for (int64_t i = 0; i < n; i++) {
         double *s = sums + 2 * codes[rows[i]];
-        s[0] += slope[rows[i]];
-        s[1] += curvature[rows[i]];
+        s[0] += pairs[2 * i];
+        s[1] += pairs[2 * i + 1];
     }
+}
+
+/* The same for TOGETHER columns: a sum waits for the one before it only if that is of the same code of the same column. */
+static void add_up_together(const table *t, const int32_t *columns, const int64_t *rows, int64_t n, const double *pairs,
+                            double *sums) {
+    const uint16_t *codes[TOGETHER];
+    double *places[TOGETHER];
+    for (int j = 0; j < TOGETHER; j++) {
+        codes[j] = t->codes + columns[j] * t->rows;
+        places[j] = sums + j * t->stride;
+        memset(places[j], 0, 2 * (t->states[columns[j]] + 1) * sizeof *sums);
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const int64_t row = rows[i];
+        const double g = pairs[2 * i], h = pairs[2 * i + 1];
+        for (int j = 0; j < TOGETHER; j++) {
+            double *s = places[j] + 2 * codes[j][row];
+            s[0] += g;
+            s[1] += h;
+        }
+    }
+}
+
+/* Replaces `best` by the best split by a column, if that is better. */
+static void improve(const table *t, int64_t column, const double *sums, double G, double H, split *best) {
+    const int64_t states = t->states[column];
     const double whole = score(G, H, t->penalty);
     double g = 0, h = 0;
     for (int64_t v = 0; v <= states - !t->nominal[column]; v++) {
@@ -46,6 +73,20 @@ static void improve(const table *t, int64_t column, const int64_t *rows, int64_t
         if (h < t->least || H - h < t->least) continue;
         const float gain = (float)(score(g, h, t->penalty) + score(G - g, H - h, t->penalty) - whole);
         if (gain > best->gain) *best = (split){gain, column, t->nominal[column] ? -2 - v : v};
+    }
+}
+
+/* Replaces `best` by the best split of n rows by one of the candidates, if that is better. */
+static void improve_by(const table *t, const int32_t *candidates, int64_t many, const int64_t *rows, int64_t n,
+                       const double *pairs, double G, double H, split *best) {
+    int64_t i = 0;
+    for (; i + TOGETHER <= many; i += TOGETHER) {
+        add_up_together(t, candidates + i, rows, n, pairs, t->sums);
+        for (int j = 0; j < TOGETHER; j++) improve(t, candidates[i + j], t->sums + j * t->stride, G, H, best);
+    }
+    for (; i < many; i++) {
+        add_up(t, candidates[i], rows, n, pairs, t->sums);
+        improve(t, candidates[i], t->sums, G, H, best);
     }
 }
 
@@ -63,12 +104,12 @@ static int64_t grow(const table *t, int64_t *order, int64_t *other, const int32_
         int64_t *rows = order + from;
         double G = 0, H = 0;
         for (int64_t i = 0; i < n; i++) {
-            G += slope[rows[i]];
-            H += curvature[rows[i]];
+            G += t->pairs[2 * i] = slope[rows[i]];
+            H += t->pairs[2 * i + 1] = curvature[rows[i]];
         }
         split best = {1e-6f, -1, -1};
         if (ends[3 * at + 2] < depth && count + 2 <= most && H >= 2 * t->least)
-            for (int64_t i = 0; i < many; i++) improve(t, candidates[i], rows, n, slope, curvature, G, H, &best);
+            improve_by(t, candidates, many, rows, n, t->pairs, G, H, &best);
         nodes[3 * at] = best.column;
         nodes[3 * at + 1] = best.test;
         nodes[3 * at + 2] = 0;
@@ -105,10 +146,10 @@ API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_
                       int64_t *starts) {
     const int64_t most = ((int64_t)2 << depth) - 1, first_class = K == 2;
     int64_t *order = malloc((2 * rows + 3 * most) * sizeof *order);
-    double *space = malloc((rows * (K + 2) + 2 * (widest + 1)) * sizeof *space);
+    double *space = malloc((rows * (K + 4) + 2 * TOGETHER * (widest + 1)) * sizeof *space);
     const int ok = order && space;
-    double *p = space, *slope = p + rows * K, *curvature = slope + rows;
-    const table t = {codes, states, nominal, rows, penalty, least, curvature + rows};
+    double *p = space, *slope = p + rows * K, *curvature = slope + rows, *pairs = curvature + rows;
+    const table t = {codes, states, nominal, rows, penalty, least, pairs + 2 * rows, 2 * (widest + 1), pairs};
     int64_t used = 0, tree = 0;
     for (int64_t round = 0; ok && round < rounds; round++) {
         for (int64_t r = 0; r < rows; r++) {

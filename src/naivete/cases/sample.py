@@ -33,6 +33,11 @@ class Sample(NamedTuple):
     weight: Numbers
     left_out: Numbers
 
+    def first(self, number: int) -> Sample:
+        """Return the first cases, which are a sample of all of them too."""
+        codes = tuple(column[:number] for column in self.codes)
+        return Sample(codes, self.labels[:number], self.weight[:number], self.left_out[:number])
+
 
 Part = tuple[NDArray[np.uint64], list[NDArray[Any]], LimbSums, Numbers]
 """The hashes of the distinct cases of some rows with the smallest hashes, increasing; their codes, the class last; their weights;

@@ -48,18 +48,19 @@ class Spectrum(NetworkClassifier):
     with random orders and intervals, random trees and boosted trees are added, and the result is mixed with its best parts, which
     helps where there are few cases.
 
-    Structures and random trees come from the counts of all rows; weights, the logistic regression and boosted trees from a sample
-    of at most `sample` cases. A case of weight w counts as w equal rows: divide weights that are not numbers of rows by their
-    mean, or the probabilities are too sure. It learns from files and clusters in six passes over the rows.
+    Structures and random trees come from the counts of all rows; boosted trees from a sample of at most `sample` cases, weights
+    and the logistic regression from at most 5,000 of these. A case of weight w counts as w equal rows: divide weights that are not
+    numbers of rows by their mean, or the probabilities are too sure. It learns from files and clusters in six passes over the rows.
 
     Parameters
     ----------
     members : the number of random structures. With 1 there are the main structure and the linear scores alone, without trees and
         without the mixture, so that the log odds of two classes are a sum over tables.
     trees : the number of classification trees.
-    boosting : the number of boosted trees for each class, one tree for both of two classes. They represent rules.
+    boosting : the most boosted trees for each class, one tree for both of two classes. They represent rules. No more are added
+        once they do not predict left-out cases any better.
     depth : the most parents of a feature.
-    sample : the most different cases on which the weights are fitted.
+    sample : the most different cases from which boosted trees are learned.
     random_state : the seed of the random structures and of the sample: a whole number, a RandomState, or None for another one
         each time.
 

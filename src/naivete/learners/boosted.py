@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from naivete._kernels import run_parallel
 from naivete._kernels.boosting import BoostedTrees, Boosting, boost
 from naivete._kernels.codes import Numbers
 from naivete.cases.sample import Sample
+from naivete.inference.spectrum_terms import log_normalized
 from naivete.learners.folds import Folds
+from naivete.learners.weighting import temperature
 from naivete.network.spectrum import Boosted
 from naivete.variables import CLASS, Variables
 
@@ -22,11 +26,16 @@ WIDEST_OF_TREES = 65_535
 FEWEST, MOST = 8, 64
 """The fewest and the most features by which a tree may split, between which it is half of the features."""
 
+STAGE, PATIENCE = 10, 3
+"""Trees are added in stages of so many rounds, until so many stages did not improve the predictions of left-out cases."""
+
 
 def cross_fitted_boosting(
     variables: Variables, features: Sequence[int], sample: Sample, folds: Folds, setting: Boosting, random: np.random.Generator
 ) -> tuple[Boosted, Numbers]:
     """Return the trees learned from all cases, and the scores of each row by trees that were learned without the cases of its fold.
+
+    There are no more rounds once these scores, at their best temperature, do not predict the rows any better.
 
     Parameters
     ----------
@@ -49,35 +58,40 @@ def cross_fitted_boosting(
     codes = np.empty((len(features), len(sample.labels)), np.uint16)
     for i, x in enumerate(features):
         codes[i] = np.minimum(sample.codes[x], states[i])
-    trees = setting.rounds * (classes - (classes == 2))
+    first = int(classes == 2)
     many = min(max(FEWEST, len(features) // 2), MOST, len(features))
-    keys = random.random((trees, len(features)))
+    keys = random.random((setting.rounds * (classes - first), len(features)))
     candidates = np.sort(np.argsort(keys, axis=1)[:, :many], axis=1).astype(np.int32)
+    weights = [sample.weight, *(sample.weight * (1 - folds.share[:, fold]) for fold in range(folds.share.shape[1]))]
+    base = [_first_scores(sample, weight, classes) for weight in weights]
+    last = [np.repeat(scores[None], len(sample.labels), axis=0) for scores in base]
+    stages: list[BoostedTrees] = []
+    losses: list[float] = []
+    held_out = np.empty((len(folds.case), classes))
+    while len(stages) * STAGE < setting.rounds and len(losses) - np.argmin([np.inf, *losses]) < PATIENCE:
+        start = len(stages) * STAGE
+        stage = replace(setting, rounds=min(STAGE, setting.rounds - start))
+        chosen = candidates[start * (classes - first) : (start + stage.rounds) * (classes - first)]
 
-    def fitted(weight: Numbers) -> tuple[BoostedTrees, Numbers, Numbers]:
-        base = _first_scores(sample, weight, classes)
-        first = np.repeat(base[None], len(sample.labels), axis=0)
-        result, last = boost(codes, states, nominal, sample.labels, weight, first, candidates, setting)
-        return result, last, base
+        def task(i: int, stage: Boosting = stage, chosen: NDArray[np.int32] = chosen) -> BoostedTrees:
+            trees, last[i] = boost(codes, states, nominal, sample.labels, weights[i], last[i], chosen, stage)
+            return trees
 
-    scores = np.empty((len(folds.case), classes))
+        stages.append(run_parallel(task, range(len(weights)), 100.0 * codes.size * len(chosen))[0])
+        for fold in range(folds.share.shape[1]):
+            rows = np.flatnonzero(folds.fold == fold)
+            held_out[rows] = last[fold + 1][folds.case[rows]]
+        losses.append(temperature(log_normalized(held_out), sample.labels[folds.case], folds.weight)[1])
+    return Boosted(_joined(stages, features), base[0]), held_out
 
-    def task(fold: int) -> tuple[BoostedTrees, Numbers] | None:
-        if fold < 0:
-            result, _, base = fitted(sample.weight)
-            return result, base
-        rows = np.flatnonzero(folds.fold == fold)
-        scores[rows] = fitted(sample.weight * (1 - folds.share[:, fold]))[1][folds.case[rows]]
-        return None
 
-    tasks = [-1, *range(folds.share.shape[1])]
-    whole = run_parallel(task, tasks, 100.0 * codes.size * trees)[0]
-    assert whole is not None
-    result, base = whole
-    nodes = result.nodes.copy()
+def _joined(stages: Sequence[BoostedTrees], features: Sequence[int]) -> BoostedTrees:
+    """Return the trees of some stages as one sequence, with the features by which they split instead of their positions."""
+    nodes = np.concatenate([stage.nodes for stage in stages])
     inner = nodes[:, 0] >= 0
     nodes[inner, 0] = np.array(features, np.int64)[nodes[inner, 0]]
-    return Boosted(result._replace(nodes=nodes), base), scores
+    sizes = np.concatenate([np.diff(stage.starts) for stage in stages])
+    return BoostedTrees(nodes, np.concatenate([stage.values for stage in stages]), np.cumsum([0, *sizes]))
 
 
 def _first_scores(sample: Sample, weight: Numbers, classes: int) -> Numbers:

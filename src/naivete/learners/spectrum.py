@@ -49,6 +49,8 @@ WIDE = 100
 MOST_TERMS = 256
 MOST_CANDIDATES = 64
 TREE_ROWS = 5000
+WEIGHT_ROWS = 5000
+"""The most cases to which weights and linear scores are fitted."""
 RULE = ContextEstimate()
 
 
@@ -61,7 +63,7 @@ class SpectrumSettings:
     members : the number of structures; with 1 there is the main structure alone and no tree.
     trees : the number of trees.
     depth : the most parents of a feature, and the largest depth.
-    sample : the most cases on which weights are fitted.
+    sample : the most cases from which boosted trees are learned, and at most `WEIGHT_ROWS` of them weights and linear scores.
     boosting : the number of boosted trees for each class; two classes have one tree for both.
     mixture : whether the result is mixed with its best single terms, which helps where there are few cases.
     rule : how the probabilities in a context are estimated.
@@ -89,10 +91,12 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     random = np.random.default_rng(settings.seed)
     columns = columns_of(counts)
     bits, pair_bits = bin_information(counts, columns)
-    sample = sampled(counts.fold, [*columns.informative.tolist(), CLASS], settings.sample, settings.seed)
+    ensemble = settings.members > 1 and len(columns.informative) > 0
+    most = settings.sample if ensemble and settings.boosting else min(settings.sample, WEIGHT_ROWS)
+    cases = sampled(counts.fold, [*columns.informative.tolist(), CLASS], most, settings.seed)
+    sample = cases.first(WEIGHT_ROWS)
     order = by_information(columns, bits)
     plans = [main_plan(columns, bits, pair_bits, settings.depth)]
-    ensemble = settings.members > 1 and len(order) > 0
     number = 0 if not ensemble else settings.members if len(order) <= WIDE else max(1, settings.members // 2)
     plans += [drawn_plan(columns, bits, pair_bits, settings.depth, i, random) for i in range(number)]
     folds = folds_of(sample, FOLDS)
@@ -103,7 +107,7 @@ def spectrum(counts: Counts, settings: SpectrumSettings = SpectrumSettings()) ->
     trees, grown_on = _grown_trees(counts.variables, splittable, sample, folds, number, random)
     result = _counted(counts, plans, trees, order, settings)
     boosting, mixture, seed = settings.boosting, settings.mixture, settings.seed
-    return weighted_spectrum(result, columns, sample, folds, grown_on, boosting=boosting, mixture=mixture, seed=seed)
+    return weighted_spectrum(result, columns, cases, sample, folds, grown_on, boosting=boosting, mixture=mixture, seed=seed)
 
 
 def _grown_trees(

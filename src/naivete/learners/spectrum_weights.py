@@ -19,7 +19,7 @@ from naivete.cases.sample import Sample
 from naivete.counts.counts import Counts
 from naivete.inference.spectrum_terms import log_normalized, log_prior, spectrum_terms, structure_terms
 from naivete.learners.boosted import cross_fitted_boosting
-from naivete.learners.folds import Folds
+from naivete.learners.folds import Folds, folds_of
 from naivete.learners.linear import cross_fitted_linear
 from naivete.learners.spectrum_structures import Columns, columns_of, counted_structures
 from naivete.learners.weighting import fitted_weights, mixture_shares, temperature
@@ -41,6 +41,7 @@ OUT_OF_FOLD_ROWS = 2000
 def weighted_spectrum(
     result: Spectrum,
     columns: Columns,
+    cases: Sample,
     sample: Sample,
     folds: Folds,
     grown_on: Sequence[Sequence[Bools]],
@@ -49,9 +50,10 @@ def weighted_spectrum(
     mixture: bool,
     seed: int,
 ) -> Spectrum:
-    """Return the spectrum with linear scores and with weights fitted to the terms of the rows of the folds.
+    """Return the spectrum with linear scores, boosted trees, and weights fitted to the terms of the rows of the folds.
 
-    Each row is left out of its own counts; trees and linear scores are those that were learned without its fold.
+    Each row is left out of its own counts; trees and linear scores are those that were learned without its fold. Boosted trees
+    are learned from `cases`; `sample`, the first of these, and its folds are used for all else.
     """
     linear, scores = cross_fitted_linear(result.variables, result.informative, sample, folds)
     result = replace(result, linear=linear)
@@ -59,8 +61,10 @@ def weighted_spectrum(
     if result.members and boosting:
         draw = np.random.default_rng([seed, 1])
         setting = Boosting(boosting)
-        boosted, boosted_scores = cross_fitted_boosting(result.variables, result.informative, sample, folds, setting, draw)
-        result = replace(result, boosted=boosted)
+        boosted, scores_of_cases = cross_fitted_boosting(
+            result.variables, result.informative, cases, folds_of(cases, folds.share.shape[1]), setting, draw
+        )
+        result, boosted_scores = replace(result, boosted=boosted), scores_of_cases[: len(folds.case)]
     slices, labels, weight = result.slices, sample.labels[folds.case], folds.weight
     codes = tuple(column[folds.case] for column in sample.codes)
     terms = spectrum_terms(result, codes, LeftOut(labels, sample.left_out[folds.case]), grown_on)
