@@ -47,7 +47,8 @@ def test_the_trees_of_all_stages_are_one_sequence(labels: str) -> None:
     """A tree of any stage has the first node at its start; together they give the scores of the training rows."""
     sample, _, result, _ = boosted(labels, rounds=25)
     starts, nodes = result.trees.starts, result.trees.nodes
-    assert starts[0] == 0 and starts[-1] == len(nodes) == len(result.trees.values)
+    assert starts[0] == 0
+    assert starts[-1] == len(nodes) == len(result.trees.values)
     sizes = np.diff(starts)
     for start, size in zip(starts[:-1], sizes, strict=True):
         inner = nodes[start : start + size, 0] >= 0
