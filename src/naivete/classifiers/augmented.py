@@ -30,6 +30,17 @@ __all__ = ["FAN", "KDB", "SKDB", "TAN", "Full", "KNaive", "NaiveBayes"]
 class NaiveBayes(NetworkClassifier):
     """Naive Bayes: given the class, the features are independent.
 
+    If all features have tables, the fitted classifier has the attributes of scikit-learn's CategoricalNB too.
+
+    Attributes
+    ----------
+    class_log_prior_ : log P(c) of every class.
+    feature_log_prob_ : log P(category | c), an array (class, category) for each feature.
+    n_categories_ : the number of categories of every feature.
+    class_count_ : the total weight of the cases of every class; not known if it was loaded and has a `prior`.
+    category_count_ : the total weight of the cases with each category, an array (class, category) for each feature; known after
+        fitting, not after loading.
+
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]]

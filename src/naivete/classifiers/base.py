@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naivete.classifiers.batches import KeptCases
+from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.explaining import ExplainingMixin
+from naivete.classifiers.family_counts import family_counts
 from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
 from naivete.classifiers.predicting import PredictingMixin
 from naivete.classifiers.questions import QuestionsMixin
@@ -46,6 +48,7 @@ class NetworkClassifier(
     QuestionsMixin,
     ReasonsMixin,
     TablesMixin,
+    CategoricalAttributesMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
     ABC,
@@ -239,6 +242,7 @@ class NetworkClassifier(
         arcs = arc_information(counts, [arc for arc in network.arcs if max(arc) < columns])
         attributes: dict[str, Any] = {"rows_": rows, "cases_": counts.total, "passes_": counts.passes}
         attributes |= {"relevance_": _relevance(counts, network), "arc_information_": arcs}
+        attributes["_family_counts"] = {} if "em_" in completed else family_counts(counts, network)
         return self._adopt(network, classes, framed, {**attributes, **learned, **completed, "_kept": kept})
 
     def _predictor(self) -> Any:
