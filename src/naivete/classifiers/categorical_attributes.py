@@ -49,7 +49,7 @@ class CategoricalAttributesMixin:
 
     @property
     def class_count_(self) -> NDArray[np.float64]:
-        """The total weight of the cases of every class; not known for a loaded classifier that was fitted with `prior`.  # (class,)"""
+        """The total weight of the cases of every class; not known for a loaded classifier with a `prior`.  # (class,)"""
         network = self._naive_network("class_count_")
         if CLASS in self._counts():
             return np.asarray(self._counts()[CLASS].full(), np.float64)
