@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from naivete._kernels.layout import Layout
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.saving import plain_value
 from naivete.counts.counts import BUDGET, Counts
@@ -20,7 +21,7 @@ from naivete.learners.ande import ande, checked_frequency
 from naivete.learners.naive import naive
 from naivete.network.ande import AnDE, ande_cells, ande_families
 from naivete.network.network import Network, Structure
-from naivete.network.smoothing import checked_prior, smoothing_of
+from naivete.network.smoothing import Prior, checked_prior, smoothing_of
 from naivete.storage.canonical_json import FieldError, expect, expect_keys
 from naivete.variables import CLASS
 
@@ -63,11 +64,12 @@ class AveragedDependence(NetworkClassifier, ABC):
         min_frequency: float = 1,
         subsumption: float | None = 100,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, class_weight=class_weight, encoder=encoder, budget=budget)
         self.min_frequency = min_frequency
         self.subsumption = subsumption
 

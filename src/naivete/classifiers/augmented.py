@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
 from naivete.counts.bias import Bias
 from naivete.counts.counts import BUDGET, Counts
@@ -22,6 +22,7 @@ from naivete.learners.naive import naive
 from naivete.learners.skdb import skdb
 from naivete.learners.tan import tan
 from naivete.network.network import Network
+from naivete.network.smoothing import Prior
 from naivete.variables import Name
 
 __all__ = ["FAN", "KDB", "SKDB", "TAN", "Full", "KNaive", "NaiveBayes"]
@@ -95,12 +96,15 @@ class TAN(NetworkClassifier):
         root: Name = None,
         bias: Bias = "corrected",
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.root = root
         self.bias = bias
 
@@ -146,12 +150,15 @@ class FAN(NetworkClassifier):
         alpha: float = 0.05,
         bias: Bias = "corrected",
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.alpha = alpha
         self.bias = bias
 
@@ -202,12 +209,15 @@ class KDB(NetworkClassifier):
         k_max: int = 5,
         bias: Bias = "corrected",
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.k = k
         self.theta = theta
         self.alpha = alpha
@@ -262,12 +272,15 @@ class SKDB(NetworkClassifier):
         criterion: str = "squared",
         bias: Bias = "corrected",
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.k_max = k_max
         self.criterion = criterion
         self.bias = bias
@@ -308,12 +321,15 @@ class Full(NetworkClassifier):
         shared: bool = False,
         shrinkage: Any = 0.0,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.shared = shared
         self.shrinkage = shrinkage
 
@@ -370,12 +386,15 @@ class KNaive(NetworkClassifier):
         starts: int = 32,
         random_state: Any = 0,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.k = k
         self.strongly_naive = strongly_naive
         self.max_parents = max_parents

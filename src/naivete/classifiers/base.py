@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 from typing import Any, ClassVar, Self
@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
+from naivete.classifiers.class_weights import ClassWeight, ClassWeightMixin
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.family_counts import family_counts
@@ -34,7 +35,7 @@ from naivete.inference.em import expected_network
 from naivete.learners.calibration import leave_one_out_temperature
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
-from naivete.network.smoothing import smoothing_of
+from naivete.network.smoothing import Prior, smoothing_of
 from naivete.storage.canonical_json import expect_keys
 from naivete.variables import CLASS, Variables
 
@@ -42,6 +43,7 @@ __all__ = ["NetworkClassifier", "NotFittedError"]
 
 
 class NetworkClassifier(
+    ClassWeightMixin,
     PredictingMixin,
     IncrementalMixin,
     ExplainingMixin,
@@ -62,10 +64,13 @@ class NetworkClassifier(
     smoothing : how probabilities are estimated from counts. A number is the pseudo-count added to every cell of a table (1 is
         Laplace's rule, 0 maximum likelihood); other methods are "m-estimate", "friedman", "clark-niblett" and "backoff", which may
         be followed by a number as in "m-estimate:3".
-    prior : P(c) for every class, in the order of `classes_`; by default the relative frequencies.
+    prior : P(c) for every class: a sequence in the order of `classes_`, a dict from labels to probabilities, or "uniform"; by
+        default the relative frequencies.
     calibration : "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss
         in exact leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the
         probabilities are those of the network.
+    class_weight : the weight of each class by label, by which the weights of its rows are multiplied; classes that are not named
+        have weight one. "balanced" gives all classes the same total weight, as in scikit-learn.
     encoder : how columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values
         are nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
         marginalized.
@@ -100,6 +105,7 @@ class NetworkClassifier(
     missing_tokens_: tuple[str, ...]
     predictor_: Any
     _framed: bool
+    prior: Any
 
     densities: ClassVar[tuple[str, ...]] = ()
     """The densities of continuous features that the learner can use: "normal", "kernel"."""
@@ -118,14 +124,16 @@ class NetworkClassifier(
         self,
         *,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
         self.smoothing = smoothing
         self.prior = prior
         self.calibration = calibration
+        self.class_weight = class_weight
         self.encoder = encoder
         self.budget = budget
 
@@ -332,8 +340,8 @@ class NetworkClassifier(
 
 @cache
 def _parameter_names(kind: type[NetworkClassifier]) -> tuple[str, ...]:
-    """Return the names of the parameters of a class that its learner may use: all but the encoder, the budget, the calibration."""
-    return tuple(name for name in kind._get_param_names() if name not in ("encoder", "budget", "calibration"))
+    """Return the names of the parameters of a class that its learner may use: not those of all classifiers."""
+    return tuple(name for name in kind._get_param_names() if name not in ("encoder", "budget", "calibration", "class_weight"))
 
 
 def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:

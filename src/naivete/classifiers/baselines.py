@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
 from naivete.learners.baseline import lookup, majority
 from naivete.network.network import Network
+from naivete.network.smoothing import Prior
 
 __all__ = ["Lookup", "Majority"]
 
@@ -55,8 +56,15 @@ class Lookup(NetworkClassifier):
     shares_counts = True
     reports_impossible = False  # predicting a new row by the class frequencies is the method itself
 
-    def __init__(self, *, prior: Sequence[float] | None = None, encoder: Encoder | None = None, budget: int = BUDGET) -> None:
-        super().__init__(smoothing=0.0, prior=prior, encoder=encoder, budget=budget)
+    def __init__(
+        self,
+        *,
+        prior: Prior = None,
+        class_weight: ClassWeight = None,
+        encoder: Encoder | None = None,
+        budget: int = BUDGET,
+    ) -> None:
+        super().__init__(smoothing=0.0, prior=prior, class_weight=class_weight, encoder=encoder, budget=budget)
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         return lookup(counts, **self._arguments()), {}

@@ -72,9 +72,10 @@ class CategoricalAttributesMixin:
 
     def _naive_network(self, attribute: str) -> Network:
         """Return the network; raise an AttributeError if the attribute of CategoricalNB has no meaning for it."""
-        name, network = type(self).__name__, getattr(self, "network_", None)
-        if network is None:
+        name = type(self).__name__
+        if not hasattr(self, "network_"):
             raise NotFittedError(f"this {name} instance is not fitted yet; call 'fit' first")
+        network = self.network_
         naive = all(network.parents[x] == (CLASS,) for x in network.features) and not network.parents[CLASS]
         if not naive or not isinstance(getattr(self, "predictor_", None), Predictor):
             raise AttributeError(f"{name} has no {attribute}: its features depend on more than the class; see `tables_`")

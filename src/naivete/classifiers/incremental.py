@@ -6,6 +6,7 @@ import os
 from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -61,6 +62,14 @@ class IncrementalMixin:
         """Check the parameters that all classifiers share, and return the encoder to use."""
 
     @abstractmethod
+    def _with_class_weights(self, roles: ColumnRoles, opened: Callable[..., Any]) -> tuple[ColumnRoles, int]:
+        """Return the roles of the columns with the weights of the classes, and the number of passes that this took."""
+
+    @abstractmethod
+    def _check_weighted_labels(self, labels: Sequence[State]) -> None:
+        """Refuse weights of labels that are not classes."""
+
+    @abstractmethod
     def _check_densities(self, continuous: bool) -> None:
         """Refuse continuous features where the learner cannot use densities."""
 
@@ -103,7 +112,7 @@ class IncrementalMixin:
         """Learn from cases that need not fit into memory; the classifier is exactly the one that `fit` would give.
 
         One pass over the rows finds the schema, unless it is given; the learner then makes further passes: none for NaiveBayes,
-        two for TAN and KDB.
+        two for TAN and KDB. class_weight="balanced" takes one more pass, before all others.
 
         Parameters
         ----------
@@ -134,12 +143,15 @@ class IncrementalMixin:
         plan = {"memory": memory, "disk": disk, "budget": self.budget, "progress": progress, "cluster": cluster}
         saving = {"folder": checkpoint, "restart": restart, "every": every}
         settings = {"classifier": type(self).__name__, **plain_settings(self.get_params(deep=False))}
-        with open_rows(cases, roles, settings=settings, saving=saving, reading=reading, **plan) as (rows, allowed):
+        opened: Callable[..., Any] = partial(open_rows, cases, settings=settings, reading=reading, **plan)
+        roles, first_pass = self._with_class_weights(roles, opened)
+        with opened(roles, saving=saving) as (rows, allowed):
             value_counts = count_row_values(rows, encoder, allowed) if schema is None else None
             variables, missing, known = _schema(value_counts, schema, encoder, target)
             self._check_densities(any(v.density for v in variables))
+            self._check_weighted_labels(variables[-1].states)
             encoded = encode_rows(rows, variables, missing, encoder.unseen)
-            counts = Counts(encoded, budget=allowed, known=known, passes=int(value_counts is not None))
+            counts = Counts(encoded, budget=allowed, known=known, passes=first_pass + int(value_counts is not None))
             kept, count = None, getattr(rows, "count", None) or 0
             if value_counts is not None:
                 count = value_counts.rows

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.encoder import Encoder
@@ -16,6 +17,7 @@ from naivete.learners.hidden.mixture import Search
 from naivete.learners.joined.search import bsej_groups, fssj_groups, joined_naive_on
 from naivete.learners.recursive import recursive
 from naivete.network.network import Network, Structure
+from naivete.network.smoothing import Prior
 from naivete.variables import Name
 
 __all__ = ["HiddenNaive", "JoinedNaive", "Recursive"]
@@ -61,12 +63,15 @@ class JoinedNaive(NetworkClassifier):
         accept_ties: bool = False,
         max_joined: int | None = None,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.search = search
         self.accept_ties = accept_ties
         self.max_joined = max_joined
@@ -118,11 +123,12 @@ class Recursive(NetworkClassifier):
         parity: Any = "stop",
         refit: bool = True,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, class_weight=class_weight, encoder=encoder, budget=budget)
         self.min_rows = min_rows
         self.prune = prune
         self.max_depth = max_depth
@@ -186,11 +192,12 @@ class HiddenNaive(NetworkClassifier):
         tolerance: float = 1e-7,
         max_iterations: int = 1000,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, prior=prior, class_weight=class_weight, encoder=encoder, budget=budget)
         self.groups = groups
         self.states = states
         self.max_states = max_states

@@ -57,7 +57,7 @@ class Entry:
         """The parameters that a model specification may set, in the order of the constructor.
 
         >>> BY_WORD["tan"].parameters
-        ('root', 'bias', 'smoothing', 'prior', 'calibration')
+        ('root', 'bias', 'smoothing', 'prior', 'calibration', 'class_weight')
         """
         return tuple(name for name in inspect.signature(self.estimator).parameters if name not in _NOT_TEXT)
 
@@ -213,7 +213,8 @@ PEERS: Final[Mapping[str, str]] = {
 _COMMON_HELP: Final = {
     "nb:smoothing=0.5": "any model with another smoothing (m-estimate, friedman, backoff, ...)",
     "tan:calibration=leave-one-out": "most models with calibrated probabilities, for one pass more over the rows",
-    "nb:prior=1/1": "most models with other prior probabilities of the classes, here equal ones",
+    "nb:prior=uniform": "most models with other prior probabilities of the classes; prior=1/3, prior=ill:1/well:3",
+    "nb:class_weight=balanced": "any model with weights of the classes; class_weight=ill:3/well:1",
 }
 
 
@@ -232,9 +233,13 @@ def entry_of(classifier: object) -> Entry | None:
 def shares_counts(classifier: Any) -> bool:
     """Whether the classifier can learn from counts that a cross-validation has made once for several models.
 
-    A calibration needs the rows themselves.
+    A calibration needs the rows themselves, and weights of classes change the counts.
     """
-    return entry_of(classifier) is not None and bool(classifier.shares_counts) and classifier.calibration is None
+    return (
+        entry_of(classifier) is not None
+        and bool(classifier.shares_counts)
+        and (classifier.calibration, classifier.class_weight) == (None, None)
+    )
 
 
 def with_densities(density: str) -> list[str]:

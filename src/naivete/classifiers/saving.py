@@ -30,6 +30,9 @@ _FUNCTIONS: dict[str, Any] = {"k2": k2, "bic": bic, "aic": aic, "chi2": pearson,
 DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
 
 
+_NEWER = ("calibration", "class_weight")
+
+
 def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite: bool = True) -> None:
     """Write a fitted classifier to a model file; equal classifiers give equal bytes.
 
@@ -161,6 +164,10 @@ def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
     """The unfitted classifier with these parameters, one of which may be a classifier itself."""
     parameters = dict(plain)
     parameters["encoder"] = _encoder(parameters.get("encoder"))
+    for name in ("prior", "class_weight"):
+        value = parameters.get(name)
+        if isinstance(value, list) and value and isinstance(value[0], list):
+            parameters[name] = {label: float(number) for label, number in value}
     inner = parameters.get("learner")
     if isinstance(inner, dict):
         parameters["learner"] = _unfitted(str(inner["kind"]), inner["parameters"])
@@ -168,9 +175,9 @@ def _unfitted(kind: str, plain: Mapping[str, Any]) -> NetworkClassifier:
 
 
 def _plain_parameters(classifier: NetworkClassifier) -> dict[str, Any]:
-    """Return the parameters as plain data; without a calibration, files are as they were before there was one."""
+    """Return the parameters as plain data; newer ones only if they are used, so that files are as they were before."""
     values = classifier.get_params(deep=False).items()
-    return {name: plain_value(name, value) for name, value in values if name != "calibration" or value is not None}
+    return {name: plain_value(name, value) for name, value in values if name not in _NEWER or value is not None}
 
 
 def plain_value(name: str, value: Any) -> Any:
@@ -187,7 +194,9 @@ def plain_value(name: str, value: Any) -> Any:
         return [plain_value(name, v) for v in value]
     if name == "smoothing":
         return _plain_smoothing(value)
-    if name == "prior" and value is not None:
+    if name in ("prior", "class_weight") and isinstance(value, Mapping):
+        return [[label.item() if isinstance(label, np.generic) else label, float(number)] for label, number in value.items()]
+    if name == "prior" and value is not None and not isinstance(value, str):
         return [float(p) for p in value]
     return value.item() if isinstance(value, np.generic) else value
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.specification import classifier_of, parse_spec
 from naivete.counts.counts import BUDGET, Counts
@@ -16,6 +16,7 @@ from naivete.learners.info_as import info_selection
 from naivete.learners.k2_as import k2_selection
 from naivete.learners.naive_as import naive_on_selected, naive_selection
 from naivete.network.network import Network
+from naivete.network.smoothing import Prior
 
 __all__ = ["K2AS", "InfoAS", "SelectiveNaive"]
 
@@ -50,12 +51,15 @@ class SelectiveNaive(NetworkClassifier):
         *,
         random_state: Any = 0,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
@@ -146,12 +150,15 @@ class K2AS(Selecting):
         max_parents: int | None = None,
         random_state: Any = 0,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.accept_ties = accept_ties
         self.learner = learner
         self.criterion = criterion
@@ -208,12 +215,15 @@ class InfoAS(Selecting):
         backward: bool = False,
         random_state: Any = 0,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.metric = metric
         self.learner = learner
         self.stopping_rule = stopping_rule

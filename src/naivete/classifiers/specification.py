@@ -157,25 +157,66 @@ def classifier_of(model: Spec | str, *, encoder: Encoder | None = None, budget: 
     parameters: dict[str, Any] = dict(spec.parameters)
     if "prior" in parameters:
         parameters["prior"] = _prior(str(parameters["prior"]))
+    if ":" in str(parameters.get("class_weight", "")):
+        parameters["class_weight"] = _by_label("class_weight", str(parameters["class_weight"]))
     if budget is not None:
         parameters["budget"] = budget
     return BY_WORD[spec.word].estimator(encoder=encoder, **parameters)
 
 
-def _prior(text: str) -> tuple[float, ...]:
-    """Return the prior probabilities of the classes, normalized to sum to one.
+def _prior(text: str) -> tuple[float, ...] | dict[Value, float] | str:
+    """Return the prior probabilities of the classes, normalized to sum to one; "uniform" as it is.
 
-    >>> _prior("1/1/2")
-    (0.25, 0.25, 0.5)
+    >>> _prior("1/1/2"), _prior("ill:1/well:3")
+    ((0.25, 0.25, 0.5), {'ill': 0.25, 'well': 0.75})
     """
+    if text.lower() == "uniform":
+        return "uniform"
+    if ":" in text:
+        by_label = _by_label("prior", text)
+        return dict(zip(by_label, _shares(text, list(by_label.values())), strict=True))
     try:
-        shares = [float(share) for share in text.split("/")]
-    except ValueError:
-        shares = []
-    total = sum(shares)
-    if not 0 < total < inf or min(shares) < 0:
-        raise ParameterError(f"prior={text}: write a share for every class with / between them, as in prior=1/1 or prior=0.2/0.8")
-    return tuple(share / total for share in shares)
+        return _shares(text, [float(share) for share in text.split("/")])
+    except ValueError as error:
+        raise _unknown_prior(text) from error
+
+
+def _shares(text: str, numbers: list[float]) -> tuple[float, ...]:
+    """Return the numbers divided by their sum."""
+    total = sum(numbers)
+    if not 0 < total < inf or min(numbers) < 0:
+        raise _unknown_prior(text)
+    return tuple(number / total for number in numbers)
+
+
+def _unknown_prior(text: str) -> ParameterError:
+    return ParameterError(
+        f"prior={text}: write a share for every class with / between them, as in prior=1/1 or prior=ill:1/well:3, or "
+        "write prior=uniform"
+    )
+
+
+def _by_label(name: str, text: str) -> dict[Value, float]:
+    """Return numbers by class labels.
+
+    >>> _by_label("class_weight", "ill:2/well:0.5")
+    {'ill': 2.0, 'well': 0.5}
+    """
+    numbers: dict[Value, float] = {}
+    for part in text.split("/"):
+        label, _, number = part.rpartition(":")
+        try:
+            numbers[_value(label.strip())] = float(number)
+        except ValueError:
+            raise ParameterError(f"{name}={text}: write LABEL:NUMBER for every class, with / between them") from None
+    return numbers
+
+
+def _labelled_numbers(value: Any) -> Any:
+    """Return numbers by class or by label as text, as a specification has them; other values as they are."""
+    if isinstance(value, Mapping):
+        return "/".join(f"{label}:{float(number)}" for label, number in value.items())
+    return value if value is None or isinstance(value, str) else "/".join(str(float(number)) for number in value)
 
 
 def spec_of(classifier: NetworkClassifier) -> Spec:
@@ -189,8 +230,9 @@ def spec_of(classifier: NetworkClassifier) -> Spec:
         raise ParameterError(f"{quoted(classifier)} is not a classifier of naivete: {', '.join(BY_WORD)}")
     defaults = entry.estimator().get_params(deep=False)
     values = {name: _as_word(name, value) for name, value in classifier.get_params(deep=False).items()}
-    if values.get("prior") is not None:
-        values["prior"] = "/".join(str(float(share)) for share in values["prior"])
+    for name in ("prior", "class_weight"):
+        if name in values:
+            values[name] = _labelled_numbers(values[name])
     shown = {name: values[name] for name in entry.parameters if values[name] != defaults[name] or name in entry.always}
     return Spec(entry.word, shown)
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.base import NetworkClassifier, NotFittedError
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.model_file import plain_variable, variable_of
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.spectrum_file import plain_spectrum, spectrum_of
@@ -99,10 +100,11 @@ class Spectrum(NetworkClassifier):
         depth: int = 5,
         sample: int = 10_000,
         random_state: Any = 0,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(encoder=encoder, budget=budget)
+        super().__init__(class_weight=class_weight, encoder=encoder, budget=budget)
         self.members = members
         self.trees = trees
         self.boosting = boosting

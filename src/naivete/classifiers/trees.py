@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.counts.counts import BUDGET, Counts
 from naivete.encoding.discretization import distinct
 from naivete.encoding.encoder import Encoder
@@ -47,10 +48,11 @@ class ID3(NetworkClassifier):
         max_depth: int | None = None,
         min_rows: float = 0,
         smoothing: Any = 0.0,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, class_weight=class_weight, encoder=encoder, budget=budget)
         self.max_depth = max_depth
         self.min_rows = min_rows
 
@@ -96,10 +98,11 @@ class C45(NetworkClassifier):
         prune: bool = True,
         max_depth: int | None = None,
         smoothing: Any = 0.0,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, encoder=encoder, budget=budget)
+        super().__init__(smoothing=smoothing, class_weight=class_weight, encoder=encoder, budget=budget)
         self.min_rows = min_rows
         self.confidence = confidence
         self.subtree_raising = subtree_raising

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.counts.counts import BUDGET, Counts
 from naivete.counts.information import relevance
 from naivete.encoding.encoder import Encoder
@@ -17,6 +18,7 @@ from naivete.learners.hill_climb import hill_climb
 from naivete.learners.k2 import k2
 from naivete.learners.pc import pc
 from naivete.network.network import Network
+from naivete.network.smoothing import Prior
 from naivete.variables import CLASS, Name
 
 __all__ = ["CB", "K2", "PC", "HillClimb"]
@@ -52,12 +54,15 @@ class K2(NetworkClassifier):
         max_parents: int | None = None,
         criterion: Any = "k2",
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.order = order
         self.max_parents = max_parents
         self.criterion = criterion
@@ -121,12 +126,15 @@ class HillClimb(NetworkClassifier):
         max_steps: int | None = None,
         class_root: bool = False,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.criterion = criterion
         self.max_parents = max_parents
         self.tabu = tabu
@@ -176,12 +184,15 @@ class CB(NetworkClassifier):
         max_order: int | None = 2,
         max_parents: int | None = None,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.alpha = alpha
         self.test = test
         self.criterion = criterion
@@ -224,12 +235,15 @@ class PC(NetworkClassifier):
         test: Any = "g",
         max_order: int | None = None,
         smoothing: Any = 1.0,
-        prior: Sequence[float] | None = None,
+        prior: Prior = None,
         calibration: str | None = None,
+        class_weight: ClassWeight = None,
         encoder: Encoder | None = None,
         budget: int = BUDGET,
     ) -> None:
-        super().__init__(smoothing=smoothing, prior=prior, calibration=calibration, encoder=encoder, budget=budget)
+        super().__init__(
+            smoothing=smoothing, prior=prior, calibration=calibration, class_weight=class_weight, encoder=encoder, budget=budget
+        )
         self.alpha = alpha
         self.test = test
         self.max_order = max_order

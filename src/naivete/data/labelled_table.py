@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -67,6 +67,17 @@ class LabelledTable:
         present, labels = np.unique(self.labels, return_inverse=True)
         return self if len(present) == len(self.classes) else replace(self, classes=self.classes[present], labels=labels)
 
+    def with_class_weights(self, weights: Mapping[State, float]) -> LabelledTable:
+        """Return the same cases, their weights multiplied by those of their classes; a class that is not named has weight one."""
+        factors = np.array([float(weights.get(label, 1.0)) for label in self.classes.tolist()])[self.labels]
+        return replace(self, weight=factors if self.weight is None else self.weight * factors)
+
+    def without_zero_weights(self) -> LabelledTable:
+        """Return the cases whose weight is above zero, with the classes that they have; nothing can be learned from the others."""
+        if self.weight is None or self.weight.all():
+            return self
+        return self.take(np.flatnonzero(self.weight > 0)).with_present_classes()
+
 
 @dataclass(frozen=True)
 class ColumnRoles:
@@ -78,12 +89,14 @@ class ColumnRoles:
     weight : a column with the weight of every row, which is then no feature; by default the weights of the table, if it has any.
     ignore : columns that are no features.
     drop_unlabelled : leave out the rows without a label instead of refusing them.
+    class_weight : labels and the weights of these classes, by which the weights of rows are multiplied.
     """
 
     target: Name
     weight: Name = None
     ignore: tuple[Name, ...] = ()
     drop_unlabelled: bool = False
+    class_weight: tuple[tuple[State, float], ...] = ()
 
     def of(self, table: Table) -> LabelledTable:
         """Divide a table into features, labels and weights; there may be no row with a label."""
@@ -119,11 +132,9 @@ class ColumnRoles:
     def divide_weighted(self, table: Table) -> LabelledTable:
         """Divide a table and leave out the rows of weight zero, from which nothing can be learned."""
         cases = self.of(table)
-        if cases.weight is None:
-            return cases
-        _check_weights(cases.features, cases.weight)
-        kept = np.flatnonzero(cases.weight > 0)
-        return cases if len(kept) == len(cases) else cases.take(kept).with_present_classes()
+        if cases.weight is not None:
+            _check_weights(cases.features, cases.weight)
+        return (cases.with_class_weights(dict(self.class_weight)) if self.class_weight else cases).without_zero_weights()
 
 
 def label_table(table: Table, target: Name, *, weight: Name = None, drop_unlabelled: bool = False) -> LabelledTable:

@@ -26,7 +26,7 @@ from naivete.inference.predictor import fallback, rows_without_evidence
 from naivete.network.estimation import estimate
 from naivete.network.graphs import topological
 from naivete.network.network import Structure
-from naivete.network.smoothing import Smoothing, checked_prior, smoothing_of
+from naivete.network.smoothing import Smoothing, prior_probabilities, smoothing_of
 from naivete.variables import CLASS, Family, family
 
 __all__ = ["BLOCK_CELLS", "LOSSES", "leave_one_out", "leave_one_out_losses", "pieces_of"]
@@ -153,7 +153,7 @@ class _Candidates:
         tables = counts.tables([*wanted.values(), (CLASS,)])
         classes = tables[CLASS,].full()
         self.classes = classes.astype(np.float64)
-        self.prior = None if prior is None else checked_prior(prior, len(classes))
+        self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         cards = counts.cards([*counts.features, CLASS])
         self.terms = {
             (x, q): FamilyTerms(tables[members], x, self.parents[x][:q], self.classes, smoothing, cards)

@@ -15,7 +15,7 @@ from naivete.inference.leave_one_out import BLOCK_CELLS, pieces_of
 from naivete.inference.leave_one_out_terms import FamilyTerms, remaining_classes, split_infinite
 from naivete.inference.predictor import fallback
 from naivete.network.network import Network
-from naivete.network.smoothing import checked_prior, smoothing_of
+from naivete.network.smoothing import prior_probabilities, smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["LeaveOneOut"]
@@ -38,7 +38,7 @@ class LeaveOneOut:
         families = {v: network.family(v) for v in network.order if network.family(v)[-1] == CLASS}
         tables = counts.tables([*families.values(), (CLASS,)])
         self.classes = tables[CLASS,].full().astype(np.float64)
-        self.prior = None if prior is None else checked_prior(prior, len(self.classes))
+        self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         self.class_is_root = not network.parents[CLASS]
         method, cards = smoothing_of(smoothing), counts.cards([*counts.features, CLASS])
         self.terms = [

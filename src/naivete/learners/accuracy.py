@@ -16,7 +16,7 @@ from naivete.cases import Block
 from naivete.counts.counts import Counts
 from naivete.inference.predictor import Predictor, argmax_class
 from naivete.network.network import Network
-from naivete.network.smoothing import checked_prior
+from naivete.network.smoothing import prior_probabilities
 from naivete.variables import CLASS, Variables
 
 __all__ = ["correct", "correct_with_each", "majority_correct"]
@@ -30,7 +30,7 @@ def correct(counts: Counts, network: Network) -> Fraction:
 def majority_correct(test: Counts, train: Counts, prior: Sequence[float] | None) -> Fraction:
     """Return the weight of the test cases that belong to the most frequent class of the training cases."""
     classes = train.margins()[CLASS,]
-    majority = int(np.argmax(classes if prior is None else checked_prior(prior, len(classes))))
+    majority = int(np.argmax(classes if prior is None else prior_probabilities(prior, train.variables[CLASS].states)))
     return _totals(test.fold(_OfClass(majority), add_sums))[0]
 
 

@@ -11,7 +11,7 @@ from naivete.counts.counts import Counts, informative_features
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.learners.parameters import is_number
 from naivete.network.ande import AnDE, ande_cells, ande_families
-from naivete.network.smoothing import checked_prior, smoothing_of
+from naivete.network.smoothing import prior_probabilities, smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["ande", "checked_frequency"]
@@ -58,7 +58,7 @@ def ande(
     features = tuple(informative_features(counts))
     _check_budget(counts, features, n)
     tables = {f: table.full().astype(np.float64) for f, table in counts.tables(ande_families(features, n)).items()}
-    probabilities = None if prior is None else checked_prior(prior, len(tables[CLASS,]))
+    probabilities = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
     return AnDE(n, counts.variables, features, tables, smoothing_of(smoothing), probabilities, least, implied)
 
 

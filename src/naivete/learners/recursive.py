@@ -22,7 +22,7 @@ from naivete.network.densities import Normal
 from naivete.network.derived_columns import Hierarchy
 from naivete.network.network import Network
 from naivete.network.normal_densities import normal
-from naivete.network.smoothing import Backoff, Context, Smoothing, backoff_table, checked_prior, normalized, smoothing_of
+from naivete.network.smoothing import Backoff, Context, Smoothing, backoff_table, normalized, prior_probabilities, smoothing_of
 from naivete.variables import CLASS, Variable, Variables, unused_name
 
 __all__ = ["recursive"]
@@ -94,7 +94,7 @@ def _prior_factors(counts: Counts, prior: Sequence[float] | None) -> Numbers | N
     if prior is None:
         return None
     shares = normalized(counts.margins()[CLASS,].astype(np.float64), 0)
-    return np.divide(checked_prior(prior, len(shares)), shares, out=np.ones(len(shares)), where=shares > 0)
+    return np.divide(prior_probabilities(prior, counts.variables[CLASS].states), shares, out=np.ones(len(shares)), where=shares > 0)
 
 
 class Classifiers(NamedTuple):

@@ -24,10 +24,10 @@ from naivete.network.smoothing import (
     Lidstone,
     Smoothing,
     backoff_table,
-    checked_prior,
     discounted,
     marginal_distribution,
     normalized,
+    prior_probabilities,
     smoothed,
     smoothing_of,
 )
@@ -67,7 +67,7 @@ def estimate(
     estimator = _Estimator(counts, method, frequencies, float(classes.sum()))
     cpts = estimator.cpts({v: tables[members] for v, members in discrete.items() if members != (CLASS,)}, structure) | continuous
     if CLASS not in cpts:
-        cpts[CLASS] = checked_prior(prior, len(classes)) if prior is not None else frequencies
+        cpts[CLASS] = prior_probabilities(prior, counts.variables[CLASS].states) if prior is not None else frequencies
     ordered = {v: cpts[v] for v in structure}
     return Network(counts.variables, structure, ordered, densities=densities(counts, structure, scatter), check=False)
 

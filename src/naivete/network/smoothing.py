@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
 from naivete.errors import ParameterError, quoted
+from naivete.variables import State
 
 __all__ = [
     "Backoff",
@@ -19,15 +20,20 @@ __all__ = [
     "Context",
     "Lidstone",
     "MEstimate",
+    "Prior",
     "Smoothing",
     "backoff_table",
     "checked_prior",
     "discounted",
     "marginal_distribution",
     "normalized",
+    "prior_probabilities",
     "smoothed",
     "smoothing_of",
 ]
+
+Prior = Sequence[float] | Mapping[State, float] | str | None
+"""P(c) for every class: in the order of the classes, by label, "uniform", or None for the relative frequencies."""
 
 LARGEST = 1e15
 DISCOUNT = 0.5
@@ -162,7 +168,31 @@ def _amount(number: Any, value: object) -> float:
     return amount
 
 
-def checked_prior(prior: Sequence[float], classes: int) -> Numbers:
+def prior_probabilities(prior: Prior, labels: Sequence[State]) -> Numbers:
+    """Return P(c) for every class.
+
+    Parameters
+    ----------
+    prior : a sequence with a probability for every class, a mapping from the labels to probabilities, or "uniform".
+    labels : the class labels.
+
+    >>> prior_probabilities({"ill": 0.25, "well": 0.75}, ["ill", "well"]).tolist(), prior_probabilities("uniform", [0, 1]).tolist()
+    ([0.25, 0.75], [0.5, 0.5])
+    """
+    if isinstance(prior, Mapping):
+        if set(prior) != set(labels):
+            raise ParameterError(
+                f"prior={quoted(dict(prior))}: a probability for each of the classes {quoted(list(labels))} is needed"
+            )
+        return checked_prior([prior[label] for label in labels], len(labels))
+    if isinstance(prior, str):
+        if prior != "uniform":
+            raise ParameterError(f"prior={quoted(prior)}: choose 'uniform', or pass the probabilities of the classes")
+        return np.full(len(labels), 1 / len(labels))
+    return checked_prior(prior, len(labels))
+
+
+def checked_prior(prior: Any, classes: int) -> Numbers:
     """Return class probabilities as an array; an error unless there is one for each class and they sum to one."""
     try:
         probabilities = np.array(prior, np.float64)

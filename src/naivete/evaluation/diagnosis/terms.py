@@ -24,7 +24,7 @@ from naivete.learners.naive import naive
 from naivete.network.conditional_tables import Cpt
 from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
-from naivete.network.smoothing import checked_prior, smoothing_of
+from naivete.network.smoothing import prior_probabilities, smoothing_of
 from naivete.variables import CLASS, family
 
 __all__ = [
@@ -268,7 +268,7 @@ class _LeaveOneOut:
         families = {key: family(key[0], *key[1], CLASS) for key in sorted(wanted)}
         tables = counts.tables([*families.values(), (CLASS,)])
         self.classes = np.asarray(tables[CLASS,]).astype(np.float64)
-        self.prior = None if prior is None else checked_prior(prior, len(self.classes))
+        self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         smooth, cards = smoothing_of(smoothing), counts.cards([*counts.features, CLASS])
         self.terms = {
             (x, p): FamilyTerms(tables[members], x, p, self.classes, smooth, cards) for (x, p), members in families.items()

@@ -34,7 +34,7 @@ from naivete.learners.joined.terms import (
     shape_of,
     term_of,
 )
-from naivete.network.smoothing import checked_prior, smoothing_of
+from naivete.network.smoothing import prior_probabilities, smoothing_of
 from naivete.variables import CLASS
 
 __all__ = ["MoveEvaluator"]
@@ -60,7 +60,7 @@ class MoveEvaluator:
     def __init__(self, counts: Counts, smoothing: object, prior: Sequence[float] | None) -> None:
         self.counts, self.smoothing = counts, smoothing_of(smoothing)
         self.classes = counts.margins()[CLASS,].astype(np.float64)
-        self.prior = None if prior is None else checked_prior(prior, len(self.classes))
+        self.prior = None if prior is None else prior_probabilities(prior, counts.variables[CLASS].states)
         self.kept: list[_Piece] | None = [] if self._keeps() else None
         self.terms: dict[Group, GroupTerms] = {}
         self.deltas: dict[Move, Delta | None] = {}
