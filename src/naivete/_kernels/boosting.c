@@ -18,7 +18,8 @@ typedef struct {
     double penalty, least; /* of squared values; the least curvature in a branch */
     double *sums;          /* room for slope and curvature of each code of TOGETHER columns */
     int64_t stride;        /* the room for one column */
-    double *pairs;         /* room for slope and curvature of each row */
+    double *pairs;         /* slope and curvature of each used row of a node */
+    int32_t *used;         /* the rows of a node that have a weight */
 } table;
 
 typedef struct {
@@ -28,30 +29,29 @@ typedef struct {
 
 INLINE double score(double g, double h, double penalty) { return g * g / (h + penalty); }
 
-/* Adds up slopes and curvatures of n rows by the codes of a column. */
-static void add_up(const table *t, int64_t column, const int64_t *rows, int64_t n, const double *pairs, double *sums) {
+/* Adds up slopes and curvatures of the first n used rows by the codes of a column. */
+static void add_up(const table *t, int64_t column, int64_t n) {
     const uint16_t *codes = t->codes + column * t->rows;
-    memset(sums, 0, 2 * (t->states[column] + 1) * sizeof *sums);
+    memset(t->sums, 0, 2 * (t->states[column] + 1) * sizeof *t->sums);
     for (int64_t i = 0; i < n; i++) {
-        double *s = sums + 2 * codes[rows[i]];
-        s[0] += pairs[2 * i];
-        s[1] += pairs[2 * i + 1];
+        double *s = t->sums + 2 * codes[t->used[i]];
+        s[0] += t->pairs[2 * i];
+        s[1] += t->pairs[2 * i + 1];
     }
 }
 
 /* The same for TOGETHER columns: a sum waits for the one before it only if that is of the same code of the same column. */
-static void add_up_together(const table *t, const int32_t *columns, const int64_t *rows, int64_t n, const double *pairs,
-                            double *sums) {
+static void add_up_together(const table *t, const int32_t *columns, int64_t n) {
     const uint16_t *codes[TOGETHER];
     double *places[TOGETHER];
     for (int j = 0; j < TOGETHER; j++) {
         codes[j] = t->codes + columns[j] * t->rows;
-        places[j] = sums + j * t->stride;
-        memset(places[j], 0, 2 * (t->states[columns[j]] + 1) * sizeof *sums);
+        places[j] = t->sums + j * t->stride;
+        memset(places[j], 0, 2 * (t->states[columns[j]] + 1) * sizeof *t->sums);
     }
     for (int64_t i = 0; i < n; i++) {
-        const int64_t row = rows[i];
-        const double g = pairs[2 * i], h = pairs[2 * i + 1];
+        const int64_t row = t->used[i];
+        const double g = t->pairs[2 * i], h = t->pairs[2 * i + 1];
         for (int j = 0; j < TOGETHER; j++) {
             double *s = places[j] + 2 * codes[j][row];
             s[0] += g;
@@ -76,16 +76,15 @@ static void improve(const table *t, int64_t column, const double *sums, double G
     }
 }
 
-/* Replaces `best` by the best split of n rows by one of the candidates, if that is better. */
-static void improve_by(const table *t, const int32_t *candidates, int64_t many, const int64_t *rows, int64_t n,
-                       const double *pairs, double G, double H, split *best) {
+/* Replaces `best` by the best split of the first n used rows by one of the candidates, if that is better. */
+static void improve_by(const table *t, const int32_t *candidates, int64_t many, int64_t n, double G, double H, split *best) {
     int64_t i = 0;
     for (; i + TOGETHER <= many; i += TOGETHER) {
-        add_up_together(t, candidates + i, rows, n, pairs, t->sums);
+        add_up_together(t, candidates + i, n);
         for (int j = 0; j < TOGETHER; j++) improve(t, candidates[i + j], t->sums + j * t->stride, G, H, best);
     }
     for (; i < many; i++) {
-        add_up(t, candidates[i], rows, n, pairs, t->sums);
+        add_up(t, candidates[i], n);
         improve(t, candidates[i], t->sums, G, H, best);
     }
 }
@@ -103,13 +102,16 @@ static int64_t grow(const table *t, int64_t *order, int64_t *other, const int32_
         const int64_t from = ends[3 * at], n = ends[3 * at + 1] - from;
         int64_t *rows = order + from;
         double G = 0, H = 0;
-        for (int64_t i = 0; i < n; i++) {
-            G += t->pairs[2 * i] = slope[rows[i]];
-            H += t->pairs[2 * i + 1] = curvature[rows[i]];
+        int64_t used = 0; /* rows of weight 0 add nothing */
+        for (int64_t i = 0; i < n; i++) { /* without branches, which could not be predicted */
+            G += t->pairs[2 * used] = slope[rows[i]];
+            H += t->pairs[2 * used + 1] = curvature[rows[i]];
+            t->used[used] = (int32_t)rows[i];
+            used += t->pairs[2 * used + 1] != 0;
         }
         split best = {1e-6f, -1, -1};
         if (ends[3 * at + 2] < depth && count + 2 <= most && H >= 2 * t->least)
-            improve_by(t, candidates, many, rows, n, t->pairs, G, H, &best);
+            improve_by(t, candidates, many, used, G, H, &best);
         nodes[3 * at] = best.column;
         nodes[3 * at + 1] = best.test;
         nodes[3 * at + 2] = 0;
@@ -121,10 +123,14 @@ static int64_t grow(const table *t, int64_t *order, int64_t *other, const int32_
         }
         const uint16_t *codes = t->codes + best.column * t->rows;
         int64_t first = 0, second = 0;
+        const int equal = best.test < 0;
+        const int64_t value = equal ? -2 - best.test : best.test;
         for (int64_t i = 0; i < n; i++) {
-            const int64_t v = codes[rows[i]];
-            if (best.test < 0 ? v != -2 - best.test : v > best.test) other[second++] = rows[i];
-            else rows[first++] = rows[i];
+            const int64_t row = rows[i], v = codes[row];
+            const int in_second = equal ? v != value : v > value;
+            rows[first] = other[second] = row;
+            first += !in_second;
+            second += in_second;
         }
         memcpy(rows + first, other, second * sizeof *rows);
         nodes[3 * at + 2] = count;
@@ -147,9 +153,10 @@ API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_
     const int64_t most = ((int64_t)2 << depth) - 1, first_class = K == 2;
     int64_t *order = malloc((2 * rows + 3 * most) * sizeof *order);
     double *space = malloc((rows * (K + 4) + 2 * TOGETHER * (widest + 1)) * sizeof *space);
-    const int ok = order && space;
+    int32_t *used_rows = malloc((rows + 1) * sizeof *used_rows);
+    const int ok = order && space && used_rows;
     double *p = space, *slope = p + rows * K, *curvature = slope + rows, *pairs = curvature + rows;
-    const table t = {codes, states, nominal, rows, penalty, least, pairs + 2 * rows, 2 * (widest + 1), pairs};
+    const table t = {codes, states, nominal, rows, penalty, least, pairs + 2 * rows, 2 * (widest + 1), pairs, used_rows};
     int64_t used = 0, tree = 0;
     for (int64_t round = 0; ok && round < rounds; round++) {
         for (int64_t r = 0; r < rows; r++) {
@@ -174,6 +181,7 @@ API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_
     if (ok) starts[tree] = used;
     free(order);
     free(space);
+    free(used_rows);
     return ok;
 }
 

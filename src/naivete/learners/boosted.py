@@ -24,7 +24,7 @@ WIDEST_OF_TREES = 65_535
 """Features with so many states or more are not used by trees, whose codes have two bytes."""
 
 FEWEST, MOST = 8, 64
-"""The fewest and the most features by which a tree may split, between which it is half of the features."""
+"""The fewest and the most features by which a tree may split, between which it is a third of the features."""
 
 STAGE, PATIENCE = 10, 3
 """Trees are added in stages of so many rounds, until so many stages did not improve the predictions of left-out cases."""
@@ -59,7 +59,7 @@ def cross_fitted_boosting(
     for i, x in enumerate(features):
         codes[i] = np.minimum(sample.codes[x], states[i])
     first = int(classes == 2)
-    many = min(max(FEWEST, len(features) // 2), MOST, len(features))
+    many = min(max(FEWEST, len(features) // 3), MOST, len(features))
     keys = random.random((setting.rounds * (classes - first), len(features)))
     candidates = np.sort(np.argsort(keys, axis=1)[:, :many], axis=1).astype(np.int32)
     weights = [sample.weight, *(sample.weight * (1 - folds.share[:, fold]) for fold in range(folds.share.shape[1]))]
