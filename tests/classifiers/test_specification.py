@@ -135,7 +135,7 @@ def test_other_classifiers_have_no_text() -> None:
         spec_of(DummyClassifier())  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["uniform", "0/0", "-1/2", "1//2", "nan/1", "inf/1"])
+@pytest.mark.parametrize("text", ["even", "0/0", "-1/2", "1//2", "nan/1", "inf/1"])
 def test_shares_that_are_none(text: str) -> None:
     with pytest.raises(ParameterError, match="write a share for every class"):
         classifier_of(f"nb:prior={text}")

@@ -15,11 +15,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
 from naivete.classifiers.class_weights import ClassWeight, ClassWeightMixin
+from naivete.classifiers.decision_scores import DecisionScoresMixin
+from naivete.classifiers.default_encoder import DefaultEncoderMixin
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.family_counts import family_counts
 from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
-from naivete.classifiers.predicting import PredictingMixin
+from naivete.classifiers.names import NamesMixin
 from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
@@ -43,13 +45,15 @@ __all__ = ["NetworkClassifier", "NotFittedError"]
 
 
 class NetworkClassifier(
+    DefaultEncoderMixin,
     ClassWeightMixin,
-    PredictingMixin,
+    DecisionScoresMixin,
     IncrementalMixin,
     ExplainingMixin,
     QuestionsMixin,
     ReasonsMixin,
     TablesMixin,
+    NamesMixin,
     CategoricalAttributesMixin,
     ClassifierMixin,  # type: ignore[misc]
     BaseEstimator,  # type: ignore[misc]
@@ -86,7 +90,9 @@ class NetworkClassifier(
     cases_ : the total weight of these rows.
     passes_ : the number of passes that `fit` made over the rows; 0 for a classifier that was loaded.
     relevance_ : I(X; C) of every feature, in bits.
-    arc_information_ : I(X; Y | C) of every arc between features, in bits, by (parent, child).
+    arc_information_ : I(X; Y | C) of every arc between features, in bits, by the positions (parent, child).
+    information_ : both of these, by the name of a feature and by the names (parent, child) of an arc.
+    parents_ : the names of the parents of every variable by its name, the class last.
     predictor_ : the `Predictor` of the network, which computes posterior probabilities of encoded rows.
     temperature_ : the exponent of the posterior probabilities, where calibration="leave-one-out"; below 1 the network is too sure.
     missing_tokens_ : the texts that stood for missing values in the files of `naivete fit`; `naivete predict` uses them.
@@ -323,10 +329,9 @@ class NetworkClassifier(
 
         return svg(self.network_, information=self.information_, title=repr(self))
 
-    @property
-    def information_(self) -> dict[Any, float]:
-        """I(X; C) by feature and I(X; Y | C) by arc (parent, child), in bits."""
-        return {**{x: float(bits) for x, bits in enumerate(self.relevance_)}, **self.arc_information_}
+    def _repr_mimebundle_(self, **options: Any) -> dict[str, str]:  # noqa: ARG002
+        """Return what notebooks show: the drawing of the network, or scikit-learn's table of parameters where it is not fitted."""
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -14,6 +14,7 @@ from sklearn.utils import _safe_indexing, get_tags
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from naivete.classifiers.default_encoder import DefaultEncoderMixin
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.table_input import TableInputMixin
@@ -30,7 +31,7 @@ from naivete.network.smoothing import smoothing_of
 __all__ = ["InfoSelector", "K2Selector", "NaiveSelector", "Selector"]
 
 
-class Selector(TableInputMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
+class Selector(DefaultEncoderMixin, TableInputMixin, SelectorMixin, BaseEstimator):  # type: ignore[misc]
     """A transformer that keeps the columns it has selected, in the order of the table and with their values unchanged.
 
     Numbers are discretized and values are counted as in the classifiers, but only to select. A `naivete.Table` stays one; other

@@ -107,7 +107,7 @@ def _record(network: Network, information: Information, tables: bool) -> dict[st
     shown = (*network.inputs, *hidden, CLASS)
     records = {v: _variable(network, v) for v in shown}
     for x in network.inputs:
-        records[x] |= {"information": information.get(x), "in_blanket": x in blanket, "isolated": x in isolated}
+        records[x] |= {"information": information.get(network.name(x)), "in_blanket": x in blanket, "isolated": x in isolated}
     if tables and not outlined and any(variable.known for variable in network.variables):
         for v in shown:
             records[v] |= _table(network, v)
@@ -118,7 +118,10 @@ def _record(network: Network, information: Information, tables: bool) -> dict[st
         "parents": [] if outlined else [network.name(p) for p in network.parents[CLASS]],
         "blanket": [network.name(x) for x in blanket],
         "cells": network.cells,
-        "arcs": [{"from": network.name(p), "to": network.name(x), "information": information.get((p, x))} for p, x in arcs],
+        "arcs": [
+            {"from": network.name(p), "to": network.name(x), "information": information.get((network.name(p), network.name(x)))}
+            for p, x in arcs
+        ],
         "variables": list(records.values()),
         **(outline_record(network, tables) if outlined else {}),
     }
@@ -322,7 +325,7 @@ def _page(
     from naivete.display import page
 
     records = described["variables"]
-    order = sorted(network.inputs, key=lambda x: (records[x]["isolated"], -information.get(x, 0.0)))
+    order = sorted(network.inputs, key=lambda x: (records[x]["isolated"], -information.get(network.name(x), 0.0)))
     relevance: dict[object, float | tuple[float, float]] = {network.name(x): information[x] for x in order[:40] if x in information}
     pale = [network.name(x) for x in order[:40] if not records[x]["in_blanket"]]
     not_used = "features that the tree does not use" if "tree" in described else "features outside the Markov blanket of the class"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 from naivete.display.layout import HEIGHT, Arc, Box, Layout, Point, grid, layout
 from naivete.display.markup import Markup, attribute, bidi_isolated, element, image, plain, shorten, text_width
@@ -16,8 +17,11 @@ from naivete.variables import CLASS
 
 __all__ = ["Information", "lone_features", "svg"]
 
-Information = Mapping[int | Arc, float]
-"""Information in bits: of an arc under the key (parent, child), of a feature about the class under the feature."""
+Information = Mapping[Any, float]
+"""Information in bits: of an arc under the key (parent, child), of a feature about the class under the feature.
+
+Variables are given by name, or all of them by position.
+"""
 
 ARCS_UP_TO, NODES_UP_TO, LABELS_UP_TO, LONE_UP_TO = 200, 600, 80, 24
 """The largest numbers of nodes with arcs, of nodes, of labelled arcs, and of features without arcs that are drawn."""
@@ -51,7 +55,7 @@ def svg(
         raise ParameterError(f"svg: max_width must be a positive number of pixels, got {quoted(max_width)}")
     if has_outline(network):
         return tree_svg(network, title=title, max_width=max_width or _WIDTH)
-    bits = {key: float(b) for key, b in (information or {}).items() if abs(b) <= _MOST_BITS}
+    bits = {key: float(b) for key, b in _by_position(network, information or {}).items() if abs(b) <= _MOST_BITS}
     picture = _picture(network, bits, max_width or _WIDTH)
     return _document(network, picture, bits, title)
 
@@ -370,3 +374,12 @@ def _legend(bits: Mapping[int | Arc, float], network: Network, picture: _Picture
 
 def _wedge() -> Markup:
     return element("g", element("polygon", points="0,-4.5 96,-6 96,-2 0,-3.5"), class_="nv-arc nv-arcs")
+
+
+def _by_position(network: Network, information: Information) -> dict[Any, float]:
+    """Return the information by the positions of variables, if all its keys are names."""
+    position: dict[Any, int] = {network.name(v): v for v in (*network.features, CLASS)}
+    named = all((name in position) for key in information for name in (key if isinstance(key, tuple) else (key,)))
+    if not named:
+        return dict(information)
+    return {tuple(position[n] for n in key) if isinstance(key, tuple) else position[key]: bits for key, bits in information.items()}
