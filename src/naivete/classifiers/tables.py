@@ -11,13 +11,38 @@ from naivete.inference.predictor import Predictor
 from naivete.variables import CLASS, Name
 
 if TYPE_CHECKING:  # learning and predicting do without drawings
+    from naivete.classifiers.table_frames import TableFrames
     from naivete.display.heatmap import Heatmap
 
 __all__ = ["TablesMixin"]
 
 
 class TablesMixin:
-    """The method `heatmap`."""
+    """The method `heatmap` and the attribute `tables_`."""
+
+    @property
+    def tables_(self) -> TableFrames:
+        """The conditional tables as pandas frames, by the name of the variable, with their counts where these are known.
+
+        Counts are known after fitting tables of moderate size; model files have none. A classifier that does not predict with the
+        tables of one network has no such attribute.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> nb = NaiveBayes().fit([["yes"], ["yes"], ["no"]], ["ill", "ill", "well"])
+        >>> table = nb.tables_["x0"]
+        >>> table.index.names, table["count"].to_dict()
+        (FrozenList(['class', 'x0']), {('ill', 'no'): 0.0, ('ill', 'yes'): 2.0, ('well', 'no'): 1.0, ('well', 'yes'): 0.0})
+        """
+        from naivete.classifiers.table_frames import TableFrames
+
+        model: Any = self
+        if not hasattr(model, "network_"):
+            raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' first")
+        if not isinstance(getattr(model, "predictor_", None), (Predictor, DerivedPredictor)):
+            raise AttributeError(f"{type(model).__name__} has no tables_: it does not predict with the tables of one network")
+        return TableFrames(model.network_, getattr(model, "_family_counts", {}))
 
     def heatmap(self, feature: Name) -> Heatmap:
         """Return the conditional table of a feature, P(value | parents, class), as a heat map; `svg()` draws it.
