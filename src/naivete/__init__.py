@@ -51,11 +51,12 @@ _PUBLIC = {
     "inference.sampling": ["sample"],
     "display.explanation": ["Explanation"],
     "display.rules": ["tree_text"],
-    "classifiers.base": ["NetworkClassifier", "NotFittedError"],
+    "classifiers.base": ["NetworkClassifier"],
     "classifiers.selectors": ["InfoSelector", "K2Selector", "NaiveSelector"],
     "classifiers.decisions": ["LossAware"],
     "classifiers.export": ["export"],
     "classifiers.losses": ["Loss", "zero_one"],
+    "classifiers.not_fitted": ["NotFittedError"],
     "classifiers.partitions": ["predict_partitions"],
     "classifiers.questionnaire": ["Questionnaire"],
     "classifiers.saving": ["load", "model_hash", "save"],
@@ -88,13 +89,13 @@ if TYPE_CHECKING:
     from naivete.classifiers.ande import *  # noqa: F403
     from naivete.classifiers.augmented import *  # noqa: F403
     from naivete.classifiers.base import NetworkClassifier as NetworkClassifier
-    from naivete.classifiers.base import NotFittedError as NotFittedError
     from naivete.classifiers.baselines import *  # noqa: F403
     from naivete.classifiers.decisions import LossAware as LossAware
     from naivete.classifiers.export import export as export
     from naivete.classifiers.losses import Loss as Loss
     from naivete.classifiers.losses import zero_one as zero_one
     from naivete.classifiers.naive_variants import *  # noqa: F403
+    from naivete.classifiers.not_fitted import NotFittedError as NotFittedError
     from naivete.classifiers.partitions import predict_partitions as predict_partitions
     from naivete.classifiers.questionnaire import Questionnaire as Questionnaire
     from naivete.classifiers.saving import load as load

@@ -35,7 +35,8 @@ from distributed import Client, LocalCluster  # noqa: E402
 
 from naivete import KDB, TAN, NaiveBayes  # noqa: E402
 from naivete.cases.dask import ClusterError, DaskRows, FrameSource, connected  # noqa: E402
-from naivete.classifiers.base import NetworkClassifier, NotFittedError  # noqa: E402
+from naivete.classifiers.base import NetworkClassifier  # noqa: E402
+from naivete.classifiers.not_fitted import NotFittedError  # noqa: E402
 from naivete.classifiers.partitions import predict_partitions  # noqa: E402
 from naivete.classifiers.saving import model_hash  # noqa: E402
 from naivete.data.files import KindError, pieces  # noqa: E402

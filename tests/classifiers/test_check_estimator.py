@@ -48,6 +48,9 @@ from naivete.encoding.encoder import Encoder
 from tests import LONG, ROOT, estimator_of
 from tests.representatives import slow_unless_representative
 
+pytestmark = pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from `sklearn.base.BaseEstimator`:UserWarning")
+"""The classifiers are no subclasses of `BaseEstimator` (decision 0021); the checks say so before they begin, and all pass."""
+
 SMALL = Spectrum() if LONG else Spectrum(members=1, trees=2)
 NORMAL, EM, STATE = Encoder(numbers="normal"), Encoder(missing="em"), Encoder(missing="state")
 DEFAULTS: list[Any] = [*(estimator_of(entry) for entry in REGISTRY if entry.name != "Spectrum"), SMALL, LossAware(TAN())]

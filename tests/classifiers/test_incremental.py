@@ -28,7 +28,7 @@ from naivete import (
     Variable,
 )
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.registry import REGISTRY
 from naivete.classifiers.saving import model_hash
 from naivete.data.files import read

@@ -11,7 +11,7 @@ import pytest
 
 import naivete
 from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
-from naivete.classifiers.base import NotFittedError
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.baselines import Lookup, Majority
 from naivete.classifiers.saving import classifier_of, cut_of, model_hash, model_of
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive

@@ -10,7 +10,6 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
@@ -18,10 +17,11 @@ from naivete.classifiers.class_weights import ClassWeight, ClassWeightMixin
 from naivete.classifiers.decision_scores import DecisionScoresMixin
 from naivete.classifiers.default_encoder import DefaultEncoderMixin
 from naivete.classifiers.documentation import complete_docstring
+from naivete.classifiers.estimator import Estimator
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.family_counts import family_counts
-from naivete.classifiers.incremental import IncrementalMixin, NotFittedError
 from naivete.classifiers.names import NamesMixin
+from naivete.classifiers.incremental import IncrementalMixin
 from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
@@ -41,7 +41,7 @@ from naivete.network.smoothing import Prior, smoothing_of
 from naivete.storage.canonical_json import expect_keys
 from naivete.variables import CLASS, Variables
 
-__all__ = ["NetworkClassifier", "NotFittedError"]
+__all__ = ["NetworkClassifier"]
 
 
 class NetworkClassifier(
@@ -55,8 +55,7 @@ class NetworkClassifier(
     TablesMixin,
     NamesMixin,
     CategoricalAttributesMixin,
-    ClassifierMixin,  # type: ignore[misc]
-    BaseEstimator,  # type: ignore[misc]
+    Estimator,
     ABC,
 ):
     """A classifier that is a Bayesian network learned from counts: the base class of all classifiers of the library.
@@ -313,18 +312,10 @@ class NetworkClassifier(
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "network_")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.allow_nan = True
-        tags.input_tags.categorical = True
-        tags.input_tags.string = True
-        return tags
-
     def _repr_html_(self) -> str:
         """Return a drawing of the network, or scikit-learn's table of parameters where it is not fitted."""
         if not hasattr(self, "network_"):
-            return str(super()._repr_html_inner())
+            return super()._repr_html_()
         from naivete.display.network_drawing import svg
 
         return svg(self.network_, information=self.information_, title=repr(self))

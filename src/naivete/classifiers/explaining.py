@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.registry import REGISTRY
 from naivete.encoding.column_codes import Encoded
@@ -90,7 +90,7 @@ class ExplainingMixin(ABC):
         from naivete.inference.explanation import Explainer
         from naivete.inference.importance import arc_importances, feature_importances
 
-        self._check_fitted()
+        check_fitted(self)
         explainer, network = self._explainer(background), self.network_
         bits = feature_importances(explainer)
         features = {explainer.variables[x].name: float(b) for x, b in zip(explainer.features, bits, strict=True)}
@@ -104,7 +104,7 @@ class ExplainingMixin(ABC):
         """The mean absolute contributions of the features to the log odds, normalized so that they sum to 1."""
         from naivete.inference.importance import feature_importances
 
-        self._check_fitted()
+        check_fitted(self)
         explainer = self._explainer(None)
         if explainer.features != tuple(self.network_.inputs):
             raise AttributeError(
@@ -127,7 +127,7 @@ class ExplainingMixin(ABC):
         from naivete.display.explanation_text import class_position
         from naivete.display.nomogram import nomogram_of
 
-        self._check_fitted()
+        check_fitted(self)
         if not self.one_network:
             raise ParameterError(
                 f"{type(self).__name__} does not predict with one network, and a nomogram shows one; fit NaiveBayes or TAN"
@@ -141,10 +141,6 @@ class ExplainingMixin(ABC):
         if other == target:
             raise ParameterError(f"other_class={quoted(other_class)} is the target class; name another one")
         return nomogram_of(self.network_, target, other, explainer.temperature)
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "network_"):
-            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
 
     one_network: ClassVar[bool] = True
     """Whether predictions are those of `network_`."""

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import NotFittedError as SklearnNotFitted
 
 from naivete.cases import BatchRows, EncodedCases
 from naivete.cases.files import Progress
@@ -19,6 +18,7 @@ from naivete.cases.rows import count_row_values
 from naivete.cases.sources import open_rows, plain_settings
 from naivete.cases.spill import encode_rows
 from naivete.classifiers.batches import KeptCases, copied, differences
+from naivete.classifiers.estimator import check_fitted
 from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
 from naivete.data.labelled_table import ColumnRoles, LabelledTable
@@ -26,16 +26,12 @@ from naivete.data.labels import encode_classes, label_values, warn_left_out
 from naivete.encoding.encoder import Encoder
 from naivete.encoding.feature_tables import FeatureTables
 from naivete.encoding.value_counts import ValueCounts
-from naivete.errors import DataError, NaiveteError, NaiveteWarning, ParameterError, quoted, warn
+from naivete.errors import DataError, NaiveteWarning, ParameterError, quoted, warn
 from naivete.network.derived_columns import Hidden
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, Name, State, Variable, Variables
 
-__all__ = ["IncrementalMixin", "NotFittedError"]
-
-
-class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
-    """The classifier was used before it was fitted."""
+__all__ = ["IncrementalMixin"]
 
 
 class IncrementalMixin:
@@ -266,8 +262,7 @@ class IncrementalMixin:
 
     def _kept_rows(self, method: str) -> KeptCases:
         """Return what is kept of the cases so far; raise an error if nothing is kept."""
-        if not hasattr(self, "network_"):
-            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'partial_fit' first")
+        check_fitted(self, "call 'partial_fit' first")
         if self._kept is None:
             raise ParameterError(
                 f"{method} needs the cases that were learned so far, and this {type(self).__name__} has not kept them; "

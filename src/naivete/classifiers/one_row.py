@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naivete._kernels.codes import missing
-from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.estimator import check_fitted
 from naivete.data.frames import is_frame
 from naivete.data.table import Table
 from naivete.encoding.column_codes import warn_unseen
@@ -37,8 +37,7 @@ def observed_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
     """
     if isinstance(row, Table) or (not isinstance(row, (Mapping, Sequence, np.ndarray)) and is_frame(row)):
         return _frame_codes(model, row)
-    if not hasattr(model, "network_"):
-        raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' first")
+    check_fitted(model)
     policy = model._encoder().unseen
     codes: dict[int, float] = {}
     unseen: dict[Name, int] = {}

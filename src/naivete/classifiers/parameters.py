@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils import check_random_state
 
 from naivete.errors import ParameterError, quoted
 
@@ -18,6 +17,8 @@ def seed_of(random_state: Any) -> int:
         if random_state < 0 or isinstance(random_state, bool):
             raise ParameterError(f"random_state={quoted(random_state)}: a whole number, at least 0")
         return int(random_state)
+    from sklearn.utils import check_random_state
+
     try:
         return int(check_random_state(random_state).randint(2**31))
     except ValueError as error:

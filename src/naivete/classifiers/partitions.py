@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from naivete.cases.sources import is_dask_frame
-from naivete.classifiers.base import NetworkClassifier, NotFittedError
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.estimator import check_fitted
 from naivete.errors import ParameterError, quoted
 from naivete.inference.predictor import argmax_class
 
@@ -23,8 +24,7 @@ def predict_partitions(classifier: NetworkClassifier, frame: Any) -> Any:
     classifier : a fitted classifier.
     frame : a Dask DataFrame with the columns seen in `fit`; other columns are ignored.
     """
-    if not hasattr(classifier, "network_"):
-        raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' first")
+    check_fitted(classifier)
     if not is_dask_frame(frame):
         raise ParameterError(f"frame={quoted(frame)}: pass a Dask DataFrame; `predict` takes other tables")
     from naivete.cases.dask import shared

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.cases.sparse import encoded_parts
-from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.encoding.column_codes import Encoded, with_absent_columns
 from naivete.errors import ImpossibleEvidenceWarning, warn
@@ -73,8 +73,7 @@ class PredictingMixin(TableInputMixin):
 
         A column that is missing in a data frame has missing values, with a warning, unless unseen="error".
         """
-        if not hasattr(self, "network_"):
-            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
+        check_fitted(self)
         features = self.schema_
         unseen = unseen or self._encoder().unseen
         table = self._matched(X, [v.name for v in features], self._framed)

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from naivete.classifiers.base import NetworkClassifier, NotFittedError
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.model_file import Model, model_bytes, read_model
 from naivete.classifiers.registry import BY_WORD, entry_of
 from naivete.counts.independence import g, pearson
@@ -60,8 +61,7 @@ def model_hash(classifier: NetworkClassifier) -> str:
 def model_of(classifier: NetworkClassifier) -> Model:
     """Return the classifier as plain data."""
     kind = _kind(classifier)
-    if not hasattr(classifier, "network_"):
-        raise NotFittedError(f"this {type(classifier).__name__} instance is not fitted yet; call 'fit' before saving it")
+    check_fitted(classifier, "call 'fit' before saving it")
     parameters = _plain_parameters(classifier)
     notes: dict[str, Any] = {
         "framed": classifier._framed,

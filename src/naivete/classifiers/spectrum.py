@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.classifiers.base import NetworkClassifier, NotFittedError
 from naivete.classifiers.class_weights import ClassWeight
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.model_file import plain_variable, variable_of
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.spectrum_file import plain_spectrum, spectrum_of
@@ -169,6 +170,5 @@ class Spectrum(NetworkClassifier):
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ARG002
         """Refuse: the terms of a spectrum are not factors of a joint probability."""
-        if not hasattr(self, "network_"):
-            raise NotFittedError(f"this {type(self).__name__} instance is not fitted yet; call 'fit' first")
+        check_fitted(self)
         raise ParameterError("Spectrum has no joint probability of a row and a class; use predict_log_proba")

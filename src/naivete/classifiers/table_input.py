@@ -7,7 +7,6 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.validation import check_array
 
 from naivete.cases.sparse import encoded_cases
 from naivete.classifiers.batches import KeptCases
@@ -94,9 +93,13 @@ class TableInputMixin:
 
     def _checked(self, X: Any, *, min_rows: int) -> Any:
         """Check X by scikit-learn's rules for arrays, unless it is a frame, whose columns are checked one by one."""
-        if is_frame(X) or _plain_array(X, min_rows):
+        if is_frame(X):
             return X
         array = as_array(X) if isinstance(X, (list, tuple)) else X  # keeps the types of mixed text and numbers
+        if _is_plain_array(array, min_rows):
+            return array
+        from sklearn.utils.validation import check_array
+
         try:
             return check_array(
                 array,
@@ -130,9 +133,9 @@ class TableInputMixin:
         return table.renamed(names)
 
 
-def _plain_array(X: Any, min_rows: int) -> bool:
-    """Return whether X is an array of numbers or booleans with rows and columns, in which there is nothing to check."""
-    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biuf" and len(X) >= min_rows and X.shape[1] > 0
+def _is_plain_array(X: Any, min_rows: int) -> bool:
+    """Return whether X is an array with rows and columns and a common type, in which there is nothing to check."""
+    return type(X) is np.ndarray and X.ndim == 2 and X.dtype.kind in "biufOU" and len(X) >= min_rows and X.shape[1] > 0
 
 
 def _check_size(table: Table) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.estimator import check_fitted
 from naivete.errors import ParameterError, did_you_mean, quoted
 from naivete.inference.derived_predictor import DerivedPredictor
 from naivete.inference.predictor import Predictor
@@ -67,8 +67,7 @@ class TablesMixin:
         from naivete.display.heatmap import heatmap_of
 
         model: Any = self
-        if not hasattr(model, "network_"):
-            raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' first")
+        check_fitted(model)
         if not isinstance(model.predictor_, (Predictor, DerivedPredictor)):
             raise ParameterError(
                 f"{type(model).__name__} does not predict with the tables of one network, which a heat map could show; use "

@@ -13,7 +13,7 @@ import numpy as np
 from naivete import _kernels
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.explaining import one_network_classifiers
-from naivete.classifiers.incremental import NotFittedError
+from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.specification import spec_of
 from naivete.display.page import model_title
 from naivete.errors import ParameterError, ResourceError, quoted
@@ -326,8 +326,7 @@ def _sum_of_tables(network: Network, title: str, unseen: str, temperature: float
 
 
 def _check_model(model: NetworkClassifier) -> None:
-    if not hasattr(model, "network_"):
-        raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' before exporting it")
+    check_fitted(model, "call 'fit' before exporting it")
     if not model.one_network:
         raise ParameterError(
             f"{type(model).__name__} does not predict with one network, and an export is one sum over tables; choose among "

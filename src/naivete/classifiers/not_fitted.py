@@ -1,0 +1,16 @@
+"""The error about a classifier that was used before it was fitted.
+
+It is derived from scikit-learn's error, as scikit-learn requires; so this module is imported only where it is raised or caught.
+"""
+
+from __future__ import annotations
+
+from sklearn.exceptions import NotFittedError as SklearnNotFitted
+
+from naivete.errors import NaiveteError
+
+__all__ = ["NotFittedError"]
+
+
+class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
+    """The classifier was used before it was fitted."""
