@@ -10,10 +10,7 @@ options in place of the parameters, which `with_options` does. So no message spe
 
 from __future__ import annotations
 
-import ast
-import difflib
 import re
-import shlex
 import sys
 import types
 import warnings
@@ -131,6 +128,8 @@ def close_matches(name: object, candidates: Iterable[object], count: int = 3) ->
     >>> close_matches("kbd", ["kdb", "tan"])
     ['kdb']
     """
+    import difflib
+
     return difflib.get_close_matches(str(name), [str(c) for c in islice(candidates, 1000)], n=count, cutoff=0.5)
 
 
@@ -183,6 +182,9 @@ def with_options(message: str, options: Mapping[str, str]) -> str:
 
 def _option(option: str, text: str) -> str:
     """Return an option with the value of a parameter, which is given as Python text."""
+    import ast
+    import shlex
+
     try:
         value = ast.literal_eval(text) if text else True
     except (ValueError, SyntaxError):  # a repr that was shortened

@@ -28,8 +28,8 @@ from sklearn.preprocessing import FunctionTransformer
 from naivete import _kernels
 from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.baselines import Lookup
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.registry import REGISTRY
 from naivete.classifiers.selective import K2AS, SelectiveNaive
 from naivete.classifiers.spectrum import Spectrum

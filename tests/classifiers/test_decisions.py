@@ -22,8 +22,8 @@ from sklearn.preprocessing import StandardScaler
 from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
 from naivete.classifiers.baselines import Lookup
 from naivete.classifiers.decisions import LossAware, above_thresholds, biased
-from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.losses import Loss, zero_one
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.errors import DataError, ParameterError
 from tests.classifiers.test_common import data, quick
 

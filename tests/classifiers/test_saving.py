@@ -11,8 +11,8 @@ import pytest
 
 import naivete
 from naivete.classifiers.augmented import KDB, TAN, NaiveBayes
-from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.baselines import Lookup, Majority
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.saving import classifier_of, cut_of, model_hash, model_of
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb

@@ -23,8 +23,8 @@ from sklearn.base import clone
 from naivete.classifiers import base, table_input
 from naivete.classifiers.augmented import KDB, TAN, KNaive, NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
-from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.baselines import Lookup, Majority
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.registry import REGISTRY
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.trees import ID3

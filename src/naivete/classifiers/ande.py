@@ -13,12 +13,10 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.saving import plain_value
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError
 from naivete.inference.ande import AnDEPredictor
-from naivete.learners.ande import ande, checked_frequency
-from naivete.learners.naive import naive
 from naivete.network.ande import AnDE, ande_cells, ande_families
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import Prior, checked_prior, smoothing_of
@@ -26,6 +24,7 @@ from naivete.storage.canonical_json import FieldError, expect, expect_keys
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
     from naivete.inference.ensemble_explanation import Ensemble
 
 __all__ = ["A2DE", "AODE"]
@@ -84,6 +83,9 @@ class AveragedDependence(NetworkClassifier, ABC):
         return encoder
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.ande import ande
+        from naivete.learners.naive import naive
+
         model = ande(counts, n=self.n, **self._arguments())
         return naive(counts, smoothing=self.smoothing, prior=self.prior), {"ande_": model}
 
@@ -130,6 +132,8 @@ class AveragedDependence(NetworkClassifier, ABC):
 
 def _settings(more: Mapping[str, Any], classes: int) -> dict[str, Any]:
     """Return the settings of an AnDE in a model file, checked."""
+    from naivete.learners.ande import checked_frequency
+
     checks: dict[str, Callable[[Any], Any]] = {
         "smoothing": smoothing_of,
         "prior": lambda value: None if value is None else checked_prior(value, classes),

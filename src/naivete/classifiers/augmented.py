@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,20 +10,16 @@ from numpy.typing import NDArray
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
-from naivete.counts.bias import Bias
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners.fan import fan
-from naivete.learners.full import full
-from naivete.learners.kdb import chosen_parameters, kdb
-from naivete.learners.knaive import knaive_choice, knaive_on
-from naivete.learners.naive import naive
-from naivete.learners.skdb import skdb
-from naivete.learners.tan import tan
 from naivete.network.network import Network
 from naivete.network.smoothing import Prior
 from naivete.variables import Name
+
+if TYPE_CHECKING:
+    from naivete.counts.bias import Bias
+    from naivete.counts.counts import Counts
 
 __all__ = ["FAN", "KDB", "SKDB", "TAN", "Full", "KNaive", "NaiveBayes"]
 
@@ -60,6 +56,8 @@ class NaiveBayes(NetworkClassifier):
     densities = ("normal", "kernel")
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.naive import naive
+
         return naive(counts, **self._arguments()), {}
 
 
@@ -109,6 +107,8 @@ class TAN(NetworkClassifier):
         self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.tan import tan
+
         names = [v.name for v in counts.variables[:-1]]
         root: Any = names.index(self.root) if isinstance(self.root, str) and self.root in names else self.root
         if isinstance(root, str):
@@ -163,6 +163,8 @@ class FAN(NetworkClassifier):
         self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.fan import fan
+
         return fan(counts, **self._arguments()), {}
 
 
@@ -225,6 +227,8 @@ class KDB(NetworkClassifier):
         self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.kdb import chosen_parameters, kdb
+
         k, theta = chosen_parameters(counts, **self._arguments())
         return kdb(counts, **self._arguments(k=k, theta=theta)), {"k_": k, "theta_": theta}
 
@@ -286,6 +290,8 @@ class SKDB(NetworkClassifier):
         self.bias = bias
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.skdb import skdb
+
         network, k, selected = skdb(counts, **self._arguments())
         return network, {"k_": k, "selected_": selected}
 
@@ -334,6 +340,8 @@ class Full(NetworkClassifier):
         self.shrinkage = shrinkage
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.full import full
+
         return full(counts, **self._arguments()), {}
 
 
@@ -404,6 +412,8 @@ class KNaive(NetworkClassifier):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.knaive import knaive_choice, knaive_on
+
         chosen, weights = knaive_choice(counts, **self._arguments("strongly_naive", random_state=seed_of(self.random_state)))
         selection = ("k", "starts", "random_state")
         network = knaive_on(counts, chosen.features, **self._arguments(*selection))

@@ -6,12 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.categorical_attributes import CategoricalAttributesMixin
 from naivete.classifiers.class_weights import ClassWeight, ClassWeightMixin
 from naivete.classifiers.decision_scores import DecisionScoresMixin
@@ -26,20 +25,19 @@ from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
 from naivete.classifiers.tables import TablesMixin
-from naivete.counts.counts import BUDGET, Counts
-from naivete.counts.information import arc_information, information, relevance
+from naivete.counts.budget import BUDGET
 from naivete.data.frames import is_frame
-from naivete.encoding.discretization import mdl
 from naivete.encoding.encoder import DENSITIES, Encoder
 from naivete.errors import ParameterError, ResourceError, quoted
 from naivete.inference.derived_predictor import predictor_of
-from naivete.inference.em import expected_network
-from naivete.learners.calibration import leave_one_out_temperature
-from naivete.network.estimation import estimate
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import Prior, smoothing_of
 from naivete.storage.canonical_json import expect_keys
 from naivete.variables import CLASS, Variables
+
+if TYPE_CHECKING:
+    from naivete.classifiers.batches import KeptCases
+    from naivete.counts.counts import Counts
 
 __all__ = ["NetworkClassifier"]
 
@@ -160,6 +158,8 @@ class NetworkClassifier(
         y : the class of every row; missing ones are refused.
         sample_weight : the weight of every row; a row of weight two counts as two rows, a row of weight zero is left out.
         """
+        from naivete.classifiers.batches import KeptCases
+
         cases, value_counts, counts = self.training_counts(X, y, sample_weight)
         enough = self._value_counts_suffice(self._encoder())
         kept = KeptCases(value_counts, None, cases.target, is_frame(X)) if enough else None
@@ -208,6 +208,8 @@ class NetworkClassifier(
 
     def _temperature(self, counts: Counts, network: Network) -> dict[str, float]:
         """Return the temperature of the posteriors as an attribute, where there is a calibration."""
+        from naivete.learners.calibration import leave_one_out_temperature
+
         if self.calibration is None:
             return {}
         if counts.continuous:
@@ -240,6 +242,8 @@ class NetworkClassifier(
         kept : what is kept of the cases for `partial_fit`, `merge` and `forget`.
         structure : the parents of every variable, where only the tables are to be estimated; by default they are learned.
         """
+        from naivete.counts.information import arc_information
+
         try:
             if structure is None:
                 network, learned = self._learn(counts)
@@ -278,11 +282,15 @@ class NetworkClassifier(
 
     def _reestimated(self, counts: Counts, structure: Structure) -> tuple[Network, dict[str, Any]]:
         """Return the network of a given structure with newly estimated tables, and what was learned with the structure."""
+        from naivete.network.estimation import estimate
+
         learned = {name: getattr(self, name) for name in self.saved_attributes if hasattr(self, name)}
         return estimate(counts, structure, self.smoothing, prior=self.prior), learned
 
     def _completed(self, counts: Counts, network: Network) -> tuple[Network, dict[str, Any]]:
         """With missing="em", return the network estimated from all rows, also those with missing values, and its convergence."""
+        from naivete.inference.em import expected_network
+
         if self._encoder().missing != "em":
             return network, {}
         if network.derived:
@@ -342,6 +350,9 @@ def _parameter_names(kind: type[NetworkClassifier]) -> tuple[str, ...]:
 
 def _relevance(counts: Counts, network: Network) -> NDArray[np.float64]:
     """Return I(X; C) of every feature, in bits; for features whose thresholds the learner chose, after `mdl` discretization."""
+    from naivete.counts.information import information, relevance
+    from naivete.encoding.discretization import mdl
+
     bits = relevance(counts).copy()
     for x in network.inputs:
         if network.variables[x] != counts.variables[x]:

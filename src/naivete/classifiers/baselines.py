@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
-from naivete.learners.baseline import lookup, majority
 from naivete.network.network import Network
 from naivete.network.smoothing import Prior
+
+if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
 
 __all__ = ["Lookup", "Majority"]
 
@@ -32,6 +34,8 @@ class Majority(NetworkClassifier):
     shares_counts = True
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.baseline import majority
+
         return majority(counts, **self._arguments()), {}
 
     def __sklearn_tags__(self) -> Any:
@@ -67,4 +71,6 @@ class Lookup(NetworkClassifier):
         super().__init__(smoothing=0.0, prior=prior, class_weight=class_weight, encoder=encoder, budget=budget)
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.baseline import lookup
+
         return lookup(counts, **self._arguments()), {}

@@ -13,8 +13,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from naivete._kernels.codes import Numbers
-from naivete.classifiers.not_fitted import NotFittedError
 from naivete.classifiers.losses import Loss, finite, zero_one
+from naivete.classifiers.not_fitted import NotFittedError
 from naivete.data.labels import checked_weights, label_values
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 

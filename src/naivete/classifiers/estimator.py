@@ -31,7 +31,8 @@ class Estimator:
     @classmethod
     def _get_param_names(cls) -> list[str]:
         """Return the names of the parameters of the constructor, sorted."""
-        return sorted(_parameters(cls))
+        kind: Any = cls
+        return sorted(_parameters(kind))
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters by name.
@@ -70,7 +71,8 @@ class Estimator:
 
     def __repr__(self) -> str:
         """Return the class and the parameters that differ from their default values."""
-        defaults = _parameters(type(self))
+        kind: Any = type(self)
+        defaults = _parameters(kind)
         params = [f"{name}={value!r}" for name, value in self.get_params(deep=False).items() if repr(value) != repr(defaults[name])]
         return _wrapped(f"{type(self).__name__}(", params)
 

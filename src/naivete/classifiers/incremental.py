@@ -7,29 +7,25 @@ from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.cases import BatchRows, EncodedCases
-from naivete.cases.files import Progress
-from naivete.cases.rows import count_row_values
-from naivete.cases.sources import open_rows, plain_settings
-from naivete.cases.spill import encode_rows
-from naivete.classifiers.batches import KeptCases, copied, differences
 from naivete.classifiers.estimator import check_fitted
-from naivete.counts.counts import Counts
 from naivete.data.frames import is_frame
-from naivete.data.labelled_table import ColumnRoles, LabelledTable
-from naivete.data.labels import encode_classes, label_values, warn_left_out
 from naivete.encoding.encoder import Encoder
-from naivete.encoding.feature_tables import FeatureTables
-from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import DataError, NaiveteWarning, ParameterError, quoted, warn
-from naivete.network.derived_columns import Hidden
 from naivete.network.network import Network, Structure
 from naivete.variables import CLASS, Name, State, Variable, Variables
+
+if TYPE_CHECKING:
+    from naivete.cases.files import Progress
+    from naivete.classifiers.batches import KeptCases
+    from naivete.counts.counts import Counts
+    from naivete.data.labelled_table import LabelledTable
+    from naivete.encoding.feature_tables import FeatureTables
+    from naivete.encoding.value_counts import ValueCounts
 
 __all__ = ["IncrementalMixin"]
 
@@ -133,6 +129,14 @@ class IncrementalMixin:
         then : a function that is called with the fitted classifier before the checkpoint is removed, for instance to save it.
         reading : options for reading files, as for `naivete.read`.
         """
+        from naivete.cases.rows import count_row_values
+        from naivete.cases.sources import open_rows, plain_settings
+        from naivete.cases.spill import encode_rows
+        from naivete.classifiers.batches import KeptCases
+        from naivete.counts.counts import Counts
+        from naivete.data.labelled_table import ColumnRoles
+        from naivete.data.labels import warn_left_out
+
         encoder = self.checked_encoder()
         _check_arguments(ignore, progress, then, every)
         roles = ColumnRoles(target, weight, tuple(ignore), encoder.unlabelled == "drop")
@@ -182,6 +186,8 @@ class IncrementalMixin:
         classes : all labels that any batch will have; by default those of the first batch. Others are refused.
         structure : "learn" learns the arcs again from all cases; "keep" keeps the arcs and estimates the tables again.
         """
+        from naivete.data.labels import encode_classes, label_values
+
         if structure not in ("learn", "keep"):
             raise ParameterError(f"structure={quoted(structure)}: choose 'learn' or 'keep'")
         encoder = self.checked_encoder()
@@ -219,6 +225,8 @@ class IncrementalMixin:
         ----------
         other : the other classifier, which is not changed.
         """
+        from naivete.classifiers.batches import differences
+
         encoder = self.checked_encoder()
         if type(self) is not type(other):
             raise ParameterError(f"a {type(self).__name__} cannot be merged with a {type(other).__name__}; learn both alike")
@@ -257,6 +265,8 @@ class IncrementalMixin:
         return self._fit_kept(remaining, encoder, self.classes_.dtype)
 
     def _cases_to_keep(self, batch: LabelledTable, framed: bool, encoder: Encoder) -> KeptCases:
+        from naivete.classifiers.batches import KeptCases, copied
+
         value_counts = encoder.value_counts(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
         return KeptCases(value_counts, None if self._value_counts_suffice(encoder) else (copied(batch),), batch.target, framed)
 
@@ -272,6 +282,11 @@ class IncrementalMixin:
 
     def _fit_kept(self, kept: KeptCases, encoder: Encoder, dtype: np.dtype[Any], structure: str = "learn") -> Self:
         """Learn from the kept cases."""
+        from naivete.cases import BatchRows, EncodedCases
+        from naivete.counts.counts import Counts
+        from naivete.encoding.feature_tables import FeatureTables
+        from naivete.network.derived_columns import Hidden
+
         features = encoder.schema(kept.value_counts)
         variables = (*features, Variable(kept.target, kept.classes))
         cases = EncodedCases(BatchRows(kept.batches), variables, kept.value_counts.has_missing, encoder.unseen)
@@ -291,6 +306,8 @@ def _schema(
     value_counts: ValueCounts | None, schema: Any, encoder: Encoder, target: Name
 ) -> tuple[Variables, NDArray[np.bool_], FeatureTables | None]:
     """Return the variables, which features may have missing values, and the tables that are known already."""
+    from naivete.encoding.feature_tables import FeatureTables
+
     if value_counts is None:
         network = getattr(schema, "network_", None)
         listed = schema if network is None else (*network.columns, network.variables[CLASS])

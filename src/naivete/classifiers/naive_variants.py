@@ -4,26 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners.hidden.hidden_naive import LearnedHidden, hidden_network
-from naivete.learners.hidden.mixture import Search
-from naivete.learners.joined.search import bsej_groups, fssj_groups, joined_naive_on
-from naivete.learners.recursive import recursive
 from naivete.network.network import Network, Structure
 from naivete.network.smoothing import Prior
 from naivete.variables import Name
 
-__all__ = ["HiddenNaive", "JoinedNaive", "Recursive"]
+if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
+    from naivete.learners.hidden.hidden_naive import LearnedHidden
 
-SEARCHES: dict[str, Callable[..., list[tuple[int, ...]]]] = {"backward": bsej_groups, "forward": fssj_groups}
-"""The directions of the search: BSEJ and FSSJ."""
+__all__ = ["HiddenNaive", "JoinedNaive", "Recursive"]
 
 
 class JoinedNaive(NetworkClassifier):
@@ -77,11 +74,14 @@ class JoinedNaive(NetworkClassifier):
         self.max_joined = max_joined
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
-        if self.search not in list(SEARCHES):
-            close = close_matches(self.search, SEARCHES)
+        from naivete.learners.joined.search import bsej_groups, fssj_groups, joined_naive_on
+
+        searches: dict[Any, Callable[..., list[tuple[int, ...]]]] = {"backward": bsej_groups, "forward": fssj_groups}
+        if self.search not in list(searches):
+            close = close_matches(self.search, searches)
             hint = f"; did you mean {close[0]!r}?" if close else ""
             raise ParameterError(f"search={quoted(self.search)}: choose 'backward' (BSEJ) or 'forward' (FSSJ){hint}")
-        groups = SEARCHES[self.search](counts, **self._arguments("search"))
+        groups = searches[self.search](counts, **self._arguments("search"))
         network = joined_naive_on(counts, groups, smoothing=self.smoothing, prior=self.prior)
         return network, {"groups_": [list(group) for group in groups]}
 
@@ -136,6 +136,8 @@ class Recursive(NetworkClassifier):
         self.refit = refit
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.recursive import recursive
+
         return recursive(counts, **self._arguments()), {}
 
 
@@ -217,6 +219,9 @@ class HiddenNaive(NetworkClassifier):
         return network, {}  # the tables of groups are estimated from all rows already; other features have no missing parents
 
     def _with_hidden_variables(self, counts: Counts, groups: Any, states: Any) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.hidden.hidden_naive import hidden_network
+        from naivete.learners.hidden.mixture import Search
+
         search = Search(self.max_states, self.starts, seed_of(self.random_state), self.tolerance, self.max_iterations)
         estimation = {"alpha": self.alpha, "smoothing": self.smoothing, "prior": self.prior}
         network, learned = hidden_network(counts, search, groups=groups, states=states, **estimation)

@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.cases.sparse import encoded_parts
 from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.table_input import TableInputMixin
-from naivete.encoding.column_codes import Encoded, with_absent_columns
+from naivete.data.frames import SparseMatrix
+from naivete.encoding.column_codes import Encoded, encode, with_absent_columns
 from naivete.errors import ImpossibleEvidenceWarning, warn
 from naivete.inference.predictor import argmax_class
 from naivete.variables import Variables
@@ -77,7 +77,11 @@ class PredictingMixin(TableInputMixin):
         features = self.schema_
         unseen = unseen or self._encoder().unseen
         table = self._matched(X, [v.name for v in features], self._framed)
-        return encoded_parts(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)
+        if isinstance(table, SparseMatrix):
+            from naivete.cases.sparse import encoded_parts
+
+            return encoded_parts(table, features, unseen=unseen)
+        return iter([encode(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)])
 
     def predict(self, X: Any) -> NDArray[Any]:
         """Return the most probable class of every row; of classes with equal probability, the first."""

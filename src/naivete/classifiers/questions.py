@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from naivete._kernels.codes import Numbers
-from naivete.classifiers.losses import Loss
-from naivete.classifiers.one_row import checked_costs, known_codes
 from naivete.inference.derived_predictor import DerivedPredictor
 from naivete.inference.predictor import Predictor, argmax_class
-from naivete.inference.questions import Answers, answers, expected_information, expected_loss_reduction, predicted_answers
 from naivete.network.derived_columns import Hidden
 from naivete.variables import CLASS, Name, State, number_text
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
+    from naivete.inference.questions import Answers
 
 __all__ = ["Question", "Questions", "QuestionsMixin", "ranked_questions"]
 
@@ -135,6 +133,8 @@ def ranked_questions(model: NetworkClassifier, values: Mapping[int, float], cost
     values : the codes of the observed features.
     costs, loss : as of `QuestionsMixin.ask_next`.
     """
+    from naivete.classifiers.one_row import checked_costs
+
     schema, classes = model.schema_, model.network_.variables[CLASS].states
     cost_of, known = checked_costs(costs, schema), _answers(model, values)
     asked = [x for x in known.tables if not schema[x].left_out]
@@ -154,14 +154,19 @@ def _answers(model: NetworkClassifier, values: Mapping[int, float]) -> Answers:
 
 
 def _network_answers(model: NetworkClassifier, values: Mapping[int, float]) -> Answers:
+    from naivete.inference.questions import answers as network_answers
+    from naivete.inference.questions import predicted_answers
+
     network = model.network_
     is_network = isinstance(model.predictor_, (Predictor, DerivedPredictor))
     if is_network and all(isinstance(derived, Hidden) for derived in network.derived.values()):
-        return answers(network, values)
+        return network_answers(network, values)
     return predicted_answers(model.predictor_, network, model.schema_, values)
 
 
 def _gains(tables: list[Numbers], loss: Numbers | None) -> Numbers:
+    from naivete.inference.questions import expected_information, expected_loss_reduction
+
     if not tables:
         return np.empty(0)
     return expected_information(tables) if loss is None else expected_loss_reduction(tables, loss)
@@ -169,6 +174,8 @@ def _gains(tables: list[Numbers], loss: Numbers | None) -> Numbers:
 
 def _matrix(loss: Any, classes: tuple[State, ...]) -> Numbers:
     """Return the loss of each decision for each true class."""
+    from naivete.classifiers.losses import Loss
+
     return (loss if isinstance(loss, Loss) else Loss.of(loss, classes)).aligned(classes).matrix
 
 
@@ -203,5 +210,7 @@ class QuestionsMixin:
         ----------
         Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: value of information.
         """
+        from naivete.classifiers.one_row import known_codes
+
         model: Any = self
         return ranked_questions(model, known_codes(model, {} if row is None else row), costs, loss)

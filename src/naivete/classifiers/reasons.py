@@ -10,15 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naivete._kernels.codes import Numbers, missing_code, narrowest
-from naivete.classifiers.one_row import feature_position, number_of, observed_codes, value_code, value_of_code
 from naivete.errors import DataError, ParameterError, did_you_mean, quoted
-from naivete.inference.class_ratios import winning
 from naivete.inference.derived_predictor import DerivedPredictor
 from naivete.inference.elimination import log
-from naivete.inference.flips import cheapest_flip
 from naivete.inference.predictor import Predictor
-from naivete.inference.reasons import sufficient_reason
-from naivete.inference.tree_reasons import cheapest_tree_flip, is_plain_tree, sufficient_tree_reason
 from naivete.variables import CLASS, Name, State, Variable, number_text
 
 if TYPE_CHECKING:
@@ -145,6 +140,9 @@ class ReasonsMixin:
         ----------
         Shih, Choi and Darwiche (2018), A symbolic approach to explaining Bayesian network classifiers.
         """
+        from naivete.inference.reasons import sufficient_reason
+        from naivete.inference.tree_reasons import is_plain_tree, sufficient_tree_reason
+
         model: Any = self
         values, schema = _whole_codes(model, row), model.schema_
         decided = _decided(model, values)
@@ -191,6 +189,9 @@ class ReasonsMixin:
         ----------
         Wachter, Mittelstadt and Russell (2018), Counterfactual explanations without opening the black box.
         """
+        from naivete.inference.flips import cheapest_flip
+        from naivete.inference.tree_reasons import cheapest_tree_flip, is_plain_tree
+
         model: Any = self
         values, schema = _whole_codes(model, row), model.schema_
         decided, classes = _decided(model, values), model.network_.variables[CLASS].states
@@ -209,6 +210,9 @@ class ReasonsMixin:
 
 def _whole_codes(model: NetworkClassifier, row: Any) -> dict[int, int]:
     """Return the codes of the observed values; refuse classifiers for which there are no sufficient reasons and flips."""
+    from naivete.classifiers.one_row import observed_codes
+    from naivete.inference.tree_reasons import is_plain_tree
+
     values = observed_codes(model, row)
     network = model.network_
     is_network = isinstance(model.predictor_, (Predictor, DerivedPredictor)) and (not network.derived or is_plain_tree(network))
@@ -228,6 +232,8 @@ def _whole_codes(model: NetworkClassifier, row: Any) -> dict[int, int]:
 
 def _decided(model: NetworkClassifier, values: Mapping[int, int]) -> int:
     """Return the predicted class; ties up to rounding go to the first class."""
+    from naivete.inference.class_ratios import winning
+
     columns = []
     for x, variable in enumerate(model.schema_):
         dtype = narrowest(variable.card)
@@ -241,6 +247,8 @@ def _decided(model: NetworkClassifier, values: Mapping[int, int]) -> int:
 
 
 def _named(schema: Sequence[Variable], codes: Mapping[int, int]) -> dict[Name, State]:
+    from naivete.classifiers.one_row import value_of_code
+
     return {schema[x].name: value_of_code(schema[x], code) for x, code in sorted(codes.items())}
 
 
@@ -255,6 +263,8 @@ def _class_position(classes: Sequence[State], wanted: Any, decided: int) -> int:
 
 def _state_costs(schema: Sequence[Variable], values: Mapping[int, int], fixed: Iterable[Name], costs: Any) -> dict[int, Numbers]:
     """Return the cost of each state of each feature; states that stand for no value are not chosen."""
+    from naivete.classifiers.one_row import feature_position
+
     if isinstance(fixed, str):
         raise ParameterError(f"fixed={quoted(fixed)}: a list of names is needed")
     unchanged = {feature_position(schema, name, "fixed") for name in fixed}
@@ -275,6 +285,8 @@ def _state_costs(schema: Sequence[Variable], values: Mapping[int, int], fixed: I
 
 def _feature_costs(variable: Variable, cost: Any) -> Numbers:
     """Return the cost of changing to each state."""
+    from naivete.classifiers.one_row import number_of, value_code
+
     costs = np.full(variable.card, inf)
     entries = {int(value_code(variable, value)): c for value, c in cost.items()} if isinstance(cost, Mapping) else None
     for code in range(variable.known) if entries is None else entries:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,20 +13,18 @@ from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.model_file import Model, model_bytes, read_model
 from naivete.classifiers.registry import BY_WORD, entry_of
-from naivete.counts.independence import g, pearson
-from naivete.counts.scores import BDeu, aic, bic, k2
-from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, distinct, mdl
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ModelFileError, NaiveteError, ParameterError, close_matches, quoted
 from naivete.network.smoothing import ClarkNiblett, Lidstone, MEstimate, smoothing_of
-from naivete.storage.atomic import atomic_write
 from naivete.storage.canonical_json import FieldError
 from naivete.variables import CLASS
+
+if TYPE_CHECKING:
+    from naivete.encoding.discretization import Cut
 
 __all__ = ["classifier_of", "cut_of", "load", "model_hash", "model_of", "plain_value", "save"]
 
 LABELS = {"O": "object", "U": "object", "i": "integer", "u": "integer", "f": "float", "b": "truth"}
-_FUNCTIONS: dict[str, Any] = {"k2": k2, "bic": bic, "aic": aic, "chi2": pearson, "g": g}
 DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.float64, "truth": np.bool_}
 
 
@@ -45,6 +42,8 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
     path : the file, by convention with the ending `.nvt`.
     overwrite : whether an existing file may be replaced.
     """
+    from naivete.storage.atomic import atomic_write
+
     atomic_write(Path(path), model_bytes(model_of(classifier)), overwrite=overwrite)
 
 
@@ -55,6 +54,8 @@ def load(path: str | PathLike[str]) -> NetworkClassifier:
 
 def model_hash(classifier: NetworkClassifier) -> str:
     """Return the SHA-256 of the classifier's model file: equal for equal models."""
+    import hashlib
+
     return hashlib.sha256(model_bytes(model_of(classifier))).hexdigest()
 
 
@@ -203,9 +204,13 @@ def plain_value(name: str, value: Any) -> Any:
 
 def _plain_function(name: str, value: Any) -> str:
     """The name of a score or a test."""
+    from naivete.counts.independence import g, pearson
+    from naivete.counts.scores import BDeu, aic, bic, k2
+
     if isinstance(value, BDeu):
         return f"bdeu:{value.weight!r}"
-    word = next((word for word, function in _FUNCTIONS.items() if function is value), None)
+    functions = {"k2": k2, "bic": bic, "aic": aic, "chi2": pearson, "g": g}
+    word = next((word for word, function in functions.items() if function is value), None)
     if word is not None:
         return word
     raise ParameterError(
@@ -245,6 +250,8 @@ def _encoder(plain: dict[str, Any] | None) -> Encoder | None:
 
 
 def _cut_word(cut: Cut | None) -> str | None:
+    from naivete.encoding.discretization import EqualFrequency, EqualWidth, distinct, mdl
+
     words = {None: None, mdl: "mdl", distinct: "distinct"}
     if cut in words:
         return words[cut]
@@ -264,6 +271,8 @@ def cut_of(word: str) -> Cut:
     >>> cut_of("width:4")
     EqualWidth(bins=4)
     """
+    from naivete.encoding.discretization import EqualFrequency, EqualWidth, distinct, mdl
+
     name, _, bins = str(word).partition(":")
     if name in ("mdl", "distinct") and not bins:
         return mdl if name == "mdl" else distinct

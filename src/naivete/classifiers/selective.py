@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.specification import classifier_of, parse_spec
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, quoted
-from naivete.learners.feature_selection import Learner, network_on_selected
-from naivete.learners.info_as import info_selection
-from naivete.learners.k2_as import k2_selection
-from naivete.learners.naive_as import naive_on_selected, naive_selection
 from naivete.network.network import Network
 from naivete.network.smoothing import Prior
+
+if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
+    from naivete.learners.feature_selection import Learner
 
 __all__ = ["K2AS", "InfoAS", "SelectiveNaive"]
 
@@ -63,6 +63,8 @@ class SelectiveNaive(NetworkClassifier):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.naive_as import naive_on_selected, naive_selection
+
         selected = naive_selection(counts, **self._arguments(random_state=seed_of(self.random_state)))
         return naive_on_selected(counts, selected, smoothing=self.smoothing, prior=self.prior), {"selected_": selected}
 
@@ -166,6 +168,9 @@ class K2AS(Selecting):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.feature_selection import network_on_selected
+        from naivete.learners.k2_as import k2_selection
+
         learner = self._final_learner()
         arguments = self._arguments("learner", random_state=seed_of(self.random_state))
         selected = k2_selection(counts, **arguments)
@@ -233,6 +238,9 @@ class InfoAS(Selecting):
         self.random_state = random_state
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.feature_selection import network_on_selected
+        from naivete.learners.info_as import info_selection
+
         learner = self._final_learner()
         selected = info_selection(counts, **self._arguments("learner", random_state=seed_of(self.random_state)))
         return network_on_selected(counts, selected, learner, self.smoothing, self.prior), {"selected_": selected}

@@ -18,7 +18,8 @@ from naivete.classifiers.default_encoder import DefaultEncoderMixin
 from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.parameters import seed_of
 from naivete.classifiers.table_input import TableInputMixin
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
+from naivete.counts.counts import Counts
 from naivete.data.frames import as_array, is_frame
 from naivete.data.table import Table
 from naivete.encoding.encoder import Encoder

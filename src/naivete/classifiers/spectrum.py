@@ -9,26 +9,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.class_weights import ClassWeight
 from naivete.classifiers.estimator import check_fitted
-from naivete.classifiers.model_file import plain_variable, variable_of
 from naivete.classifiers.parameters import seed_of
-from naivete.classifiers.spectrum_file import plain_spectrum, spectrum_of
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.discretization import EqualFrequency
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, quoted
 from naivete.inference.spectrum_terms import SpectrumPredictor
-from naivete.learners.spectrum import SpectrumSettings, spectrum
-from naivete.learners.spectrum_summary import summary_network
 from naivete.network.network import Network
 from naivete.network.spectrum import Spectrum as SpectrumModel
 from naivete.storage.canonical_json import FieldError, expect, expect_keys
 from naivete.variables import CLASS, Variables
 
 if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
     from naivete.inference.ensemble_explanation import Ensemble
+    from naivete.learners.spectrum import SpectrumSettings
 
 __all__ = ["Spectrum"]
 
@@ -121,6 +119,8 @@ class Spectrum(NetworkClassifier):
         return replace(encoder, cut=encoder.cut or EqualFrequency(QUANTILES), missing="omit")
 
     def _settings(self) -> SpectrumSettings:
+        from naivete.learners.spectrum import SpectrumSettings
+
         least = {"members": 1, "trees": 0, "boosting": 0, "depth": 0, "sample": 1}
         for name, smallest in least.items():
             value = getattr(self, name)
@@ -132,6 +132,9 @@ class Spectrum(NetworkClassifier):
         return SpectrumSettings(**values, seed=seed_of(self.random_state))
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.spectrum import spectrum
+        from naivete.learners.spectrum_summary import summary_network
+
         model = spectrum(counts, self._settings())
         return summary_network(counts, model), {"spectrum_": model}
 
@@ -146,11 +149,17 @@ class Spectrum(NetworkClassifier):
 
     def plain_more(self) -> dict[str, Any]:
         """Return the spectrum and its variables as values and arrays for a model file."""
+        from naivete.classifiers.model_file import plain_variable
+        from naivete.classifiers.spectrum_file import plain_spectrum
+
         columns = [plain_variable(v, f"more.variables[{i}]") for i, v in enumerate(self.schema_)]
         return {"spectrum": plain_spectrum(self.spectrum_), "variables": columns}
 
     def more_of(self, more: Mapping[str, Any], network: Network) -> dict[str, Any]:
         """Return the spectrum that `plain_more` stands for; a FieldError is raised about data that is not valid."""
+        from naivete.classifiers.model_file import variable_of
+        from naivete.classifiers.spectrum_file import spectrum_of
+
         expect_keys(more, "more", ("spectrum", "variables"))
         values = expect(more["variables"], "more.variables", list, "a list")
         columns = tuple(variable_of(value, f"more.variables[{i}]") for i, value in enumerate(values))

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from naivete.cases.sparse import encoded_cases
-from naivete.classifiers.batches import KeptCases
 from naivete.classifiers.parameters import check_budget
-from naivete.counts.counts import Counts
 from naivete.data.frames import as_array, is_frame, table_of
-from naivete.data.labelled_table import LabelledTable
-from naivete.data.labels import checked_weights, class_labels, class_name, encode_classes, usable_rows
 from naivete.data.table import Table
 from naivete.encoding.column_codes import matched_columns
 from naivete.encoding.encoder import Encoder
-from naivete.encoding.feature_tables import FeatureTables
-from naivete.encoding.value_counts import ValueCounts
 from naivete.errors import DataError, DataTypeError, ParameterError, quoted, warn
 from naivete.variables import Name, Variable
+
+if TYPE_CHECKING:
+    from naivete.classifiers.batches import KeptCases
+    from naivete.counts.counts import Counts
+    from naivete.data.labelled_table import LabelledTable
+    from naivete.encoding.value_counts import ValueCounts
 
 __all__ = ["TableInputMixin", "TrainingCounts"]
 
@@ -54,6 +53,10 @@ class TableInputMixin:
 
     def training_counts(self, X: Any, y: Any, sample_weight: Any) -> TrainingCounts:
         """Count the training cases, under the schema that their values give."""
+        from naivete.cases.sparse import encoded_cases
+        from naivete.counts.counts import Counts
+        from naivete.encoding.feature_tables import FeatureTables
+
         encoder = self.checked_encoder()
         cases = self.training_rows(X, y, sample_weight)
         value_counts = encoder.value_counts(cases.features, cases.labels, cases.classes.tolist(), cases.weight)
@@ -74,6 +77,9 @@ class TableInputMixin:
         names : the cases learned so far, to whose columns those of X are matched; None for the first cases.
         min_rows : how many rows X must have at least.
         """
+        from naivete.data.labelled_table import LabelledTable
+        from naivete.data.labels import checked_weights, class_labels, class_name, encode_classes, usable_rows
+
         if names is None:
             table = table_of(self._checked(X, min_rows=min_rows), finite=False)
         else:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
 from naivete.encoding.discretization import distinct
 from naivete.encoding.encoder import Encoder
 from naivete.errors import NaiveteWarning, quoted, warn
-from naivete.learners.tree.c45 import c45
-from naivete.learners.tree.id3 import id3
 from naivete.network.network import Network
+
+if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
 
 __all__ = ["C45", "ID3"]
 
@@ -57,6 +58,8 @@ class ID3(NetworkClassifier):
         self.min_rows = min_rows
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.tree.id3 import id3
+
         return id3(counts, **self._arguments()), {}
 
 
@@ -114,6 +117,8 @@ class C45(NetworkClassifier):
         return replace(encoder, cut=distinct) if encoder.cut is None else encoder
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.tree.c45 import c45
+
         network = c45(counts, **self._arguments())
         if (counts.rows or 0) >= 2 * self.min_rows > counts.total:
             warn(

@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
-from naivete.counts.counts import BUDGET, Counts
-from naivete.counts.information import relevance
+from naivete.counts.budget import BUDGET
 from naivete.encoding.encoder import Encoder
 from naivete.errors import ParameterError, close_matches, quoted
-from naivete.learners.cb import cb
-from naivete.learners.hill_climb import hill_climb
-from naivete.learners.k2 import k2
-from naivete.learners.pc import pc
 from naivete.network.network import Network
 from naivete.network.smoothing import Prior
 from naivete.variables import CLASS, Name
+
+if TYPE_CHECKING:
+    from naivete.counts.counts import Counts
 
 __all__ = ["CB", "K2", "PC", "HillClimb"]
 
@@ -68,9 +66,13 @@ class K2(NetworkClassifier):
         self.criterion = criterion
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.k2 import k2
+
         return k2(counts, **self._arguments(order=self._order(counts))), {}
 
     def _order(self, counts: Counts) -> list[int]:
+        from naivete.counts.information import relevance
+
         if isinstance(self.order, str):
             if self.order == "given":
                 return [CLASS, *counts.features]
@@ -142,6 +144,8 @@ class HillClimb(NetworkClassifier):
         self.class_root = class_root
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.hill_climb import hill_climb
+
         return hill_climb(counts, **self._arguments()), {}
 
 
@@ -203,6 +207,8 @@ class CB(NetworkClassifier):
         self.max_parents = max_parents
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.cb import cb
+
         return cb(counts, **self._arguments()), {}
 
 
@@ -249,4 +255,6 @@ class PC(NetworkClassifier):
         self.max_order = max_order
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
+        from naivete.learners.pc import pc
+
         return pc(counts, **self._arguments()), {}

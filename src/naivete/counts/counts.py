@@ -17,8 +17,9 @@ from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.cases.base import Block, Cases
 from naivete.cases.views import ComputedColumn, select_features, with_column
 from naivete.counts.block_counts import TableCounts, batches, merge_table_counts, table_counts
+from naivete.counts.budget import BUDGET
 from naivete.counts.configurations import ConfigurationCounts
-from naivete.counts.memory_budget import BUDGET, DENSE_CELLS, occurring_bytes
+from naivete.counts.memory_budget import DENSE_CELLS, occurring_bytes
 from naivete.counts.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
 from naivete.counts.pair_passes import count_pairs
 from naivete.counts.pairs import Pairs, SparsePair
@@ -27,7 +28,7 @@ from naivete.counts.tables import CountTable, DenseStack, DenseTable, SparseStac
 from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import CLASS, Family, Variable, Variables, family
 
-__all__ = ["BUDGET", "Counts", "feature_kinds", "informative_features", "margins_by_card"]
+__all__ = ["Counts", "feature_kinds", "informative_features", "margins_by_card"]
 
 T = TypeVar("T")
 

@@ -27,12 +27,12 @@ import numpy as np
 from naivete._kernels import threads
 from naivete._kernels.codes import Bools, narrowest
 from naivete.counts.bit_planes import STRIP_CELLS, Group, Panel, groups, panels
+from naivete.counts.budget import BUDGET
 from naivete.errors import ResourceError
 from naivete.variables import CLASS, Variables
 
-__all__ = ["BUDGET", "DENSE_CELLS", "check_informations", "needs", "occurring_bytes", "panel_bytes", "predicted"]
+__all__ = ["DENSE_CELLS", "check_informations", "needs", "occurring_bytes", "panel_bytes", "predicted"]
 
-BUDGET = 2 << 30
 DENSE_CELLS = 1 << 21
 COLUMN = 4096
 STORED_CELL = 48

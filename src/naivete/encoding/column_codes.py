@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from naivete._kernels.codes import missing_code, narrowest
 from naivete.data.frames import SparseMatrix
 from naivete.data.table import Column, Table
-from naivete.encoding.counting import as_numbers, byte_limits, check_finite
+from naivete.encoding.column_checks import as_numbers, byte_limits, check_finite
 from naivete.errors import DataError, MissingColumnWarning, UnseenValueWarning, close_matches, quoted, warn
 from naivete.variables import Name, State, Variable
 

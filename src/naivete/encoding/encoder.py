@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.data.table import Kind, Table
-from naivete.encoding.counting import count_values
-from naivete.encoding.discretization import Cut, EqualFrequency, EqualWidth, check_bins, mdl, normal_is_better
-from naivete.encoding.unsuitable_columns import Unsuitable, unsuitable, warn_unsuitable
-from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 from naivete.errors import NaiveteWarning, ParameterError, close_matches, quoted, warn
 from naivete.variables import Name, State, Variable
+
+if TYPE_CHECKING:
+    from naivete.encoding.discretization import Cut
+    from naivete.encoding.unsuitable_columns import Unsuitable
+    from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 
 __all__ = ["DENSITIES", "Encoder"]
 
@@ -91,10 +92,8 @@ class Encoder:
             value = getattr(self, field)
             if value not in allowed:
                 raise ParameterError(f"{field}={quoted(value)}: choose one of {', '.join(map(repr, allowed))}")
-        if self.cut is not None and not callable(self.cut):
-            raise ParameterError(f"cut={quoted(self.cut)}: pass mdl, EqualFrequency(bins), EqualWidth(bins) or distinct")
-        if isinstance(self.cut, (EqualFrequency, EqualWidth)):
-            check_bins(self.cut.bins)
+        if self.cut is not None:
+            _check_cut(self.cut)
         if type(self.max_integer_states) is not int or self.max_integer_states < 0:
             raise ParameterError(f"max_integer_states={quoted(self.max_integer_states)}: a whole number, at least 0")
         if isinstance(self.keep, str) or not isinstance(self.keep, (bool, Sequence)):
@@ -102,6 +101,8 @@ class Encoder:
 
     def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
         """Return the variables of the columns that were counted; a warning names the columns that are left out."""
+        from naivete.encoding.unsuitable_columns import warn_unsuitable
+
         found = self.unsuitable(counts)
         warn_unsuitable(list(found.values()))
         left_out = {name for name, column in found.items() if column.left_out}
@@ -114,6 +115,8 @@ class Encoder:
 
     def unsuitable(self, counts: ValueCounts) -> dict[Name, Unsuitable]:
         """Return the columns that carry no information for new rows, by name, without those that are to be kept."""
+        from naivete.encoding.unsuitable_columns import unsuitable
+
         if self.keep is True or isinstance(self.kinds, str):
             return {}
         kept = {*(self.keep or ()), *(self.kinds or ())}
@@ -140,6 +143,8 @@ class Encoder:
         weight : the weight of every row, above zero, or None.
         exact : whether rows may be subtracted again later. Otherwise only the range is kept of numbers that get a density.
         """
+        from naivete.encoding.counting import count_values
+
         self._check_kept(table)
         range_only = self.numbers in DENSITIES and not exact
         return count_values(table, labels, classes, weight, self._kinds(table), range_only=range_only)
@@ -179,6 +184,8 @@ class Encoder:
 
     def _numeric(self, column: ColumnCounts, missing: bool) -> Variable:
         """Return the variable of a numeric column: with intervals, or with a density where that is better and allowed."""
+        from naivete.encoding.discretization import mdl, normal_is_better
+
         class_weights = column.class_weights()
         cuts = (self.cut or mdl)(*class_weights)
         if self.numbers == "auto" and len(column.values) and normal_is_better(*class_weights, cuts):
@@ -194,6 +201,15 @@ class Encoder:
         whole = column.values.dtype.kind != "f" or (len(column.values) and not (column.values != np.floor(column.values)).any())
         few_integers = column.kind is None and whole and not column.level and len(column.values) <= self.max_integer_states
         return column.states if column.kind == "nominal" or few_integers else None
+
+
+def _check_cut(cut: Any) -> None:
+    from naivete.encoding.discretization import EqualFrequency, EqualWidth, check_bins
+
+    if not callable(cut):
+        raise ParameterError(f"cut={quoted(cut)}: pass mdl, EqualFrequency(bins), EqualWidth(bins) or distinct")
+    if isinstance(cut, (EqualFrequency, EqualWidth)):
+        check_bins(cut.bins)
 
 
 def _check_column(table: Table, name: Name, setting: str) -> None:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import narrowest
 from naivete.cases import Block, MemoryCases
-from naivete.counts.counts import BUDGET, Counts
+from naivete.counts.budget import BUDGET
+from naivete.counts.counts import Counts
 from naivete.counts.pairs import Pairs
 from naivete.data.frames import SparseMatrix
 from naivete.data.labelled_table import LabelledTable

@@ -12,8 +12,8 @@ import numpy as np
 
 from naivete import _kernels
 from naivete._kernels.codes import Numbers
-from naivete.classifiers.explaining import one_network_classifiers
 from naivete.classifiers.estimator import check_fitted
+from naivete.classifiers.explaining import one_network_classifiers
 from naivete.classifiers.specification import spec_of
 from naivete.display.page import model_title
 from naivete.errors import ParameterError, ResourceError, quoted

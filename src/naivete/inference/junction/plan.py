@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from naivete.counts.memory_budget import BUDGET
+from naivete.counts.budget import BUDGET
 from naivete.errors import ResourceError, quoted
 from naivete.network.graphs import Clique, EliminationStep, Neighbours, ancestors, eliminations, interaction_graph, junction_tree
 from naivete.network.network import Network
