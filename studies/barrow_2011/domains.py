@@ -15,7 +15,7 @@ from naivete.evaluation import stratified_folds
 from naivete.inference.predictor import argmax_class
 from naivete.learners.balance import balanced
 from naivete.learners.full import full
-from naivete.network.normal_densities import joint_of
+from naivete.network.joint_density import joint_of
 from naivete.variables import CLASS
 from studies.verdicts import Numbers
 

@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import polygamma
 
 from naivete import C45, KDB, TAN, Encoder, HillClimb, NaiveBayes, ParameterError, Recursive, load, save
 from naivete.errors import ModelFileError
-from naivete.inference.certainty import Certainty, Training, sampled_rows
+from naivete.inference.certainty import Certainty, Training, sampled_rows, trigamma
 from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
 from naivete.network.smoothing import Lidstone
@@ -189,3 +190,9 @@ def test_impossible_classes_have_no_part_in_the_interval(learner: Any) -> None:
     with np.errstate(all="raise"):
         low, high = np.asarray(learner.explain(rows).interval()).T
     assert ((low >= 0) & (low <= high) & (high <= 1)).all()
+
+
+def test_trigamma_is_that_of_scipy() -> None:
+    x = np.concatenate([np.exp(np.random.default_rng(0).uniform(-30, 30, 1000)), np.arange(1, 50) / 2])
+    np.testing.assert_allclose(trigamma(x), polygamma(1, x), rtol=2e-15)
+    assert trigamma(np.zeros(1)) == np.inf

@@ -64,6 +64,40 @@ def test_classifiers_files_the_command_line_and_plots_import_only_what_they_need
     assert message == "plots need matplotlib; install it with: pip install naivete[plot]"
 
 
+COLD = """
+import json
+import sys
+import naivete
+
+heavy = "sklearn", "scipy", "pandas", "pyarrow", "joblib"
+loaded = {}
+def note(step):
+    loaded[step] = [name for name in heavy if name in sys.modules]
+
+predicted = naivete.load(sys.argv[1] + ".nvt").predict([["a", "b"], ["b", None]]).tolist()
+note("load")
+modules = sum(name.split(".")[0] == "naivete" for name in sys.modules)
+
+from naivete.cli import main
+for words in (["predict"], ["show"], ["query", "--given", "x0=a"], ["explain", "--row", "1"]):
+    files = [sys.argv[1] + ".nvt"] + [sys.argv[1] + ".csv"] * (words[0] in ("predict", "explain"))
+    assert main([words[0], *files, *words[1:]]) == 0
+    note(words[0])
+print(json.dumps([predicted, modules, loaded]))
+"""
+
+
+def test_a_saved_model_predicts_shows_and_explains_without_scikit_learn_and_scipy(tmp_path: Path) -> None:
+    rows, y = [["a", "b"], ["b", "c"], ["a", "c"], ["b", "b"]] * 5, ["no", "yes", "yes", "no"] * 5
+    model = naivete.TAN().fit(rows, y)
+    naivete.save(model, tmp_path / "cold.nvt")
+    (tmp_path / "cold.csv").write_text("x0,x1\na,b\nb,c\n")
+    predicted, modules, loaded = json.loads(run(COLD, str(tmp_path / "cold")).splitlines()[-1])
+    assert predicted == model.predict([["a", "b"], ["b", None]]).tolist()
+    assert loaded == dict.fromkeys(["load", "predict", "show", "query", "explain"], [])
+    assert modules < 70  # of 300; fitting imports 130
+
+
 @pytest.mark.parametrize("name", naivete.__all__)
 def test_public_names_are_what_they_say(name: str) -> None:
     value = getattr(naivete, name)

@@ -19,14 +19,17 @@ from naivete.inference.sampling import sample
 from naivete.network.densities import Kernel
 from naivete.network.derived_columns import Tree
 from naivete.network.network import Network
-from naivete.network.normal_densities import joint_of
+from naivete.network.joint_density import joint_of
 from naivete.network.smoothing import Backoff, Lidstone, MEstimate, Smoothing
 from naivete.variables import CLASS, Family, Variable
 
-__all__ = ["Certainty", "Training", "discrete_part", "sampled_rows"]
+__all__ = ["Certainty", "Training", "discrete_part", "sampled_rows", "trigamma"]
 
 TABLE_CELLS = 1 << 24
 """The largest number of cells of the tables of one family."""
+LARGE = 10
+BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
+"""The coefficients of the asymptotic series of the trigamma function, for arguments above `LARGE`."""
 
 
 @dataclass(frozen=True)
@@ -108,8 +111,8 @@ class Certainty:
         weight, members = self.weight(v), self.network.family(v)
         if self.network.variables[v].card == 1:
             return np.zeros(weight.shape)
-        within = _trigamma(weight)
-        total = _trigamma(weight.sum(axis=members.index(v), keepdims=True))
+        within = trigamma(weight)
+        total = trigamma(weight.sum(axis=members.index(v), keepdims=True))
         # the total of a distribution over the classes is the same for all of them
         return (
             within if v == CLASS else np.asarray(np.where(np.isinf(within), np.inf, within - np.where(np.isinf(total), 0, total)))
@@ -195,7 +198,7 @@ class Certainty:
         axis = 1 + hidden.index(v) if v in hidden else -1 if v == CLASS else None
         summed = slope if axis is None else slope.sum(axis=axis, keepdims=True)
         totals = totals if axis is None else totals.take([0], axis=axis)
-        variance = _total(slope**2, _trigamma(cells)) - _total(summed**2, _trigamma(totals))
+        variance = _total(slope**2, trigamma(cells)) - _total(summed**2, trigamma(totals))
         return np.maximum(variance, 0.0)
 
     def _add_densities(self, result: Numbers, codes: Codes) -> None:
@@ -286,11 +289,26 @@ def _total(factors: Numbers, variances: Numbers) -> Numbers:
     return np.asarray(products.reshape(len(factors), -1).sum(axis=1))
 
 
-def _trigamma(weight: Numbers) -> Numbers:
-    """Return the second derivative of the log-gamma function, infinite at zero."""
-    from scipy.special import polygamma
+def trigamma(weight: Numbers) -> Numbers:
+    """Return the second derivative of the log-gamma function, infinite at zero.
 
-    return np.where(weight > 0, polygamma(1, np.maximum(weight, 1e-150)), np.inf)
+    The recurrence `f(x) = f(x + 1) + 1 / x**2` leads to numbers above `LARGE`, for which eight terms of the asymptotic series are
+    exact to the last bits. It is `scipy.special.polygamma(1, weight)` without an import that takes longer than an explanation.
+
+    References
+    ----------
+    Abramowitz and Stegun (1964), Handbook of mathematical functions, 6.4.6 and 6.4.12.
+    """
+    x = np.maximum(np.asarray(weight, np.float64), 1e-150)
+    total = np.zeros_like(x)
+    while (small := x < LARGE).any():
+        total += np.where(small, 1 / np.square(x), 0.0)
+        x = x + small
+    square = 1 / np.square(x)
+    series = np.zeros_like(x)
+    for coefficient in BERNOULLI[::-1]:
+        series = (series + coefficient) * square
+    return np.where(weight > 0, total + 1 / x + square / 2 + series / x, np.inf)
 
 
 def sampled_rows(network: Network, count: int, seed: int) -> list[NDArray[np.generic]]:

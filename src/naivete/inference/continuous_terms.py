@@ -14,7 +14,7 @@ from naivete.inference.log_odds import BITS
 from naivete.inference.shapley import Background
 from naivete.network.densities import Kernel, Normal
 from naivete.network.network import Network
-from naivete.network.normal_densities import joint_of
+from naivete.network.joint_density import joint_of
 from naivete.variables import CLASS
 
 __all__ = ["ContinuousTerms"]

@@ -12,7 +12,7 @@ from naivete._kernels.codes import Numbers
 from naivete.errors import DataError, quoted
 from naivete.network.densities import Kernel
 from naivete.network.network import Network
-from naivete.network.normal_densities import joint_of
+from naivete.network.joint_density import joint_of
 from naivete.variables import CLASS
 
 __all__ = ["check_class_densities", "density_tables"]

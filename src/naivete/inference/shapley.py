@@ -22,7 +22,7 @@ from naivete.inference.certainty import discrete_part
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.network.densities import Kernel
 from naivete.network.network import Network
-from naivete.network.normal_densities import joint_of
+from naivete.network.joint_density import joint_of
 
 __all__ = ["Background", "Moments", "NetworkBackground", "RowsBackground", "family_values"]
 

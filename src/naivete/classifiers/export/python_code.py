@@ -10,7 +10,7 @@ from naivete.classifiers.export.sum_of_tables import MARGINALIZED, Input, SumOfT
 from naivete.inference.elimination import FACTOR_CELLS
 from naivete.network.densities import FAR
 from naivete.network.derived_columns import Hierarchy, Tree
-from naivete.network.normal_densities import Joint
+from naivete.network.joint_density import Joint
 
 __all__ = ["python_code"]
 
