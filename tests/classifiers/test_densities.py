@@ -28,8 +28,8 @@ from naivete.counts.moments import Moments, MomentsIn
 from naivete.errors import DataError, ParameterError
 from naivete.learners.naive import naive
 from naivete.network.densities import Kernel, Normal
-from naivete.network.network import Network
 from naivete.network.joint_density import joint_of
+from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 
 quick = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -94,7 +94,7 @@ def test_a_saved_model_predicts_shows_and_explains_without_scikit_learn_and_scip
     (tmp_path / "cold.csv").write_text("x0,x1\na,b\nb,c\n")
     predicted, modules, loaded = json.loads(run(COLD, str(tmp_path / "cold")).splitlines()[-1])
     assert predicted == model.predict([["a", "b"], ["b", None]]).tolist()
-    assert loaded == dict.fromkeys(["load", "predict", "show", "query", "explain"], [])
+    assert loaded == {step: [] for step in ("load", "predict", "show", "query", "explain")}
     assert modules < 70  # of 300; fitting imports 130
 
 

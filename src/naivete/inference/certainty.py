@@ -18,8 +18,8 @@ from naivete.inference.junction import Evidence, JunctionTree
 from naivete.inference.sampling import sample
 from naivete.network.densities import Kernel
 from naivete.network.derived_columns import Tree
-from naivete.network.network import Network
 from naivete.network.joint_density import joint_of
+from naivete.network.network import Network
 from naivete.network.smoothing import Backoff, Lidstone, MEstimate, Smoothing
 from naivete.variables import CLASS, Family, Variable
 

@@ -13,8 +13,8 @@ from naivete.inference.elimination import Codes, missing_patterns
 from naivete.inference.log_odds import BITS
 from naivete.inference.shapley import Background
 from naivete.network.densities import Kernel, Normal
-from naivete.network.network import Network
 from naivete.network.joint_density import joint_of
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["ContinuousTerms"]

@@ -11,8 +11,8 @@ import numpy as np
 from naivete._kernels.codes import Numbers
 from naivete.errors import DataError, quoted
 from naivete.network.densities import Kernel
-from naivete.network.network import Network
 from naivete.network.joint_density import joint_of
+from naivete.network.network import Network
 from naivete.variables import CLASS
 
 __all__ = ["check_class_densities", "density_tables"]

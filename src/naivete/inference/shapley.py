@@ -21,8 +21,8 @@ from naivete.errors import DataError, quoted
 from naivete.inference.certainty import discrete_part
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.network.densities import Kernel
-from naivete.network.network import Network
 from naivete.network.joint_density import joint_of
+from naivete.network.network import Network
 
 __all__ = ["Background", "Moments", "NetworkBackground", "RowsBackground", "family_values"]
 

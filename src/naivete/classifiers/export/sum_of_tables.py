@@ -22,8 +22,8 @@ from naivete.inference.predictor import Predictor
 from naivete.network.densities import Kernel, Normal
 from naivete.network.derived_columns import Hidden, Hierarchy, Tree
 from naivete.network.graphs import EliminationStep, eliminations, interaction_graph
-from naivete.network.network import Network
 from naivete.network.joint_density import Joint, joint_of
+from naivete.network.network import Network
 from naivete.variables import CLASS, Name, State, Variable
 
 if TYPE_CHECKING:
