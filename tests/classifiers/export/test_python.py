@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from naivete import KDB, Encoder, Full, NaiveBayes, Network
 from naivete._kernels.dispatch import compiled
 from naivete.classifiers.export import export
+from naivete.inference.predictor import Predictor
+from naivete.variables import Variable
 from tests.classifiers.export.samples import Sample, any_network, classifiers, frame, hostile_model, network_sample, sample
 
 needs_kernels = pytest.mark.skipif(
@@ -60,6 +62,17 @@ def test_missing_continuous_parents_are_marginalized() -> None:
     model = Full(encoder=Encoder(numbers="normal", kinds={"whole": "numeric"})).fit(X[["whole", "number", "other"]], y)
     rows = X[["whole", "number", "other"]].astype(float)
     check(Sample(model, rows.to_dict("records"), model.predict_proba(rows), np.zeros(len(X), bool)), exact=np.zeros(len(X), bool))
+
+
+def test_missing_parents_of_a_column_with_one_state() -> None:
+    names = [Variable(name, tuple("ab"[:card])) for name, card in (("x", 2), ("y", 2), ("one", 1), ("z", 2), ("class", 2))]
+    half, certain = np.full((2, 2), 0.5), np.array([[0.9, 0.2], [0.1, 0.8]])
+    cpts = {0: certain, 1: half, 2: np.ones((2, 2, 1)), 3: certain.T, -1: half[0]}
+    network = Network(tuple(names), {0: (-1,), 1: (-1,), 2: (0, 1), 3: (0,), -1: ()}, cpts)
+    module = module_of(export(network, "python"))
+    codes = [np.array([code], np.uint8) for code in (255, 255, 0, 1)]
+    expected = Predictor(network).posterior(codes, np.array([True, True, False, False]))[0]
+    np.testing.assert_allclose([module["predict_proba"]({"one": "a", "z": "b"})], expected, rtol=0, atol=1e-12)
 
 
 def test_hostile_names_stay_texts(monkeypatch: pytest.MonkeyPatch) -> None:

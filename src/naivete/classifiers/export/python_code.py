@@ -154,7 +154,7 @@ def _marginalized(codes, c):
     factors = []
     for variable, members, strides, logs in TABLES:
         free = [m for m in members if m in hidden]
-        if free and variable not in summing_to_one:
+        if free and variable not in summing_to_one and CARDS[variable] > 1:
             first = sum(codes[m] * s for m, s in zip(members, strides) if m not in hidden)
             steps = [s for m, s in zip(members, strides) if m in hidden]
             factors.append((free, {{
