@@ -20,6 +20,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
+from naivete.cases import sparse as sparse_cases
 from naivete.classifiers import base, table_input
 from naivete.classifiers.augmented import KDB, TAN, KNaive, NaiveBayes
 from naivete.classifiers.base import NetworkClassifier
@@ -29,6 +30,8 @@ from naivete.classifiers.registry import REGISTRY
 from naivete.classifiers.selective import K2AS, InfoAS, SelectiveNaive
 from naivete.classifiers.trees import ID3
 from naivete.classifiers.unrestricted import CB, K2, PC, HillClimb
+from naivete.counts import counts, information
+from naivete.data import labels
 from naivete.data.table import Column, Table
 from naivete.encoding.encoder import Encoder
 from naivete.errors import (
@@ -359,13 +362,13 @@ def test_ties_of_equal_columns_are_broken_by_position(classifier: NetworkClassif
 
 STEPS_OF_FIT = [
     (table_input, "table_of"),
-    (table_input, "class_labels"),
-    (table_input, "checked_weights"),
-    (table_input, "encode_classes"),
-    (table_input, "encoded_cases"),
-    (table_input, "Counts"),
-    (base, "relevance"),
-    (base, "arc_information"),
+    (labels, "class_labels"),
+    (labels, "checked_weights"),
+    (labels, "encode_classes"),
+    (sparse_cases, "encoded_cases"),
+    (counts, "Counts"),
+    (information, "relevance"),
+    (information, "arc_information"),
     (base, "predictor_of"),
 ]
 FAULTS = [KeyboardInterrupt, MemoryError, ZeroDivisionError]
@@ -541,7 +544,7 @@ def test_f13_a_machine_without_memory_is_a_resource_error(monkeypatch: pytest.Mo
     def exhausted(*_: object, **__: object) -> None:
         raise MemoryError("Unable to allocate 64 GiB")
 
-    monkeypatch.setattr("naivete.classifiers.augmented.naive", exhausted)
+    monkeypatch.setattr("naivete.learners.naive.naive", exhausted)
     with pytest.raises(ResourceError, match="64 GiB"):
         NaiveBayes().fit([["a"], ["b"]], [0, 1])
 

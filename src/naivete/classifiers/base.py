@@ -24,6 +24,7 @@ from naivete.classifiers.incremental import IncrementalMixin
 from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
+from naivete.classifiers.row_predictor import LazyTables
 from naivete.classifiers.tables import TablesMixin
 from naivete.counts.budget import BUDGET
 from naivete.data.frames import is_frame
@@ -109,6 +110,7 @@ class NetworkClassifier(
     predictor_: Any
     _framed: bool
     prior: Any
+    _tables: LazyTables
 
     densities: ClassVar[tuple[str, ...]] = ()
     """The densities of continuous features that the learner can use: "normal", "kernel"."""
@@ -311,7 +313,7 @@ class NetworkClassifier(
         earlier = self.__dict__
         self.__dict__ = {**parameters, **fitted, **known}
         try:
-            self.predictor_ = self._predictor()
+            self.predictor_, self._tables = self._predictor(), LazyTables()
         except BaseException:
             self.__dict__ = earlier
             raise
@@ -334,12 +336,12 @@ class NetworkClassifier(
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()
-        return {key: value for key, value in state.items() if key not in ("predictor_", "explainer_")}
+        return {key: value for key, value in state.items() if key not in ("predictor_", "explainer_", "_tables")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if "network_" in state:
-            self.predictor_ = self._predictor()
+            self.predictor_, self._tables = self._predictor(), LazyTables()
 
 
 @cache

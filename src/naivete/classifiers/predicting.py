@@ -4,18 +4,22 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.estimator import check_fitted
+from naivete.classifiers.row_predictor import one_row
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.data.frames import SparseMatrix
 from naivete.encoding.column_codes import Encoded, encode, with_absent_columns
 from naivete.errors import ImpossibleEvidenceWarning, warn
 from naivete.inference.predictor import argmax_class
 from naivete.variables import Variables
+
+if TYPE_CHECKING:
+    from naivete.classifiers.row_predictor import LazyTables, RowPredictor
 
 __all__ = ["Posteriors", "PredictingMixin"]
 
@@ -34,6 +38,7 @@ class PredictingMixin(TableInputMixin):
     predictor_: Any
     temperature_: float
     _framed: bool
+    _tables: LazyTables
     reports_impossible: ClassVar[bool]
 
     @property
@@ -58,7 +63,35 @@ class PredictingMixin(TableInputMixin):
         impossible = np.concatenate([rows + start for (_, rows), start in zip(parts, starts[:-1], strict=True)])
         return Posteriors(_joined([posterior for posterior, _ in parts]), impossible if self.reports_impossible else impossible[:0])
 
+    def row_predictor(self) -> RowPredictor:
+        """Return a function that predicts one row at a time, in microseconds instead of milliseconds.
+
+        It takes a mapping from names to values, a pandas Series or a sequence of values, and returns P(class | row) as a dict from
+        labels to probabilities: those of `predict_proba`, also with missing values, which may be left out of a mapping, and with
+        values that did not occur in training. Complete rows of classifiers that are one network of tables and normal densities
+        (NaiveBayes, TAN, KDB, HillClimb, ...) are sums of prepared logarithms; other rows and classifiers use `predict_proba`.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> X = [["yes", "high"], ["yes", "low"], ["no", "high"], ["no", "low"]] * 2
+        >>> predict = NaiveBayes().fit(X, ["ill", "ill", "well", "well"] * 2).row_predictor()
+        >>> {label: round(p, 3) for label, p in predict({"x0": "yes", "x1": None}).items()}
+        {'ill': 0.833, 'well': 0.167}
+        >>> predict.predict(["no", "high"])
+        'well'
+        """
+        from naivete.classifiers.row_predictor import RowPredictor
+
+        check_fitted(self)
+        return RowPredictor(self)  # type: ignore[arg-type]
+
     def _posterior(self, X: Any) -> NDArray[np.float64]:
+        check_fitted(self)
+        values = one_row(X, [variable.name for variable in self.schema_], self._framed)
+        probabilities = None if values is None else self._tables.posterior(self, values)  # type: ignore[arg-type]
+        if probabilities is not None:
+            return np.array([probabilities])
         posterior, impossible = self.posteriors(X)
         if len(impossible):
             warn(

@@ -10,6 +10,7 @@ import numpy as np
 
 from naivete.classifiers.parameters import check_budget
 from naivete.data.frames import as_array, is_frame, table_of
+from naivete.data.records import is_records, record_of
 from naivete.data.table import Table
 from naivete.encoding.column_codes import matched_columns
 from naivete.encoding.encoder import Encoder
@@ -121,7 +122,13 @@ class TableInputMixin:
             raise DataTypeError(str(error)) from error
 
     def _matched(self, X: Any, names: Sequence[Name], named: bool) -> Table:
-        """Return X as a table with the column names seen in fit; without names on either side columns match by position."""
+        """Return X as a table with the column names seen in fit; without names on either side columns match by position.
+
+        Rows that are mappings match by name, and have missing values where a name is left out.
+        """
+        record = record_of(X, names)
+        if record is not None or is_records(X):
+            return table_of(X if record is None else record, only=names, finite=False)
         framed = is_frame(X)
         table = table_of(self._checked(X, min_rows=0), only=set(names) if framed and named else None, finite=False)
         if framed and named:

@@ -1,10 +1,10 @@
-"""Conversion of data frames, arrays, lists of rows and sparse matrices to a `Table`."""
+"""Conversion of data frames, arrays, lists of rows, mappings and sparse matrices to a `Table`."""
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import Any, overload
@@ -12,19 +12,20 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.data.records import LARGEST_EXACT, is_records, record_columns, records_of
 from naivete.data.table import Column, Table
 from naivete.errors import DataError, DataTypeError, quoted
 from naivete.variables import Name, State, check_unique
 
 __all__ = ["SparseMatrix", "as_array", "is_frame", "table_of"]
 
-LARGEST_EXACT = 2**53
-
 
 def is_frame(X: object) -> bool:
-    """Return whether X has named columns: a `Table`, or an eager data frame that narwhals supports."""
-    if isinstance(X, (Table, np.ndarray, list, tuple)):
+    """Return whether X has named columns: a `Table`, an eager data frame that narwhals supports, or rows that are mappings."""
+    if isinstance(X, (Table, np.ndarray)):
         return isinstance(X, Table)
+    if isinstance(X, (list, tuple, Mapping)):
+        return is_records(X)
     import narwhals.stable.v2 as nw
     from narwhals.exceptions import DuplicateError
 
@@ -39,9 +40,10 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
 
     Parameters
     ----------
-    X : a data frame, array, list of rows, sparse matrix or `Table`.
+    X : a data frame, array, list of rows, sparse matrix or `Table`; or mappings from names to values, one row or a list of rows,
+        in which a name that a row does not have is a missing value.
     source : the name of the data in messages.
-    only : the columns to convert; other columns of a data frame are skipped.
+    only : the columns to convert; other columns of a data frame are skipped. Rows that are mappings get exactly these columns.
     finite : whether to refuse infinities in an array; otherwise they are refused when the table is counted or encoded.
 
     >>> table_of([["sunny", 1.5], ["rain", None]]).names
@@ -49,6 +51,8 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     """
     if isinstance(X, Table):
         return X
+    if is_records(X):
+        return _from_records(records_of(X), source, only)
     if is_frame(X):
         return _from_frame(X, source, only)
     if hasattr(X, "toarray"):
@@ -286,6 +290,11 @@ def _from_states(name: Name, values: list[State | None]) -> Column:
     for i, v in enumerate(values):
         codes[i] = -1 if v is None else index.setdefault((isinstance(v, bool), v), len(index))
     return Column(name, codes, tuple(v for _, v in index), kind="nominal")
+
+
+def _from_records(records: Sequence[Mapping[Name, Any]], source: str, only: Collection[Name] | None) -> Table:
+    columns = record_columns(records, None if only is None else list(only))
+    return Table(tuple(_from_objects(name, values, source) for name, values in columns.items()), source=source, rows=len(records))
 
 
 def _from_frame(X: Any, source: str, only: Collection[Name] | None) -> Table:

@@ -1,0 +1,178 @@
+"""One row at a time: the probabilities are those of `predict_proba` on a table, and rows may be mappings everywhere."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from naivete import AODE, TAN, DataError, Encoder, NaiveBayes, NotFittedError, Spectrum, UnseenValueWarning
+from naivete._kernels.dispatch import compiled
+from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.export.sum_of_tables import sum_of_tables
+from naivete.classifiers.prepared_tables import PreparedTables, prepared_tables
+from naivete.network.network import Network
+from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, sample
+
+same_bits = compiled() is not None
+"""Without the compiled kernels, NumPy's exponential function may differ in the last bit."""
+
+
+def close(actual: Any, expected: Any, exact: Any) -> None:
+    np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-12)
+    if same_bits:
+        np.testing.assert_array_equal(np.asarray(actual)[exact], np.asarray(expected)[exact])
+
+
+@pytest.fixture(scope="module", params=[*classifiers(), "kernel"])
+def fitted(request: pytest.FixtureRequest) -> tuple[NetworkClassifier, Any, Any, Any]:
+    """A fitted classifier, rows, their probabilities in a table, and which rows are complete."""
+    if request.param != "kernel":
+        return sample(request.param)
+    X, y = frame(80)
+    model = NaiveBayes(encoder=Encoder(numbers="kernel")).fit(X, y)
+    return model, X.to_dict("records"), model.predict_proba(X), np.zeros(80, bool)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_rows_have_the_probabilities_of_a_table(fitted: tuple[NetworkClassifier, Any, Any, Any]) -> None:
+    model, rows, expected, complete = fitted
+    predict = model.row_predictor()
+    close([list(predict(row).values()) for row in rows], expected, complete)
+    assert list(predict(rows[0])) == model.classes_.tolist()
+    best = model.classes_[np.argmax(expected, axis=1)].tolist()
+    assert [predict.predict(list(row.values())) for row in rows[:3]] == best[:3]
+    observed = [{name: value for name, value in row.items() if value is not None} for row in rows[:20]]
+    close([predict.probabilities({**row, "unknown": 1}) for row in observed], expected[:20], complete[:20])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_single_rows_of_every_type_have_the_probabilities_of_a_table(fitted: tuple[NetworkClassifier, Any, Any, Any]) -> None:
+    model, rows, expected, complete = fitted
+    table = pd.DataFrame(rows)
+    close(model.predict_proba(rows), expected, complete)
+    for i in [*np.flatnonzero(complete)[:3], 3, 5, 9]:
+        for X in (rows[i], [rows[i]], table.iloc[[i]], table.iloc[i], table.iloc[[i]]):
+            close(model.predict_proba(X)[0], expected[i], complete[i])
+
+
+@given(network=any_network, seed=st.integers(0, 999))
+def test_random_networks(network: Network, seed: int) -> None:
+    rows = network_sample(network, seed)
+    form = sum_of_tables(network)
+    if form.tree is not None or form.hierarchy is not None or form.hidden:
+        return
+    tables = PreparedTables(form)
+    for row, expected, complete in zip(rows.rows, rows.expected, rows.complete, strict=True):
+        with warnings.catch_warnings(action="ignore"):
+            actual = tables.posterior(list(row.values()))
+        if actual is not None:
+            close(actual, expected, bool(complete))
+
+
+@pytest.fixture(scope="module")
+def model() -> TAN:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300)
+    a = (y + rng.integers(0, 2, 300)) % 3
+    b = (a + rng.integers(0, 2, 300)) % 3
+    texts = np.array(["low", "middle", "high"])
+    return TAN().fit(pd.DataFrame({"a": texts[a], "b": texts[b], "c": texts[(b + y) % 3], "n": rng.normal(y, 1, 300)}), y)
+
+
+def test_only_unusual_rows_need_the_predictor(model: TAN, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"a": "low", "b": "high", "c": "low", "n": 0.5}
+    predict = model.row_predictor()
+    expected = model.predict_proba(pd.DataFrame([row, row]))[0]
+    inner = [{**row, name: None} for name in "abc"]
+    sums = [model.predict_proba(pd.DataFrame([row, row]))[0] for row in inner]
+    monkeypatch.setattr(TAN, "predict_proba", None)
+    close(predict.probabilities(row), expected, exact=True)
+    for values, probabilities in zip(inner, sums, strict=True):
+        close(predict.probabilities(values), probabilities, exact=[])
+    assert sum(predict({}).values()) == pytest.approx(1)
+    monkeypatch.undo()
+    assert prepared_tables(AODE().fit([["a"], ["b"]] * 5, [0, 1] * 5)) is None
+
+
+def test_tables_are_prepared_for_the_second_single_row(model: TAN, monkeypatch: pytest.MonkeyPatch) -> None:
+    row = {"a": "low", "b": "high", "c": "low", "n": 0.5}
+    model.fit(pd.DataFrame([row, {**row, "a": "high"}] * 5), [0, 1] * 5)
+    first = model.predict_proba(row)
+    second = model.predict_proba(row)
+    assert np.array_equal(first, second)
+    if same_bits:
+        monkeypatch.setattr(TAN, "posteriors", None)
+        assert np.array_equal(model.predict_proba(pd.DataFrame([row])), first)
+        assert model.predict(row) == [0]
+
+
+def test_values_are_treated_as_in_a_table(model: TAN) -> None:
+    X, y = [["x", 1, True], ["y", 2, False], ["x", 2, False], ["y", 1, True]] * 5, [0, 1, 1, 0] * 5
+    own = NaiveBayes().fit(X, y)
+    predict = own.row_predictor()
+    for row in (["x", 1.0, True], ["y", np.int64(2), np.bool_(False)], [np.str_("x"), float("nan"), None], ["", 2, pd.NA]):
+        close(predict.probabilities(row), own.predict_proba([row])[0], exact=[])
+    for row in (["x", True, 1], ["z", 1, True]):  # 1 and True are different values
+        with pytest.warns(UnseenValueWarning):
+            actual = predict.probabilities(row)
+        with pytest.warns(UnseenValueWarning):
+            close(actual, own.predict_proba([row])[0], exact=[])
+    strict = NaiveBayes(encoder=Encoder(unseen="error")).fit(X, y).row_predictor()
+    with pytest.raises(DataError, match="did not occur in training"):
+        strict({"x0": "z", "x1": 1, "x2": True})
+
+
+def test_rows_that_do_not_fit_are_refused() -> None:
+    model = NaiveBayes().fit([["a", 1.5], ["b", 2.5], ["a", 3.5]] * 20, ["no", "yes", "no"] * 20)
+    predict = model.row_predictor()
+    with pytest.raises(DataError, match="one value for each of the 2 features"):
+        predict(["a"])
+    with pytest.raises(DataError, match="no feature of the model"):
+        predict({"X0": "a"})
+    with pytest.raises(DataError, match="the values are columns"):
+        predict({"x0": ["a", "b"], "x1": [1.0, 2.0]})
+    with pytest.raises(DataError, match="is infinity"):
+        predict(["a", float("inf")])
+    with pytest.raises(DataError, match="no column 'X0'; did you mean x0"):
+        model.predict_proba({"X0": "a"})
+    with pytest.raises(DataError, match="row 2: 5 is not a mapping"):
+        model.predict([{"x0": "a"}, 5])
+    with pytest.raises(DataError, match="Expected 2D array"):
+        model.predict({"x0": ["a", "b"], "x1": [1.0, 2.0]})  # columns by name are no rows
+    with pytest.raises(NotFittedError):
+        NaiveBayes().row_predictor()
+
+
+def test_a_row_predictor_keeps_the_model_as_it_was() -> None:
+    X = [["a"], ["b"]] * 10
+    model = Spectrum(members=1, trees=2).fit(X, [0, 1] * 10)
+    predict = model.row_predictor()
+    before = predict(["a"])
+    model.fit(X, [1, 0] * 10)
+    assert predict(["a"]) == before
+    assert repr(predict) == "RowPredictor(Spectrum(members=1, trees=2), 1 features)"
+
+
+def test_mappings_are_rows_in_every_method(model: TAN) -> None:
+    records = [{"a": "x", "b": 1.5}, {"b": 2.5}, {"a": "y", "b": None}, {"a": "x"}] * 10
+    y = [0, 1, 1, 0] * 10
+    table = pd.DataFrame(records)
+    one = TAN().fit(records, y)
+    two = TAN().fit(table, y)
+    assert np.array_equal(one.predict_proba(records), two.predict_proba(table))
+    assert one.feature_names_in_.tolist() == ["a", "b"]
+    row = {"a": "x"}
+    assert str(one.explain(row)) == str(two.explain(table.iloc[3]))
+    assert one.score(records, y) == two.score(table, y)
+    assert one.posteriors(row).posterior.tolist() == two.predict_proba(row).tolist()
+    assert str(one.ask_next(row)) == str(two.ask_next(table.iloc[3]))
+    assert str(one.flip(row)) == str(two.flip([row["a"], None]))
+    assert one.predict([{"b": 2.5, "a": "y", "other": 3}]).tolist() == two.predict(table.iloc[2:3].assign(b=2.5)).tolist()
+    more = NaiveBayes().partial_fit(records, y).partial_fit(row, [1])
+    assert np.array_equal(more.predict_proba(row), NaiveBayes().fit([*records, row], [*y, 1]).predict_proba(row))
