@@ -1,7 +1,7 @@
 """Latencies of single rows and of cold starts, beside scikit-learn: `python -m benchmarks.latency`.
 
-Each measurement runs in a process of its own. Times are processor time, since wall-clock time depends on what else the machine does: the
-least of several repetitions for single rows, the whole process for cold starts.
+Each measurement runs in a process of its own. Times are processor time, since wall-clock time depends on what else the machine
+does: the least of several repetitions for single rows, the whole process for cold starts.
 """
 
 from __future__ import annotations
@@ -83,7 +83,8 @@ SAVE = "import naivete; naivete.save(naivete.TAN().fit([list('ab'), list('bc'), 
 STARTS = {
     "naivete: load a model and predict": "import sys, naivete; naivete.load(sys.argv[1]).predict([['a', 'b']])",
     "naivete predict, on the command line": (
-        "import sys; from naivete.cli import main\nmain(['predict', sys.argv[1], sys.argv[1] + '.csv', '--out', sys.argv[1] + '.out.csv', '--force'])"
+        "import sys; from naivete.cli import main\n"
+        "main(['predict', sys.argv[1], sys.argv[1] + '.csv', '--out', sys.argv[1] + '.out.csv', '--force'])"
     ),
     "import sklearn.naive_bayes": "import sklearn.naive_bayes",
     "import numpy": "import numpy",

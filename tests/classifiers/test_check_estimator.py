@@ -49,7 +49,7 @@ from tests import LONG, ROOT, estimator_of
 from tests.representatives import slow_unless_representative
 
 pytestmark = pytest.mark.filterwarnings("ignore:Estimator .* does not inherit from `sklearn.base.BaseEstimator`:UserWarning")
-"""The classifiers are no subclasses of `BaseEstimator` (decision 0021); the checks say so before they begin, and all pass."""
+"""The classifiers are no subclasses of `BaseEstimator` (decision 0022); the checks say so before they begin, and all pass."""
 
 SMALL = Spectrum() if LONG else Spectrum(members=1, trees=2)
 NORMAL, EM, STATE = Encoder(numbers="normal"), Encoder(missing="em"), Encoder(missing="state")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.classifiers.estimator import check_fitted
 from naivete.classifiers.family_counts import FamilyCounts
-from naivete.classifiers.incremental import NotFittedError
 from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -72,10 +72,8 @@ class CategoricalAttributesMixin:
 
     def _naive_network(self, attribute: str) -> Network:
         """Return the network; raise an AttributeError if the attribute of CategoricalNB has no meaning for it."""
-        name = type(self).__name__
-        if not hasattr(self, "network_"):
-            raise NotFittedError(f"this {name} instance is not fitted yet; call 'fit' first")
-        network = self.network_
+        check_fitted(self)
+        name, network = type(self).__name__, self.network_
         naive = all(network.parents[x] == (CLASS,) for x in network.features) and not network.parents[CLASS]
         if not naive or not isinstance(getattr(self, "predictor_", None), Predictor):
             raise AttributeError(f"{name} has no {attribute}: its features depend on more than the class; see `tables_`")

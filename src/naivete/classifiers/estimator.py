@@ -22,7 +22,7 @@ _NOT_METADATA = ("self", "X", "y")
 class Estimator:
     """The methods of a scikit-learn classifier: parameters, accuracy, tags, metadata routing.
 
-    `docs/decisions/0021-estimators-without-scikit-learn.md` explains what differs from `sklearn.base.BaseEstimator`.
+    `docs/decisions/0022-estimators-without-scikit-learn.md` explains what differs from `sklearn.base.BaseEstimator`.
     """
 
     routed_methods: ClassVar[tuple[str, ...]] = ("fit", "partial_fit", "score")

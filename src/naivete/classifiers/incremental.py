@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from naivete.cases.files import Progress
     from naivete.classifiers.batches import KeptCases
     from naivete.counts.counts import Counts
-    from naivete.data.labelled_table import LabelledTable
+    from naivete.data.labelled_table import ColumnRoles, LabelledTable
     from naivete.encoding.feature_tables import FeatureTables
     from naivete.encoding.value_counts import ValueCounts
 

@@ -23,7 +23,9 @@ def is_record(X: object) -> bool:
     >>> is_record({"wind": 3, "sky": "grey"}), is_record({"wind": [3, 5]})
     (True, False)
     """
-    return isinstance(X, Mapping) and not any(isinstance(value, _COLUMNS) or hasattr(value, "iloc") for value in X.values())
+    if not isinstance(X, Mapping) or hasattr(X, "shape"):  # a sparse matrix may be a dictionary of its cells
+        return False
+    return not any(isinstance(value, _COLUMNS) or hasattr(value, "iloc") for value in X.values())
 
 
 def is_records(X: object) -> bool:
@@ -35,7 +37,7 @@ def is_records(X: object) -> bool:
 
 def records_of(X: Any) -> list[Mapping[Name, Any]]:
     """Return the rows of X, for which `is_records` is true, as a list; refuse a list that holds anything else too."""
-    if isinstance(X, Mapping):
+    if not isinstance(X, (list, tuple)):
         return [X]
     for row, record in enumerate(X):
         if not is_record(record):
