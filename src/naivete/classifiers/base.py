@@ -19,8 +19,8 @@ from naivete.classifiers.documentation import complete_docstring
 from naivete.classifiers.estimator import Estimator
 from naivete.classifiers.explaining import ExplainingMixin
 from naivete.classifiers.family_counts import family_counts
-from naivete.classifiers.names import NamesMixin
 from naivete.classifiers.incremental import IncrementalMixin
+from naivete.classifiers.names import NamesMixin
 from naivete.classifiers.questions import QuestionsMixin
 from naivete.classifiers.reasons import ReasonsMixin
 from naivete.classifiers.registry import with_densities
