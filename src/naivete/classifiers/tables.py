@@ -38,8 +38,7 @@ class TablesMixin:
         from naivete.classifiers.table_frames import TableFrames
 
         model: Any = self
-        if not hasattr(model, "network_"):
-            raise NotFittedError(f"this {type(model).__name__} instance is not fitted yet; call 'fit' first")
+        check_fitted(model)
         if not isinstance(getattr(model, "predictor_", None), (Predictor, DerivedPredictor)):
             raise AttributeError(f"{type(model).__name__} has no tables_: it does not predict with the tables of one network")
         return TableFrames(model.network_, getattr(model, "_family_counts", {}))
