@@ -10,6 +10,7 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from naivete.data.table_views import TableViews
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 from naivete.variables import Name, State, check_unique
 
@@ -126,7 +127,7 @@ class Column:
 
 
 @dataclass(frozen=True, eq=False)
-class Table:
+class Table(TableViews):
     """Columns of equal length with unique names, and optionally a weight for each row.
 
     A name in brackets gives a column, a list of names a table of these columns. A slice, an array of positions or a mask gives

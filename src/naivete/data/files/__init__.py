@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from naivete.data.files.row_groups import arrow_tables
 from naivete.data.files.streaming import chosen_format, write_stream
 from naivete.data.files.text_columns import KindError
 from naivete.data.files.writing import write_arff, write_csv
+from naivete.data.frames import is_frame, table_of
 from naivete.data.table import Kind, Table
 from naivete.storage.atomic import atomic_write
 
@@ -49,7 +51,7 @@ _WRITERS: Final[Mapping[Format, Callable[..., None]]] = {
 
 
 def read(
-    path: PathLike,
+    path: Any,
     *,
     format: Format | None = None,
     encoding: str = "utf-8",
@@ -59,11 +61,11 @@ def read(
     widen: bool = False,
     limits: Limits = Limits(),  # noqa: B008
 ) -> Table:
-    """Read the table of a file; gzipped text is decompressed.
+    """Read the table of a file or of a data frame; gzipped text is decompressed.
 
     Parameters
     ----------
-    path : the file.
+    path : the file; or a data frame (pandas, polars, pyarrow), for which only `kinds` has a meaning.
     format : "arff", "csv", "tsv" or "parquet"; by default it is derived from the content of the file, else from its name.
     encoding : the character encoding of a text file.
     missing : for delimited text, the texts that stand for a missing value.
@@ -73,6 +75,9 @@ def read(
     limits : sizes above which a file is refused.
     """
     declared_kinds = kinds_given(kinds)
+    if not isinstance(path, (str, os.PathLike)) and is_frame(path):
+        table = table_of(path, source="frame")
+        return declared(table, checked_kinds(declared_kinds, [str(name) for name in table.names], table.source))
     chosen = checked_format(format) or format_of(path)
     if chosen in ("csv", "tsv"):
         mark = delimiter or ("\t" if chosen == "tsv" else None)

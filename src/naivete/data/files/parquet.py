@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, BinaryIO, Final
@@ -18,7 +19,7 @@ from naivete.errors import DataError, DataTypeError, FileError, quoted
 from naivete.storage.atomic import atomic_write
 from naivete.variables import check_unique
 
-__all__ = ["loaded", "parquet_file", "read_parquet", "write_parquet", "write_row_groups"]
+__all__ = ["arrow_stream", "loaded", "parquet_file", "read_parquet", "write_parquet", "write_row_groups"]
 
 _MAGIC: Final = b"PAR1"
 
@@ -155,6 +156,12 @@ def _file_bytes(groups: Iterator[Any], name: str, pa: ModuleType, parquet: Modul
             writer.write_table(typed, row_group_size=max(len(group), 1))
             yield queue.taken()
     yield queue.taken()
+
+
+def arrow_stream(table: Any, requested_schema: object = None) -> object:
+    """Return the columns of a table as the capsule of an Arrow stream; the weights of the rows are left out."""
+    pa, _ = loaded()
+    return _arrow_table(replace(table, weight=None), table.source, pa).__arrow_c_stream__(requested_schema)
 
 
 def _arrow_table(table: Table, name: str, pa: ModuleType) -> Any:

@@ -1,0 +1,85 @@
+"""Views of a table: its first rows, as HTML, and as data frames of other libraries."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from html import escape
+from importlib import import_module
+from typing import Any
+
+from naivete.errors import ParameterError, quoted
+
+__all__ = ["TableViews"]
+
+ROWS, COLUMNS = 10, 30
+"""How many rows and columns the HTML view shows."""
+
+
+class TableViews:
+    """The methods of `Table` that show it or pass it to other libraries; the weights of the rows are not passed on."""
+
+    source: str
+    columns: tuple[Any, ...]
+
+    @abstractmethod
+    def __len__(self) -> int: ...
+
+    @abstractmethod
+    def take(self, rows: Any) -> Any:
+        """Return the table of these rows."""
+
+    @abstractmethod
+    def to_dict(self) -> dict[Any, Any]:
+        """Return the columns as arrays by name."""
+
+    def head(self, rows: int = 5) -> Any:
+        """Return the table of the first rows.
+
+        Parameters
+        ----------
+        rows : the number of rows.
+
+        >>> from naivete import table_of
+        >>> len(table_of([["a", 1], ["b", 2], ["c", 3]]).head(2))
+        2
+        """
+        if type(rows) is not int or rows < 0:
+            raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
+        return self.take(slice(rows))
+
+    def to_pandas(self) -> Any:
+        """Return a pandas DataFrame of the columns."""
+        return _module("pandas").DataFrame(self.to_dict())
+
+    def to_polars(self) -> Any:
+        """Return a polars DataFrame of the columns."""
+        return _module("polars").DataFrame(self.to_dict(), strict=False)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return an Arrow stream of the columns, as the Arrow PyCapsule protocol describes; it needs pyarrow."""
+        from naivete.data.files.parquet import arrow_stream
+
+        return arrow_stream(self, requested_schema)
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as an HTML table, for notebooks."""
+        shown = self.columns[:COLUMNS]
+        more = ["…"] * (len(self.columns) > len(shown))
+        values = [list(column) for column in self.head(ROWS).columns[:COLUMNS]]
+        rows = [[*("" if value is None else value for value in row), *more] for row in zip(*values, strict=True)]
+        size = f"{len(self):,} rows, {len(self.columns):,} columns"
+        head = _row("th", [*(column.name for column in shown), *more])
+        body = "".join(_row("td", row) for row in rows)
+        return f"<table><caption>{escape(self.source)}: {size}</caption><thead>{head}</thead><tbody>{body}</tbody></table>"
+
+
+def _row(tag: str, cells: Sequence[object]) -> str:
+    return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ParameterError(f"this needs {name}; install it with: pip install {name}") from error
