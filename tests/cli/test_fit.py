@@ -147,7 +147,7 @@ def test_columns_with_commas_left_out(run: Run, tmp_path: Path) -> None:
         (["--weight", "zzzz"], "--weight: there is no column 'zzzz'; the columns are: outlook,"),
         (["--budget", "much"], "argument --budget: 'much' is not a number of bytes; write for instance 500MB or 2GiB"),
         (["--budget", "0"], "'0' is not a number of bytes"),
-        (["--model", "nb:prior=uniform"], "write a share for every class"),
+        (["--model", "nb:prior=even"], "write a share for every class"),
     ],
 )
 def test_what_cannot_be_meant(run: Run, weather: Path, options: list[str], message: str) -> None:

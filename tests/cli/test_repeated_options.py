@@ -29,7 +29,7 @@ def required(command: Command, other: argparse.Action) -> Iterator[str]:
     """The words without which the command is refused."""
     for action in options(command):
         if action.required and action.dest != other.dest:
-            yield from (*action.option_strings[:1], "x")
+            yield from (*action.option_strings[:1], str(next(iter(action.choices))) if action.choices else "x")
 
 
 def two_values(action: argparse.Action) -> tuple[str, str]:

@@ -130,7 +130,13 @@ class Struct:
 
 
 def columns_struct(codes: Codes) -> tuple[NDArray[np.int64], Codes]:
-    """Return data, stride and item size of each column, as in the C struct `column`, and the arrays, to be kept alive."""
+    """Return data, stride and item size of each column, as in the C struct `column`, and the arrays, to be kept alive.
+
+    Compiled code can read codes of one, two or four bytes only: a TypeError is raised about others.
+    """
+    for x, column in enumerate(codes):
+        if column.dtype.kind != "u" or column.itemsize > 4:
+            raise TypeError(f"column {x} has codes of type {column.dtype}; they have to be uint8, uint16 or uint32")
     arrays = [c if c.flags.aligned else c.copy() for c in codes]
     return np.array([(address(c), c.strides[0], c.itemsize) for c in arrays], np.int64).reshape(-1, 3), arrays
 

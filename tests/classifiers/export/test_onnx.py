@@ -125,10 +125,11 @@ def test_pipelines_are_converted_by_skl2onnx() -> None:
     from sklearn.pipeline import make_pipeline
     from sklearn.preprocessing import StandardScaler
 
-    from naivete.classifiers.export.skl2onnx_converter import skl2onnx_converter, skl2onnx_shapes
+    from naivete.classifiers.export.skl2onnx_converter import skl2onnx_converter, skl2onnx_parser, skl2onnx_shapes
 
     options = {"zipmap": [True, False, "columns"]}
-    skl2onnx.update_registered_converter(NaiveBayes, "NaiveteNaiveBayes", skl2onnx_shapes, skl2onnx_converter, options=options)
+    functions = skl2onnx_shapes, skl2onnx_converter
+    skl2onnx.update_registered_converter(NaiveBayes, "NaiveteNaiveBayes", *functions, parser=skl2onnx_parser, options=options)
     X, y = frame()
     numbers = X[["number", "other"]].fillna(0.0).to_numpy()
     model = make_pipeline(StandardScaler(), NaiveBayes(encoder=Encoder(numbers="normal"))).fit(numbers, y)

@@ -1,4 +1,4 @@
-"""A converter and a shape function for skl2onnx, which converts whole scikit-learn pipelines."""
+"""A parser, a shape function and a converter for skl2onnx, which converts whole scikit-learn pipelines."""
 
 from __future__ import annotations
 
@@ -7,13 +7,33 @@ from typing import Any
 from naivete.classifiers.export.onnx_model import onnx_model
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
 
-__all__ = ["skl2onnx_converter", "skl2onnx_shapes"]
+__all__ = ["skl2onnx_converter", "skl2onnx_parser", "skl2onnx_shapes"]
+
+
+def skl2onnx_parser(scope: Any, model: Any, inputs: Any, custom_parsers: Any = None) -> Any:  # noqa: ARG001
+    """Declare the outputs of a classifier: labels and probabilities.
+
+    Parameters
+    ----------
+    scope : the names of skl2onnx.
+    model : the classifier.
+    inputs : its inputs.
+    custom_parsers : not used.
+    """
+    from skl2onnx._supported_operators import sklearn_operator_name_map
+    from skl2onnx.common.data_types import DoubleTensorType, StringTensorType
+
+    operator = scope.declare_local_operator(sklearn_operator_name_map[type(model)], model)
+    operator.inputs.extend(inputs)
+    operator.outputs.append(scope.declare_local_variable("label", StringTensorType()))
+    operator.outputs.append(scope.declare_local_variable("probabilities", DoubleTensorType()))
+    return operator.outputs
 
 
 def skl2onnx_converter(scope: Any, operator: Any, container: Any) -> None:
     """Add the graph of a fitted classifier to a conversion by skl2onnx.
 
-    Pass this function and `skl2onnx_shapes` to `skl2onnx.update_registered_converter` with a class of naivete. Labels are texts or
+    Pass this function, `skl2onnx_shapes` and `skl2onnx_parser` to `skl2onnx.update_registered_converter` with a class of naivete. Labels are texts or
     whole numbers. Columns of single precision are converted to double precision.
 
     Parameters
