@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-
 from naivete._kernels.dispatch import columns_struct, compiled
 from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases

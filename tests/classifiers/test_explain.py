@@ -165,3 +165,22 @@ def test_sparse_matrices_are_explained() -> None:
     X = sparse.csr_matrix(rng.integers(0, 2, (40, 4)))
     model = NaiveBayes(encoder=Encoder(kinds="nominal")).fit(X, rng.integers(0, 2, 40))
     assert np.allclose(model.explain(X).by_feature.values, model.explain(X.toarray()).by_feature.values)
+
+
+def test_a_single_class_is_drawn_without_bars() -> None:
+    """The log odds of the only class are infinite."""
+    explanation = TAN().fit([["a", 1], ["b", 2]], ["x", "x"]).explain([["a", 1]])
+    assert "+inf" in explanation.svg()
+    assert "<svg" in explanation._repr_html_()
+
+
+def test_only_estimated_rows_are_called_estimated() -> None:
+    """A row with few observed values is explained exactly, also beside rows that are not."""
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (60, 10)).astype(float)
+    model = AODE().fit(X, X[:, 0] > 1)
+    few = np.full(10, np.nan)
+    few[:3] = 2
+    explanation = model.explain(np.stack([few, X[0]]))
+    assert "(estimated)" not in explanation.sentence(0)
+    assert "(estimated)" in explanation.sentence(1)

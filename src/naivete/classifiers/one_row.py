@@ -32,9 +32,10 @@ def observed_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
     Parameters
     ----------
     model : the fitted classifier.
-    row : a mapping from names to values, in which features may be left out; the values of all features in order, None or NaN
+    row : None for nothing; a mapping from names to values, in which features may be left out; the values of all features in order, None or NaN
         where missing; or a data frame or table with one row. A value is a state, a number, or the label of a state or interval.
     """
+    row = {} if row is None else row
     if isinstance(row, Table) or (not isinstance(row, (Mapping, Sequence, np.ndarray)) and is_frame(row)):
         return _frame_codes(model, row)
     check_fitted(model)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -158,7 +158,7 @@ def _network_answers(model: NetworkClassifier, values: Mapping[int, float]) -> A
     from naivete.inference.questions import predicted_answers
 
     network = model.network_
-    is_network = isinstance(model.predictor_, (Predictor, DerivedPredictor))
+    is_network = model.asks_network or isinstance(model.predictor_, (Predictor, DerivedPredictor))
     if is_network and all(isinstance(derived, Hidden) for derived in network.derived.values()):
         return network_answers(network, values)
     return predicted_answers(model.predictor_, network, model.schema_, values)
@@ -182,14 +182,18 @@ def _matrix(loss: Any, classes: tuple[State, ...]) -> Numbers:
 class QuestionsMixin:
     """Questions about one row: what to find out next."""
 
+    asks_network: ClassVar[bool] = False
+    """Whether questions are answered by `network_`, although predictions are not: where missing values are a state of their own."""
+
     def ask_next(self, row: Any = None, costs: Any = None, loss: Any = None) -> Questions:
         """Return the unobserved features of a row, ranked by what their values are expected to tell about the class.
 
         The gain of a feature is its mutual information with the class, given the observed values, in bits; or, with `loss`, the
         expected reduction of the expected loss of the best decision. Both are exact: P(class, x | observed) is computed for all
         unobserved features x by one inference. For continuous features the integral over their density is computed numerically.
-        In classifiers that are not one network (trees, hierarchies, `AODE`, `Spectrum`), each answer is followed by the
-        posterior that the classifier gives to it; so it is with `calibration`.
+        In classifiers that are not one network (trees, hierarchies, `AODE`), each answer is followed by the posterior that the
+        classifier gives to it; so it is with `calibration`. For `Spectrum` a missing value is a state of its own, not an open
+        question, so that all probabilities are those of its network `network_`; with all values known, `predict_proba` is better.
 
         Parameters
         ----------

@@ -88,6 +88,7 @@ class Spectrum(NetworkClassifier):
 
     reports_impossible = False
     one_network = False
+    asks_network = True
     spectrum_: SpectrumModel
 
     def __init__(

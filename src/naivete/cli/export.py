@@ -25,7 +25,9 @@ def arguments(parser: ArgumentParser) -> None:
         "--contributions", action="store_true", default=None, help="onnx: one more output, the contributions by table in bits"
     )
     parser.add_argument("--table", metavar="NAME", help="sql: the table with the rows (data)")
-    parser.add_argument("--keys", metavar="COLUMN", nargs="+", action="extend", help="sql: columns of the table to keep in the result")
+    parser.add_argument(
+        "--keys", metavar="COLUMN", nargs="+", action="extend", help="sql: columns of the table to keep in the result"
+    )
     parser.add_argument("--name", metavar="PREFIX", help="c: prefix of all names in the file (model)")
     network_options(parser)
     text_encoding_option(parser)

@@ -127,7 +127,8 @@ class Explanation(ExplainedRows):
         text = f"{first} with probability {probability_text(self.posterior[row, target])}{self._interval_text(row)}"
         text += f"; without knowing the row it would be {probability_text(self.prior[target])}."
         versus = "" if self._other is None else f" (compared with {quoted(self._label(self._other[row]))})"
-        versus += "" if self.standard_errors is None else " (estimated)"
+        estimated = self.standard_errors is not None and bool(np.nan_to_num(self.standard_errors[row]).any())
+        versus += " (estimated)" if estimated else ""
         for word, sign in (("For it", 1), ("Against it", -1)):
             named = [c for c in contributions if c.bits * sign > 0]
             if named:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import NamedTuple
@@ -43,15 +44,20 @@ def waterfall(title: str, steps: Sequence[Step], description: str) -> Markup:
     """
     names = [shorten(step.name, NAME_WIDTH, 11) for step in steps]
     left = 12 + min(NAME_WIDTH, max(text_width(name, 11) for name in names)) + 10
-    ends = list(accumulate(step.bits for step in steps[:-1]))
-    scale = Axis.over([0.0, *ends, steps[-1].bits], left, left + BARS)
+    ends = list(accumulate(_finite(step.bits) for step in steps[:-1]))
+    scale = Axis.over([0.0, *ends, _finite(steps[-1].bits)], left, left + BARS)
     height, width = TOP + LINE * len(steps) + 34, left + BARS + 64
     body = [element("text", shorten(title, width - 20, 15, 120), x=12.0, y=22.0, class_="nv-title nv-start")]
     body += _scale(scale, TOP + LINE * len(steps))
     for i, (step, name) in enumerate(zip(steps, names, strict=True)):
-        start, end = (0.0, step.bits) if step.total else (ends[i - 1], ends[i])
+        start, end = (0.0, _finite(step.bits)) if step.total else (ends[i - 1], ends[i])
         body += _bar(step, name, scale(start), scale(end), TOP + LINE * i, left)
     return image(title, plain(description), body, width, height, class_="nv-net nv-waterfall")
+
+
+def _finite(bits: float) -> float:
+    """Return the bits to draw: none where they are infinite, as with a single class."""
+    return bits if math.isfinite(bits) else 0.0
 
 
 def _scale(scale: Axis, bottom: float) -> Iterator[Markup]:

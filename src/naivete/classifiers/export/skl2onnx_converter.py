@@ -33,8 +33,8 @@ def skl2onnx_parser(scope: Any, model: Any, inputs: Any, custom_parsers: Any = N
 def skl2onnx_converter(scope: Any, operator: Any, container: Any) -> None:
     """Add the graph of a fitted classifier to a conversion by skl2onnx.
 
-    Pass this function, `skl2onnx_shapes` and `skl2onnx_parser` to `skl2onnx.update_registered_converter` with a class of naivete. Labels are texts or
-    whole numbers. Columns of single precision are converted to double precision.
+    Pass this function, `skl2onnx_shapes` and `skl2onnx_parser` to `skl2onnx.update_registered_converter` with a class of naivete.
+    Labels are texts or whole numbers. Columns of single precision are converted to double precision.
 
     Parameters
     ----------
