@@ -32,8 +32,9 @@ def observed_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
     Parameters
     ----------
     model : the fitted classifier.
-    row : None for nothing; a mapping from names to values, in which features may be left out; the values of all features in order, None or NaN
-        where missing; or a data frame or table with one row. A value is a state, a number, or the label of a state or interval.
+    row : a mapping from names to values, in which features may be left out; the values of all features in order, None or NaN
+        where missing; a data frame or table with one row; or None for nothing. A value is a state, a number, or the label of a
+        state or interval.
     """
     row = {} if row is None else row
     if isinstance(row, Table) or (not isinstance(row, (Mapping, Sequence, np.ndarray)) and is_frame(row)):

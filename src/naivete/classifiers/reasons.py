@@ -126,7 +126,8 @@ class ReasonsMixin:
 
         Parameters
         ----------
-        row : the observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this state.
+        row : the observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this
+            state.
 
         Examples
         --------
@@ -169,7 +170,8 @@ class ReasonsMixin:
 
         Parameters
         ----------
-        row : the observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this state.
+        row : the observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this
+            state.
         target_class : the class that is wanted; by default any other.
         fixed : the names of features that must not change.
         costs : the cost of changing each feature, by name: a number above 0, or a mapping from the values that it may change to,
