@@ -37,7 +37,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         stated = getattr(test, "_hypothesis_internal_use_settings", None)
         if stated is not None:
             test = getattr(test, "__func__", test)
-            count = stated.max_examples * 4 if LONG else max(min(stated.max_examples, FEWEST), stated.max_examples // 8)
+            count = stated.max_examples * 4 if LONG else max(min(stated.max_examples, FEWEST), stated.max_examples // 10)
             checks = {*stated.suppress_health_check, *BUSY}
             test._hypothesis_internal_use_settings = settings(stated, max_examples=count, suppress_health_check=checks)
 

@@ -213,6 +213,7 @@ def test_forty_features_are_searched_exactly() -> None:
     assert pair == Balanced((0, 20), 0.0, True)
 
 
+@pytest.mark.slow
 def test_the_benchmark_prints_its_table(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     out = tmp_path / "figures.json"
     assert benchmark.main(["--features", "8", "--classes", "2", "3", "--json", str(out)]) == 0

@@ -228,7 +228,7 @@ def test_the_book_tries_two_to_eleven_states_for_twelve_configurations(monkeypat
     assert max(trials, key=lambda t: t.bic).states < 11
 
 
-@pytest.mark.parametrize("missing_rate", [0.0, 0.2])
+@pytest.mark.parametrize("missing_rate", [0.0, pytest.param(0.2, marks=pytest.mark.slow)])
 def test_bic_finds_the_number_of_states(missing_rate: float) -> None:
     for seed in range(4 if LONG else 2):
         own, (states,), groups = sampled(seed, missing_rate=missing_rate)

@@ -44,6 +44,7 @@ def test_memory_grows_no_faster_than_the_rows(codes: list[np.ndarray]) -> None:
         assert peaks[8000][metric] < 6 * peaks[2000][metric]
 
 
+@pytest.mark.slow
 def test_the_command_prints_its_tables(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     def few(cases: object, rows: np.ndarray) -> list[np.ndarray]:
         every = columns(cases, rows[:200])
