@@ -1,6 +1,6 @@
 """Fixtures and settings that all tests share.
 
-Property tests run an eighth of their examples, always the same ones, in the ordinary run. `--hypothesis-seed=N` draws others, and
+Property tests run a tenth of their examples, always the same ones, in the ordinary run. `--hypothesis-seed=N` draws others, and
 `NAIVETE_EXAMPLES=long` (`python3 dev.py long`) runs four times the stated number of random examples.
 """
 
