@@ -17,8 +17,9 @@ import warnings
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from importlib import import_module
 from itertools import islice
-from typing import Final
+from typing import Any, Final
 
 __all__ = [
     "DataError",
@@ -37,6 +38,7 @@ __all__ = [
     "close_matches",
     "collected_warnings",
     "did_you_mean",
+    "library",
     "quoted",
     "warn",
     "with_options",
@@ -229,3 +231,11 @@ def warn(message: str | Warning, category: type[Warning] | None = None) -> None:
     while frame is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "naivete":
         level, frame = level + 1, frame.f_back
     warnings.warn(message, category, stacklevel=level)
+
+
+def library(name: str, purpose: str) -> Any:
+    """Return a module of another library; an error says for what it is needed and how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ParameterError(f"{purpose} needs {name}; install it with: pip install {name}") from error

@@ -145,9 +145,9 @@ class ExplainingMixin(ABC):
     one_network: ClassVar[bool] = True
     """Whether predictions are those of `network_`."""
 
-    def ensemble(self) -> Ensemble:
-        """Return what is explained in place of one network."""
-        raise NotImplementedError
+    def ensemble(self) -> Ensemble | None:
+        """Return what is explained in place of one network; None if predictions are those of `network_`."""
+        return None
 
     def _explainer(self, background: Any, permutations: Any = 4, random_state: Any = 0) -> AnyExplainer:
         """Return the explainer; the one with the default arguments is made once."""
@@ -157,7 +157,10 @@ class ExplainingMixin(ABC):
         if is_default and hasattr(self, "explainer_"):
             return self.explainer_
         codes = None if background is None else _joined(self.encoded(background)).codes
-        explainer = self._network_explainer(codes) if self.one_network else self._ensemble_explainer(codes, permutations, seed)
+        ensemble = self.ensemble()
+        explainer = (
+            self._network_explainer(codes) if ensemble is None else _ensemble_explainer(ensemble, codes, int(permutations), seed)
+        )
         if is_default:
             self.explainer_ = explainer
         return explainer
@@ -167,17 +170,18 @@ class ExplainingMixin(ABC):
 
         return Explainer(self.network_, background, getattr(self, "temperature_", 1.0), self.training())
 
-    def _ensemble_explainer(self, background: Any, permutations: int, seed: int) -> AnyExplainer:
-        from naivete.inference.ensemble_explanation import EnsembleExplainer
-
-        return EnsembleExplainer(self.ensemble(), background, int(permutations), seed)
-
     def training(self) -> Training | None:
         """Return the number of cases and the smoothing, for intervals; None if a model file does not have the number."""
         from naivete.inference.certainty import Training
 
         smoothing, known_prior = smoothing_of(getattr(self, "smoothing", 0.0)), getattr(self, "prior", None) is not None
         return Training(self.cases_, smoothing, known_prior) if hasattr(self, "cases_") else None
+
+
+def _ensemble_explainer(ensemble: Ensemble, background: Any, permutations: int, seed: int) -> AnyExplainer:
+    from naivete.inference.ensemble_explanation import EnsembleExplainer
+
+    return EnsembleExplainer(ensemble, background, permutations, seed)
 
 
 def check_permutations(permutations: Any) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from naivete.classifiers.family_counts import FamilyCounts
-from naivete.errors import did_you_mean
+from naivete.errors import did_you_mean, library
 from naivete.network.network import Network
 from naivete.variables import CLASS, Name
 
@@ -52,7 +52,6 @@ class TableFrames(Mapping[Name, Any]):
         return f"<tables of {', '.join(map(repr, self._positions))}>"
 
     def _frame(self, v: int) -> Any:
-        from naivete.display.explanation_text import library
 
         pandas = library("pandas", "a table of a classifier")
         network = self._network

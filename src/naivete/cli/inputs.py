@@ -326,10 +326,11 @@ def read_network_file(path: str, args: Namespace) -> Network:
 
     model = load(path)
     network = model.network_
-    if not model.one_network:
+    ensemble = model.ensemble()
+    if ensemble is not None:
         kind = type(model).__name__
         note(
-            f"{path}: {kind} does not predict with one network; this is the {model.ensemble().network_name} beside it, whose "
+            f"{path}: {kind} does not predict with one network; this is the {ensemble.network_name} beside it, whose "
             f"probabilities of the class are not those that {kind} predicts"
         )
     return network if args.target is None else loads(dumps(network, "bif"), "bif", target=args.target, where=path)

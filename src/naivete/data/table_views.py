@@ -5,10 +5,9 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Sequence
 from html import escape
-from importlib import import_module
 from typing import Any
 
-from naivete.errors import ParameterError, quoted
+from naivete.errors import ParameterError, library, quoted
 
 __all__ = ["TableViews"]
 
@@ -50,11 +49,11 @@ class TableViews:
 
     def to_pandas(self) -> Any:
         """Return a pandas DataFrame of the columns."""
-        return _module("pandas").DataFrame(self.to_dict())
+        return library("pandas", "a pandas data frame").DataFrame(self.to_dict())
 
     def to_polars(self) -> Any:
         """Return a polars DataFrame of the columns."""
-        return _module("polars").DataFrame(self.to_dict(), strict=False)
+        return library("polars", "a polars data frame").DataFrame(self.to_dict(), strict=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return an Arrow stream of the columns, as the Arrow PyCapsule protocol describes; it needs pyarrow."""
@@ -76,10 +75,3 @@ class TableViews:
 
 def _row(tag: str, cells: Sequence[object]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
-
-
-def _module(name: str) -> Any:
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ParameterError(f"this needs {name}; install it with: pip install {name}") from error

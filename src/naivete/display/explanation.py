@@ -8,10 +8,10 @@ import numpy as np
 
 from naivete._kernels.codes import missing
 from naivete.display.explained_rows import BY, ExplainedRows
-from naivete.display.explanation_text import contribution_text, free_name, library, more_text, probability_text
+from naivete.display.explanation_text import contribution_text, free_name, more_text, probability_text
 from naivete.display.markup import Markup, element
 from naivete.display.waterfall import Step, waterfall
-from naivete.errors import ResourceError, quoted
+from naivete.errors import ResourceError, library, quoted
 from naivete.inference.explanation import By
 from naivete.variables import CLASS
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +17,6 @@ __all__ = [
     "class_position",
     "contribution_text",
     "free_name",
-    "library",
     "more_text",
     "probability_text",
     "value_text",
@@ -83,11 +81,3 @@ def contribution_text(contribution: Contribution) -> str:
 def more_text(count: int) -> str:
     """Return how many entries of a list are not named."""
     return f" and {count} more" if count > 0 else ""
-
-
-def library(name: str, purpose: str) -> Any:
-    """Return a module of another library; an error says how to install it."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ParameterError(f"{purpose} needs {name}; install it with: pip install {name}") from error
