@@ -35,17 +35,22 @@ class AveragedDependence(NetworkClassifier, ABC):
 
     Parameters
     ----------
-    min_frequency : values are parents where they occur together in at least so many training cases; a row without such values
-        is predicted with one parent less, finally by naive Bayes.
-    subsumption : subsumption resolution: a value is left out of a row where another value of the row implies it, as "pregnant"
-        implies "female". A value implies another one if both occur together in all training cases that have the first, and
-        these are at least so many. None keeps all values.
+    min_frequency : float, default=1
+        Values are parents where they occur together in at least so many training cases; a row without such values is predicted with
+        one parent less, finally by naive Bayes.
+    subsumption : float or None, default=100
+        Subsumption resolution: a value is left out of a row where another value of the row implies it, as "pregnant" implies
+        "female". A value implies another one if both occur together in all training cases that have the first, and these are at
+        least so many. None keeps all values.
 
     Attributes
     ----------
-    ande_ : the joint counts, a `naivete.network.ande.AnDE`.
-    network_ : the naive Bayes network, for drawings, queries and rows whose values are too rare; predictions use `ande_`.
-    predictor_ : the `naivete.inference.ande.AnDEPredictor`.
+    ande_ : AnDE
+        The joint counts, a `naivete.network.ande.AnDE`.
+    network_ : Network
+        The naive Bayes network, for drawings, queries and rows whose values are too rare; predictions use `ande_`.
+    predictor_ : AnDEPredictor
+        The `naivete.inference.ande.AnDEPredictor`.
     """
 
     one_network = False
@@ -54,8 +59,8 @@ class AveragedDependence(NetworkClassifier, ABC):
     ande_: AnDE
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         complete_docstring(cls, AveragedDependence)
+        super().__init_subclass__(**options)
 
     def __init__(
         self,
@@ -73,7 +78,13 @@ class AveragedDependence(NetworkClassifier, ABC):
         self.subsumption = subsumption
 
     def checked_encoder(self) -> Encoder:
-        """Check the parameters, and return the encoder to use."""
+        """Check the parameters, and return the encoder to use.
+
+        Returns
+        -------
+        Encoder
+            The encoder that was passed, or the default one.
+        """
         encoder = super().checked_encoder()
         if encoder.missing == "em":
             raise ParameterError(
@@ -97,13 +108,25 @@ class AveragedDependence(NetworkClassifier, ABC):
         return AnDEPredictor(self.ande_, super()._predictor())
 
     def ensemble(self) -> Ensemble:
-        """Return the model with its naive Bayes network, for explanations."""
+        """Return the model with its naive Bayes network, for explanations.
+
+        Returns
+        -------
+        Ensemble
+            The predictor, the variables and the network beside it.
+        """
         from naivete.inference.ensemble_explanation import Ensemble
 
         return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, "naive Bayes network")
 
     def plain_more(self) -> dict[str, Any]:
-        """Return the counts, in the order of `ande_families`, and the settings as values and arrays for a model file."""
+        """Return the counts, in the order of `ande_families`, and the settings as values and arrays for a model file.
+
+        Returns
+        -------
+        dict
+            The values and arrays by name.
+        """
         model = self.ande_
         return {
             "counts": np.concatenate([table.ravel() for table in model.tables.values()]),
@@ -114,7 +137,20 @@ class AveragedDependence(NetworkClassifier, ABC):
         }
 
     def more_of(self, more: Mapping[str, Any], network: Network) -> dict[str, Any]:
-        """Return the counts that `plain_more` stands for; a FieldError is raised about data that is not valid."""
+        """Return the counts that `plain_more` stands for; a FieldError is raised about data that is not valid.
+
+        Parameters
+        ----------
+        more : dict
+            The values and arrays of a model file that `plain_more` has returned.
+        network : Network
+            The network of the model file.
+
+        Returns
+        -------
+        dict
+            The attribute `ande_`.
+        """
         expect_keys(more, "more", ("counts", "min_frequency", "prior", "smoothing", "subsumption"))
         variables = network.variables
         features = tuple(x for x in network.features if variables[x].card > 1)
@@ -156,17 +192,17 @@ class AODE(AveragedDependence):
     j. No structure is selected, so that the variance is small. The number of tables, and the time of a prediction, grow with the
     square of the number of features.
 
+    References
+    ----------
+    Webb, Boughton and Wang (2005), Not so naive Bayes: aggregating one-dependence estimators; Zheng and Webb (2006), Efficient lazy
+    elimination for averaged one-dependence estimators.
+
     Examples
     --------
     >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
     >>> aode = AODE().fit(rows, ["even", "odd", "odd", "even"])  # neither feature alone carries information about the class
     >>> aode.predict([["1", "0"]]).tolist()
     ['odd']
-
-    References
-    ----------
-    Webb, Boughton and Wang (2005), Not so naive Bayes: aggregating one-dependence estimators; Zheng and Webb (2006), Efficient lazy
-    elimination for averaged one-dependence estimators.
     """
 
     n = 1
@@ -178,6 +214,12 @@ class A2DE(AveragedDependence):
     As `AODE`, with pairs of features as parents: less bias and more variance, so that it needs more cases. The number of tables,
     and the time of a prediction, grow with the cube of the number of features.
 
+    References
+    ----------
+    Webb, Boughton, Zheng, Ting and Salem (2012), Learning by extrapolation from marginal to full-multivariate probability
+    distributions: decreasingly naive Bayesian classification; Zheng and Webb (2006), Efficient lazy elimination for averaged
+    one-dependence estimators.
+
     Examples
     --------
     The class is the parity of three features, which no two of them carry information about:
@@ -187,12 +229,6 @@ class A2DE(AveragedDependence):
     >>> model = A2DE().fit(rows, [row.count("1") % 2 for row in rows])
     >>> model.predict([["1", "1", "0"], ["1", "1", "1"]]).tolist()
     [0, 1]
-
-    References
-    ----------
-    Webb, Boughton, Zheng, Ting and Salem (2012), Learning by extrapolation from marginal to full-multivariate probability
-    distributions: decreasingly naive Bayesian classification; Zheng and Webb (2006), Efficient lazy elimination for averaged
-    one-dependence estimators.
     """
 
     n = 2

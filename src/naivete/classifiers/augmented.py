@@ -31,12 +31,21 @@ class NaiveBayes(NetworkClassifier):
 
     Attributes
     ----------
-    class_log_prior_ : log P(c) of every class.
-    feature_log_prob_ : log P(category | c), an array (class, category) for each feature.
-    n_categories_ : the number of categories of every feature.
-    class_count_ : the total weight of the cases of every class; not known if it was loaded and has a `prior`.
-    category_count_ : the total weight of the cases with each category, an array (class, category) for each feature; known after
-        fitting, not after loading.
+    class_log_prior_ : ndarray of shape (n_classes,)
+        log P(c) of every class.
+    feature_log_prob_ : list of ndarray of shape (n_classes, n_categories)
+        log P(category | c), an array for each feature.
+    n_categories_ : ndarray of shape (n_features_in_,)
+        The number of categories of every feature.
+    class_count_ : ndarray of shape (n_classes,)
+        The total weight of the cases of every class; not known if it was loaded and has a `prior`.
+    category_count_ : list of ndarray of shape (n_classes, n_categories)
+        The total weight of the cases with each category, an array for each feature; known after fitting, not after loading.
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.1; Langley, Iba and Thompson (1992), An analysis of
+    Bayesian classifiers.
 
     Examples
     --------
@@ -44,11 +53,6 @@ class NaiveBayes(NetworkClassifier):
     >>> nb = NaiveBayes().fit(weather, ["out", "in", "out", "in"])
     >>> nb.predict_proba([["sunny", None]]).round(2).tolist()
     [[0.25, 0.75]]
-
-    References
-    ----------
-    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.1; Langley, Iba and Thompson (1992), An analysis of
-    Bayesian classifiers.
     """
 
     learns_from_value_counts = True
@@ -68,9 +72,16 @@ class TAN(NetworkClassifier):
 
     Parameters
     ----------
-    root : the feature at the root of the tree, by name or position; by default the one with the largest I(X; C).
-    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
-        features that have too few cases for each of their states; "plain" takes them as in the paper.
+    root : str, int or None, default=None
+        The feature at the root of the tree, by name or position; by default the one with the largest I(X; C).
+    bias : {"corrected", "plain"}, default="corrected"
+        "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to features
+        that have too few cases for each of their states; "plain" takes them as in the paper.
+
+    References
+    ----------
+    Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers; Jensen and Nielsen (2007), Bayesian networks and decision
+    graphs, theorem 8.1.
 
     Examples
     --------
@@ -78,11 +89,6 @@ class TAN(NetworkClassifier):
     >>> tan = TAN().fit(rows, ["even", "odd", "odd", "even"])  # neither feature alone carries information about the class
     >>> tan.network_.arcs, tan.predict([["1", "0"]]).tolist()
     ([(0, 1)], ['odd'])
-
-    References
-    ----------
-    Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers; Jensen and Nielsen (2007), Bayesian networks and decision
-    graphs, theorem 8.1.
     """
 
     shares_counts = True
@@ -124,9 +130,16 @@ class FAN(NetworkClassifier):
 
     Parameters
     ----------
-    alpha : the significance level of an arc; a smaller one keeps fewer arcs.
-    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
-        features that have too few cases for each of their states; "plain" takes them as in the paper.
+    alpha : float, default=0.05
+        The significance level of an arc; a smaller one keeps fewer arcs.
+    bias : {"corrected", "plain"}, default="corrected"
+        "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to features
+        that have too few cases for each of their states; "plain" takes them as in the paper.
+
+    References
+    ----------
+    Lucas (2004), Restricted Bayesian network structure learning; Ziebart, Dey and Bagnell (2007), Learning selectively conditioned
+    forest structures with applications to DBNs and classification.
 
     Examples
     --------
@@ -135,11 +148,6 @@ class FAN(NetworkClassifier):
     >>> fan = FAN().fit(rows, ["even", "odd", "odd", "even"] * 8)  # the third feature is independent of all others
     >>> fan.network_.arcs, fan.predict([["1", "0", None]]).tolist()
     ([(0, 1)], ['odd'])
-
-    References
-    ----------
-    Lucas (2004), Restricted Bayesian network structure learning; Ziebart, Dey and Bagnell (2007), Learning selectively conditioned
-    forest structures with applications to DBNs and classification.
     """
 
     shares_counts = True
@@ -173,18 +181,29 @@ class KDB(NetworkClassifier):
 
     Parameters
     ----------
-    k : how many features may be parents of a feature; 0 is naive Bayes; "auto" chooses k by leave-one-out, up to `k_max`.
-    theta : which arcs are strong enough: "chi2" those that are significant; a number those with more information than this, in
-        bits; "auto" chooses the number by leave-one-out. With -inf all features have k parents, as far as there are so many.
-    alpha : the significance level of theta="chi2".
-    k_max : the largest k that k="auto" tries.
-    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
-        features that have too few cases for each of their states; "plain" takes them as in the paper.
+    k : int or "auto", default=2
+        How many features may be parents of a feature; 0 is naive Bayes; "auto" chooses k by leave-one-out, up to `k_max`.
+    theta : float, "chi2" or "auto", default="chi2"
+        Which arcs are strong enough: "chi2" those that are significant; a number those with more information than this, in bits;
+        "auto" chooses the number by leave-one-out. With -inf all features have k parents, as far as there are so many.
+    alpha : float, default=0.05
+        The significance level of theta="chi2".
+    k_max : int, default=5
+        The largest k that k="auto" tries.
+    bias : {"corrected", "plain"}, default="corrected"
+        "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to features
+        that have too few cases for each of their states; "plain" takes them as in the paper.
 
     Attributes
     ----------
-    k_ : the k that was used.
-    theta_ : the theta that was used; "chi2" where that is the rule.
+    k_ : int
+        The k that was used.
+    theta_ : float or "chi2"
+        The theta that was used; "chi2" where that is the rule.
+
+    References
+    ----------
+    Sahami (1996), Learning limited dependence Bayesian classifiers.
 
     Examples
     --------
@@ -192,10 +211,6 @@ class KDB(NetworkClassifier):
     >>> kdb = KDB(k="auto").fit(rows, ["even", "odd", "odd", "even"] * 5)
     >>> kdb.k_, kdb.predict([["1", "0"]]).tolist()
     (1, ['odd'])
-
-    References
-    ----------
-    Sahami (1996), Learning limited dependence Bayesian classifiers.
     """
 
     shares_counts = True
@@ -241,16 +256,25 @@ class SKDB(NetworkClassifier):
 
     Parameters
     ----------
-    k_max : the largest k; 0 selects features for naive Bayes.
-    criterion : the loss that is minimized: "squared", the squared error of the probability of the true class, as in the paper;
-        "log", the log loss, where a case counts at most 64 bits; or "zero-one", the number of errors.
-    bias : "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to
-        features that have too few cases for each of their states; "plain" takes them as in the paper.
+    k_max : int, default=5
+        The largest k; 0 selects features for naive Bayes.
+    criterion : {"squared", "log", "zero-one"}, default="squared"
+        The loss that is minimized: "squared", the squared error of the probability of the true class, as in the paper; "log", the
+        log loss, where a case counts at most 64 bits; or "zero-one", the number of errors.
+    bias : {"corrected", "plain"}, default="corrected"
+        "corrected" subtracts the bias of the informations, which prefers features with many states, and gives no arcs to features
+        that have too few cases for each of their states; "plain" takes them as in the paper.
 
     Attributes
     ----------
-    k_ : the k that was chosen.
-    selected_ : the positions of the features that were chosen, in decreasing order of I(X; C); the others have no arcs.
+    k_ : int
+        The k that was chosen.
+    selected_ : list of int
+        The positions of the features that were chosen, in decreasing order of I(X; C); the others have no arcs.
+
+    References
+    ----------
+    Martinez, Webb, Chen and Zaidi (2016), Scalable learning of Bayesian network classifiers.
 
     Examples
     --------
@@ -259,10 +283,6 @@ class SKDB(NetworkClassifier):
     >>> skdb = SKDB().fit(rows, ["even", "odd", "odd", "even"] * 10)  # the third feature is independent of all others
     >>> skdb.k_, skdb.selected_, skdb.predict([["1", "0", "y"]]).tolist()
     (1, [0, 1], ['odd'])
-
-    References
-    ----------
-    Martinez, Webb, Chen and Zaidi (2016), Scalable learning of Bayesian network classifiers.
     """
 
     saved_attributes = ("k_", "selected_")
@@ -301,8 +321,15 @@ class Full(NetworkClassifier):
 
     Parameters
     ----------
-    shared : whether the classes share one covariance matrix of the continuous features, which gives the linear discriminant.
-    shrinkage : the share by which covariances are shrunk to zero, from 0 to 1, or "ledoit-wolf".
+    shared : bool, default=False
+        Whether the classes share one covariance matrix of the continuous features, which gives the linear discriminant.
+    shrinkage : float or "ledoit-wolf", default=0.0
+        The share by which covariances are shrunk to zero, from 0 to 1, or "ledoit-wolf".
+
+    References
+    ----------
+    Sahami (1996), Learning limited dependence Bayesian classifiers, proposition 2; Ledoit and Wolf (2004), A well-conditioned
+    estimator for large-dimensional covariance matrices.
 
     Examples
     --------
@@ -312,11 +339,6 @@ class Full(NetworkClassifier):
     >>> normal = Encoder(numbers="normal", kinds="numeric")
     >>> Full(encoder=normal).fit(rows, ["with"] * 4 + ["against"] * 4).predict([[0, 0], [0, 3]]).tolist()
     ['with', 'against']
-
-    References
-    ----------
-    Sahami (1996), Learning limited dependence Bayesian classifiers, proposition 2; Ledoit and Wolf (2004), A well-conditioned
-    estimator for large-dimensional covariance matrices.
     """
 
     densities = ("normal",)
@@ -350,19 +372,35 @@ class KNaive(NetworkClassifier):
 
     Parameters
     ----------
-    k : how many features stay naive; by default the number whose dependences cancel best.
-    strongly_naive : whether naive features have no children either; otherwise they may be parents of the other features.
-    max_parents : how many features may be parents of a feature; by default any number.
-    shared, shrinkage : as for `Full`.
-    starts : how often the local search starts, where there are too many features to find the best set exactly.
-    random_state : the seed of these starts.
+    k : int or None, default=None
+        How many features stay naive; by default the number whose dependences cancel best.
+    strongly_naive : bool, default=False
+        Whether naive features have no children either; otherwise they may be parents of the other features.
+    max_parents : int or None, default=None
+        How many features may be parents of a feature; by default any number.
+    shared : bool, default=False
+        Whether the classes share one covariance matrix of the continuous features, as for `Full`.
+    shrinkage : float or "ledoit-wolf", default=0.0
+        The share by which covariances are shrunk to zero, from 0 to 1, or "ledoit-wolf", as for `Full`.
+    starts : int, default=32
+        How often the local search starts, where there are too many features to find the best set exactly.
+    random_state : int, RandomState instance or None, default=0
+        The seed of these starts.
 
     Attributes
     ----------
-    naive_ : the positions of the naive features.
-    weights_ : the dependence derivative of every feature in bits; with more than two classes one row for each class but the first.
-    weight_ : the absolute sum of the derivatives of the naive features.
-    exact_ : whether no other set of that size has a smaller sum.
+    naive_ : list of int
+        The positions of the naive features.
+    weights_ : ndarray of shape (n_features_in_,) or (n_classes - 1, n_features_in_)
+        The dependence derivative of every feature in bits; with more than two classes one row for each class but the first.
+    weight_ : float
+        The absolute sum of the derivatives of the naive features.
+    exact_ : bool
+        Whether no other set of that size has a smaller sum.
+
+    References
+    ----------
+    Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, section 2.2.
 
     Examples
     --------
@@ -370,10 +408,6 @@ class KNaive(NetworkClassifier):
     >>> model = KNaive(k=0).fit(rows, ["even", "odd", "odd", "even"] * 5)  # no naive feature: the full network
     >>> model.naive_, model.predict([["1", "0"]]).tolist()
     ([], ['odd'])
-
-    References
-    ----------
-    Barrow (2011), A method for automatically generating network structure in Bayesian classifiers, section 2.2.
     """
 
     saved_attributes = ("naive_",)

@@ -63,38 +63,70 @@ class NetworkClassifier(
 
     Parameters
     ----------
-    smoothing : how probabilities are estimated from counts. A number is the pseudo-count added to every cell of a table (1 is
-        Laplace's rule, 0 maximum likelihood); other methods are "m-estimate", "friedman", "clark-niblett" and "backoff", which may
-        be followed by a number as in "m-estimate:3".
-    prior : P(c) for every class: a sequence in the order of `classes_`, a dict from labels to probabilities, or "uniform"; by
-        default the relative frequencies.
-    calibration : "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss
-        in exact leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the
-        probabilities are those of the network.
-    class_weight : the weight of each class by label, by which the weights of its rows are multiplied; classes that are not named
-        have weight one. "balanced" gives all classes the same total weight, as in scikit-learn.
-    encoder : how columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values
-        are nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
+    smoothing : float, str or smoothing method, default=1.0
+        How probabilities are estimated from counts. A number is the pseudo-count added to every cell of a table (1 is Laplace's
+        rule, 0 maximum likelihood); other methods are "m-estimate", "friedman", "clark-niblett" and "backoff", which may be
+        followed by a number as in "m-estimate:3".
+    prior : "uniform", sequence of float, dict or None, default=None
+        P(c) for every class: a sequence in the order of `classes_`, a dict from labels to probabilities, or "uniform"; by default
+        the relative frequencies.
+    calibration : {"leave-one-out"} or None, default=None
+        "leave-one-out" raises all posterior probabilities to the power of one temperature, which minimizes the log loss in exact
+        leave-one-out on the training rows; it takes one pass more and changes no predicted class. By default the probabilities are
+        those of the network.
+    class_weight : dict, "balanced" or None, default=None
+        The weight of each class by label, by which the weights of its rows are multiplied; classes that are not named have weight
+        one. "balanced" gives all classes the same total weight, as in scikit-learn.
+    encoder : Encoder or None, default=None
+        How columns are encoded, an `Encoder`. By default text, categories, booleans and whole numbers with at most 20 values are
+        nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
         marginalized.
-    budget : the most bytes that the tables may take; a model that needs more is refused before anything is allocated.
+    budget : int, default=2147483648
+        The most bytes that the tables may take; a model that needs more is refused before anything is allocated.
 
     Attributes
     ----------
-    network_ : the learned `Network`.
-    classes_ : the class labels.
-    n_features_in_ : the number of columns seen in `fit`.
-    feature_names_in_ : the names of these columns, where X has names that are strings.
-    rows_ : the number of rows it was learned from; 0 for a classifier that was loaded.
-    cases_ : the total weight of these rows.
-    passes_ : the number of passes that `fit` made over the rows; 0 for a classifier that was loaded.
-    relevance_ : I(X; C) of every feature, in bits.
-    arc_information_ : I(X; Y | C) of every arc between features, in bits, by the positions (parent, child).
-    information_ : both of these, by the name of a feature and by the names (parent, child) of an arc.
-    parents_ : the names of the parents of every variable by its name, the class last.
-    predictor_ : the `Predictor` of the network, which computes posterior probabilities of encoded rows.
-    temperature_ : the exponent of the posterior probabilities, where calibration="leave-one-out"; below 1 the network is too sure.
-    missing_tokens_ : the texts that stood for missing values in the files of `naivete fit`; `naivete predict` uses them.
-    em_ : how expectation-maximization converged, where the encoder has missing="em".
+    network_ : Network
+        The learned `Network`.
+    classes_ : ndarray of shape (n_classes,)
+        The class labels.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of these columns, where X has names that are strings.
+    rows_ : int
+        The number of rows it was learned from; 0 for a classifier that was loaded.
+    cases_ : float
+        The total weight of these rows.
+    passes_ : int
+        The number of passes that `fit` made over the rows; 0 for a classifier that was loaded.
+    relevance_ : ndarray of shape (n_features_in_,)
+        I(X; C) of every feature, in bits.
+    arc_information_ : dict of {(int, int): float}
+        I(X; Y | C) of every arc between features, in bits, by the positions (parent, child).
+    information_ : dict
+        Both of these, by the name of a feature and by the names (parent, child) of an arc.
+    parents_ : dict of {str: tuple of str}
+        The names of the parents of every variable by its name, the class last.
+    predictor_ : Predictor
+        The `Predictor` of the network, which computes posterior probabilities of encoded rows.
+    temperature_ : float
+        The exponent of the posterior probabilities, where calibration="leave-one-out"; below 1 the network is too sure.
+    missing_tokens_ : tuple of str
+        The texts that stood for missing values in the files of `naivete fit`; `naivete predict` uses them.
+    em_ : Convergence
+        How expectation-maximization converged, where the encoder has missing="em".
+
+    Examples
+    --------
+    A learner of your own is a subclass with a method `_learn`, here naive Bayes with another name:
+
+    >>> from naivete.learners.naive import naive
+    >>> class Mine(NetworkClassifier):
+    ...     def _learn(self, counts):
+    ...         return naive(counts, smoothing=self.smoothing, prior=self.prior), {}
+    >>> Mine().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
+    ['no']
     """
 
     network_: Network
@@ -156,9 +188,32 @@ class NetworkClassifier(
 
         Parameters
         ----------
-        X : the features: a data frame (pandas, polars, pyarrow), array, list of rows, sparse matrix, or `naivete.Table`.
-        y : the class of every row; missing ones are refused.
-        sample_weight : the weight of every row; a row of weight two counts as two rows, a row of weight zero is left out.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The features: a data frame (pandas, polars, pyarrow), array, list of rows, sparse matrix, or `naivete.Table`.
+        y : array-like of shape (n_rows,)
+            The class of every row; missing ones are refused.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of every row; a row of weight two counts as two rows, a row of weight zero is left out.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The fitted classifier.
+
+        Raises
+        ------
+        DataError
+            If the rows, the labels or the weights are not valid; the message says where.
+        ParameterError
+            If a parameter of the constructor is not valid.
+        ResourceError
+            If the tables would need more than `budget` bytes.
+
+        Examples
+        --------
+        >>> from naivete import TAN
+        >>> TAN().fit([["a", 1], ["b", 2], ["b", 1]], ["no", "yes", "yes"]).classes_.tolist()
+        ['no', 'yes']
         """
         from naivete.classifiers.batches import KeptCases
 
@@ -168,7 +223,18 @@ class NetworkClassifier(
         return self.fit_counts(counts, cases.classes, is_frame(X), len(cases), kept)
 
     def checked_encoder(self) -> Encoder:
-        """Check the parameters that all classifiers share, and return the encoder to use."""
+        """Check the parameters that all classifiers share, and return the encoder to use.
+
+        Returns
+        -------
+        Encoder
+            The encoder that was passed, or the default one.
+
+        Raises
+        ------
+        ParameterError
+            If a parameter is not valid.
+        """
         encoder = super().checked_encoder()
         smoothing_of(self.smoothing)
         self._check_densities(encoder.numbers in DENSITIES)
@@ -237,12 +303,23 @@ class NetworkClassifier(
 
         Parameters
         ----------
-        counts : the counts of the encoded cases.
-        classes : the class labels.
-        framed : whether the columns came with names.
-        rows : the number of cases.
-        kept : what is kept of the cases for `partial_fit`, `merge` and `forget`.
-        structure : the parents of every variable, where only the tables are to be estimated; by default they are learned.
+        counts : Counts
+            The counts of the encoded cases.
+        classes : ndarray of shape (n_classes,)
+            The class labels.
+        framed : bool
+            Whether the columns came with names.
+        rows : int
+            The number of cases.
+        kept : KeptCases or None, default=None
+            What is kept of the cases for `partial_fit`, `merge` and `forget`.
+        structure : dict of {int: tuple of int} or None, default=None
+            The parents of every variable, where only the tables are to be estimated; by default they are learned.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The fitted classifier.
         """
         from naivete.counts.information import arc_information
 
@@ -269,11 +346,30 @@ class NetworkClassifier(
         return predictor_of(self.network_)
 
     def plain_more(self) -> dict[str, Any]:
-        """Return what the fitted model has beside its network, as values and arrays for a model file: nothing, by default."""
+        """Return what the fitted model has beside its network, as values and arrays for a model file: nothing, by default.
+
+        Returns
+        -------
+        dict
+            The values and arrays by name.
+        """
         return {}
 
     def more_of(self, more: Mapping[str, Any], network: Network) -> dict[str, Any]:  # noqa: ARG002
-        """Return the attributes that `plain_more` stands for; a FieldError is raised about data that is not valid."""
+        """Return the attributes that `plain_more` stands for; a FieldError is raised about data that is not valid.
+
+        Parameters
+        ----------
+        more : dict
+            The values and arrays of a model file that `plain_more` has returned.
+        network : Network
+            The network of the model file.
+
+        Returns
+        -------
+        dict
+            The fitted attributes by name: none, by default.
+        """
         expect_keys(more, "more", ())
         return {}
 

@@ -20,14 +20,14 @@ __all__ = ["Lookup", "Majority"]
 class Majority(NetworkClassifier):
     """Predict the most frequent class, whatever the features: the baseline for all other classifiers.
 
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
+
     Examples
     --------
     >>> Majority().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['yes']
-
-    References
-    ----------
-    Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
     """
 
     learns_from_value_counts = True
@@ -47,14 +47,14 @@ class Majority(NetworkClassifier):
 class Lookup(NetworkClassifier):
     """Predict from the training cases that equal the row in all observed features; from all cases where no case does.
 
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
+
     Examples
     --------
     >>> Lookup().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['no']
-
-    References
-    ----------
-    Jensen and Nielsen (2007), Bayesian networks and decision graphs, introduction of chapter 8.
     """
 
     shares_counts = True

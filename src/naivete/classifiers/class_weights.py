@@ -42,14 +42,39 @@ class ClassWeightMixin(TableInputMixin):
     class_weight: ClassWeight
 
     def checked_encoder(self) -> Encoder:
-        """Check the class weights too, and return the encoder to use."""
+        """Check the class weights too, and return the encoder to use.
+
+        Returns
+        -------
+        Encoder
+            The encoder that was passed, or the default one.
+        """
         _check_class_weight(self.class_weight)
         return super().checked_encoder()
 
     def training_rows(
         self, X: Any, y: Any, sample_weight: Any, *, names: KeptCases | None = None, min_rows: int = 1
     ) -> LabelledTable:
-        """Return the cases to learn from, with the weights of their classes."""
+        """Return the cases to learn from, with the weights of their classes.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            The class of every row.
+        sample_weight : array-like of shape (n_rows,) or None
+            The weight of every row.
+        names : KeptCases or None, default=None
+            The cases learned so far, to whose columns those of X are matched; None for the first cases.
+        min_rows : int, default=1
+            How many rows X must have at least.
+
+        Returns
+        -------
+        LabelledTable
+            The rows, their labels and their weights.
+        """
         if not min_rows:
             self._refuse_balanced("batches of cases")
         cases = super().training_rows(X, y, sample_weight, names=names, min_rows=min_rows)

@@ -16,20 +16,23 @@ def complete_docstring(cls: type, base: type) -> None:
     """Add to the docstring of a class what it leaves to its base class to describe.
 
     Parameters of the constructor and fitted attributes that the class does not describe are described as in the base class.
+    Parameters are in the order of the constructor; attributes that the class describes itself come first.
 
     Parameters
     ----------
-    cls : the class; nothing happens where it has no docstring.
-    base : the class whose docstring has sections "Parameters" and "Attributes".
+    cls : type
+        The class; nothing happens where it has no docstring.
+    base : type
+        The class whose docstring has sections "Parameters" and "Attributes".
     """
     if not cls.__doc__ or not base.__doc__:
         return
     sections, general = _sections(cls.__doc__), _described(base)
-    wanted = {"Parameters": set(inspect.signature(cls).parameters), "Attributes": set(general["Attributes"])}
+    own = {title: _entries(sections.get(title, "")) for title in general}
+    wanted = {"Parameters": [*inspect.signature(cls).parameters], "Attributes": [*{**own["Attributes"], **general["Attributes"]}]}
     for title, names in wanted.items():
-        known, entries = _entries(sections.get(title, "")), general[title]
-        added = [entries[name] for name in entries if name in names and name not in known]
-        sections[title] = "\n".join([*filter(None, [sections.get(title)]), *dict.fromkeys(added)])
+        entries = {**general[title], **own[title]}
+        sections[title] = "\n".join(dict.fromkeys(entries[name] for name in names if name in entries))
     order = ["", "Parameters", "Attributes", *(title for title in sections if title not in ("", *wanted))]
     texts = [f"{title}\n{'-' * len(title)}\n{sections[title]}" if title else sections[title] for title in order]
     cls.__doc__ = "\n\n".join(texts) + "\n"
@@ -50,8 +53,8 @@ def _sections(docstring: str) -> dict[str, str]:
 def _entries(section: str) -> dict[str, str]:
     """Return the entries of a section by the names that each describes.
 
-    >>> _entries("a, b : two numbers,\\n    of any sign.\\nc : another.")
-    {'a': 'a, b : two numbers,\\n    of any sign.', 'b': 'a, b : two numbers,\\n    of any sign.', 'c': 'c : another.'}
+    >>> _entries("a, b : float\\n    Two numbers.\\nc : int, default=1\\n    Another.")
+    {'a': 'a, b : float\\n    Two numbers.', 'b': 'a, b : float\\n    Two numbers.', 'c': 'c : int, default=1\\n    Another.'}
     """
     entries = [entry for entry in re.split(r"\n(?=\S)", section) if " : " in entry]
     return {name.strip(): entry for entry in entries for name in entry.partition(" : ")[0].split(",")}

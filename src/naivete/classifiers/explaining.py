@@ -146,7 +146,13 @@ class ExplainingMixin(ABC):
     """Whether predictions are those of `network_`."""
 
     def ensemble(self) -> Ensemble | None:
-        """Return what is explained in place of one network; None if predictions are those of `network_`."""
+        """Return what is explained in place of one network; None if predictions are those of `network_`.
+
+        Returns
+        -------
+        Ensemble or None
+            The predictor, the variables and the network beside it.
+        """
         return None
 
     def _explainer(self, background: Any, permutations: Any = 4, random_state: Any = 0) -> AnyExplainer:

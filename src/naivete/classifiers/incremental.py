@@ -51,7 +51,13 @@ class IncrementalMixin:
 
     @abstractmethod
     def checked_encoder(self) -> Encoder:
-        """Check the parameters that all classifiers share, and return the encoder to use."""
+        """Check the parameters that all classifiers share, and return the encoder to use.
+
+        Returns
+        -------
+        Encoder
+            The encoder that was passed, or the default one.
+        """
 
     @abstractmethod
     def _with_class_weights(self, roles: ColumnRoles, opened: Callable[..., Any]) -> tuple[ColumnRoles, int]:
@@ -69,7 +75,26 @@ class IncrementalMixin:
     def training_rows(
         self, X: Any, y: Any, sample_weight: Any, *, names: KeptCases | None = None, min_rows: int = 1
     ) -> LabelledTable:
-        """Return the cases to learn from: those with a label and a weight above zero."""
+        """Return the cases to learn from: those with a label and a weight above zero.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            The class of every row.
+        sample_weight : array-like of shape (n_rows,) or None
+            The weight of every row.
+        names : KeptCases or None, default=None
+            The cases learned so far, to whose columns those of X are matched; None for the first cases.
+        min_rows : int, default=1
+            How many rows X must have at least.
+
+        Returns
+        -------
+        LabelledTable
+            The rows, their labels and their weights.
+        """
 
     @abstractmethod
     def fit_counts(
@@ -81,7 +106,28 @@ class IncrementalMixin:
         kept: KeptCases | None = None,
         structure: Structure | None = None,
     ) -> Self:
-        """Learn from counts; the last step of all ways to fit."""
+        """Learn from counts; the last step of all ways to fit.
+
+        Parameters
+        ----------
+        counts : Counts
+            The counts of the encoded cases.
+        classes : ndarray of shape (n_classes,)
+            The class labels.
+        framed : bool
+            Whether the columns came with names.
+        rows : int
+            The number of cases.
+        kept : KeptCases or None, default=None
+            What is kept of the cases for `partial_fit`, `merge` and `forget`.
+        structure : dict of {int: tuple of int} or None, default=None
+            The parents of every variable, where only the tables are to be estimated; by default they are learned.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The fitted classifier.
+        """
 
     def fit_cases(
         self,

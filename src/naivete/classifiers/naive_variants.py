@@ -28,15 +28,23 @@ class JoinedNaive(NetworkClassifier):
 
     Parameters
     ----------
-    search : "backward" starts with all attributes and removes or joins them (BSEJ); "forward" starts with none and adds or joins
-        them (FSSJ).
-    accept_ties : whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly.
-        Without it "forward" selects nothing where no single attribute is more accurate than the most frequent class.
-    max_joined : how many attributes a group may have; by default any number.
+    search : {"backward", "forward"}, default="backward"
+        "backward" starts with all attributes and removes or joins them (BSEJ); "forward" starts with none and adds or joins them
+        (FSSJ).
+    accept_ties : bool, default=False
+        Whether a change that leaves the accuracy the same is made too, unless all cases are classified correctly. Without it
+        "forward" selects nothing where no single attribute is more accurate than the most frequent class.
+    max_joined : int or None, default=None
+        How many attributes a group may have; by default any number.
 
     Attributes
     ----------
-    groups_ : the positions of the attributes of each group; attributes in no group are not used.
+    groups_ : list of list of int
+        The positions of the attributes of each group; attributes in no group are not used.
+
+    References
+    ----------
+    Pazzani (1995), Searching for dependencies in Bayesian classifiers.
 
     Examples
     --------
@@ -45,10 +53,6 @@ class JoinedNaive(NetworkClassifier):
     >>> joined = JoinedNaive().fit(rows, [row[0] != row[2] for row in rows])
     >>> joined.groups_, joined.predict([["0", "1", "1"]]).tolist()
     ([[0, 2], [1]], [True])
-
-    References
-    ----------
-    Pazzani (1995), Searching for dependencies in Bayesian classifiers.
     """
 
     saved_attributes = ("groups_",)
@@ -91,14 +95,24 @@ class Recursive(NetworkClassifier):
 
     Parameters
     ----------
-    min_rows : a cluster with a smaller weight gets no classifier.
-    prune : the clusters of a classifier whose error rate on its own cases is at most this get no classifiers.
-    max_depth : how many classifiers may follow the first; 0 is naive Bayes, None any number.
-    parity : what is done where a classifier predicts one class for all its cases: "stop", or "split" them by the most informative
+    min_rows : float, default=2
+        A cluster with a smaller weight gets no classifier.
+    prune : float, default=0.0
+        The clusters of a classifier whose error rate on its own cases is at most this get no classifiers.
+    max_depth : int or None, default=None
+        How many classifiers may follow the first; 0 is naive Bayes, None any number.
+    parity : {"stop", "split"}, default="stop"
+        What is done where a classifier predicts one class for all its cases: "stop", or "split" them by the most informative
         feature.
-    refit : whether cases are sent down by the summaries of the clusters, as in the paper; otherwise by the classifier whose
-        predictions made the clusters, which is often more accurate.
-    prior : P(c) for every class, used in every node; by default the relative frequencies.
+    refit : bool, default=True
+        Whether cases are sent down by the summaries of the clusters, as in the paper; otherwise by the classifier whose predictions
+        made the clusters, which is often more accurate.
+    prior : "uniform", sequence of float, dict or None, default=None
+        P(c) for every class, used in every node; by default the relative frequencies.
+
+    References
+    ----------
+    Langley (1993), Induction of recursive Bayesian classifiers, section 3; `prune` and `parity`: section 6.
 
     Examples
     --------
@@ -106,10 +120,6 @@ class Recursive(NetworkClassifier):
     >>> model = Recursive(parity="split").fit(exclusive, ["no", "yes", "yes", "no"])
     >>> model.predict(exclusive).tolist()
     ['no', 'yes', 'yes', 'no']
-
-    References
-    ----------
-    Langley (1993), Induction of recursive Bayesian classifiers, section 3; `prune` and `parity`: section 6.
     """
 
     densities = ("normal",)
@@ -148,22 +158,37 @@ class HiddenNaive(NetworkClassifier):
 
     Parameters
     ----------
-    groups : disjoint groups of features, by name or position, each with one hidden variable; an empty list is naive Bayes. By
-        default groups are found by I(X; Y | C), and kept where the hidden variable improves the BIC.
-    states : the number of states of the hidden variables, one number for all or, with given groups, one for each; by default the
-        number with the best BIC.
-    max_states : the largest number of states that is tried.
-    alpha : the significance level of the tests that find groups, for all pairs together.
-    starts : how often expectation-maximization is started for each number of states.
-    random_state : the seed of these starts: a whole number, a RandomState, or None for another one each time.
-    tolerance : the relative change of the objective at which expectation-maximization stops.
-    max_iterations : the most iterations; where the chosen tables have reached it, a warning says so.
+    groups : sequence of sequence of str or int, or None, default=None
+        Disjoint groups of features, by name or position, each with one hidden variable; an empty list is naive Bayes. By default
+        groups are found by I(X; Y | C), and kept where the hidden variable improves the BIC.
+    states : int, sequence of int or None, default=None
+        The number of states of the hidden variables, one number for all or, with given groups, one for each; by default the number
+        with the best BIC.
+    max_states : int, default=20
+        The largest number of states that is tried.
+    alpha : float, default=0.05
+        The significance level of the tests that find groups, for all pairs together.
+    starts : int, default=5
+        How often expectation-maximization is started for each number of states.
+    random_state : int, RandomState instance or None, default=0
+        The seed of these starts: a whole number, a RandomState, or None for another one each time.
+    tolerance : float, default=1e-07
+        The relative change of the objective at which expectation-maximization stops.
+    max_iterations : int, default=1000
+        The most iterations; where the chosen tables have reached it, a warning says so.
 
     Attributes
     ----------
-    groups_ : the positions of the features of each group.
-    states_ : the number of states of the hidden variable of each group.
-    convergence_ : for each group how expectation-maximization converged and the BIC of each number of states, as plain data.
+    groups_ : list of list of int
+        The positions of the features of each group.
+    states_ : list of int
+        The number of states of the hidden variable of each group.
+    convergence_ : list of dict
+        For each group how expectation-maximization converged and the BIC of each number of states, as plain data.
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.3, figure 8.5.
 
     Examples
     --------
@@ -171,10 +196,6 @@ class HiddenNaive(NetworkClassifier):
     >>> model = HiddenNaive(groups=[[0, 1]]).fit(toss, [0, 0, 0, 1, 1, 1, 0, 1] * 3)
     >>> model.predict([[0, None], [1, 1]]).tolist(), model.groups_, model.states_
     ([0, 1], [[0, 1]], [2])
-
-    References
-    ----------
-    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.3, figure 8.5.
     """
 
     saved_attributes = ("groups_", "states_")

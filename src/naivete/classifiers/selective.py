@@ -26,22 +26,24 @@ class SelectiveNaive(NetworkClassifier):
 
     Parameters
     ----------
-    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the halves: a whole number, a RandomState, or None for another one each time.
 
     Attributes
     ----------
-    selected_ : the positions of the selected features, in the order in which they were selected.
+    selected_ : list of int
+        The positions of the selected features, in the order in which they were selected.
+
+    References
+    ----------
+    Langley and Sage (1994), Induction of selective Bayesian classifiers; Singh and Provan (1995), Efficient learning of selective
+    Bayesian network classifiers, sections 2 and 5.1.
 
     Examples
     --------
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> SelectiveNaive().fit(rows, ["out", "out", "in", "in"] * 5).predict([["sun", "b"]]).tolist()
     ['out']
-
-    References
-    ----------
-    Langley and Sage (1994), Induction of selective Bayesian classifiers; Singh and Provan (1995), Efficient learning of selective
-    Bayesian network classifiers, sections 2 and 5.1.
     """
 
     saved_attributes = ("selected_",)
@@ -121,15 +123,26 @@ class K2AS(Selecting):
 
     Parameters
     ----------
-    accept_ties : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
-    learner : what learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
+    accept_ties : bool, default=False
+        Whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
+    learner : NetworkClassifier or str, default="cb"
+        What learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
         "kdb:k=1", which then has the smoothing and the prior of this classifier.
-    criterion, max_parents : as for `K2`, for the networks of the selection.
-    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
+    criterion : {"k2", "bdeu", "bic", "aic"}, str or callable, default="k2"
+        The score of families, as for `K2`, for the networks of the selection.
+    max_parents : int or None, default=None
+        How many parents a variable of these networks may have; by default any number.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the halves: a whole number, a RandomState, or None for another one each time.
 
     Attributes
     ----------
-    selected_ : the positions of the selected features, in the order in which they were selected.
+    selected_ : list of int
+        The positions of the selected features, in the order in which they were selected.
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
 
     Examples
     --------
@@ -137,10 +150,6 @@ class K2AS(Selecting):
     >>> model = K2AS(learner="nb").fit(rows, ["out", "out", "in", "in"] * 5)
     >>> model.selected_, model.predict([["sun", "b"]]).tolist()
     ([0], ['out'])
-
-    References
-    ----------
-    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
     """
 
     def __init__(
@@ -182,19 +191,32 @@ class InfoAS(Selecting):
 
     Parameters
     ----------
-    metric : "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
-    learner : what learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
+    metric : {"cig", "cgr", "cdc"}, default="cgr"
+        "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
+    learner : NetworkClassifier or str, default="cb"
+        What learns the final network from the selected features: a classifier, or a model specification such as "cb", "nb" or
         "kdb:k=1", which then has the smoothing and the prior of this classifier.
-    stopping_rule : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level
-        `alpha`.
-    alpha : the significance level of stopping_rule="chi2".
-    guided : "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases.
-    backward : whether features are removed afterwards as long as that does not reduce the accuracy.
-    random_state : the seed of the halves for `guided` and `backward`.
+    stopping_rule : {"zero", "chi2"}, default="zero"
+        "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level `alpha`.
+    alpha : float, default=0.05
+        The significance level of stopping_rule="chi2".
+    guided : {"no", "rises", "stays"}, default="no"
+        "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases; "no" to
+        require nothing more.
+    backward : bool, default=False
+        Whether features are removed afterwards as long as that does not reduce the accuracy.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the halves for `guided` and `backward`.
 
     Attributes
     ----------
-    selected_ : the positions of the selected features, in the order in which they were selected.
+    selected_ : list of int
+        The positions of the selected features, in the order in which they were selected.
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4;
+    stopping_rule="chi2": section 6; `guided` and `backward`: section 5.6.
 
     Examples
     --------
@@ -202,11 +224,6 @@ class InfoAS(Selecting):
     >>> model = InfoAS(learner="tan").fit(rows, ["out", "out", "in", "in"] * 5)
     >>> model.selected_, model.predict([["sun", "b"]]).tolist()
     ([0], ['out'])
-
-    References
-    ----------
-    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4;
-    stopping_rule="chi2": section 6; `guided` and `backward`: section 5.6.
     """
 
     def __init__(

@@ -40,22 +40,27 @@ class Selector(DefaultEncoderMixin, TableInputMixin, SelectorMixin, BaseEstimato
 
     Parameters
     ----------
-    encoder : how columns are encoded, an `Encoder`, as for `NetworkClassifier`.
-    budget : the most bytes that the tables may take.
+    encoder : Encoder or None, default=None
+        How columns are encoded, as for `NetworkClassifier`.
+    budget : int, default=2147483648
+        The most bytes that the tables may take.
 
     Attributes
     ----------
-    selected_ : the positions of the selected features, in the order in which they were selected.
-    n_features_in_ : the number of columns seen in `fit`.
-    feature_names_in_ : the names of these columns, where X has names that are strings.
+    selected_ : list of int
+        The positions of the selected features, in the order in which they were selected.
+    n_features_in_ : int
+        The number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        The names of these columns, where X has names that are strings.
     """
 
     selected_: list[int]
     n_features_in_: int
 
     def __init_subclass__(cls, **options: Any) -> None:
-        super().__init_subclass__(**options)
         complete_docstring(cls, Selector)
+        super().__init_subclass__(**options)
 
     @abstractmethod
     def _selection(self, counts: Counts) -> list[int]:
@@ -66,7 +71,17 @@ class Selector(DefaultEncoderMixin, TableInputMixin, SelectorMixin, BaseEstimato
 
         Parameters
         ----------
-        X, y, sample_weight : as for `NetworkClassifier.fit`.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The features, as for `NetworkClassifier.fit`.
+        y : array-like of shape (n_rows,), default=None
+            The class of every row; it is required.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of every row.
+
+        Returns
+        -------
+        self : Selector
+            The fitted selector.
         """
         _, _, counts = self.training_counts(X, y, sample_weight)
         selected = self._selection(counts)
@@ -77,7 +92,23 @@ class Selector(DefaultEncoderMixin, TableInputMixin, SelectorMixin, BaseEstimato
         return self
 
     def transform(self, X: Any) -> Any:
-        """Return the selected columns of X."""
+        """Return the selected columns of X.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows, with the columns seen in `fit`.
+
+        Returns
+        -------
+        array, sparse matrix, data frame or Table of shape (n_rows, n_selected)
+            The selected columns with their values unchanged, in the order of the table.
+
+        Warns
+        -----
+        NaiveteWarning
+            If no feature is selected.
+        """
         check_is_fitted(self)
         if isinstance(X, Table):
             return self._of_table(X)
@@ -126,13 +157,23 @@ class InfoSelector(Selector):
 
     Parameters
     ----------
-    metric : "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
-    stopping_rule : "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level
-        `alpha`.
-    alpha : the significance level of stopping_rule="chi2".
-    guided : "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases.
-    backward : whether features are removed afterwards as long as that does not reduce the accuracy.
-    random_state : the seed of the halves for `guided` and `backward`.
+    metric : {"cig", "cgr", "cdc"}, default="cgr"
+        "cig" (conditional information gain), "cgr" (gain ratio) or "cdc" (complement of the conditional distance).
+    stopping_rule : {"zero", "chi2"}, default="zero"
+        "zero" selects while the metric is above zero; "chi2" also requires that the gain is significant at the level `alpha`.
+    alpha : float, default=0.05
+        The significance level of stopping_rule="chi2".
+    guided : {"no", "rises", "stays"}, default="no"
+        "rises" or "stays" to require that a feature also increases, or does not reduce, the accuracy on half of the cases; "no" to
+        require nothing more.
+    backward : bool, default=False
+        Whether features are removed afterwards as long as that does not reduce the accuracy.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the halves for `guided` and `backward`.
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4.
 
     Examples
     --------
@@ -140,10 +181,6 @@ class InfoSelector(Selector):
     >>> selector = InfoSelector().fit(rows, ["out", "out", "in", "in"] * 5)
     >>> selector.selected_, selector.transform(rows[:2]).tolist()
     ([0], [['sun'], ['sun']])
-
-    References
-    ----------
-    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 4.
     """
 
     def __init__(
@@ -184,18 +221,20 @@ class NaiveSelector(Selector):
 
     Parameters
     ----------
-    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
-    smoothing : the smoothing of naive Bayes, as for `NetworkClassifier`.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the halves: a whole number, a RandomState, or None for another one each time.
+    smoothing : float, str or smoothing method, default=1.0
+        The smoothing of naive Bayes, as for `NetworkClassifier`.
+
+    References
+    ----------
+    Langley and Sage (1994), Induction of selective Bayesian classifiers.
 
     Examples
     --------
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> 0 in NaiveSelector().fit(rows, ["out", "out", "in", "in"] * 5).selected_
     True
-
-    References
-    ----------
-    Langley and Sage (1994), Induction of selective Bayesian classifiers.
     """
 
     def __init__(
@@ -216,20 +255,26 @@ class K2Selector(Selector):
 
     Parameters
     ----------
-    accept_ties : whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
-    criterion, max_parents : as for `K2`, for the networks of the selection.
-    random_state : the seed of the halves: a whole number, a RandomState, or None for another one each time.
-    smoothing : the smoothing of these networks, as for `NetworkClassifier`.
+    accept_ties : bool, default=False
+        Whether a feature that leaves the accuracy the same is selected too: K2-AS<=.
+    criterion : {"k2", "bdeu", "bic", "aic"}, str or callable, default="k2"
+        The score of families, as for `K2`, for the networks of the selection.
+    max_parents : int or None, default=None
+        How many parents a variable of these networks may have; by default any number.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the halves: a whole number, a RandomState, or None for another one each time.
+    smoothing : float, str or smoothing method, default=1.0
+        The smoothing of these networks, as for `NetworkClassifier`.
+
+    References
+    ----------
+    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
 
     Examples
     --------
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> K2Selector().fit(rows, ["out", "out", "in", "in"] * 5).selected_
     [0]
-
-    References
-    ----------
-    Singh and Provan (1995), Efficient learning of selective Bayesian network classifiers, section 3.
     """
 
     def __init__(

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
-from numpy.typing import NDArray
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.class_weights import ClassWeight
@@ -54,21 +53,36 @@ class Spectrum(NetworkClassifier):
 
     Parameters
     ----------
-    members : the number of random structures. With 1 there are the main structure and the linear scores alone, without trees and
-        without the mixture, so that the log odds of two classes are a sum over tables.
-    trees : the number of classification trees.
-    boosting : the most boosted trees for each class, one tree for both of two classes. They represent rules. No more are added
-        once they do not predict left-out cases any better.
-    depth : the most parents of a feature.
-    sample : the most different cases from which boosted trees are learned.
-    random_state : the seed of the random structures and of the sample: a whole number, a RandomState, or None for another one
-        each time.
+    members : int, default=4
+        The number of random structures. With 1 there are the main structure and the linear scores alone, without trees and without
+        the mixture, so that the log odds of two classes are a sum over tables.
+    trees : int, default=64
+        The number of classification trees.
+    boosting : int, default=100
+        The most boosted trees for each class, one tree for both of two classes. They represent rules. No more are added once they
+        do not predict left-out cases any better.
+    depth : int, default=5
+        The most parents of a feature.
+    sample : int, default=10000
+        The most different cases from which boosted trees are learned.
+    random_state : int, RandomState instance or None, default=0
+        The seed of the random structures and of the sample: a whole number, a RandomState, or None for another one each time.
 
     Attributes
     ----------
-    spectrum_ : the learned `naivete.network.spectrum.Spectrum`: structures, trees and weights.
-    term_weights_ : the weight of each term, by its name.
-    network_ : a network with the strongest dependence of each feature, for drawings and queries; predictions use `spectrum_`.
+    spectrum_ : naivete.network.spectrum.Spectrum
+        The learned structures, trees and weights.
+    term_weights_ : dict of {str: float}
+        The weight of each term, by its name.
+    network_ : Network
+        A network with the strongest dependence of each feature, for drawings and queries; predictions use `spectrum_`.
+
+    References
+    ----------
+    Sahami (1996), Learning limited dependence Bayesian classifiers, for the structure. Martinez, Webb, Chen and Zaidi (2016),
+    Scalable learning of Bayesian network classifiers, for choosing by leave-one-out. Ney, Essen and Kneser (1994), On structuring
+    probabilistic dependences in stochastic language modelling, for the estimate. Breiman (2001), Random forests, and Friedman
+    (2001), Greedy function approximation: a gradient boosting machine, for the trees.
 
     Examples
     --------
@@ -77,13 +91,6 @@ class Spectrum(NetworkClassifier):
     >>> model = Spectrum(members=1).fit(rows, [row[0] != row[2] for row in rows])
     >>> model.predict([["0", "1", "1", "0"]]).tolist()
     [True]
-
-    References
-    ----------
-    Sahami (1996), Learning limited dependence Bayesian classifiers, for the structure. Martinez, Webb, Chen and Zaidi (2016),
-    Scalable learning of Bayesian network classifiers, for choosing by leave-one-out. Ney, Essen and Kneser (1994), On structuring
-    probabilistic dependences in stochastic language modelling, for the estimate. Breiman (2001), Random forests, and Friedman
-    (2001), Greedy function approximation: a gradient boosting machine, for the trees.
     """
 
     reports_impossible = False
@@ -113,7 +120,13 @@ class Spectrum(NetworkClassifier):
         self.random_state = random_state
 
     def checked_encoder(self) -> Encoder:
-        """Check the parameters, and return the encoder to use: with many intervals of numeric columns, unless it says otherwise."""
+        """Check the parameters, and return the encoder to use: with many intervals of numeric columns, unless it says otherwise.
+
+        Returns
+        -------
+        Encoder
+            The encoder that was passed, or the default one.
+        """
         encoder = super().checked_encoder()
         if encoder.missing == "em":
             raise ParameterError("missing='em': Spectrum counts missing values as a state of their own; choose 'omit' or 'state'")
@@ -143,13 +156,25 @@ class Spectrum(NetworkClassifier):
         return SpectrumPredictor(self.spectrum_)
 
     def ensemble(self) -> Ensemble:
-        """Return the model with its summary network, for explanations."""
+        """Return the model with its summary network, for explanations.
+
+        Returns
+        -------
+        Ensemble
+            The predictor, the variables and the network beside it.
+        """
         from naivete.inference.ensemble_explanation import Ensemble
 
         return Ensemble(type(self).__name__, self.predictor_, self.schema_, self.network_, "summary network", self.spectrum_)
 
     def plain_more(self) -> dict[str, Any]:
-        """Return the spectrum and its variables as values and arrays for a model file."""
+        """Return the spectrum and its variables as values and arrays for a model file.
+
+        Returns
+        -------
+        dict
+            The values and arrays by name.
+        """
         from naivete.classifiers.model_file import plain_variable
         from naivete.classifiers.spectrum_file import plain_spectrum
 
@@ -157,7 +182,20 @@ class Spectrum(NetworkClassifier):
         return {"spectrum": plain_spectrum(self.spectrum_), "variables": columns}
 
     def more_of(self, more: Mapping[str, Any], network: Network) -> dict[str, Any]:
-        """Return the spectrum that `plain_more` stands for; a FieldError is raised about data that is not valid."""
+        """Return the spectrum that `plain_more` stands for; a FieldError is raised about data that is not valid.
+
+        Parameters
+        ----------
+        more : dict
+            The values and arrays of a model file that `plain_more` has returned.
+        network : Network
+            The network of the model file.
+
+        Returns
+        -------
+        dict
+            The attribute `spectrum_`.
+        """
         from naivete.classifiers.model_file import variable_of
         from naivete.classifiers.spectrum_file import spectrum_of
 
@@ -178,7 +216,18 @@ class Spectrum(NetworkClassifier):
         """The weight of each term, by its name."""
         return dict(zip(self.spectrum_.term_names, self.spectrum_.coefficients.tolist(), strict=True))
 
-    def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ARG002
-        """Refuse: the terms of a spectrum are not factors of a joint probability."""
+    def predict_joint_log_proba(self, X: Any) -> NoReturn:  # noqa: ARG002
+        """Refuse: the terms of a spectrum are not factors of a joint probability.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Raises
+        ------
+        ParameterError
+            Always.
+        """
         check_fitted(self)
         raise ParameterError("Spectrum has no joint probability of a row and a class; use predict_log_proba")

@@ -41,7 +41,13 @@ class TableInputMixin:
     budget: int
 
     def checked_encoder(self) -> Encoder:
-        """Check the parameters that all estimators share, and return the encoder to use."""
+        """Check the parameters that all estimators share, and return the encoder to use.
+
+        Returns
+        -------
+        Encoder
+            The encoder that was passed, or the default one.
+        """
         encoder = self._encoder()
         check_budget(self.budget)
         return encoder
@@ -53,7 +59,22 @@ class TableInputMixin:
         return encoder
 
     def training_counts(self, X: Any, y: Any, sample_weight: Any) -> TrainingCounts:
-        """Count the training cases, under the schema that their values give."""
+        """Count the training cases, under the schema that their values give.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            The class of every row.
+        sample_weight : array-like of shape (n_rows,) or None
+            The weight of every row.
+
+        Returns
+        -------
+        TrainingCounts
+            The cases, the counts of their values in each class, and the `Counts` of the encoded cases.
+        """
         from naivete.cases.sparse import encoded_cases
         from naivete.counts.counts import Counts
         from naivete.encoding.feature_tables import FeatureTables
@@ -74,9 +95,21 @@ class TableInputMixin:
 
         Parameters
         ----------
-        X, y, sample_weight : as for `fit`.
-        names : the cases learned so far, to whose columns those of X are matched; None for the first cases.
-        min_rows : how many rows X must have at least.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows, as for `fit`.
+        y : array-like of shape (n_rows,)
+            The class of every row.
+        sample_weight : array-like of shape (n_rows,) or None
+            The weight of every row.
+        names : KeptCases or None, default=None
+            The cases learned so far, to whose columns those of X are matched; None for the first cases.
+        min_rows : int, default=1
+            How many rows X must have at least.
+
+        Returns
+        -------
+        LabelledTable
+            The rows, their labels and their weights.
         """
         from naivete.data.labelled_table import LabelledTable
         from naivete.data.labels import checked_weights, class_labels, class_name, encode_classes, usable_rows

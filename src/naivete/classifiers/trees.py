@@ -26,21 +26,25 @@ class ID3(NetworkClassifier):
 
     Parameters
     ----------
-    max_depth : the most splits between the root and a leaf; by default any number.
-    min_rows : a node with a smaller weight is not split.
-    smoothing : the pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the
-        relative frequencies.
-    encoder : how columns are encoded, an `Encoder`; a discretized column has one branch for each interval.
+    max_depth : int or None, default=None
+        The most splits between the root and a leaf; by default any number.
+    min_rows : float, default=0
+        A node with a smaller weight is not split.
+    smoothing : float, str or smoothing method, default=0.0
+        The pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the relative
+        frequencies.
+    encoder : Encoder or None, default=None
+        How columns are encoded, an `Encoder`; a discretized column has one branch for each interval.
+
+    References
+    ----------
+    Quinlan (1986), Induction of decision trees.
 
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
     >>> ID3().fit(weather, ["out", "out", "in", "out"]).predict_proba([["rain", None]]).tolist()
     [[0.5, 0.5]]
-
-    References
-    ----------
-    Quinlan (1986), Induction of decision trees.
     """
 
     def __init__(
@@ -71,14 +75,25 @@ class C45(NetworkClassifier):
 
     Parameters
     ----------
-    min_rows : at least two branches of a split need this weight.
-    confidence : the confidence level of the pessimistic error estimate, above 0 and at most 0.5; a smaller one prunes more.
-    subtree_raising : whether a node may be replaced by its largest branch.
-    prune : whether the tree is pruned.
-    max_depth : the most splits between the root and a leaf; by default any number.
-    smoothing : the pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the
-        relative frequencies.
-    encoder : how columns are encoded, an `Encoder`; by default every value of a numeric column may be a threshold.
+    min_rows : float, default=2
+        At least two branches of a split need this weight.
+    confidence : float, default=0.25
+        The confidence level of the pessimistic error estimate, above 0 and at most 0.5; a smaller one prunes more.
+    subtree_raising : bool, default=True
+        Whether a node may be replaced by its largest branch.
+    prune : bool, default=True
+        Whether the tree is pruned.
+    max_depth : int or None, default=None
+        The most splits between the root and a leaf; by default any number.
+    smoothing : float, str or smoothing method, default=0.0
+        The pseudo-count added to every class of a leaf, or another method as for `NetworkClassifier`; by default 0, the relative
+        frequencies.
+    encoder : Encoder or None, default=None
+        How columns are encoded, an `Encoder`; by default every value of a numeric column may be a threshold.
+
+    References
+    ----------
+    Quinlan (1993), C4.5: programs for machine learning; Quinlan (1996), Improved use of continuous attributes in C4.5.
 
     Examples
     --------
@@ -86,10 +101,6 @@ class C45(NetworkClassifier):
     >>> tree = C45().fit(numbers, ["low", "low", "low", "high", "high", "high"])
     >>> tree.predict([[3.4], [3.6]]).tolist()
     ['low', 'high']
-
-    References
-    ----------
-    Quinlan (1993), C4.5: programs for machine learning; Quinlan (1996), Improved use of continuous attributes in C4.5.
     """
 
     def __init__(

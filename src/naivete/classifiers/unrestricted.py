@@ -27,22 +27,26 @@ class K2(NetworkClassifier):
 
     Parameters
     ----------
-    order : "given", the class and then the features as they come; "relevance", the class and then the features by decreasing
-        I(X; C); or a list of all features, by name or position, in which None stands for the class (first where it is left out).
-    max_parents : how many parents a variable may have, the class included; by default any number.
-    criterion : the score of families: "k2", "bdeu" (or with an equivalent sample size, "bdeu:10"), "bic", "aic", or a function like
-        those of `naivete.counts.scores`.
-    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+    order : {"given", "relevance"} or sequence of str, int or None, default="given"
+        "given", the class and then the features as they come; "relevance", the class and then the features by decreasing I(X; C);
+        or a list of all features, by name or position, in which None stands for the class (first where it is left out).
+    max_parents : int or None, default=None
+        How many parents a variable may have, the class included; by default any number.
+    criterion : {"k2", "bdeu", "bic", "aic"}, str or callable, default="k2"
+        The score of families: "k2", "bdeu" (or with an equivalent sample size, "bdeu:10"), "bic", "aic", or a function like those
+        of `naivete.counts.scores`.
+    prior : "uniform", sequence of float, dict or None, default=None
+        P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    References
+    ----------
+    Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, section 3.1.2.
 
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
     >>> K2().fit(weather, ["out", "in", "out", "in"] * 3).predict([["sunny", None]]).tolist()
     ['out']
-
-    References
-    ----------
-    Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, section 3.1.2.
     """
 
     def __init__(
@@ -101,22 +105,28 @@ class HillClimb(NetworkClassifier):
 
     Parameters
     ----------
-    criterion : the score of families, as for `K2`.
-    max_parents : how many parents a variable may have; by default any number.
-    tabu : how many steps without an improvement are made before the search stops; 0 stops at the first local optimum.
-    max_steps : the most steps; by default any number.
-    class_root : whether the class must have no parents.
-    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+    criterion : {"k2", "bdeu", "bic", "aic"}, str or callable, default="bdeu"
+        The score of families, as for `K2`.
+    max_parents : int or None, default=None
+        How many parents a variable may have; by default any number.
+    tabu : int, default=10
+        How many steps without an improvement are made before the search stops; 0 stops at the first local optimum.
+    max_steps : int or None, default=None
+        The most steps; by default any number.
+    class_root : bool, default=False
+        Whether the class must have no parents.
+    prior : "uniform", sequence of float, dict or None, default=None
+        P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    References
+    ----------
+    Heckerman, Geiger and Chickering (1995), Learning Bayesian networks, section 7; Glover (1989), Tabu search, part I.
 
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
     >>> HillClimb(class_root=True).fit(weather, ["out", "in", "out", "in"] * 3).network_.parents[0]
     (-1,)
-
-    References
-    ----------
-    Heckerman, Geiger and Chickering (1995), Learning Bayesian networks, section 7; Glover (1989), Tabu search, part I.
     """
 
     def __init__(
@@ -154,26 +164,35 @@ class CB(NetworkClassifier):
 
     Parameters
     ----------
-    alpha : the significance level of the tests; a larger one keeps more edges.
-    test : "g" (likelihood ratio) or "chi2" (Pearson).
-    criterion : the score of families, as for `K2`.
-    stopping_rule : the tests condition on more variables while this improves: the "accuracy" on the training cases, or the "score".
-    class_root : whether the class comes first in the order.
-    partial_order : whether parents are chosen only among the neighbors that the tests left.
-    max_order : how many variables the tests condition on at most; None for any number.
-    max_parents : how many parents a variable may have; by default any number.
-    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+    alpha : float, default=0.1
+        The significance level of the tests; a larger one keeps more edges.
+    test : {"g", "chi2"}, default="g"
+        "g" (likelihood ratio) or "chi2" (Pearson).
+    criterion : {"k2", "bdeu", "bic", "aic"}, str or callable, default="k2"
+        The score of families, as for `K2`.
+    stopping_rule : {"accuracy", "score"}, default="accuracy"
+        The tests condition on more variables while this improves: the "accuracy" on the training cases, or the "score".
+    class_root : bool, default=True
+        Whether the class comes first in the order.
+    partial_order : bool, default=False
+        Whether parents are chosen only among the neighbors that the tests left.
+    max_order : int or None, default=2
+        How many variables the tests condition on at most; None for any number.
+    max_parents : int or None, default=None
+        How many parents a variable may have; by default any number.
+    prior : "uniform", sequence of float, dict or None, default=None
+        P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    References
+    ----------
+    Singh and Valtorta (1995), Construction of Bayesian network structures from data; Singh and Provan (1995), Efficient learning of
+    selective Bayesian network classifiers, section 3.
 
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 9
     >>> CB().fit(weather, ["out", "in", "out", "in"] * 9).predict([["sunny", None]]).tolist()
     ['out']
-
-    References
-    ----------
-    Singh and Valtorta (1995), Construction of Bayesian network structures from data; Singh and Provan (1995), Efficient learning of
-    selective Bayesian network classifiers, section 3.
     """
 
     def __init__(
@@ -217,21 +236,25 @@ class PC(NetworkClassifier):
 
     Parameters
     ----------
-    alpha : the significance level of the tests; a larger one keeps more edges.
-    test : "g" (likelihood ratio) or "chi2" (Pearson).
-    max_order : how many variables the tests condition on at most; by default any number.
-    prior : P(c) for every class, used where the class has no parents; by default the relative frequencies.
+    alpha : float, default=0.05
+        The significance level of the tests; a larger one keeps more edges.
+    test : {"g", "chi2"}, default="g"
+        "g" (likelihood ratio) or "chi2" (Pearson).
+    max_order : int or None, default=None
+        How many variables the tests condition on at most; by default any number.
+    prior : "uniform", sequence of float, dict or None, default=None
+        P(c) for every class, used where the class has no parents; by default the relative frequencies.
+
+    References
+    ----------
+    Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Colombo and Maathuis (2014), Order-independent
+    constraint-based causal structure learning.
 
     Examples
     --------
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 9
     >>> PC().fit(weather, ["out", "in", "out", "in"] * 9).predict([["sunny", None]]).tolist()
     ['out']
-
-    References
-    ----------
-    Spirtes, Glymour and Scheines (1993), Causation, prediction and search; Colombo and Maathuis (2014), Order-independent
-    constraint-based causal structure learning.
     """
 
     def __init__(
