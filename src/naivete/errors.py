@@ -48,44 +48,159 @@ _PARAMETER: Final = re.compile(r"`(\w+)=([^`]*)`")
 
 
 class NaiveteError(Exception):
-    """Base class of all errors that this library raises."""
+    """Base class of all errors that this library raises.
+
+    Catch it to handle whatever can be wrong with data, parameters, files and resources. The more specific errors are also errors of
+    Python: `DataError`, `ParameterError` and `ModelFileError` are a ValueError, `DataTypeError` is a TypeError, `FileError` an
+    OSError and `ResourceError` a MemoryError.
+
+    Examples
+    --------
+    >>> from naivete import NaiveBayes, NaiveteError
+    >>> try:
+    ...     NaiveBayes(smoothing=-1).fit([["a"], ["b"]], ["no", "yes"])
+    ... except NaiveteError as error:
+    ...     print(type(error).__name__)
+    ParameterError
+    """
 
 
 class DataError(NaiveteError, ValueError):
-    """A value, row, column or label of the data is not valid."""
+    """A value, row, column or label of the data is not valid.
+
+    The message names the place (file and line, column, row) and the value. It is raised by `fit`, `predict`, `read` and all other
+    functions that take data.
+
+    Examples
+    --------
+    >>> from naivete import DataError, NaiveBayes
+    >>> try:
+    ...     NaiveBayes().fit([["a"], ["b"]], ["no"])
+    ... except DataError as error:
+    ...     print(type(error).__name__)
+    DataError
+    """
 
 
 class DataTypeError(NaiveteError, TypeError):
-    """The data hold values of a type that can be neither a state nor a number."""
+    """The data hold values of a type that can be neither a state nor a number.
+
+    Such values are lists, sets and other objects that cannot be hashed, compared or converted to a number.
+
+    Examples
+    --------
+    >>> from naivete import DataTypeError, NaiveBayes
+    >>> try:
+    ...     NaiveBayes().fit([[{"a"}], [{"b"}]], ["no", "yes"])
+    ... except DataTypeError as error:
+    ...     print(type(error).__name__)
+    DataTypeError
+    """
 
 
 class ParameterError(NaiveteError, ValueError):
-    """A parameter is out of range or contradicts another one."""
+    """A parameter is out of range or contradicts another one.
+
+    Examples
+    --------
+    >>> from naivete import KDB, ParameterError
+    >>> try:
+    ...     KDB(k=-1).fit([["a"], ["b"]], ["no", "yes"])
+    ... except ParameterError as error:
+    ...     print(type(error).__name__)
+    ParameterError
+    """
 
 
 class ModelFileError(NaiveteError, ValueError):
-    """A model file is damaged, malicious, or of a version that this library cannot read."""
+    """A model file is damaged, malicious, or of a version that this library cannot read.
+
+    It is raised by `load`, before anything in the file is used.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import ModelFileError, load
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "model.nvt").write_text("not a model")
+    ...     try:
+    ...         load(Path(folder, "model.nvt"))
+    ...     except ModelFileError as error:
+    ...         print(type(error).__name__)
+    ModelFileError
+    """
 
 
 class FileError(NaiveteError, OSError):
-    """A file cannot be opened, read or written."""
+    """A file cannot be opened, read or written.
+
+    It is also raised where a file exists and may not be replaced (`overwrite=False`).
+
+    Examples
+    --------
+    >>> from naivete import FileError, read
+    >>> try:
+    ...     read("no such file.csv")
+    ... except FileError as error:
+    ...     print(type(error).__name__)
+    FileError
+    """
 
 
 class ResourceError(NaiveteError, MemoryError):
-    """The computation would need more memory than its budget allows; nothing was allocated."""
+    """The computation would need more memory than its budget allows; nothing was allocated.
+
+    The message names the largest table, its size and what to do: allow fewer parents, merge rare states, or raise `budget`.
+
+    Examples
+    --------
+    >>> from naivete import NaiveBayes, ResourceError
+    >>> try:
+    ...     NaiveBayes(budget=8).fit([["a"], ["b"]], ["no", "yes"])
+    ... except ResourceError as error:
+    ...     print(type(error).__name__)
+    ResourceError
+    """
 
 
 class NaiveteWarning(UserWarning):
-    """Base class of all warnings of this library."""
+    """Base class of all warnings of this library.
+
+    Use it as a category in the filters of the module `warnings`, for instance to turn all of them into errors.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from naivete import NaiveBayes, NaiveteWarning
+    >>> nb = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])
+    >>> with warnings.catch_warnings(action="error", category=NaiveteWarning):
+    ...     try:
+    ...         nb.predict([["c"]])
+    ...     except NaiveteWarning as warning:
+    ...         print(type(warning).__name__)
+    UnseenValueWarning
+    """
 
 
 class MixedColumnWarning(NaiveteWarning):
     """A column is read as text although nearly all of its values are numbers.
 
+    It is issued when a file is read. The few other texts are often codes for missing values: name them with the parameter `missing`
+    of `read`, or declare the column with `kinds`.
+
     Parameters
     ----------
-    message : the text of the warning.
-    column : the name of the column.
+    message : str
+        The text of the warning.
+    column : str
+        The name of the column.
+
+    Examples
+    --------
+    >>> from naivete import MixedColumnWarning
+    >>> MixedColumnWarning("column 'age' has 99 numbers and the text 'none'", "age").column
+    'age'
     """
 
     def __init__(self, message: str, column: str) -> None:
@@ -97,19 +212,77 @@ class MixedColumnWarning(NaiveteWarning):
 
 
 class UnseenValueWarning(NaiveteWarning):
-    """Values that did not occur in training were treated as missing."""
+    """Values that did not occur in training were treated as missing.
+
+    It is issued when rows are predicted, unless the encoder has another rule, such as `Encoder(unseen="error")`.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from naivete import NaiveBayes, UnseenValueWarning
+    >>> nb = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     _ = nb.predict([["c"]])
+    >>> issued[0].category is UnseenValueWarning
+    True
+    """
 
 
 class MissingColumnWarning(UnseenValueWarning):
-    """Columns that were there in training are missing; their values were treated as missing."""
+    """Columns that were there in training are missing; their values were treated as missing.
+
+    It is issued when rows of a data frame are predicted; columns are matched by name.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import pandas as pd
+    >>> from naivete import MissingColumnWarning, NaiveBayes
+    >>> rows = pd.DataFrame({"sky": ["sun", "rain"], "wind": ["calm", "gale"]})
+    >>> nb = NaiveBayes().fit(rows, ["out", "in"])
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     _ = nb.predict(rows[["sky"]])
+    >>> issued[0].category is MissingColumnWarning
+    True
+    """
 
 
 class UnsuitableColumnWarning(NaiveteWarning):
-    """Columns that carry no information for new rows, such as identifiers, were left out."""
+    """Columns that carry no information for new rows, such as identifiers, were left out.
+
+    It is issued by `fit`. `Encoder(keep=[...])` uses such a column all the same.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from naivete import NaiveBayes, UnsuitableColumnWarning
+    >>> rows = [[f"patient {i}", "ab"[i % 2]] for i in range(60)]
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     _ = NaiveBayes().fit(rows, [i % 2 for i in range(60)])
+    >>> issued[0].category is UnsuitableColumnWarning
+    True
+    """
 
 
 class ImpossibleEvidenceWarning(NaiveteWarning):
-    """Rows with probability zero in every class were predicted by the documented rule."""
+    """Rows with probability zero in every class were predicted by the documented rule.
+
+    Such a row gets the prior of the classes with the fewest impossible factors. Smoothing above 0 avoids it.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from naivete import ImpossibleEvidenceWarning, NaiveBayes
+    >>> nb = NaiveBayes(smoothing=0).fit([["a", "c"], ["b", "d"]], ["no", "yes"])
+    >>> with warnings.catch_warnings(record=True) as issued:
+    ...     warnings.simplefilter("always")
+    ...     _ = nb.predict([["a", "d"]])
+    >>> issued[0].category is ImpossibleEvidenceWarning
+    True
+    """
 
 
 def quoted(value: object, limit: int = 60) -> str:

@@ -29,27 +29,27 @@ class CategoricalAttributesMixin:
 
     @property
     def class_log_prior_(self) -> NDArray[np.float64]:
-        """log P(c) of every class.  # (class,)"""
+        """The natural logarithm of P(c), of every class."""
         network = self._naive_network("class_log_prior_")
         with np.errstate(divide="ignore"):
             return np.log(network.full_table(CLASS))
 
     @property
     def feature_log_prob_(self) -> list[NDArray[np.float64]]:
-        """log P(category | c), an array for each feature.  # (class, category)"""
+        """The natural logarithm of P(category | c), an array (class, category) for each feature."""
         network = self._naive_network("feature_log_prob_")
         with np.errstate(divide="ignore"):
             return [np.log(network.full_table(x).T) for x in network.features]
 
     @property
     def n_categories_(self) -> NDArray[np.int64]:
-        """The number of categories of every feature.  # (feature,)"""
+        """The number of categories of every feature."""
         network = self._naive_network("n_categories_")
         return np.array([network.variables[x].card for x in network.features], np.int64)
 
     @property
     def class_count_(self) -> NDArray[np.float64]:
-        """The total weight of the cases of every class; not known for a loaded classifier with a `prior`.  # (class,)"""
+        """The total weight of the cases of every class; not known for a loaded classifier with a `prior`."""
         network = self._naive_network("class_count_")
         if CLASS in self._counts():
             return np.asarray(self._counts()[CLASS].full(), np.float64)
@@ -60,7 +60,7 @@ class CategoricalAttributesMixin:
 
     @property
     def category_count_(self) -> list[NDArray[np.float64]]:
-        """The total weight of the cases with each category, an array for each feature; not in model files.  # (class, category)"""
+        """The total weight of the cases with each category, an array (class, category) for each feature; not in model files."""
         network = self._naive_network("category_count_")
         counts = self._counts()
         if not counts:

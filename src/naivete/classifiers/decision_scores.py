@@ -23,12 +23,18 @@ class DecisionScoresMixin(PredictingMixin):
 
         Log odds are log P(second class | row) - log P(first class | row) in nats, calibrated if the classifier is; above 0 the
         second class is predicted. They keep differences between rows whose probabilities are rounded to 0 or 1. Infinite values, of
-        impossible classes, are replaced by 1e100 and -1e100, because scikit-learn's scorers refuse infinity. For three
-        classes or more the result is log P(row, class), for `Spectrum` log P(class | row).  # (row,) or (row, class)
+        impossible classes, are replaced by 1e100 and -1e100, because scikit-learn's scorers refuse infinity. For three classes or
+        more the result is log P(row, class), for `Spectrum` log P(class | row).
 
         Parameters
         ----------
-        X : the rows.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,) or (n_rows, n_classes)
+            The log odds of the second of two classes; for more classes a column for each class.
 
         Examples
         --------

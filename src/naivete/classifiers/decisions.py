@@ -37,23 +37,36 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     Parameters
     ----------
-    classifier : any classifier with `predict_proba`. `fit` fits a copy of it. A fitted classifier can be used without `fit`;
-        scikit-learn's `FrozenEstimator` prevents that it is fitted again.
-    loss : a `Loss`, an array (decided, true) in the order of the sorted labels, a mapping from (decided, true) to costs, or a
-        function from labels to a `Loss`, such as `zero_one`. Labels of a `Loss` that did not occur in training are ignored.
-    reject : the cost of deciding for no class; replaces the reject row of the loss, if it has one.
-    reject_label : what `predict` returns for a rejected row; `fit` refuses a class label.
-    biases : b_c by label (others 0), or one for each class in the order of the sorted labels.
-    thresholds : t_c by label, or one for each class in the order of the sorted labels, or one number for all.
+    classifier : classifier with `predict_proba`
+        The classifier. `fit` fits a copy of it. A fitted classifier can be used without `fit`; scikit-learn's `FrozenEstimator`
+        prevents that it is fitted again.
+    loss : Loss, array-like, dict, callable or None, default=None
+        A `Loss`, an array (decided, true) in the order of the sorted labels, a mapping from (decided, true) to costs, or a function
+        from labels to a `Loss`, such as `zero_one`. Labels of a `Loss` that did not occur in training are ignored.
+    reject : float or None, default=None
+        The cost of deciding for no class; replaces the reject row of the loss, if it has one.
+    reject_label : object, default=None
+        What `predict` returns for a rejected row; `fit` refuses a class label.
+    biases : dict, sequence of float or None, default=None
+        b_c by label (others 0), or one for each class in the order of the sorted labels.
+    thresholds : dict, sequence of float, float or None, default=None
+        t_c by label, or one for each class in the order of the sorted labels, or one number for all.
 
     Attributes
     ----------
-    classifier_ : the fitted classifier.
-    classes_ : its class labels.
+    classifier_ : classifier
+        The fitted classifier.
+    classes_ : ndarray of shape (n_classes,)
+        Its class labels.
+
+    References
+    ----------
+    Jensen & Nielsen (2007), section 8.1 (losses); Chow (1970), On optimum recognition error and reject tradeoff; Elkan (2001),
+    The foundations of cost-sensitive learning; Barrow (2011), section 2.1 (biases).
 
     Examples
     --------
-    >>> from naivete.classifiers.augmented import NaiveBayes
+    >>> from naivete import LossAware, NaiveBayes
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], ["no", "yes", "yes", "yes"]
     >>> careful = LossAware(NaiveBayes(smoothing=0), loss=[[0, 1], [5, 0]]).fit(X, y)  # a wrong "yes" costs 5
     >>> careful.predict_proba([["a"]]).round(2).tolist(), careful.expected_loss([["a"]]).round(2).tolist()
@@ -62,11 +75,6 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     ['no', 'yes']
     >>> LossAware(NaiveBayes(smoothing=0), reject=0.25).fit(X, y).predict([["a"], ["b"]]).tolist()
     [None, 'yes']
-
-    References
-    ----------
-    Jensen & Nielsen (2007), section 8.1 (losses); Chow (1970), On optimum recognition error and reject tradeoff; Elkan (2001),
-    The foundations of cost-sensitive learning; Barrow (2011), section 2.1 (biases).
     """
 
     classifier_: Any
@@ -89,7 +97,22 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         self.thresholds = thresholds
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Fit a copy of the classifier, with the weights."""
+        """Fit a copy of the classifier, with the weights.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            The class of every row.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of every row.
+
+        Returns
+        -------
+        self : LossAware
+            The fitted estimator.
+        """
         self._check_parameters()
         if not hasattr(self.classifier, "fit") or not hasattr(self.classifier, "predict_proba"):
             raise ParameterError(f"classifier={quoted(self.classifier)}: pass a classifier with fit and predict_proba")
@@ -104,7 +127,18 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return self
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the decision for every row: a class, or `reject_label`; an object array unless it has the type of the labels."""
+        """Return the decision for every row: a class, or `reject_label` where the row is rejected.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The decisions: an array of the type of the labels, or of objects if `reject_label` is of another type.
+        """
         labels = np.asarray(self._fitted().classes_)
         rule, rejects = self._rule(labels)
         decided = rule(self.predict_proba(X))
@@ -113,24 +147,72 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
         return _with_reject_label(labels, self.reject_label)[decided]
 
     def predict_proba(self, X: Any) -> Numbers:
-        """Return P(class | row) of the classifier.  # (row, class)"""
+        """Return P(class | row) of the classifier.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The posterior probabilities.
+        """
         posterior = self._fitted().predict_proba(X)
         return np.asarray(posterior, np.float64)
 
     def predict_log_proba(self, X: Any) -> Numbers:
-        """Return log P(class | row).  # (row, class)"""
+        """Return log P(class | row) of the classifier.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The natural logarithms of the posterior probabilities.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
     def expected_loss(self, X: Any) -> Numbers:
-        """Return the expected loss of every decision; the last column is that of rejecting, if possible.  # (row, decision)"""
+        """Return the expected loss of every decision; the last column is that of rejecting, if possible.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_decisions)
+            The expected losses, in the order of `classes_`.
+        """
         loss = self._loss(self._fitted().classes_)
         if loss is None:
             raise ParameterError("biases and thresholds have no losses; pass loss= to get the expected loss of decisions")
         return loss.expected(self.predict_proba(X))
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Return the share of rows with a correct decision; a rejected row is not correct."""
+        """Return the share of rows with a correct decision; a rejected row is not correct.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            The true class of every row.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of every row.
+
+        Returns
+        -------
+        float
+            The share of the rows, weighted by `sample_weight`.
+        """
         decided = self.predict(X)
         if not len(decided):
             raise DataError("X has no rows; a score needs at least one")

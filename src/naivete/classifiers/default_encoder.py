@@ -23,7 +23,13 @@ class DefaultEncoderMixin:
 
         Parameters
         ----------
-        deep : whether to return the parameters of the encoder and of inner classifiers too, as `encoder__missing` and so on.
+        deep : bool, default=True
+            Whether to return the parameters of the encoder and of inner classifiers too, as `encoder__missing` and so on.
+
+        Returns
+        -------
+        dict of {str: object}
+            The values of the parameters.
         """
         params: dict[str, Any] = super().get_params(deep)  # type: ignore[misc]
         if deep and self.encoder is None:
@@ -35,7 +41,13 @@ class DefaultEncoderMixin:
 
         Parameters
         ----------
-        params : the values by name; `encoder__missing` sets the parameter `missing` of the parameter `encoder`.
+        **params : object
+            The values by name; `encoder__missing` sets the parameter `missing` of the parameter `encoder`.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier itself.
         """
         if any(name.startswith("encoder__") for name in params) and params.get("encoder", self.encoder) is None:
             params["encoder"] = Encoder()

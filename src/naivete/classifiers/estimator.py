@@ -39,7 +39,13 @@ class Estimator:
 
         Parameters
         ----------
-        deep : whether to return the parameters of the encoder and of inner classifiers too, as `encoder__missing` and so on.
+        deep : bool, default=True
+            Whether to return the parameters of the encoder and of inner classifiers too, as `encoder__missing` and so on.
+
+        Returns
+        -------
+        dict of {str: object}
+            The values of the parameters.
         """
         params: dict[str, Any] = {}
         for name in self._get_param_names():
@@ -54,7 +60,13 @@ class Estimator:
 
         Parameters
         ----------
-        params : the values by name; `encoder__missing` sets the parameter `missing` of the parameter `encoder`.
+        **params : object
+            The values by name; `encoder__missing` sets the parameter `missing` of the parameter `encoder`.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier itself.
         """
         nested: dict[str, dict[str, Any]] = {}
         for key, value in params.items():
@@ -87,9 +99,17 @@ class Estimator:
 
         Parameters
         ----------
-        X : the rows.
-        y : their classes.
-        sample_weight : the weight of every row.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        y : array-like of shape (n_rows,)
+            Their classes.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of every row.
+
+        Returns
+        -------
+        float
+            The accuracy, between 0 and 1.
         """
         from sklearn.metrics import accuracy_score
 
@@ -106,7 +126,13 @@ class Estimator:
         )
 
     def get_metadata_routing(self) -> Any:
-        """Return what `set_fit_request`, `set_partial_fit_request` and `set_score_request` have requested, for scikit-learn."""
+        """Return what `set_fit_request`, `set_partial_fit_request` and `set_score_request` have requested, for scikit-learn.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+            The requests.
+        """
         from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
         if hasattr(self, "_metadata_request"):
@@ -118,15 +144,48 @@ class Estimator:
         return requests
 
     def set_fit_request(self, **requests: bool | str | None) -> Self:
-        """Set which metadata scikit-learn's meta-estimators pass to `fit`, for instance `sample_weight=True`."""
+        """Set which metadata scikit-learn's meta-estimators pass to `fit`, for instance `sample_weight=True`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            Whether each parameter of the method is passed; a text is the name under which it is passed.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier itself.
+        """
         return self._set_request("fit", requests)
 
     def set_partial_fit_request(self, **requests: bool | str | None) -> Self:
-        """Set which metadata scikit-learn's meta-estimators pass to `partial_fit`, for instance `sample_weight=True`."""
+        """Set which metadata scikit-learn's meta-estimators pass to `partial_fit`, for instance `sample_weight=True`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            Whether each parameter of the method is passed; a text is the name under which it is passed.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier itself.
+        """
         return self._set_request("partial_fit", requests)
 
     def set_score_request(self, **requests: bool | str | None) -> Self:
-        """Set which metadata scikit-learn's meta-estimators pass to `score`, for instance `sample_weight=True`."""
+        """Set which metadata scikit-learn's meta-estimators pass to `score`, for instance `sample_weight=True`.
+
+        Parameters
+        ----------
+        **requests : bool, str or None
+            Whether each parameter of the method is passed; a text is the name under which it is passed.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier itself.
+        """
         return self._set_request("score", requests)
 
     def _set_request(self, method: str, requests: dict[str, bool | str | None]) -> Self:

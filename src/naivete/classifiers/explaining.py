@@ -40,7 +40,20 @@ class ExplainingMixin(ABC):
 
     @abstractmethod
     def encoded(self, X: Any, unseen: str | None = None) -> Iterator[Encoded]:
-        """Return the codes of the rows."""
+        """Return the codes of the rows.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        unseen : {"marginalise", "smooth", "error"} or None, default=None
+            How values that did not occur in training are treated; by default as the encoder says.
+
+        Returns
+        -------
+        iterator of Encoded
+            The codes of the rows, part by part, and which columns have missing values.
+        """
 
     def explain(
         self, X: Any, target_class: Any = None, *, background: Any = None, permutations: int = 4, random_state: Any = 0
@@ -57,15 +70,33 @@ class ExplainingMixin(ABC):
 
         Parameters
         ----------
-        X : the rows.
-        target_class : the class to explain, one of `classes_`; by default the predicted class of each row.
-        background : rows from which the values of absent features are drawn in the game of the Shapley values; by default the
-            distribution of the network. A classifier that does not predict with one network uses a random sample of these rows
-            (64, or 1024 for `Spectrum(members=1)`), by default rows drawn from `network_` (64, or 256).
-        permutations : the number of permutations of the features for each background row, where contributions are estimated: an
-            even number, at least 4. Four times as many halve the standard errors.
-        random_state : the seed of the background rows and the permutations of estimated contributions: a whole number, a
-            RandomState, or None for another one each time.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        target_class : class label or None, default=None
+            The class to explain, one of `classes_`; by default the predicted class of each row.
+        background : array-like, data frame, Table or None, default=None
+            Rows from which the values of absent features are drawn in the game of the Shapley values; by default the distribution
+            of the network. A classifier that does not predict with one network uses a random sample of these rows (64, or 1024 for
+            `Spectrum(members=1)`), by default rows drawn from `network_` (64, or 256).
+        permutations : int, default=4
+            The number of permutations of the features for each background row, where contributions are estimated: an even number,
+            at least 4. Four times as many halve the standard errors.
+        random_state : int, RandomState instance or None, default=0
+            The seed of the background rows and the permutations of estimated contributions: a whole number, a RandomState, or None
+            for another one each time.
+
+        Returns
+        -------
+        Explanation
+            The contributions; it can be printed, drawn, and converted to frames.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> X = [["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]]
+        >>> explanation = NaiveBayes().fit(X, ["out", "in", "out", "in"]).explain([["sun", None]])
+        >>> explanation.by_feature.values.round(3).tolist()
+        [[1.585, 0.0]]
         """
         from naivete.display.explanation import Explanation
         from naivete.display.explanation_text import class_position
@@ -83,8 +114,14 @@ class ExplainingMixin(ABC):
 
         Parameters
         ----------
-        background : the rows over which the contributions of features are averaged, and from which absent features are drawn; by
-            default rows drawn from the network. `Spectrum`, `AODE` and `A2DE` use a sample of 32 rows, and have no arcs.
+        background : array-like, data frame, Table or None, default=None
+            The rows over which the contributions of features are averaged, and from which absent features are drawn; by default
+            rows drawn from the network. `Spectrum`, `AODE` and `A2DE` use a sample of 32 rows, and have no arcs.
+
+        Returns
+        -------
+        Importance
+            The contributions by name; printed as text with bars.
         """
         from naivete.display.importance import Importance
         from naivete.inference.explanation import Explainer
@@ -121,8 +158,20 @@ class ExplainingMixin(ABC):
 
         Parameters
         ----------
-        target_class : the class whose probability is given; by default the last one.
-        other_class : the class with which it is compared; needed if there are more than two.
+        target_class : class label or None, default=None
+            The class whose probability is given; by default the last one.
+        other_class : class label or None, default=None
+            The class with which it is compared; needed if there are more than two.
+
+        Returns
+        -------
+        Nomogram
+            The points of every value, and the probability of every total.
+
+        Raises
+        ------
+        ParameterError
+            If a feature has more than one feature as a parent, or the classifier is not one network.
         """
         from naivete.display.explanation_text import class_position
         from naivete.display.nomogram import nomogram_of
@@ -177,7 +226,13 @@ class ExplainingMixin(ABC):
         return Explainer(self.network_, background, getattr(self, "temperature_", 1.0), self.training())
 
     def training(self) -> Training | None:
-        """Return the number of cases and the smoothing, for intervals; None if a model file does not have the number."""
+        """Return the number of cases and the smoothing, for intervals; None if a model file does not have the number.
+
+        Returns
+        -------
+        Training or None
+            The number of cases and the smoothing.
+        """
         from naivete.inference.certainty import Training
 
         smoothing, known_prior = smoothing_of(getattr(self, "smoothing", 0.0)), getattr(self, "prior", None) is not None

@@ -154,26 +154,57 @@ class IncrementalMixin:
 
         Parameters
         ----------
-        cases : a file (Parquet, CSV, ARFF), a pattern, a folder, or a list of these; a data frame; a Dask DataFrame; an object
-            with an Arrow stream, or a function that returns a new one for every pass.
-        target : the column with the class.
-        weight : the column with the weight of every row, if there is one.
-        ignore : columns that are not features.
-        schema : the variables with the class last, or a fitted classifier that has them; by default learned from the rows.
-        memory : the most bytes that this process may take; by default only the tables are limited, by `budget`.
-        disk : the most bytes of temporary disk space for the encoded rows of files, from which every pass but the first two reads
+        cases : str, path-like, list of these, data frame, Dask DataFrame, Arrow stream or callable
+            A file (Parquet, CSV, ARFF), a pattern, a folder, or a list of these; a data frame; a Dask DataFrame; an object with an
+            Arrow stream, or a function that returns a new one for every pass.
+        target : str or int
+            The column with the class.
+        weight : str, int or None, default=None
+            The column with the weight of every row, if there is one.
+        ignore : sequence of str or int, default=()
+            Columns that are not features.
+        schema : tuple of Variable, NetworkClassifier or None, default=None
+            The variables with the class last, or a fitted classifier that has them; by default learned from the rows.
+        memory : int or None, default=None
+            The most bytes that this process may take; by default only the tables are limited, by `budget`.
+        disk : int or None, default=None
+            The most bytes of temporary disk space for the encoded rows of files, from which every pass but the first two reads
             them; by default half of the space that is free in the folder that the environment variable NAIVETE_TMPDIR names, else
-            in that of the checkpoint, else in the system's temporary folder. With 0, or where they do not fit, every pass
-            decodes the files.
-        checkpoint : a folder in which the state of the work is saved regularly. An interrupted run with the same cases and
-            settings continues from it; it is removed when the work is done.
-        restart : whether to start again, whatever the folder holds.
-        every : the seconds between two checkpoints.
-        cluster : a Dask client, the address of a scheduler, or "local" for a cluster on this machine; by default none, except for
-            a Dask DataFrame.
-        progress : a function that is called after each part with the pass, the rows done in it, and the number of rows.
-        then : a function that is called with the fitted classifier before the checkpoint is removed, for instance to save it.
-        reading : options for reading files, as for `naivete.read`.
+            in that of the checkpoint, else in the system's temporary folder. With 0, or where they do not fit, every pass decodes
+            the files.
+        checkpoint : str, path-like or None, default=None
+            A folder in which the state of the work is saved regularly. An interrupted run with the same cases and settings
+            continues from it; it is removed when the work is done.
+        restart : bool, default=False
+            Whether to start again, whatever the folder holds.
+        every : float, default=30.0
+            The seconds between two checkpoints.
+        cluster : dask.distributed.Client, str or None, default=None
+            A Dask client, the address of a scheduler, or "local" for a cluster on this machine; by default none, except for a Dask
+            DataFrame.
+        progress : callable or None, default=None
+            A function that is called after each part with the pass, the rows done in it, and the number of rows.
+        then : callable or None, default=None
+            A function that is called with the fitted classifier before the checkpoint is removed, for instance to save it.
+        **reading : object
+            Options for reading files, as for `naivete.read`.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The fitted classifier.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from naivete import TAN
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "weather.csv")
+        ...     _ = path.write_text("sky,wind,play\\nsun,calm,yes\\nrain,calm,no\\nsun,gale,yes\\nrain,gale,no\\n")
+        ...     model = TAN().fit_cases(path, "play")
+        >>> model.predict([{"sky": "sun", "wind": "gale"}]).tolist()
+        ['yes']
         """
         from naivete.cases.rows import count_row_values
         from naivete.cases.sources import open_rows, plain_settings
@@ -228,9 +259,28 @@ class IncrementalMixin:
 
         Parameters
         ----------
-        X, y, sample_weight : as for `fit`; columns are matched by name. A batch without rows changes nothing.
-        classes : all labels that any batch will have; by default those of the first batch. Others are refused.
-        structure : "learn" learns the arcs again from all cases; "keep" keeps the arcs and estimates the tables again.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The features, as for `fit`; columns are matched by name. A batch without rows changes nothing.
+        y : array-like of shape (n_rows,)
+            The class of every row.
+        classes : array-like of shape (n_classes,) or None, default=None
+            All labels that any batch will have; by default those of the first batch. Others are refused.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weight of every row, as for `fit`.
+        structure : {"learn", "keep"}, default="learn"
+            "learn" learns the arcs again from all cases; "keep" keeps the arcs and estimates the tables again.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier of all cases so far.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> nb = NaiveBayes().partial_fit([["a"]], ["no"], classes=["no", "yes"])
+        >>> nb.partial_fit([["b"], ["b"]], ["yes", "yes"]).predict([["b"]]).tolist()
+        ['yes']
         """
         from naivete.data.labels import encode_classes, label_values
 
@@ -269,7 +319,25 @@ class IncrementalMixin:
 
         Parameters
         ----------
-        other : the other classifier, which is not changed.
+        other : NetworkClassifier
+            The other classifier, which is not changed.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier of all cases.
+
+        Raises
+        ------
+        ParameterError
+            If the other classifier has another class or other parameters, or does not keep its cases.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> one, two = (NaiveBayes().fit([["a"], ["b"]], labels) for labels in (["no", "yes"], ["yes", "yes"]))
+        >>> one.merge(two).class_count_.tolist()
+        [1.0, 3.0]
         """
         from naivete.classifiers.batches import differences
 
@@ -297,7 +365,29 @@ class IncrementalMixin:
 
         Parameters
         ----------
-        X, y, sample_weight : the cases as they were learned; if one was not learned, all are refused and nothing changes.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The cases as they were learned; if one was not learned, all are refused and nothing changes.
+        y : array-like of shape (n_rows,)
+            The classes with which they were learned.
+        sample_weight : array-like of shape (n_rows,) or None, default=None
+            The weights with which they were learned.
+
+        Returns
+        -------
+        self : NetworkClassifier
+            The classifier without these cases.
+
+        Raises
+        ------
+        DataError
+            If a case was not learned.
+
+        Examples
+        --------
+        >>> from naivete import NaiveBayes
+        >>> nb = NaiveBayes().partial_fit([["a"], ["b"], ["b"]], ["no", "yes", "no"])
+        >>> nb.forget([["b"]], ["no"]).class_count_.tolist()
+        [1.0, 1.0]
         """
         encoder = self.checked_encoder()
         kept = self._kept_rows("forget")

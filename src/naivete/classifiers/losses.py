@@ -35,19 +35,23 @@ class Loss:
 
     Parameters
     ----------
-    labels : the classes.
-    matrix : the costs; one row more than there are labels is that of rejecting.  # (decided, true)
-
-    >>> loss = Loss.of([[0, 5], [1, 0]], ["healthy", "ill"])
-    >>> loss.expected([[0.75, 0.25]]).tolist()
-    [[1.25, 0.75]]
-    >>> loss.decide([[0.75, 0.25], [0.875, 0.125]]).tolist()
-    [1, 0]
+    labels : tuple
+        The classes.
+    matrix : ndarray of shape (n_decisions, n_labels)
+        The costs of the decisions (rows) for the true classes (columns); one row more than there are labels is that of rejecting.
 
     References
     ----------
     Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1; the reject option: Chow (1970), On optimum
     recognition error and reject tradeoff.
+
+    Examples
+    --------
+    >>> loss = Loss.of([[0, 5], [1, 0]], ["healthy", "ill"])
+    >>> loss.expected([[0.75, 0.25]]).tolist()
+    [[1.25, 0.75]]
+    >>> loss.decide([[0.75, 0.25], [0.875, 0.125]]).tolist()
+    [1, 0]
     """
 
     labels: tuple[State, ...]
@@ -74,11 +78,21 @@ class Loss:
 
         Parameters
         ----------
-        costs : an array (decided, true), optionally with a last row for rejecting, or a mapping from (decided, true) to costs,
-            in which correct decisions that are left out cost nothing and "reject" is the decision for no class.
-        labels : the classes, in the order of the array.
-        utility : whether the numbers are utilities, as in Jensen & Nielsen's tables; costs are their negatives.
+        costs : array-like of shape (n_decisions, n_labels) or dict
+            An array (decided, true), optionally with a last row for rejecting, or a mapping from (decided, true) to costs, in which
+            correct decisions that are left out cost nothing and "reject" is the decision for no class.
+        labels : iterable of labels
+            The classes, in the order of the array.
+        utility : bool, default=False
+            Whether the numbers are utilities, as in Jensen & Nielsen's tables; costs are their negatives.
 
+        Returns
+        -------
+        Loss
+            The loss.
+
+        Examples
+        --------
         >>> Loss.of({("no", "yes"): 5, ("yes", "no"): 1}, ["no", "yes"]).matrix.tolist()
         [[0.0, 5.0], [1.0, 0.0]]
         """
@@ -97,11 +111,31 @@ class Loss:
 
         Parameters
         ----------
-        path : the file.
-        labels : the classes that the names in the file stand for, in the order wanted; by default the names in the header.
-            Weka's files have no labels: pass those of the ARFF header, in its order.
-        utility : whether the numbers are utilities; costs are their negatives.
-        encoding : the character encoding of the file.
+        path : str or path-like
+            The file.
+        labels : iterable of labels or None, default=None
+            The classes that the names in the file stand for, in the order wanted; by default the names in the header. Weka's files
+            have no labels: pass those of the ARFF header, in its order.
+        utility : bool, default=False
+            Whether the numbers are utilities; costs are their negatives.
+        encoding : str, default="utf-8"
+            The character encoding of the file.
+
+        Returns
+        -------
+        Loss
+            The loss.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "costs.csv")
+        ...     _ = path.write_text("decision,healthy,ill\\nhealthy,0,5\\nill,1,0\\n")
+        ...     loss = Loss.read(path)
+        >>> loss.labels, loss.matrix.tolist()
+        (('healthy', 'ill'), [[0.0, 5.0], [1.0, 0.0]])
         """
         known = None if labels is None else _plain(labels)
         if known is not None:
@@ -124,6 +158,18 @@ class Loss:
     def with_reject(self, cost: float) -> Loss:
         """Return the same loss with this cost of rejecting, whatever class is true.
 
+        Parameters
+        ----------
+        cost : float
+            The cost of rejecting a row.
+
+        Returns
+        -------
+        Loss
+            The loss with one row more, or another last row.
+
+        Examples
+        --------
         >>> zero_one(["no", "yes"]).with_reject(0.25).decide([[0.5, 0.5], [0.9, 0.1]]).tolist()
         [2, 0]
         """
@@ -137,6 +183,21 @@ class Loss:
         """Return the same loss for these classes, in their order; other labels are left out.
 
         A label matches a class if it equals it, or else if it equals the class as text, since files contain only text.
+
+        Parameters
+        ----------
+        classes : iterable of labels
+            The classes.
+
+        Returns
+        -------
+        Loss
+            The costs of these classes.
+
+        Raises
+        ------
+        DataError
+            If a class has no label.
         """
         wanted = _plain(classes)
         position = {label: i for i, label in enumerate(self.labels)}
@@ -149,7 +210,18 @@ class Loss:
         return Loss(wanted, self.matrix[np.ix_(rows, columns)])
 
     def expected(self, posterior: ArrayLike) -> NDArray[np.float64]:
-        """Return the expected loss of every decision, sum over c of P(c | row) loss[d, c].  # (row, decision)"""
+        """Return the expected loss of every decision, sum over c of P(c | row) loss[d, c].
+
+        Parameters
+        ----------
+        posterior : array-like of shape (n_rows, n_labels)
+            P(class | row), in the order of `labels`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_decisions)
+            The expected losses.
+        """
         return _mixed(self._checked(posterior), self.matrix)
 
     def decide(self, posterior: ArrayLike) -> NDArray[np.int64]:
@@ -157,6 +229,16 @@ class Loss:
 
         The largest loss of every true class is subtracted first, which changes no decision and makes that of `zero_one` exactly
         the most probable class.
+
+        Parameters
+        ----------
+        posterior : array-like of shape (n_rows, n_labels)
+            P(class | row), in the order of `labels`.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The positions of the decisions.
         """
         known = len(self.labels)
         expected = _mixed(self._checked(posterior), self.matrix - self.matrix[:known].max(axis=0))
@@ -170,9 +252,19 @@ class Loss:
 
         Parameters
         ----------
-        confusion : counts or shares; an additional last row is that of rejected cases.  # (classified, correct)
-        utility : whether to return the utility, the negative of the loss.
+        confusion : array-like of shape (n_decisions, n_labels)
+            Counts or shares of the cases by decision (rows) and true class (columns); an additional last row is that of rejected
+            cases.
+        utility : bool, default=False
+            Whether to return the utility, the negative of the loss.
 
+        Returns
+        -------
+        float
+            The mean loss, or utility, of a case.
+
+        Examples
+        --------
         >>> Loss.of([[0, 5], [1, 0]], ["healthy", "ill"]).of_classifier([[5, 1], [2, 2]])
         0.7
         """
@@ -198,6 +290,18 @@ class Loss:
 def zero_one(labels: Iterable[Any]) -> Loss:
     """Return the loss in which every wrong decision costs one, so that the most probable class has the smallest expected loss.
 
+    Parameters
+    ----------
+    labels : iterable of labels
+        The classes.
+
+    Returns
+    -------
+    Loss
+        The loss.
+
+    Examples
+    --------
     >>> zero_one("ab").matrix.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """

@@ -13,4 +13,17 @@ __all__ = ["NotFittedError"]
 
 
 class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
-    """The classifier was used before it was fitted."""
+    """The classifier was used before it was fitted.
+
+    It is also a `sklearn.exceptions.NotFittedError`, so that scikit-learn's tools recognize it. Call `fit`, `partial_fit` or
+    `fit_cases` first.
+
+    Examples
+    --------
+    >>> from naivete import KDB, NotFittedError
+    >>> try:
+    ...     KDB().predict([["a"]])
+    ... except NotFittedError as error:
+    ...     print(type(error).__name__)
+    NotFittedError
+    """

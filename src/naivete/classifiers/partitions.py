@@ -21,8 +21,25 @@ def predict_partitions(classifier: NetworkClassifier, frame: Any) -> Any:
 
     Parameters
     ----------
-    classifier : a fitted classifier.
-    frame : a Dask DataFrame with the columns seen in `fit`; other columns are ignored.
+    classifier : NetworkClassifier
+        A fitted classifier.
+    frame : dask.dataframe.DataFrame
+        A Dask DataFrame with the columns seen in `fit`; other columns are ignored.
+
+    Returns
+    -------
+    dask.dataframe.DataFrame
+        The columns `predicted` and `P(label)`, with the index and the partitions of the frame.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from dask import dataframe
+    >>> from naivete import NaiveBayes, predict_partitions
+    >>> rows = pd.DataFrame({"sky": ["sun", "rain", "sun", "rain"]})
+    >>> model = NaiveBayes().fit(rows, ["out", "in", "out", "in"])
+    >>> predict_partitions(model, dataframe.from_pandas(rows, npartitions=2)).compute(scheduler="sync")["predicted"].tolist()
+    ['out', 'in', 'out', 'in']
     """
     check_fitted(classifier)
     if not is_dask_frame(frame):

@@ -53,9 +53,16 @@ class PredictingMixin(TableInputMixin):
 
         Parameters
         ----------
-        X : the rows.
-        unseen : what is done with values that did not occur in training and with columns that are missing; by default what the
-            encoder says.
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        unseen : {"marginalise", "smooth", "error"} or None, default=None
+            What is done with values that did not occur in training and with columns that are missing; by default what the encoder
+            says.
+
+        Returns
+        -------
+        Posteriors
+            `posterior`, an array of shape (n_rows, n_classes), and `impossible`, the positions of the rows of probability zero.
         """
         calibration = {"temperature": self.temperature_} if hasattr(self, "temperature_") else {}
         parts = [self.predictor_.posterior(*part, **calibration) for part in self.encoded(X, unseen)]
@@ -70,6 +77,11 @@ class PredictingMixin(TableInputMixin):
         labels to probabilities: those of `predict_proba`, also with missing values, which may be left out of a mapping, and with
         values that did not occur in training. Complete rows of classifiers that are one network of tables and normal densities
         (NaiveBayes, TAN, KDB, HillClimb, ...) are sums of prepared logarithms; other rows and classifiers use `predict_proba`.
+
+        Returns
+        -------
+        RowPredictor
+            The function.
 
         Examples
         --------
@@ -105,6 +117,18 @@ class PredictingMixin(TableInputMixin):
         """Return the codes of the rows; a sparse matrix is encoded in several parts.
 
         A column that is missing in a data frame has missing values, with a warning, unless unseen="error".
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+        unseen : {"marginalise", "smooth", "error"} or None, default=None
+            How values that did not occur in training are treated; by default as the encoder says.
+
+        Returns
+        -------
+        iterator of Encoded
+            The codes of the rows, part by part, and which columns have missing values.
         """
         check_fitted(self)
         features = self.schema_
@@ -117,21 +141,65 @@ class PredictingMixin(TableInputMixin):
         return iter([encode(table if unseen == "error" else with_absent_columns(table, features), features, unseen=unseen)])
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Return the most probable class of every row; of classes with equal probability, the first."""
+        """Return the most probable class of every row; of classes with equal probability, the first.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The predicted labels.
+        """
         posterior = self._posterior(X)
         return self.classes_[argmax_class(posterior)]
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return P(class | row), exact also where values are missing.  # (row, class)"""
+        """Return P(class | row), exact also where values are missing.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The posterior probabilities, in the order of `classes_`.
+        """
         return self._posterior(X)
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return log P(class | row).  # (row, class)"""
+        """Return log P(class | row).
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The natural logarithms of the posterior probabilities, in the order of `classes_`.
+        """
         with np.errstate(divide="ignore"):
             return np.log(self._posterior(X))
 
     def predict_joint_log_proba(self, X: Any) -> NDArray[np.float64]:
-        """Return log P(row, class) in the network, with missing values marginalized; not calibrated.  # (row, class)"""
+        """Return log P(row, class) in the network, with missing values marginalized; not calibrated.
+
+        Parameters
+        ----------
+        X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+            The rows.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The natural logarithms of the joint probabilities, in the order of `classes_`.
+        """
         return _joined([self.predictor_.joint(*part) for part in self.encoded(X)])
 
 

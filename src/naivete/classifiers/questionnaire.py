@@ -52,23 +52,39 @@ class Questionnaire:
 
     Parameters
     ----------
-    model : a fitted classifier.
-    costs : the cost of each question, by name; 1 for the others. The next question has the largest gain for each unit of cost.
-    loss : a loss matrix as in `ask_next`; questions are then chosen by the expected reduction of the loss.
-    stop : when to end: the probability of the most probable class that is sure enough, or a mapping with one or several of the
-        rules "posterior" (that probability), "gain" (no question has at least this gain, in bits or in units of the loss) and
-        "questions" (this many questions have been asked).
-    row : the values that are known at the start, as in `ask_next`.
+    model : NetworkClassifier
+        A fitted classifier.
+    costs : dict of {str: float} or None, default=None
+        The cost of each question, by name; 1 for the others. The next question has the largest gain for each unit of cost.
+    loss : Loss, array-like, dict or None, default=None
+        A loss matrix as in `ask_next`; questions are then chosen by the expected reduction of the loss.
+    stop : float or dict of {str: float}, default=0.95
+        When to end: the probability of the most probable class that is sure enough, or a mapping with one or several of the rules
+        "posterior" (that probability), "gain" (no question has at least this gain, in bits or in units of the loss) and "questions"
+        (this many questions have been asked).
+    row : dict, sequence or None, default=None
+        The values that are known at the start, as in `ask_next`.
 
     Attributes
     ----------
-    history : every `Answer` so far, in order.
-    posterior : P(class | answers), in the order of `classes`.
-    classes : the class labels.
-    prediction : the most probable class.
-    questions : the `Questions` that remain, ranked, also those that would not be asked any more.
-    stopped : why no question is asked any more: "posterior", "gain", "questions" or "no questions"; None before.
-    spent : the sum of the costs of the questions that were asked.
+    history : list of Answer
+        Every `Answer` so far, in order.
+    posterior : ndarray of shape (n_classes,)
+        P(class | answers), in the order of `classes`.
+    classes : tuple
+        The class labels.
+    prediction : class label
+        The most probable class.
+    questions : Questions
+        The `Questions` that remain, ranked, also those that would not be asked any more.
+    stopped : str or None
+        Why no question is asked any more: "posterior", "gain", "questions" or "no questions"; None before.
+    spent : float
+        The sum of the costs of the questions that were asked.
+
+    References
+    ----------
+    Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: myopic value of information.
 
     Examples
     --------
@@ -81,10 +97,6 @@ class Questionnaire:
     >>> questionnaire.answer("yes")
     >>> questionnaire.next() is None, questionnaire.prediction, questionnaire.stopped
     (True, 'ill', 'posterior')
-
-    References
-    ----------
-    Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: myopic value of information.
     """
 
     def __init__(
@@ -119,7 +131,13 @@ class Questionnaire:
         return "no questions" if most < LEAST_GAIN else "gain" if most < self._rules.get("gain", 0.0) else None
 
     def next(self) -> Question | None:
-        """Return the question to ask now, the same until it is answered; None if the questionnaire has ended."""
+        """Return the question to ask now, the same until it is answered; None if the questionnaire has ended.
+
+        Returns
+        -------
+        Question or None
+            The feature to ask for, its expected gain and its cost.
+        """
         least = max(LEAST_GAIN, self._rules.get("gain", 0.0))
         return None if self.stopped else next(question for question in self.questions if question.gain >= least)
 
@@ -128,9 +146,11 @@ class Questionnaire:
 
         Parameters
         ----------
-        value : a state, a number, or the label of a state or interval; None if it is unknown. Where missing is a state of its
-            own, None stands for that state.
-        feature : the name of the feature; by default that of the current question.
+        value : object
+            A state, a number, or the label of a state or interval; None if it is unknown. Where missing is a state of its own, None
+            stands for that state.
+        feature : str or None, default=None
+            The name of the feature; by default that of the current question.
         """
         position = self._position(feature)
         variable = self._model.schema_[position]

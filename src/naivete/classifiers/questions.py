@@ -197,10 +197,22 @@ class QuestionsMixin:
 
         Parameters
         ----------
-        row : the observed values: a mapping from names to values, or the values of all features, None or NaN where missing; by
+        row : dict, sequence or None, default=None
+            The observed values: a mapping from names to values, or the values of all features, None or NaN where missing; by
             default nothing is observed. A missing value counts as not observed also where missing is a state of its own.
-        costs : the cost of asking for each feature, by name; 1 for the others. The ranking is by gain for each unit of cost.
-        loss : a `Loss`, an array (decided, true) in the order of `classes_`, or a mapping from (decided, true) to costs.
+        costs : dict of {str: float} or None, default=None
+            The cost of asking for each feature, by name; 1 for the others. The ranking is by gain for each unit of cost.
+        loss : Loss, array-like, dict or None, default=None
+            A `Loss`, an array (decided, true) in the order of `classes_`, or a mapping from (decided, true) to costs.
+
+        Returns
+        -------
+        Questions
+            The features, the most valuable first.
+
+        References
+        ----------
+        Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: value of information.
 
         Examples
         --------
@@ -209,10 +221,6 @@ class QuestionsMixin:
         >>> model = NaiveBayes().fit(X, ["ill", "ill", "well", "well"])
         >>> [(question.feature, round(question.gain, 3)) for question in model.ask_next()]
         [('x0', 0.189), ('x1', 0.0)]
-
-        References
-        ----------
-        Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: value of information.
         """
         from naivete.classifiers.one_row import known_codes
 

@@ -126,8 +126,22 @@ class ReasonsMixin:
 
         Parameters
         ----------
-        row : the observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this
-            state.
+        row : dict or sequence
+            The observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this state.
+
+        Returns
+        -------
+        SufficientReason
+            The values that decide the class.
+
+        Raises
+        ------
+        ResourceError
+            If the computation would need more than four million cells.
+
+        References
+        ----------
+        Shih, Choi and Darwiche (2018), A symbolic approach to explaining Bayesian network classifiers.
 
         Examples
         --------
@@ -136,10 +150,6 @@ class ReasonsMixin:
         >>> model = NaiveBayes().fit(X, ["ill", "ill", "well", "well"] * 5)
         >>> print(model.sufficient_reason(["yes", "high"]))
         class=ill, because x0=yes (1 of 2 observed values decide, whatever the others are)
-
-        References
-        ----------
-        Shih, Choi and Darwiche (2018), A symbolic approach to explaining Bayesian network classifiers.
         """
         from naivete.inference.reasons import sufficient_reason
         from naivete.inference.tree_reasons import is_plain_tree, sufficient_tree_reason
@@ -170,12 +180,29 @@ class ReasonsMixin:
 
         Parameters
         ----------
-        row : the observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this
-            state.
-        target_class : the class that is wanted; by default any other.
-        fixed : the names of features that must not change.
-        costs : the cost of changing each feature, by name: a number above 0, or a mapping from the values that it may change to,
-            to their costs; 1 for the features that are not named.
+        row : dict or sequence
+            The observed values, as in `ask_next`; but where missing is a state of its own, a value that is left out has this state.
+        target_class : class label or None, default=None
+            The class that is wanted; by default any other.
+        fixed : iterable of str, default=()
+            The names of features that must not change.
+        costs : dict or None, default=None
+            The cost of changing each feature, by name: a number above 0, or a mapping from the values that it may change to, to
+            their costs; 1 for the features that are not named.
+
+        Returns
+        -------
+        Flip
+            The values that change, the class that is then predicted, and the cost; `found` is False where no change is possible.
+
+        Raises
+        ------
+        ResourceError
+            If the search would take too much memory or too many steps.
+
+        References
+        ----------
+        Wachter, Mittelstadt and Russell (2018), Counterfactual explanations without opening the black box.
 
         Examples
         --------
@@ -186,10 +213,6 @@ class ReasonsMixin:
         class=well instead of ill with x0=no instead of yes (cost 1)
         >>> model.flip(["yes", "high"], fixed=["x0"]).found
         False
-
-        References
-        ----------
-        Wachter, Mittelstadt and Russell (2018), Counterfactual explanations without opening the black box.
         """
         from naivete.inference.flips import cheapest_flip
         from naivete.inference.tree_reasons import cheapest_tree_flip, is_plain_tree

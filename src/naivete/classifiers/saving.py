@@ -38,9 +38,27 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
 
     Parameters
     ----------
-    classifier : the fitted classifier.
-    path : the file, by convention with the ending `.nvt`.
-    overwrite : whether an existing file may be replaced.
+    classifier : NetworkClassifier
+        The fitted classifier.
+    path : str or path-like
+        The file, by convention with the ending `.nvt`.
+    overwrite : bool, default=True
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import NaiveBayes, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(NaiveBayes().fit([["a"], ["b"]], ["no", "yes"]), Path(folder, "model.nvt"))
+    ...     print(load(Path(folder, "model.nvt")))
+    NaiveBayes()
     """
     from naivete.storage.atomic import atomic_write
 
@@ -48,12 +66,61 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
 
 
 def load(path: str | PathLike[str]) -> NetworkClassifier:
-    """Return the classifier in a model file; nothing in the file is executed."""
+    """Return the classifier in a model file; nothing in the file is executed.
+
+    The checksums of the file and the ranges of all values are checked.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The model file.
+
+    Returns
+    -------
+    NetworkClassifier
+        The fitted classifier, which makes exactly the predictions of the saved one.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    ModelFileError
+        If the file is damaged, or of a version that this library cannot read.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import NaiveBayes, load, save
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(NaiveBayes().fit([["a"], ["b"]], ["no", "yes"]), Path(folder, "model.nvt"))
+    ...     model = load(Path(folder, "model.nvt"))
+    >>> model.predict([["b"]]).tolist()
+    ['yes']
+    """
     return classifier_of(read_model(path), str(path))
 
 
 def model_hash(classifier: NetworkClassifier) -> str:
-    """Return the SHA-256 of the classifier's model file: equal for equal models."""
+    """Return the SHA-256 of the classifier's model file: equal for equal models.
+
+    Parameters
+    ----------
+    classifier : NetworkClassifier
+        The fitted classifier.
+
+    Returns
+    -------
+    str
+        The hash, 64 hexadecimal digits.
+
+    Examples
+    --------
+    >>> from naivete import NaiveBayes, model_hash
+    >>> one, two = (NaiveBayes().fit([["a"], ["b"]], ["no", "yes"]) for _ in range(2))
+    >>> model_hash(one) == model_hash(two)
+    True
+    """
     import hashlib
 
     return hashlib.sha256(model_bytes(model_of(classifier))).hexdigest()

@@ -51,7 +51,13 @@ class TablesMixin:
 
         Parameters
         ----------
-        feature : the name of a feature, or of the class.
+        feature : str
+            The name of a feature, or of the class.
+
+        Returns
+        -------
+        Heatmap
+            The panels of the table with their titles.
 
         Examples
         --------

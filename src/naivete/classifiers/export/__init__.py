@@ -32,14 +32,33 @@ def export(
 
     Parameters
     ----------
-    model : the fitted classifier, or a network.
-    to : the format, "python", "sql", "c" or "onnx".
-    path : a file to write the program to, too.
-    overwrite : whether an existing file may be replaced.
-    options : the options of the format. SQL: `table`, the table with the rows ("data"; a tuple if it has a schema), and `keys`,
-        its columns that the result keeps. C: `name`, the prefix of all names in the file ("model"). ONNX:
-        `contributions`, whether there is an output with the contributions of the tables (False).
+    model : NetworkClassifier or Network
+        The fitted classifier, or a network.
+    to : {"python", "sql", "c", "onnx"}
+        The format, "python", "sql", "c" or "onnx".
+    path : str, path-like or None, default=None
+        A file to write the program to, too.
+    overwrite : bool, default=True
+        Whether an existing file may be replaced.
+    **options : object
+        The options of the format. SQL: `table`, the table with the rows ("data"; a tuple if it has a schema), and `keys`, its
+        columns that the result keeps. C: `name`, the prefix of all names in the file ("model"). ONNX: `contributions`, whether
+        there is an output with the contributions of the tables (False).
 
+    Returns
+    -------
+    str or bytes
+        The program; bytes for ONNX.
+
+    Raises
+    ------
+    ParameterError
+        If the format is unknown or cannot hold the model.
+    FileError
+        If the file cannot be written.
+
+    Examples
+    --------
     >>> from naivete import NaiveBayes
     >>> program = export(NaiveBayes().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]), "python")
     >>> names = {}

@@ -55,21 +55,34 @@ def diagnose(
 
     Parameters
     ----------
-    model : a classifier, such as `KDB`, `TAN`, `Full` or `K2`; by default `KDB(k=1)`.
-    X : the cases.
-    y : their classes; without them there are no counts of errors, and a fitted classifier or `train` is needed.
-    train : the training cases and their classes, (X, y), or also their weights, (X, y, sample_weight).
-    sample_weight : the weight of every case of X.
+    model : NetworkClassifier or None
+        A classifier, such as `KDB`, `TAN`, `Full` or `K2`; by default `KDB(k=1)`.
+    X : array-like, data frame, sparse matrix or Table of shape (n_rows, n_features)
+        The cases.
+    y : array-like of shape (n_rows,) or None, default=None
+        Their classes; without them there are no counts of errors, and a fitted classifier or `train` is needed.
+    train : tuple or None, default=None
+        The training cases and their classes, (X, y), or also their weights, (X, y, sample_weight).
+    sample_weight : array-like of shape (n_rows,) or None, default=None
+        The weight of every case of X.
 
+    Returns
+    -------
+    Diagnosis
+        The terms of every case; `text()` and `html()` report them.
+
+    References
+    ----------
+    Zhang (2004), The optimality of naive Bayes; Barrow (2011), A method for automatically generating network structure in Bayesian
+    classifiers, section 1.5.
+
+    Examples
+    --------
+    >>> from naivete import diagnose
     >>> from naivete.data.generated import corral
     >>> table = corral()
     >>> diagnose(None, table.without("class"), table["class"])
     Diagnosis(128 cases, 20 changed, correct: naive 108, network 128; leave-one-out; arcs and cut points are those of all cases)
-
-    References
-    ----------
-    Zhang (2004), The optimality of naive Bayes; Barrow (2011), A method for automatically generating network structure in
-    Bayesian classifiers, s1.5.
     """
     classifier = KDB(k=1) if model is None else model
     if not isinstance(classifier, NetworkClassifier):
