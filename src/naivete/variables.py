@@ -26,16 +26,27 @@ class Variable:
 
     Parameters
     ----------
-    name : the name of the column, any scalar.
-    states : the values of a nominal column, in the order of their codes; empty for a numeric one.
-    cuts : the increasing cut points of a numeric column, None for a nominal one; a value equal to a cut point lies below it.
-    missing : whether missing is a state of its own, after the values, instead of being left out of the counts.
-    other : whether "never seen" is a state of its own, after all others, so that smoothing gives it some probability.
-    origin : for a continuous feature modelled by a density, the value from which it is measured, None for all others. Its codes
-        are the differences from it, nan if missing, so that numbers far from zero lose no digits.
-    kernel : whether that density is a kernel density instead of a normal density.
-    left_out : whether the column is not used: all its values, missing ones too, have the same code, so that it has no effect.
+    name : str
+        The name of the column, any scalar.
+    states : tuple, default=()
+        The values of a nominal column, in the order of their codes; empty for a numeric one.
+    cuts : tuple of float or None, default=None
+        The increasing cut points of a numeric column, None for a nominal one; a value equal to a cut point lies below it.
+    missing : bool, default=False
+        Whether missing is a state of its own, after the values, instead of being left out of the counts.
+    other : bool, default=False
+        Whether "never seen" is a state of its own, after all others, so that smoothing gives it some probability.
+    origin : float or None, default=None
+        For a continuous feature modelled by a density, the value from which it is measured, None for all others. Its codes are the
+        differences from it, nan if missing, so that numbers far from zero lose no digits.
+    kernel : bool, default=False
+        Whether that density is a kernel density instead of a normal density.
+    left_out : bool, default=False
+        Whether the column is not used: all its values, missing ones too, have the same code, so that it has no effect.
 
+    Examples
+    --------
+    >>> from naivete import Variable
     >>> Variable("petal", cuts=(2.45, 4.9)).labels
     ('<= 2.45', '2.45 .. 4.9', '> 4.9')
     """

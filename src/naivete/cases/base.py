@@ -21,7 +21,23 @@ Codes = Sequence[NDArray[Any]]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Some rows: an array of codes for each variable, the class last, and optionally a weight for each row."""
+    """Some rows: an array of codes for each variable, the class last, and optionally a weight for each row.
+
+    Parameters
+    ----------
+    codes : sequence of ndarray
+        The codes of each variable, the class last; the largest value of the integer type means missing.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of each row; None where all are 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Block
+    >>> block = Block((np.array([0, 1, 255], np.uint8), np.array([1, 0, 1], np.uint8)))
+    >>> len(block), len(block.take(np.array([0, 2])))
+    (3, 2)
+    """
 
     codes: Codes
     weight: NDArray[np.float64] | None = None
@@ -30,12 +46,29 @@ class Block:
         return len(self.codes[-1])
 
     def take(self, rows: NDArray[Any]) -> Block:
-        """Return the block with these rows only."""
+        """Return the block with these rows only.
+
+        Parameters
+        ----------
+        rows : ndarray
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        Block
+            The rows.
+        """
         weight = None if self.weight is None else self.weight[rows]
         return Block(tuple(column[rows] for column in self.codes), weight)
 
     def parts(self) -> Iterable[Block]:
-        """Return the rows in parts with contiguous columns, in order: one part, or several where wide rows are transposed."""
+        """Return the rows in parts with contiguous columns, in order: one part, or several where wide rows are transposed.
+
+        Returns
+        -------
+        iterable of Block
+            The parts.
+        """
         matrix = row_major(self.codes[:-1])
         if matrix is None:
             return (self,)
@@ -48,7 +81,24 @@ class Block:
     def packed(
         self, features: Sequence[int], cards: Sequence[int], has_missing: Sequence[bool], classes: int
     ) -> _kernels.Planes | _kernels.SparsePlanes:
-        """Return the bit planes of these features, with a plane "present" for those that have missing values."""
+        """Return the bit planes of these features, with a plane "present" for those that have missing values.
+
+        Parameters
+        ----------
+        features : sequence of int
+            The positions of the features.
+        cards : sequence of int
+            The number of states of each of these features.
+        has_missing : sequence of bool
+            Whether each of these features has missing values.
+        classes : int
+            The number of classes.
+
+        Returns
+        -------
+        Planes or SparsePlanes
+            The bit planes, one bit for each row.
+        """
         matrix = None if any(has_missing) else row_major(self.codes[:-1])
         plane_ones = None if matrix is None else few_ones(matrix, features, cards)
         if plane_ones is not None:

@@ -19,7 +19,27 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class MemoryCases:
-    """Rows in memory, as one block, which the kernels process with all threads."""
+    """Rows in memory, as one block, which the kernels process with all threads.
+
+    Parameters
+    ----------
+    variables : tuple of Variable
+        The variables, the class last.
+    block : Block
+        The rows.
+    has_missing : ndarray of shape (n_features,)
+        Which features have missing values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Block, Counts, MemoryCases, Variable
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> block = Block((np.array([0, 0, 1, 1], np.uint8), np.array([0, 0, 0, 1], np.uint8)))
+    >>> cases = MemoryCases(variables, block, np.array([False]))
+    >>> cases.rows, Counts(cases).total
+    (4, 4.0)
+    """
 
     variables: Variables
     block: Block
@@ -31,9 +51,33 @@ class MemoryCases:
         return len(self.block)
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """Return the function's value for the block."""
+        """Return the function's value for the block.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a block.
+
+        Returns
+        -------
+        iterable
+            The value for the block.
+        """
         return [function(self.block)]
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:  # noqa: ARG002
-        """Return the function's value for the block; there is nothing to merge."""
+        """Return the function's value for the block; there is nothing to merge.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a block.
+        merge : callable
+            A function that merges two values; not used here.
+
+        Returns
+        -------
+        object
+            The value for the block.
+        """
         return function(self.block)

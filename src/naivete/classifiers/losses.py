@@ -196,8 +196,8 @@ class Loss:
 
         Raises
         ------
-        DataError
-            If a class has no label.
+        ParameterError
+            If the loss has no label for a class.
         """
         wanted = _plain(classes)
         position = {label: i for i, label in enumerate(self.labels)}

@@ -49,18 +49,37 @@ class Counts:
 
     Parameters
     ----------
-    cases : the rows, in any back end.
-    budget : the maximal number of bytes of the tables of one call.
-    known : returns tables that were counted before, such as those of the features with the class, and None for others.
-    passes : the number of passes over the rows that these tables took.
+    cases : Cases
+        The rows, in any back end.
+    budget : int, default=2147483648
+        The maximal number of bytes of the tables of one call.
+    known : callable or None, default=None
+        Returns tables that were counted before, such as those of the features with the class, and None for others.
+    passes : int, default=0
+        The number of passes over the rows that these tables took.
 
     Attributes
     ----------
-    passes : the number of passes over the rows.
-    variables : the variables, the class last.
-    dependence : the result of `information.dependence`, kept because it takes a pass.
-    relevance : the result of `information.relevance`.
-    subsets : the results of `subset`, by features.
+    passes : int
+        The number of passes over the rows.
+    variables : tuple of Variable
+        The variables, the class last.
+    dependence : ndarray of shape (n_features, n_features) or None
+        The result of `information.dependence`, kept because it takes a pass.
+    relevance : ndarray of shape (n_features,) or None
+        The result of `information.relevance`.
+    subsets : dict of {tuple of int: Counts}
+        The results of `subset`, by features.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Block, Counts, MemoryCases, Variable
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> block = Block((np.array([0, 0, 1, 1], np.uint8), np.array([0, 0, 0, 1], np.uint8)))
+    >>> counts = Counts(MemoryCases(variables, block, np.array([False])))
+    >>> counts.tables([(0, -1)])[0, -1].full().tolist()  # rain in the rows, wet in the columns
+    [[2, 0], [1, 1]]
     """
 
     def __init__(self, cases: Cases, *, budget: int = BUDGET, known: KnownTables | None = None, passes: int = 0) -> None:
@@ -84,27 +103,77 @@ class Counts:
         return self._passes[0]
 
     def over(self, cases: Cases, known: KnownTables | None = None) -> Counts:
-        """Return the counts of other cases made from the same rows, with the same budget; their passes are added to these."""
+        """Return the counts of other cases made from the same rows, with the same budget; their passes are added to these.
+
+        Parameters
+        ----------
+        cases : Cases
+            The other cases.
+        known : callable or None, default=None
+            Returns tables that were counted before, and None for others.
+
+        Returns
+        -------
+        Counts
+            The counts of these cases.
+        """
         counts = Counts(cases, budget=self.budget, known=known)
         counts._passes = self._passes
         return counts
 
     def only(self, features: Sequence[int]) -> Counts:
-        """Return the counts of some features and the class alone; the features are numbered from 0."""
+        """Return the counts of some features and the class alone; the features are numbered from 0.
+
+        Parameters
+        ----------
+        features : sequence of int
+            The positions of the features.
+
+        Returns
+        -------
+        Counts
+            The counts, which use the tables of these counts where possible.
+        """
         position = {CLASS: CLASS, **dict(enumerate(features))}
         return self.over(
             select_features(self.cases, tuple(features)), lambda f: self._without_pass(family(*(position[v] for v in f)))
         )
 
     def subset(self, features: Sequence[int]) -> Counts:
-        """Return the counts of some features and the class alone, the same object for the same features."""
+        """Return the counts of some features and the class alone, the same object for the same features.
+
+        Parameters
+        ----------
+        features : sequence of int
+            The positions of the features.
+
+        Returns
+        -------
+        Counts
+            The counts, as of `only`.
+        """
         key = tuple(features)
         if key not in self.subsets:
             self.subsets[key] = self.only(key)
         return self.subsets[key]
 
     def with_column(self, variable: Variable, column: ComputedColumn, *, has_missing: bool) -> Counts:
-        """Return the counts with one more feature, the last before the class, computed row by row."""
+        """Return the counts with one more feature, the last before the class, computed row by row.
+
+        Parameters
+        ----------
+        variable : Variable
+            The variable of the new feature.
+        column : callable
+            Computes the codes of the feature from a block.
+        has_missing : bool
+            Whether the feature has missing values.
+
+        Returns
+        -------
+        Counts
+            The counts with the new feature.
+        """
         new = len(self.features)
         return self.over(
             with_column(self.cases, variable, column, has_missing=has_missing),
@@ -117,7 +186,20 @@ class Counts:
         return table.counts if isinstance(table, DenseTable) else None
 
     def conditional_tables(self, families: Mapping[int, Family], smoothing: object) -> dict[int, Numbers]:  # noqa: ARG002
-        """Return P(v | the other members of its family) of the variables v for which it has been estimated before: none, here."""
+        """Return P(v | the other members of its family) of the variables v for which it has been estimated before: none, here.
+
+        Parameters
+        ----------
+        families : dict of {int: tuple of int}
+            The family of each variable.
+        smoothing : float, str or smoothing method
+            The smoothing of the tables.
+
+        Returns
+        -------
+        dict of {int: ndarray}
+            The tables by variable.
+        """
         return {}
 
     @property
@@ -142,13 +224,39 @@ class Counts:
         return float(self.margins()[CLASS,].sum())
 
     def cards(self, members: Iterable[int]) -> tuple[int, ...]:
-        """Return the number of states of each of these variables."""
+        """Return the number of states of each of these variables.
+
+        Parameters
+        ----------
+        members : iterable of int
+            The positions of the variables.
+
+        Returns
+        -------
+        tuple of int
+            The numbers of states.
+        """
         return tuple(map(self._cards.__getitem__, members))
 
     def tables(self, families: Iterable[Family]) -> dict[Family, CountTable]:
         """Return the table of each family, axes in increasing order with the class last, in at most one pass over the data.
 
         A table is sparse where the dense one would have too many cells.
+
+        Parameters
+        ----------
+        families : iterable of tuple of int
+            The families: positions of variables in increasing order, -1 for the class last.
+
+        Returns
+        -------
+        dict of {tuple of int: DenseTable or SparseTable}
+            The tables by family.
+
+        Raises
+        ------
+        ResourceError
+            If the tables need more bytes than the budget.
         """
         wanted = list(dict.fromkeys(families))
         new = self.uncounted(wanted)
@@ -157,11 +265,28 @@ class Counts:
         return {f: self._kept[f] for f in wanted}
 
     def keep(self, tables: Iterable[CountTable]) -> None:
-        """Keep the tables of some families."""
+        """Keep the tables of some families.
+
+        Parameters
+        ----------
+        tables : iterable of DenseTable or SparseTable
+            The tables.
+        """
         self._kept |= {table.members: table for table in tables}
 
     def uncounted(self, families: Iterable[Family]) -> list[Family]:
-        """Return the families whose tables need a pass; those of the others are kept from now on."""
+        """Return the families whose tables need a pass; those of the others are kept from now on.
+
+        Parameters
+        ----------
+        families : iterable of tuple of int
+            The families.
+
+        Returns
+        -------
+        list of tuple of int
+            Those that are not counted yet.
+        """
         return [f for f in families if f not in self._kept and not self._recalled(f)]
 
     def _recalled(self, members: Family) -> bool:
@@ -174,7 +299,13 @@ class Counts:
         return table is not None
 
     def margins(self) -> Mapping[Family, NDArray[Any]]:
-        """Return the table of every feature with the class, and of the class alone, as arrays."""
+        """Return the table of every feature with the class, and of the class alone, as arrays.
+
+        Returns
+        -------
+        dict of {tuple of int: ndarray}
+            The tables by family.
+        """
         if self._margin_tables is None:
             self._margin_tables = {f: table.full() for f, table in self.tables(self.margin_families).items()}
         return self._margin_tables
@@ -192,6 +323,18 @@ class Counts:
         """Return the moments of continuous features in each configuration of discrete variables, in at most one pass.
 
         The discrete variables must not have missing values.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            The positions of the continuous features.
+        given : tuple of int
+            The discrete variables.
+
+        Returns
+        -------
+        dict of {int: Moments}
+            The weights, means and squared deviations by feature.
         """
         self._moments |= self._moments_of_scatters(given)
         new = tuple(x for x in columns if (x, given) not in self._moments)
@@ -211,7 +354,18 @@ class Counts:
         return result
 
     def points(self, columns: Sequence[int]) -> dict[int, Points]:
-        """Return the distinct values of continuous features and their weight in each class, in one pass."""
+        """Return the distinct values of continuous features and their weight in each class, in one pass.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            The positions of the continuous features.
+
+        Returns
+        -------
+        dict of {int: Points}
+            The values and weights by feature.
+        """
         counted: list[Points] = self.fold(PointsIn(tuple(columns), self._cards[CLASS]), merged) if columns else []
         return dict(zip(columns, counted, strict=True))
 
@@ -219,6 +373,18 @@ class Counts:
         """Return the scatter of sets of continuous features in each configuration of discrete variables, in at most one pass.
 
         The discrete variables must not have missing values.
+
+        Parameters
+        ----------
+        sets : sequence of sequence of int
+            The sets of continuous features.
+        given : tuple of int
+            The discrete variables.
+
+        Returns
+        -------
+        list of Scatter
+            The weights, means and products of deviations of each set.
         """
         wanted = [tuple(columns) for columns in sets]
         new = tuple(columns for columns in dict.fromkeys(wanted) if (columns, given) not in self._scatters)
@@ -240,20 +406,55 @@ class Counts:
         """Yield the tables of all pairs of features with the class, group by group; the margins are counted in the same pass.
 
         See `pair_passes.count_pairs`.
+
+        Yields
+        ------
+        Pairs or SparsePair
+            Tables of pairs with the same numbers of states, or the sparse table of one pair.
         """
         return count_pairs(self)
 
     def pairs_to_weigh(self) -> Iterator[Pairs | SparsePair]:
-        """Yield the pairs whose informations are not known yet: all of them."""
+        """Yield the pairs whose informations are not known yet: all of them.
+
+        Yields
+        ------
+        Pairs or SparsePair
+            Tables as of `pairs`.
+        """
         return self.pairs()
 
     def map(self, function: Callable[[Block], T]) -> Iterable[T]:
-        """Return the function's value for every block, in the order of the rows, in one pass."""
+        """Return the function's value for every block, in the order of the rows, in one pass.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a block.
+
+        Returns
+        -------
+        iterable
+            The values.
+        """
         self._passes[0] += 1
         return self.cases.map(function)
 
     def fold(self, function: Callable[[Block], T], merge: Callable[[T, T], T]) -> T:
-        """Return the function's values for all blocks, merged, in one pass."""
+        """Return the function's values for all blocks, merged, in one pass.
+
+        Parameters
+        ----------
+        function : callable
+            A function of a block.
+        merge : callable
+            A function that merges two values; it must be associative and commutative.
+
+        Returns
+        -------
+        object
+            The merged value.
+        """
         self._passes[0] += 1
         return self.cases.fold(function, merge)
 
@@ -278,13 +479,18 @@ class Counts:
 
         Parameters
         ----------
-        orders : the members of each family in the order its axes should have.
-        shapes : the shape of each table, with the same number of cells; axes that follow one another may be folded into one.
+        orders : sequence of tuple of int
+            Sequence of tuple of int The members of each family in the order its axes should have.
+        shapes : sequence of tuple of int
+            Sequence of tuple of int The shape of each table, with the same number of cells; axes that follow one another may be
+            folded into one.
 
         Yields
         ------
-        The positions of families of one shape and their tables together, or the position of one family with a sparse table: its
-        dense table would have many more cells than there are rows.
+        positions : list of int
+            The positions of families of one shape, or of one family with a sparse table.
+        tables : DenseStack or SparseStack
+            Their tables together; sparse where a dense table would have many more cells than there are rows.
         """
         limit = max(FEW_CELLS, DENSE_ROWS * (self.rows or DENSE_CELLS))
         sizes = [math.prod(shape) for shape in shapes]
@@ -306,12 +512,34 @@ class Counts:
                 yield [i], SparseStack(orders[i], self._sparse_table(members, configurations[members]))
 
     def layout(self, families: Sequence[Family]) -> _kernels.Layout:
-        """Return where the dense tables of some families lie in a flat array; an error where they exceed the budget."""
+        """Return where the dense tables of some families lie in a flat array; an error where they exceed the budget.
+
+        Parameters
+        ----------
+        families : sequence of tuple of int
+            The families.
+
+        Returns
+        -------
+        Layout
+            The position of each table.
+        """
         self.check_budget({f: math.prod(self.cards(f)) for f in families})
         return _kernels.Layout(tuple(families), self._cards)
 
     def check_budget(self, cells: Mapping[Family, int]) -> None:
-        """Raise an error if tables of these families with so many cells exceed the budget, before they are allocated."""
+        """Raise an error if tables of these families with so many cells exceed the budget, before they are allocated.
+
+        Parameters
+        ----------
+        cells : dict of {tuple of int: int}
+            The number of cells of the table of each family.
+
+        Raises
+        ------
+        ResourceError
+            If the tables need more bytes than the budget.
+        """
         needed = 8 * sum(cells.values())
         if needed <= self.budget:
             return
@@ -324,7 +552,18 @@ class Counts:
         )
 
     def mostly_empty(self, cells: int) -> bool:
-        """Whether a table of so many cells should be sparse, because most cells would be empty or the budget is too small."""
+        """Return whether a table of so many cells should be sparse: most cells would be empty, or the budget is too small.
+
+        Parameters
+        ----------
+        cells : int
+            The number of cells of the dense table.
+
+        Returns
+        -------
+        bool
+            Whether it should be sparse.
+        """
         return cells > DENSE_CELLS and (self.rows is None or cells > DENSE_ROWS * self.rows or 8 * cells > self.budget // 4)
 
 

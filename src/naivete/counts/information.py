@@ -38,6 +38,20 @@ TILE = 512
 def entropy(table: NDArray[Any]) -> float:
     """Return the entropy H of the variables of a table of counts, in bits.
 
+    Parameters
+    ----------
+    table : ndarray
+        The counts, of any shape.
+
+    Returns
+    -------
+    float
+        The entropy, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import entropy
     >>> entropy(np.array([1, 1, 2]))
     1.5
     """
@@ -56,8 +70,24 @@ def information(table: NDArray[Any]) -> float:
 def conditional_information(table: NDArray[Any]) -> float:
     """Return the conditional mutual information I(X; Y | Z) in bits from counts with the axes X, Y and Z.
 
+    Parameters
+    ----------
+    table : ndarray of shape (n_x, n_y, n_z)
+        The counts.
+
+    Returns
+    -------
+    float
+        The information, at least 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import conditional_information
     >>> conditional_information(np.array([[[1, 1], [1, 1]], [[1, 1], [1, 1]]]))
     0.0
+    >>> conditional_information(np.array([[[1, 1], [0, 0]], [[0, 0], [1, 1]]]))  # X and Y are equal
+    1.0
     """
     return max(0.0, float(conditional_informations(EntropyTerms(table.sum()), table[None, None])[0, 0]))
 
@@ -93,8 +123,24 @@ def relevance(counts: Counts, *, bias: Bias = "plain") -> Numbers:
 
     Parameters
     ----------
-    counts : the counts.
-    bias : "plain" for the information of the relative frequencies; "corrected" to subtract its bias, see `counts.bias`.
+    counts : Counts
+        The counts.
+    bias : {"plain", "corrected"}, default="plain"
+        "plain" for the information of the relative frequencies; "corrected" to subtract its bias, see `counts.bias`.
+
+    Returns
+    -------
+    ndarray of shape (n_features,)
+        The informations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Block, Counts, MemoryCases, Variable, relevance
+    >>> variables = [Variable(name, ("no", "yes")) for name in ("x", "y", "class")]
+    >>> block = Block([np.array(codes, np.uint8) for codes in ([0, 0, 1, 1], [0, 1, 0, 1], [0, 0, 1, 1])])
+    >>> relevance(Counts(MemoryCases(variables, block, np.zeros(2, bool)))).tolist()  # the class is x
+    [1.0, 0.0]
     """
     if checked_bias(bias) == "corrected":
         return corrected_relevance(counts, relevance(counts))
@@ -118,9 +164,25 @@ def dependence(counts: Counts, *, bias: Bias = "plain") -> Numbers:
 
     Parameters
     ----------
-    counts : the counts.
-    bias : "plain" for the information of the relative frequencies. "corrected" subtracts its bias, and is zero for features with
-        too few cases for each state, of which no pairs are counted; see `counts.bias`.
+    counts : Counts
+        The counts.
+    bias : {"plain", "corrected"}, default="plain"
+        "plain" for the information of the relative frequencies. "corrected" subtracts its bias, and is zero for features with too
+        few cases for each state, of which no pairs are counted; see `counts.bias`.
+
+    Returns
+    -------
+    ndarray of shape (n_features, n_features)
+        The informations.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Block, Counts, MemoryCases, Variable, dependence
+    >>> variables = [Variable(name, ("no", "yes")) for name in ("x", "y", "class")]
+    >>> block = Block([np.array(codes, np.uint8) for codes in ([0, 0, 1, 1], [0, 1, 0, 1], [0, 1, 1, 0])])
+    >>> dependence(Counts(MemoryCases(variables, block, np.zeros(2, bool)))).tolist()  # the class is x xor y
+    [[0.0, 1.0], [1.0, 0.0]]
     """
     if checked_bias(bias) == "corrected":
         return _corrected_dependence(counts)

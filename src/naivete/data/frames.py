@@ -40,12 +40,28 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
 
     Parameters
     ----------
-    X : a data frame, array, list of rows, sparse matrix or `Table`; or mappings from names to values, one row or a list of rows,
-        in which a name that a row does not have is a missing value.
-    source : the name of the data in messages.
-    only : the columns to convert; other columns of a data frame are skipped. Rows that are mappings get exactly these columns.
-    finite : whether to refuse infinities in an array; otherwise they are refused when the table is counted or encoded.
+    X : array-like, data frame, sparse matrix, Table, dict or list of dict
+        The data. Dicts map names to values, one row or a list of rows; a name that a row does not have is a missing value.
+    source : str, default="X"
+        The name of the data in messages.
+    only : collection of str or None, default=None
+        The columns to convert; other columns of a data frame are skipped. Rows that are mappings get exactly these columns.
+    finite : bool, default=True
+        Whether to refuse infinities in an array; otherwise they are refused when the table is counted or encoded.
 
+    Returns
+    -------
+    Table
+        The columns; those of an array are named x0, x1, ...
+
+    Raises
+    ------
+    DataError
+        If the data are not a table of rows and columns.
+
+    Examples
+    --------
+    >>> from naivete import table_of
     >>> table_of([["sunny", 1.5], ["rain", None]]).names
     ('x0', 'x1')
     """

@@ -28,19 +28,28 @@ class Column:
     Indexing gives one value, or a column of the selected rows. `==` and `!=` compare value by value and give an array of
     booleans; a missing value equals nothing, not even another missing value. Columns have no hash, as arrays have none.
 
+    Parameters
+    ----------
+    name : str
+        The name of the column.
+    values : ndarray of shape (n_rows,)
+        Numbers or booleans, nan if missing; if `states` is given, integer codes into it, -1 if missing.
+    states : tuple or None, default=None
+        The distinct values of the codes, in any order.
+    kind : {"nominal", "numeric"} or None, default=None
+        "nominal" or "numeric" if the source declares it, None if the encoder decides.
+    declared : bool, default=False
+        Whether the source declares `states`, so that states that never occur are kept.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Column
     >>> play = Column("play", np.array([0, -1, 1]), ("no", "yes"))
     >>> play
     Column('play', nominal, 3 rows: 'no', None, 'yes')
     >>> play[0], play[-1], play == "yes"
     ('no', 'yes', array([False, False,  True]))
-
-    Parameters
-    ----------
-    name : the name of the column.
-    values : numbers or booleans, nan if missing; if `states` is given, integer codes into it, -1 if missing.
-    states : the distinct values of the codes, in any order.
-    kind : "nominal" or "numeric" if the source declares it, None if the encoder decides.
-    declared : whether the source declares `states`, so that states that never occur are kept.
     """
 
     name: Name
@@ -65,6 +74,13 @@ class Column:
     def to_numpy(self) -> NDArray[Any]:
         """Return the values as an array of numbers or booleans, or else of Python values with None if missing.
 
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The values.
+
+        Examples
+        --------
         >>> Column("play", np.array([0, -1, 1]), ("no", "yes")).to_numpy()
         array(['no', None, 'yes'], dtype=object)
         >>> Column("stage", np.array([1, 0, 1]), (10, 20)).to_numpy()
@@ -110,6 +126,13 @@ class Column:
     def without_blank(self) -> Column:
         """Return the column with missing values in place of empty texts; the column itself if it has none.
 
+        Returns
+        -------
+        Column
+            The column.
+
+        Examples
+        --------
         >>> list(Column("play", np.array([0, 1, 0]), ("", "yes")).without_blank())
         [None, 'yes', None]
         """
@@ -122,7 +145,18 @@ class Column:
         return Column(self.name, code_of[self.values + 1], states, self.kind, self.declared)
 
     def take(self, rows: NDArray[Any] | slice) -> Column:
-        """Return the column of these rows."""
+        """Return the column of these rows.
+
+        Parameters
+        ----------
+        rows : ndarray or slice
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        Column
+            The rows.
+        """
         return Column(self.name, self.values[rows], self.states, self.kind, self.declared)
 
 
@@ -134,20 +168,30 @@ class Table(TableViews):
     rows. A single value is always a name, never a row; a list of whole numbers selects columns if all of them are names of
     columns, otherwise rows.
 
+    Parameters
+    ----------
+    columns : tuple of Column
+        The columns.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of each row, if the source has weights.
+    source : str, default="table"
+        The name of the source in messages.
+    lines : ndarray of shape (n_rows,) or None, default=None
+        The line of the source of each row, if it has lines.
+    rows : int or None, default=None
+        The number of rows, for a table without columns.
+    first : int, default=0
+        The number of rows of the source before these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Column, Table
     >>> weather = Table((Column("play", np.array([0, 1, 1]), ("no", "yes")), Column("wind", np.array([5, 0, 2]))), source="w.csv")
     >>> weather
     Table('w.csv', 3 rows x 2 columns: 'play', 'wind')
     >>> weather[weather["play"] == "yes"]["wind"]
     Column('wind', int64, 2 rows: 0, 2)
-
-    Parameters
-    ----------
-    columns : the columns.
-    weight : the weight of each row, if the source has weights.
-    source : the name of the source in messages.
-    lines : the line of the source of each row, if it has lines.
-    rows : the number of rows, for a table without columns.
-    first : the number of rows of the source before these.
     """
 
     columns: tuple[Column, ...]
@@ -216,20 +260,53 @@ class Table(TableViews):
         raise ParameterError(f"{self.source}: there is no column {quoted(name)}{hint}")
 
     def without(self, name: Name) -> Table:
-        """Return the table without the column of this name."""
+        """Return the table without the column of this name.
+
+        Parameters
+        ----------
+        name : str
+            The name of the column.
+
+        Returns
+        -------
+        Table
+            The other columns.
+        """
         removed = self._named(name)
         kept = tuple(column for column in self.columns if column is not removed)
         return Table(kept, self.weight, self.source, self.lines, len(self), self.first)
 
     def renamed(self, names: Sequence[Name]) -> Table:
-        """Return the table with other names for its columns."""
+        """Return the table with other names for its columns.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The new names, one for each column.
+
+        Returns
+        -------
+        Table
+            The table.
+        """
         if list(names) == list(self.names):
             return self
         columns = tuple(replace(column, name=name) for column, name in zip(self.columns, names, strict=True))
         return Table(columns, self.weight, self.source, self.lines, len(self), self.first)
 
     def take(self, rows: NDArray[Any] | slice) -> Table:
-        """Return the table of these rows; without `lines`, only a slice of adjacent rows keeps their numbers for messages."""
+        """Return the table of these rows; without `lines`, only a slice of adjacent rows keeps their numbers for messages.
+
+        Parameters
+        ----------
+        rows : ndarray or slice
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        Table
+            The rows.
+        """
         columns = tuple(column.take(rows) for column in self.columns)
         weight = None if self.weight is None else self.weight[rows]
         lines = None if self.lines is None else self.lines[rows]
@@ -238,7 +315,13 @@ class Table(TableViews):
         return Table(columns, weight, self.source, lines, count, self.first + start if step == 1 else 0)
 
     def to_dict(self) -> dict[Name, NDArray[Any]]:
-        """Return the columns as arrays by name, as `pandas.DataFrame` and `polars.DataFrame` accept them."""
+        """Return the columns as arrays by name, as `pandas.DataFrame` and `polars.DataFrame` accept them.
+
+        Returns
+        -------
+        dict of {str: ndarray}
+            The columns.
+        """
         return {column.name: column.to_numpy() for column in self.columns}
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
@@ -251,7 +334,18 @@ class Table(TableViews):
         return values if dtype is None else values.astype(dtype)
 
     def place(self, row: int) -> str:
-        """Return the place of a row for messages: `file:line` if known, else `source, row n`, counted from 1."""
+        """Return the place of a row for messages: `file:line` if known, else `source, row n`, counted from 1.
+
+        Parameters
+        ----------
+        row : int
+            The position of the row.
+
+        Returns
+        -------
+        str
+            The place.
+        """
         if self.lines is not None:
             return f"{self.source}:{self.lines[row]}"
         return f"{self.source}, row {self.first + row + 1}"

@@ -26,19 +26,44 @@ class TableViews:
 
     @abstractmethod
     def take(self, rows: Any) -> Any:
-        """Return the table of these rows."""
+        """Return the table of these rows.
+
+        Parameters
+        ----------
+        rows : ndarray or slice
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        Table
+            The rows.
+        """
 
     @abstractmethod
     def to_dict(self) -> dict[Any, Any]:
-        """Return the columns as arrays by name."""
+        """Return the columns as arrays by name.
+
+        Returns
+        -------
+        dict of {str: ndarray}
+            The columns.
+        """
 
     def head(self, rows: int = 5) -> Any:
         """Return the table of the first rows.
 
         Parameters
         ----------
-        rows : the number of rows.
+        rows : int, default=5
+            The number of rows.
 
+        Returns
+        -------
+        Table
+            The rows.
+
+        Examples
+        --------
         >>> from naivete import table_of
         >>> len(table_of([["a", 1], ["b", 2], ["c", 3]]).head(2))
         2
@@ -48,11 +73,23 @@ class TableViews:
         return self.take(slice(rows))
 
     def to_pandas(self) -> Any:
-        """Return a pandas DataFrame of the columns."""
+        """Return a pandas DataFrame of the columns.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns.
+        """
         return library("pandas", "a pandas data frame").DataFrame(self.to_dict())
 
     def to_polars(self) -> Any:
-        """Return a polars DataFrame of the columns."""
+        """Return a polars DataFrame of the columns.
+
+        Returns
+        -------
+        polars.DataFrame
+            The columns.
+        """
         return library("polars", "a polars data frame").DataFrame(self.to_dict(), strict=False)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:

@@ -87,7 +87,13 @@ class ExplainedRows:
 
         Parameters
         ----------
-        other : the label of the other class.
+        other : class label
+            The label of the other class.
+
+        Returns
+        -------
+        Explanation
+            The explanation.
         """
         position = class_position(self.classes, other, "other")
         others = np.full(len(self), position, np.int64)
@@ -111,12 +117,12 @@ class ExplainedRows:
 
     @property
     def log_odds(self) -> Numbers:
-        """The log odds of the class in bits.  # (row,)"""
+        """The log odds of the class of each row, in bits."""
         return self.by_feature.log_odds
 
     @property
     def standard_errors(self) -> Numbers | None:
-        """The standard errors of estimated contributions of features, in bits; None if all are exact.  # (row, feature)"""
+        """The standard errors (row, feature) of estimated contributions of features, in bits; None if all are exact."""
         return self.by_feature.standard_errors
 
     def note(self, row: int = 0) -> str:
@@ -124,13 +130,19 @@ class ExplainedRows:
 
         Parameters
         ----------
-        row : the position of the row.
+        row : int, default=0
+            The position of the row.
+
+        Returns
+        -------
+        str
+            The note, or an empty text.
         """
         errors = self.standard_errors
         return self._explainer.note(None if errors is None else errors[row])
 
     def interval(self, level: float = 0.95) -> Numbers:
-        """Return an interval of P(class | row) for every row, which says how well the training cases determine it.  # (row, 2)
+        """Return an interval of P(class | row) for every row, which says how well the training cases determine it.
 
         The tables of the network have Dirichlet posterior distributions, from the number of training cases with the values of the
         parents and the smoothing. Their variance gives that of the log odds (delta method), which are taken as normal. The
@@ -139,7 +151,18 @@ class ExplainedRows:
 
         Parameters
         ----------
-        level : the probability of the interval.
+        level : float, default=0.95
+            The probability of the interval.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, 2)
+            The lower and the upper bound.
+
+        Raises
+        ------
+        ParameterError
+            If the classifier does not predict with one network.
         """
         if not 0 < level < 1:
             raise ParameterError(f"level={quoted(level)}: a number between 0 and 1 is needed")
@@ -159,7 +182,7 @@ class ExplainedRows:
 
     @cached_property
     def typicality(self) -> Numbers:
-        """The share of rows that are at most as probable as each row, with the same values missing.  # (row,)
+        """The share of rows that are at most as probable as each row, with the same values missing.
 
         The rows are those passed as `background`, or 1000 rows drawn from the network. For a classifier that does not predict with
         one network, probabilities and rows are those of the network beside it (`network_`).
@@ -168,22 +191,22 @@ class ExplainedRows:
 
     @property
     def unusual(self) -> Bools:
-        """Whether less than 1 % of rows are as improbable as a row, so that it is unlike the data.  # (row,)"""
+        """Whether less than 1 % of rows are as improbable as each row, so that it is unlike the data."""
         return np.asarray(self.typicality < UNUSUAL)
 
     @property
     def prior(self) -> Numbers:
-        """P(class).  # (class,)"""
+        """P(class), in the order of `classes`."""
         return self._explainer.prior
 
     @property
     def target(self) -> NDArray[Any]:
-        """The class that is explained in each row.  # (row,)"""
+        """The class that is explained in each row."""
         return self.classes[self._target]
 
     @property
     def probability(self) -> Numbers:
-        """P(class | row) of the class that is explained.  # (row,)"""
+        """P(class | row) of the class that is explained in each row."""
         return np.asarray(self.posterior[np.arange(len(self)), self._target])
 
     @property
@@ -201,8 +224,15 @@ class ExplainedRows:
 
         Parameters
         ----------
-        row : the position of the row.
-        by : "feature" or "family".
+        row : int, default=0
+            The position of the row.
+        by : {"feature", "family"}, default="feature"
+            Whether the contributions are those of features or of families.
+
+        Returns
+        -------
+        list of Contribution
+            Name, value, and contribution in bits, by decreasing absolute value.
         """
         attribution = self._of(by)
         errors = attribution.standard_errors

@@ -49,26 +49,60 @@ class Explanation(ExplainedRows):
     rows, exact or estimated; `standard_errors` says how exactly. Only a `Spectrum` of one structure has contributions by family.
     Values that are missing in a row are missing in all background rows of which the base is the mean.
 
+    Parameters
+    ----------
+    explainer : Explainer or EnsembleExplainer
+        Computes the contributions. `NetworkClassifier.explain` makes the explanation, so that this and the other parameters need
+        not be passed.
+    codes : sequence of ndarray of shape (n_rows,)
+        The codes of the rows, a column for each feature.
+    has_missing : ndarray of shape (n_features,)
+        Which columns have missing values.
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(class | row).
+    target : ndarray of shape (n_rows,)
+        The position of the class that is explained in each row.
+    classes : ndarray of shape (n_classes,)
+        The class labels.
+    other : ndarray of shape (n_rows,) or None, default=None
+        The position of the class with which it is compared; None for all others together.
+    rows : ndarray of shape (n_rows,) or None, default=None
+        The numbers of the rows in texts and frames; by default from 0 on.
+
     Attributes
     ----------
-    rows : the numbers of the rows in texts and frames, from 0 on.
-    posterior : P(class | row).  # (row, class)
-    prior : P(class).  # (class,)
-    classes : the class labels.
-    target : the class that is explained in each row.
-    probability : the probability of this class.  # (row,)
-    log_odds : the log odds of this class in bits.  # (row,)
-    by_feature : an `Attribution`: `base` (row,) and `values` (row, feature).
-    by_family : an `Attribution`: `base` (row,) and `values` (row, family).
-    standard_errors : the standard errors of estimated contributions of features; None if all are exact.  # (row, feature)
-    typicality : the share of rows that are at most as probable.  # (row,)
-    unusual : whether this share is below 1 %, so that the row is unlike the data.  # (row,)
-    feature_names : the names of the features; the classifier that a hierarchy chooses comes last.
-    family_names : the names of the families, such as "petal | sepal, class".
+    rows : ndarray of shape (n_rows,)
+        The numbers of the rows in texts and frames, from 0 on.
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(class | row).
+    prior : ndarray of shape (n_classes,)
+        P(class).
+    classes : ndarray of shape (n_classes,)
+        The class labels.
+    target : ndarray of shape (n_rows,)
+        The class that is explained in each row.
+    probability : ndarray of shape (n_rows,)
+        The probability of this class.
+    log_odds : ndarray of shape (n_rows,)
+        The log odds of this class in bits.
+    by_feature : Attribution
+        The Shapley values: `base`, of shape (n_rows,), and `values`, of shape (n_rows, n_features).
+    by_family : Attribution
+        The terms of the families: `base`, of shape (n_rows,), and `values`, of shape (n_rows, n_families).
+    standard_errors : ndarray of shape (n_rows, n_features) or None
+        The standard errors of estimated contributions of features; None if all are exact.
+    typicality : ndarray of shape (n_rows,)
+        The share of rows that are at most as probable.
+    unusual : ndarray of shape (n_rows,)
+        Whether this share is below 1 %, so that the row is unlike the data.
+    feature_names : list of str
+        The names of the features; the classifier that a hierarchy chooses comes last.
+    family_names : list of str
+        The names of the families, such as "petal | sepal, class".
 
     Examples
     --------
-    >>> from naivete.classifiers.augmented import NaiveBayes
+    >>> from naivete import NaiveBayes
     >>> model = NaiveBayes().fit([["sun", "warm"], ["rain", "cold"], ["sun", "cold"], ["rain", "warm"]], ["out", "in", "out", "in"])
     >>> explanation = model.explain([["sun", None]])
     >>> explanation.by_family.values.round(3).tolist(), explanation.log_odds.round(3).tolist()
@@ -86,7 +120,13 @@ class Explanation(ExplainedRows):
 
         Parameters
         ----------
-        by : "feature" or "family".
+        by : {"feature", "family"}, default="feature"
+            Whether the contributions are those of features or of families.
+
+        Returns
+        -------
+        pandas.DataFrame
+            A row for each row that is explained.
         """
         attribution, names = self._of(by), self.feature_names if by == "feature" else self.family_names
         first = {"class": self.target, "probability": self.probability, "base": attribution.base}
@@ -99,7 +139,13 @@ class Explanation(ExplainedRows):
         return library("pandas", "a data frame").DataFrame(columns, index=self.rows)
 
     def to_shap(self) -> Any:
-        """Return the Shapley values as `shap.Explanation` for the plots of shap; `data` has codes, `display_data` texts."""
+        """Return the Shapley values as `shap.Explanation` for the plots of shap; `data` has codes, `display_data` texts.
+
+        Returns
+        -------
+        shap.Explanation
+            The Shapley values.
+        """
         shown = np.array([list(self._values(i).values()) for i in range(len(self))], object)
         columns, _, _ = self._explainer.columns(self._codes, self._has_missing)
         data = np.stack([np.where(missing(columns[x]), np.nan, columns[x]) for x in self._explainer.features], axis=1)
@@ -117,8 +163,15 @@ class Explanation(ExplainedRows):
 
         Parameters
         ----------
-        row : the position of the row.
-        most : the number of contributions for and against the class that are named.
+        row : int, default=0
+            The position of the row.
+        most : int, default=3
+            The number of contributions for and against the class that are named.
+
+        Returns
+        -------
+        str
+            One or several sentences.
         """
         target = int(self._target[row])
         label = quoted(self._label(target))
@@ -158,7 +211,18 @@ class Explanation(ExplainedRows):
         return "\n\n".join([*parts, *rest])
 
     def title(self, row: int = 0) -> str:
-        """Return what is explained in one row, in one line."""
+        """Return what is explained in one row, in one line.
+
+        Parameters
+        ----------
+        row : int, default=0
+            The position of the row.
+
+        Returns
+        -------
+        str
+            The class, its probability and its log odds.
+        """
         label = self._label(self._target[row])
         versus = "" if self._other is None else f" against {self._label(self._other[row])}"
         name = self._explainer.network.name(CLASS)
@@ -169,8 +233,15 @@ class Explanation(ExplainedRows):
 
         Parameters
         ----------
-        row : the position of the row.
-        by : "feature" or "family".
+        row : int, default=0
+            The position of the row.
+        by : {"feature", "family"}, default="feature"
+            Whether the contributions are those of features or of families.
+
+        Returns
+        -------
+        str
+            A line for each contribution.
         """
         steps = self._steps(row, by)
         widest = max(len(step.name) for step in steps)
@@ -201,7 +272,13 @@ class Explanation(ExplainedRows):
 
         Parameters
         ----------
-        row : the position of the row.
+        row : int, default=0
+            The position of the row.
+
+        Returns
+        -------
+        dict
+            The values, which `json.dumps` accepts.
         """
         one = self[row]
         record: dict[str, Any] = {
@@ -229,8 +306,15 @@ class Explanation(ExplainedRows):
 
         Parameters
         ----------
-        row : the position of the row.
-        by : "feature" or "family".
+        row : int, default=0
+            The position of the row.
+        by : {"feature", "family"}, default="feature"
+            Whether the contributions are those of features or of families.
+
+        Returns
+        -------
+        str
+            The drawing, which notebooks show and files ending in .svg hold.
         """
         description = f"{self.sentence(row)} {self.note(row)}".rstrip()
         return str(waterfall(self.title(row), self._steps(row, by), description))

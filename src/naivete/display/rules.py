@@ -48,9 +48,22 @@ def tree_text(network: Network | HasNetwork) -> str:
 
     Parameters
     ----------
-    network : a tree, as `id3` and `c45` learn it, or the fitted classifier of one.
+    network : Network or NetworkClassifier
+        A tree, as `id3` and `c45` learn it, or the fitted classifier of one.
 
-    >>> from naivete.classifiers.trees import ID3
+    Returns
+    -------
+    str
+        The tree.
+
+    Raises
+    ------
+    ParameterError
+        If the network is not a tree.
+
+    Examples
+    --------
+    >>> from naivete import ID3, tree_text
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
     >>> print(tree_text(ID3().fit(weather, ["out", "out", "in", "out"])))
     x0 = rain

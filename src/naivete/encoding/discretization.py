@@ -27,12 +27,28 @@ def mdl(values: Numbers, table: Numbers) -> tuple[float, ...]:
     (log2(N - 1) + log2(3^k - 2) - k H + k1 H1 + k2 H2) / N, with k, k1, k2 the classes present and H, H1, H2 the class
     entropies of the whole and the parts. A weight of two counts as two cases.
 
-    >>> mdl(np.array([1.0, 2.0, 3.0, 4.0]), np.array([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.0, 9.0]]))
-    (2.5,)
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        The distinct values of a column, increasing.
+    table : ndarray of shape (n_values, n_classes)
+        The weight of each value in each class.
+
+    Returns
+    -------
+    tuple of float
+        The cut points, increasing; none where no split shortens the description.
 
     References
     ----------
     Fayyad and Irani (1993), Multi-interval discretization of continuous-valued attributes, sections 3 and 4.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import mdl
+    >>> mdl(np.array([1.0, 2.0, 3.0, 4.0]), np.array([[9.0, 0.0], [9.0, 0.0], [0.0, 9.0], [0.0, 9.0]]))
+    (2.5,)
     """
     below = np.vstack([np.zeros(table.shape[1]), np.cumsum(table, axis=0, dtype=np.float64)])  # (position, class)
     cuts: list[float] = []
@@ -89,6 +105,26 @@ def distinct(values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG
 
     The last interval, above all values, is empty.
 
+    Parameters
+    ----------
+    values : ndarray of shape (n_values,)
+        The distinct values of a column, increasing.
+    table : ndarray of shape (n_values, n_classes)
+        The weight of each value in each class.
+
+    Returns
+    -------
+    tuple of float
+        The cut points, increasing.
+
+    References
+    ----------
+    Quinlan (1993), C4.5: programs for machine learning.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import distinct
     >>> distinct(np.array([1.0, 2.0]), np.array([[1.0], [1.0]]))
     (1.0, 2.0)
     """
@@ -99,6 +135,17 @@ def distinct(values: Numbers, table: Numbers) -> tuple[float, ...]:  # noqa: ARG
 class EqualFrequency:
     """Discretize into at most `bins` intervals of about the same weight.
 
+    It is a function of the distinct values of a column and their weights in each class, which returns the cut points.
+
+    Parameters
+    ----------
+    bins : int, default=10
+        The most intervals, at least 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import EqualFrequency
     >>> EqualFrequency(2)(np.array([1.0, 2.0, 3.0]), np.array([[1.0], [1.0], [2.0]]))
     (2.5,)
     """
@@ -118,6 +165,17 @@ class EqualFrequency:
 class EqualWidth:
     """Discretize the range of the values into `bins` intervals of the same width.
 
+    It is a function of the distinct values of a column and their weights in each class, which returns the cut points.
+
+    Parameters
+    ----------
+    bins : int, default=10
+        The number of intervals, at least 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import EqualWidth
     >>> EqualWidth(4)(np.array([0.0, 8.0]), np.array([[1.0], [1.0]]))
     (2.0, 4.0, 6.0)
     """

@@ -33,27 +33,43 @@ class Encoder:
 
     Parameters
     ----------
-    kinds : "nominal" or "numeric" for all columns, or a mapping from column names to these; what it leaves open is decided by
-        the values: text, categories, booleans and whole numbers with at most `max_integer_states` distinct values are nominal,
-        other numbers numeric.
-    numbers : how numeric columns are modelled. "cut" discretizes them into intervals. "normal" gives them a normal density in
-        each class; NaiveBayes, TAN, KDB, Full, KNaive and Recursive support it. "kernel" gives them a kernel density (normal
-        kernels around the training values, with Silverman's widths); NaiveBayes supports it. "auto" chooses intervals or a
-        normal density for each column, whichever predicts the class better by leave-one-out
-        (`naivete.encoding.discretization.normal_is_better`), and intervals for classifiers without densities.
-    cut : how numeric columns are discretized: `naivete.mdl`, `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`, or at
-        every `naivete.distinct` value. The default is `mdl`, except for C45, which chooses its own thresholds among all values.
-    missing : how missing values are treated. "omit" counts each family on the rows in which all its members are observed, and
-        marginalizes missing values when predicting. "state" makes missing a state of the columns in which it occurs. "em" is
-        "omit" while the structure is learned; then the tables are estimated from all rows by expectation-maximization
+    kinds : {"nominal", "numeric"}, dict or None, default=None
+        "nominal" or "numeric" for all columns, or a mapping from column names to these; what it leaves open is decided by the
+        values: text, categories, booleans and whole numbers with at most `max_integer_states` distinct values are nominal, other
+        numbers numeric.
+    cut : callable or None, default=None
+        How numeric columns are discretized: `naivete.mdl`, `naivete.EqualFrequency(10)`, `naivete.EqualWidth(10)`, or at every
+        `naivete.distinct` value. The default is `mdl`, except for C45, which chooses its own thresholds among all values.
+    missing : {"omit", "state", "em"}, default="omit"
+        How missing values are treated. "omit" counts each family on the rows in which all its members are observed, and
+        marginalizes missing values when predicting. "state" makes missing a state of the columns in which it occurs. "em" is "omit"
+        while the structure is learned; then the tables are estimated from all rows by expectation-maximization
         (`naivete.inference.em`).
-    unseen : how a value that did not occur in training is treated when predicting: "marginalise" treats it as missing, with a
-        warning; "smooth" gives it the probability that smoothing reserves for it; "error" refuses it.
-    unlabelled : how training rows without a label are treated: "error" refuses them, "drop" leaves them out with a warning.
-    max_integer_states : whole numbers with at most this many distinct values are nominal.
-    keep : columns to use even if they look unsuitable. Identifiers, row numbers, dates as text and free text are left out with a
-        warning that names them, if at least 50 of their values are observed: they cost much and carry no information for new
-        rows. Columns whose kind is given by `kinds` are used too. True keeps all columns.
+    unseen : {"marginalise", "smooth", "error"}, default="marginalise"
+        How a value that did not occur in training is treated when predicting: "marginalise" treats it as missing, with a warning;
+        "smooth" gives it the probability that smoothing reserves for it; "error" refuses it.
+    unlabelled : {"error", "drop"}, default="error"
+        How training rows without a label are treated: "error" refuses them, "drop" leaves them out with a warning.
+    max_integer_states : int, default=20
+        Whole numbers with at most this many distinct values are nominal.
+    numbers : {"cut", "normal", "kernel", "auto"}, default="cut"
+        How numeric columns are modelled. "cut" discretizes them into intervals. "normal" gives them a normal density in each class;
+        NaiveBayes, TAN, KDB, Full, KNaive and Recursive support it. "kernel" gives them a kernel density (normal kernels around the
+        training values, with Silverman's widths); NaiveBayes supports it. "auto" chooses intervals or a normal density for each
+        column, whichever predicts the class better by leave-one-out (`naivete.encoding.discretization.normal_is_better`), and
+        intervals for classifiers without densities.
+    keep : bool or sequence of str, default=()
+        Columns to use even if they look unsuitable. Identifiers, row numbers, dates as text and free text are left out with a
+        warning that names them, if at least 50 of their values are observed: they cost much and carry no information for new rows.
+        Columns whose kind is given by `kinds` are used too. True keeps all columns.
+
+    Examples
+    --------
+    >>> from naivete import Encoder, EqualFrequency, NaiveBayes
+    >>> encoder = Encoder(cut=EqualFrequency(2), missing="state")
+    >>> nb = NaiveBayes(encoder=encoder).fit([[1.5], [2.5], [3.5], [None]], ["no", "no", "yes", "yes"])
+    >>> nb.network_.variables[0].labels
+    ('<= 3', '> 3', 'missing')
     """
 
     kinds: Kind | Mapping[Name, Kind] | None = None
@@ -69,11 +85,38 @@ class Encoder:
         self._check()
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: ARG002
-        """Return the settings by name, so that scikit-learn's searches reach them as `encoder__max_integer_states` and so on."""
+        """Return the settings by name, so that scikit-learn's searches reach them as `encoder__max_integer_states` and so on.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Not used; scikit-learn passes it.
+
+        Returns
+        -------
+        dict of {str: object}
+            The settings.
+        """
         return {name: getattr(self, name) for name in self.__dataclass_fields__}
 
     def set_params(self, **settings: Any) -> Encoder:
-        """Change settings of this encoder, and return it."""
+        """Change settings of this encoder, and return it.
+
+        Parameters
+        ----------
+        **settings : object
+            The new values of settings, by name.
+
+        Returns
+        -------
+        self : Encoder
+            The encoder itself.
+
+        Raises
+        ------
+        ParameterError
+            If a setting is unknown or its value is not valid.
+        """
         for name, value in settings.items():
             if name not in self.__dataclass_fields__:
                 raise ParameterError(f"the encoder has no setting {quoted(name)}; it has {', '.join(self.__dataclass_fields__)}")
@@ -100,7 +143,18 @@ class Encoder:
             raise ParameterError(f"keep={quoted(self.keep)}: pass a list of the names of columns, or True for all")
 
     def schema(self, counts: ValueCounts) -> tuple[Variable, ...]:
-        """Return the variables of the columns that were counted; a warning names the columns that are left out."""
+        """Return the variables of the columns that were counted; a warning names the columns that are left out.
+
+        Parameters
+        ----------
+        counts : ValueCounts
+            The value counts of all columns.
+
+        Returns
+        -------
+        tuple of Variable
+            The variables, in the order of the columns.
+        """
         from naivete.encoding.unsuitable_columns import warn_unsuitable
 
         found = self.unsuitable(counts)
@@ -114,7 +168,18 @@ class Encoder:
         )
 
     def unsuitable(self, counts: ValueCounts) -> dict[Name, Unsuitable]:
-        """Return the columns that carry no information for new rows, by name, without those that are to be kept."""
+        """Return the columns that carry no information for new rows, by name, without those that are to be kept.
+
+        Parameters
+        ----------
+        counts : ValueCounts
+            The value counts of all columns.
+
+        Returns
+        -------
+        dict of {str: Unsuitable}
+            Why each of these columns is unsuitable.
+        """
         from naivete.encoding.unsuitable_columns import unsuitable
 
         if self.keep is True or isinstance(self.kinds, str):
@@ -137,11 +202,21 @@ class Encoder:
 
         Parameters
         ----------
-        table : the features.
-        labels : the class of every row, as a position among the classes.
-        classes : the labels.
-        weight : the weight of every row, above zero, or None.
-        exact : whether rows may be subtracted again later. Otherwise only the range is kept of numbers that get a density.
+        table : Table
+            The features.
+        labels : ndarray of shape (n_rows,)
+            The class of every row, as a position among the classes.
+        classes : sequence of labels
+            The labels.
+        weight : ndarray of shape (n_rows,) or None
+            The weight of every row, above zero, or None.
+        exact : bool, default=False
+            Whether rows may be subtracted again later. Otherwise only the range is kept of numbers that get a density.
+
+        Returns
+        -------
+        ValueCounts
+            The counts of every column.
         """
         from naivete.encoding.counting import count_values
 
@@ -193,7 +268,18 @@ class Encoder:
         return Variable(column.name, cuts=cuts, missing=missing)
 
     def states(self, column: ColumnCounts) -> tuple[State, ...] | None:
-        """Return the states of a nominal column, None for a numeric one."""
+        """Return the states of a nominal column, None for a numeric one.
+
+        Parameters
+        ----------
+        column : ColumnCounts
+            The value counts of the column.
+
+        Returns
+        -------
+        tuple or None
+            The states, increasing.
+        """
         if column.empty and column.kind != "numeric":
             return ()  # without values, the type of the column is unknown
         if isinstance(column.values, tuple):

@@ -59,27 +59,49 @@ def expected_network(
 
     Parameters
     ----------
-    counts : the training cases; the class is always observed.
-    structure, smoothing, prior : as for `estimate`.
-    tolerance : the iteration ends when the relative change of the objective is smaller.
-    max_iterations : the iteration ends with a warning after this many iterations.
+    counts : Counts
+        The training cases; the class is always observed.
+    structure : dict of {int: tuple of int}
+        The parents of every variable, as for `estimate`.
+    smoothing : float, str or smoothing method, default=1.0
+        How probabilities are estimated from the expected counts, as for `estimate`.
+    prior : sequence of float or None, default=None
+        P(c) for every class; by default the relative frequencies.
+    tolerance : float, default=1e-08
+        The iteration ends when the relative change of the objective is smaller.
+    max_iterations : int, default=500
+        The iteration ends with a warning after this many iterations.
 
-    In half of the rows b is missing and only its child a is observed:
+    Returns
+    -------
+    network : Network
+        The network with the estimated tables.
+    convergence : Convergence
+        The number of iterations, the log likelihoods and whether the tolerance was reached.
 
-    >>> from naivete.cases import MemoryCases
-    >>> from naivete.variables import Variable
-    >>> a, b = np.array([0, 1, 0, 0], np.uint8), np.array([0, 1, 255, 255], np.uint8)
-    >>> two = Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", (0,))
-    >>> cases = MemoryCases(two, Block((a, b, np.zeros(4, np.uint8))), np.array([False, True]))
-    >>> network, convergence = expected_network(Counts(cases), {CLASS: (), 1: (), 0: (1,)}, 0.0)
-    >>> network.cpts[1].round(3).tolist(), convergence.converged
-    ([0.75, 0.25], True)
+    Warns
+    -----
+    NaiveteWarning
+        If the last iteration is reached before the tolerance.
 
     References
     ----------
     Dempster, Laird and Rubin (1977), Maximum likelihood from incomplete data via the EM algorithm; Lauritzen (1995), The EM
     algorithm for graphical association models with missing data; Jensen and Nielsen (2007), Bayesian networks and decision
     graphs, sections 6.2 and 8.1.
+
+    Examples
+    --------
+    In half of the rows b is missing and only its child a is observed:
+
+    >>> import numpy as np
+    >>> from naivete import Block, Counts, MemoryCases, Variable, expected_network
+    >>> a, b = np.array([0, 1, 0, 0], np.uint8), np.array([0, 1, 255, 255], np.uint8)
+    >>> two = Variable("a", (0, 1)), Variable("b", (0, 1)), Variable("c", (0,))
+    >>> cases = MemoryCases(two, Block((a, b, np.zeros(4, np.uint8))), np.array([False, True]))
+    >>> network, convergence = expected_network(Counts(cases), {-1: (), 1: (), 0: (1,)}, 0.0)
+    >>> network.cpts[1].round(3).tolist(), convergence.converged
+    ([0.75, 0.25], True)
     """
     check_iterations(tolerance, max_iterations)
     smoother = smoothing_of(smoothing)

@@ -30,7 +30,18 @@ class Predictor:
 
     Parameters
     ----------
-    network : the network.
+    network : Network
+        Network The network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Predictor, Variable
+    >>> variables = Variable("wet", ("no", "yes")), Variable("rain", ("no", "yes"))
+    >>> network = Network(variables, {0: (-1,), -1: ()}, {0: np.array([[0.9, 0.3], [0.1, 0.7]]), -1: np.array([0.8, 0.2])})
+    >>> posterior, impossible = Predictor(network).posterior([np.array([1], np.uint8)], np.array([False]))
+    >>> posterior.round(3).tolist()
+    [[0.364, 0.636]]
     """
 
     def __init__(self, network: Network) -> None:
@@ -75,12 +86,19 @@ class Predictor:
         return [x for x in self.network.features if self.network.variables[x].card > 1 or x in self.network.densities]
 
     def joint(self, codes: Codes, has_missing: Bools) -> Numbers:
-        """Return log P(row, class), -inf where it is impossible.  # (row, class)
+        """Return log P(row, class), -inf where it is impossible.
 
         Parameters
         ----------
-        codes : one column of codes for each feature.
-        has_missing : which features have missing values.
+        codes : sequence of ndarray of shape (n_rows,)
+            One column of codes for each feature.
+        has_missing : ndarray of shape (n_features,)
+            Which features have missing values.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_classes)
+            The natural logarithms.
         """
         self.check(codes)
         joint = self._joint_of_class(codes, has_missing)
@@ -89,7 +107,18 @@ class Predictor:
         return joint
 
     def check(self, codes: Codes) -> None:
-        """Refuse rows that lack columns of the network, before compiled code reads them."""
+        """Refuse rows that lack columns of the network, before compiled code reads them.
+
+        Parameters
+        ----------
+        codes : sequence of ndarray of shape (n_rows,)
+            One column of codes for each feature.
+
+        Raises
+        ------
+        DataError
+            If there are fewer columns than features.
+        """
         if len(codes) < len(self.network.features):
             raise DataError(
                 f"{len(codes)} columns of codes where the network has {len(self.network.features)} features; if some of them are "
@@ -106,7 +135,17 @@ class Predictor:
         return joint
 
     def add_densities(self, joint: Numbers, codes: Codes, has_missing: Bools) -> None:
-        """Add the log-densities of the continuous features, with missing continuous parents marginalized."""
+        """Add the log-densities of the continuous features, with missing continuous parents marginalized.
+
+        Parameters
+        ----------
+        joint : ndarray of shape (n_rows, n_classes)
+            The log-probabilities to which the log-densities are added.
+        codes : sequence of ndarray of shape (n_rows,)
+            One column of codes for each feature.
+        has_missing : ndarray of shape (n_features,)
+            Which features have missing values.
+        """
         continuous = list(self.network.densities)
         linked = any(density.slopes is not None for density in self.network.densities.values())
         if not (linked and has_missing[continuous].any()):
@@ -149,9 +188,19 @@ class Predictor:
 
         Parameters
         ----------
-        codes : one column of codes for each feature.
-        has_missing : which features have missing values.
-        temperature : the power to which the probabilities are raised, before they are normalized.
+        codes : sequence of ndarray of shape (n_rows,)
+            One column of codes for each feature.
+        has_missing : ndarray of shape (n_features,)
+            Which features have missing values.
+        temperature : float, default=1.0
+            The power to which the probabilities are raised, before they are normalized.
+
+        Returns
+        -------
+        posterior : ndarray of shape (n_rows, n_classes)
+            The probabilities.
+        impossible : ndarray of int
+            The positions of the rows of probability zero.
         """
         self.check(codes)
         joint = self._joint_of_class(codes, has_missing)

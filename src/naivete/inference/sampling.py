@@ -45,15 +45,27 @@ def sample(
 
     Parameters
     ----------
-    network : the network, its junction tree, or a fitted classifier.
-    rows : the number of rows.
-    random_state : a seed, a generator, or None for another sample each time.
-    given : the evidence, as in `naivete.inference.queries.posterior`; the rows are drawn from the distribution given it.
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    rows : int
+        The number of rows.
+    random_state : int, numpy.random.Generator or None, default=None
+        A seed, a generator, or None for another sample each time.
+    given : dict or None, default=None
+        The evidence, as for `posterior`; the rows are drawn from the distribution given it. By default there is none.
 
-    >>> from naivete.variables import Variable
+    Returns
+    -------
+    tuple of ndarray of shape (n_rows,)
+        The codes of each variable.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable, sample
     >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
-    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
-    >>> [c.tolist() for c in sample(network, 4, random_state=1, given={"wet": "yes"})]
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> [codes.tolist() for codes in sample(network, 4, random_state=1, given={"wet": "yes"})]
     [[1, 1, 0, 1], [1, 1, 1, 1]]
     """
     if type(rows) is not int or rows < 0:

@@ -51,11 +51,31 @@ def estimate(
 
     Parameters
     ----------
-    counts : the training cases.
-    structure : the parents of every variable, the class included, the most informative first.
-    smoothing : a pseudo-count, or one of the smoothings of `naivete.network.smoothing`.
-    prior : P(c) for every class; by default the relative frequencies.
-    scatter : changes the scatter of continuous features, for instance to pool or shrink their covariances.
+    counts : Counts
+        The training cases.
+    structure : dict of {int: tuple of int}
+        The parents of every variable, the class included, the most informative first.
+    smoothing : float, str or smoothing method, default=1.0
+        A pseudo-count, a name such as "m-estimate", or one of `Lidstone`, `MEstimate`, `ClarkNiblett` and `Backoff`.
+    prior : sequence of float or None, default=None
+        P(c) for every class; by default the relative frequencies.
+    scatter : callable or None, default=None
+        Changes the scatter of continuous features, for instance to pool or shrink their covariances.
+
+    Returns
+    -------
+    Network
+        The network.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Block, Counts, MemoryCases, Variable, estimate
+    >>> variables = Variable("wet", ("no", "yes")), Variable("rain", ("no", "yes"))
+    >>> block = Block((np.array([0, 0, 0, 1], np.uint8), np.array([0, 0, 1, 1], np.uint8)))
+    >>> counts = Counts(MemoryCases(variables, block, np.array([False])))
+    >>> estimate(counts, {0: (-1,), -1: ()}, smoothing=0).cpts[0].tolist()  # P(wet | rain), rain in the columns
+    [[1.0, 0.5], [0.0, 0.5]]
     """
     method = smoothing_of(smoothing)
     families = {v: family(v, *parents) for v, parents in structure.items()}

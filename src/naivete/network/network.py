@@ -28,12 +28,27 @@ class Network:
 
     Parameters
     ----------
-    variables : the variables, the class last.
-    parents : the parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
-    cpts : P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
-    derived : the definitions of the derived columns, which are the last features before the class and no columns of a table.
-    densities : the density of each continuous feature; its table has a single state of probability one.
-    check : whether the tables are checked; `estimate` does without.
+    variables : tuple of Variable
+        The variables, the class last.
+    parents : dict of {int: tuple of int}
+        The parents of every variable, the most informative first, the class last; keys 0 .. n-1 and -1 (the class).
+    cpts : dict of {int: ndarray or SparseCpt}
+        P(v | parents[v]) for every variable v; the axes are the family in increasing order, the class last.
+    derived : dict of {int: Derived}, default={}
+        The definitions of the derived columns, which are the last features before the class and no columns of a table.
+    densities : dict of {int: Normal}, default={}
+        The density of each continuous feature; its table has a single state of probability one.
+    check : bool, default=True
+        Whether the tables are checked; `estimate` does without.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable
+    >>> variables = Variable("wet", ("no", "yes")), Variable("rain", ("no", "yes"))
+    >>> network = Network(variables, {0: (-1,), -1: ()}, {0: np.array([[0.9, 0.3], [0.1, 0.7]]), -1: np.array([0.8, 0.2])})
+    >>> network.name(0), network.family(0), network.cells
+    ('wet', (0, -1), 6)
     """
 
     variables: Variables
@@ -71,7 +86,18 @@ class Network:
         return self.variables[: len(self.inputs)]
 
     def family(self, v: int) -> Family:
-        """Return the variable and its parents, in the order of the axes of its table."""
+        """Return the variable and its parents, in the order of the axes of its table.
+
+        Parameters
+        ----------
+        v : int
+            The position of the variable; -1 is the class.
+
+        Returns
+        -------
+        tuple of int
+            The positions, increasing, with the class last.
+        """
         return family(v, *self.parents[v])
 
     @cached_property
@@ -85,7 +111,18 @@ class Network:
         return [(p, x) for x in self.features for p in self.parents[x] if p != CLASS]
 
     def table(self, v: int) -> ConditionalTable:
-        """Return P(v | parents) with the methods that dense and sparse tables share."""
+        """Return P(v | parents) with the methods that dense and sparse tables share.
+
+        Parameters
+        ----------
+        v : int
+            The position of the variable; -1 is the class.
+
+        Returns
+        -------
+        ConditionalTable
+            The table.
+        """
         cpt, members = self.cpts[v], self.family(v)
         return SparseConditional(v, members, cpt) if isinstance(cpt, SparseCpt) else DenseConditional(v, members, cpt)
 
@@ -95,7 +132,18 @@ class Network:
         return frozenset(v for v, cpt in self.cpts.items() if isinstance(cpt, SparseCpt))
 
     def full_table(self, v: int) -> Numbers:
-        """Return the table of a variable as an array with an axis for each member of its family."""
+        """Return the table of a variable as an array with an axis for each member of its family.
+
+        Parameters
+        ----------
+        v : int
+            The position of the variable; -1 is the class.
+
+        Returns
+        -------
+        ndarray
+            P(v | parents), with the axes of `family`.
+        """
         return self.table(v).full([self.variables[m].card for m in self.family(v)])
 
     @property
@@ -108,13 +156,36 @@ class Network:
 
         A sparse table yields the configurations that occur, then those of the tables of fewer parents that it falls back on; the
         label of a parent that is left out is "any other".
+
+        Parameters
+        ----------
+        v : int
+            The position of the variable; -1 is the class.
+
+        Yields
+        ------
+        labels : tuple of str
+            The states of the other members of the family.
+        distribution : ndarray of shape (n_states,)
+            P(v | parents).
         """
         others = [m for m in self.family(v) if m != v]
         for codes, distribution in self.table(v).distributions():
             yield tuple(self.variables[m].labels[codes[m]] if m in codes else "any other" for m in others), distribution
 
     def name(self, v: int) -> Name:
-        """Return the name of a variable."""
+        """Return the name of a variable.
+
+        Parameters
+        ----------
+        v : int
+            The position of the variable; -1 is the class.
+
+        Returns
+        -------
+        str
+            The name.
+        """
         return self.variables[v].name
 
     def __reduce__(self) -> tuple[Any, ...]:

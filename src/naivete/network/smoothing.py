@@ -58,10 +58,21 @@ class Context:
 
 @dataclass(frozen=True)
 class Lidstone:
-    """(n + alpha) / (N + alpha v): a pseudo-count for each of v states; Laplace's rule with alpha 1, maximum likelihood with 0.
+    """A pseudo-count for each state: (n + alpha) / (N + alpha v) for v states.
 
-    >>> Lidstone(1)(np.array([3.0, 0.0]), 0, Context(np.ones(2), np.ones(1), 3.0)).tolist()
-    [0.8, 0.2]
+    Laplace's rule has alpha 1, maximum likelihood alpha 0. A number as the parameter `smoothing` of a classifier is this alpha.
+
+    Parameters
+    ----------
+    alpha : float, default=1.0
+        The pseudo-count.
+
+    Examples
+    --------
+    >>> from naivete import Lidstone, NaiveBayes
+    >>> nb = NaiveBayes(smoothing=Lidstone(1)).fit([["a"], ["a"], ["b"]], ["no", "no", "yes"])
+    >>> nb.network_.cpts[0].round(3).tolist()  # P(a), P(b) in the rows, the classes in the columns
+    [[0.75, 0.333], [0.25, 0.667]]
     """
 
     alpha: float = 1.0
@@ -73,14 +84,25 @@ class Lidstone:
 
 @dataclass(frozen=True)
 class MEstimate:
-    """(n + m P(x)) / (N + m): m virtual cases distributed as x over all classes; Friedman's smoothing has m = 5.
+    """The m-estimate (n + m P(x)) / (N + m): m virtual cases distributed as x over all classes.
 
-    >>> MEstimate(2)(np.array([3.0, 0.0]), 0, Context(np.array([0.5, 0.5]), np.ones(1), 3.0)).tolist()
-    [0.8, 0.2]
+    Friedman's smoothing, "friedman", has m = 5.
+
+    Parameters
+    ----------
+    m : float, default=2.0
+        The number of virtual cases.
 
     References
     ----------
     Cestnik (1990), Estimating probabilities; Friedman, Geiger and Goldszmidt (1997), Bayesian network classifiers, section 4.
+
+    Examples
+    --------
+    >>> from naivete import MEstimate, NaiveBayes
+    >>> nb = NaiveBayes(smoothing=MEstimate(2)).fit([["a"], ["a"], ["b"]], ["no", "no", "yes"])
+    >>> nb.network_.cpts[0].round(3).tolist()  # P(a), P(b) in the rows, the classes in the columns
+    [[0.833, 0.444], [0.167, 0.556]]
     """
 
     m: float = 2.0
@@ -93,11 +115,18 @@ class MEstimate:
 
 @dataclass(frozen=True)
 class ClarkNiblett:
-    """n / N, with P(c) / (number of cases) in place of zero; then each distribution is normalized again.
+    """Relative frequencies n / N, with P(c) / (number of cases) in place of zero; then each distribution is normalized again.
 
     References
     ----------
     Clark and Niblett (1989), The CN2 induction algorithm, section 2.
+
+    Examples
+    --------
+    >>> from naivete import ClarkNiblett, NaiveBayes
+    >>> nb = NaiveBayes(smoothing=ClarkNiblett()).fit([["a"], ["a"], ["b"]], ["no", "no", "yes"])
+    >>> nb.network_.cpts[0].round(3).tolist()  # P(a), P(b) in the rows, the classes in the columns
+    [[0.818, 0.1], [0.182, 0.9]]
     """
 
     def __call__(self, n: Numbers, axis: int, context: Context) -> Numbers:
@@ -109,16 +138,29 @@ class ClarkNiblett:
 
 @dataclass(frozen=True)
 class Backoff:
-    """(max(n - 1/2, 0) + (m + t/2) P(x | all parents but the weakest)) / (N + m): discounted back-off to shorter contexts.
+    """Discounted back-off to shorter contexts: what is subtracted from the counts goes to the distribution with one parent less.
 
-    Here t is the number of states of x that occur in the context. What is subtracted from the counts goes to the distribution
-    without the weakest parent, which is estimated in the same way; the class is left out last, and then Laplace's rule
-    (n + 1) / (N + v) gives P(x). A context that never occurs has the distribution of the shorter one, and no state has
-    probability zero. Of a count below 1/2, as fractional weights give, all is subtracted.
+    The estimate is (max(n - 1/2, 0) + (m + t/2) P(x | all parents but the weakest)) / (N + m), where n is the count of the state
+    and N that of its context, and t is the number of states of x that occur in the context. The distribution without the weakest
+    parent is estimated in the same way; the class is left out last, and then Laplace's rule (n + 1) / (N + v) gives P(x). A context
+    that never occurs has the distribution of the shorter one, and no state has probability zero. Of a count below 1/2, as
+    fractional weights give, all is subtracted.
+
+    Parameters
+    ----------
+    m : float, default=0.5
+        The number of virtual cases that are distributed as in the shorter context.
 
     References
     ----------
     Ney, Essen and Kneser (1994), On structuring probabilistic dependences in stochastic language modelling.
+
+    Examples
+    --------
+    >>> from naivete import Backoff, NaiveBayes
+    >>> nb = NaiveBayes(smoothing=Backoff()).fit([["a"], ["a"], ["b"]], ["no", "no", "yes"])
+    >>> nb.network_.cpts[0].round(3).tolist()  # P(a), P(b) in the rows, the classes in the columns
+    [[0.84, 0.4], [0.16, 0.6]]
     """
 
     m: float = 0.5

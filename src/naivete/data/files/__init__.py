@@ -65,14 +65,51 @@ def read(
 
     Parameters
     ----------
-    path : the file; or a data frame (pandas, polars, pyarrow), for which only `kinds` has a meaning.
-    format : "arff", "csv", "tsv" or "parquet"; by default it is derived from the content of the file, else from its name.
-    encoding : the character encoding of a text file.
-    missing : for delimited text, the texts that stand for a missing value.
-    kinds : columns to treat as "nominal" or "numeric", whatever their values or their declaration.
-    delimiter : for delimited text, the character between the cells.
-    widen : for ARFF, whether nominal values that are not declared are added to the declaration.
-    limits : sizes above which a file is refused.
+    path : str, path-like or data frame
+        The file; or a data frame (pandas, polars, pyarrow), for which only `kinds` has a meaning.
+    format : {"arff", "csv", "tsv", "parquet"} or None, default=None
+        The format of the file; by default it is derived from the content of the file, else from its name.
+    encoding : str, default="utf-8"
+        The character encoding of a text file.
+    missing : collection of str, default=("",)
+        For delimited text, the texts that stand for a missing value.
+    kinds : dict of {str: {"nominal", "numeric"}} or None, default=None
+        Columns to treat as "nominal" or "numeric", whatever their values or their declaration.
+    delimiter : str or None, default=None
+        For delimited text, the character between the cells; by default it is derived from the text.
+    widen : bool, default=False
+        For ARFF, whether nominal values that are not declared are added to the declaration.
+    limits : Limits, default=Limits()
+        Sizes above which a file is refused.
+
+    Returns
+    -------
+    Table
+        The columns, with the names of the header.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be opened or decompressed.
+    DataError
+        If the content is not valid; the message names the line.
+
+    Warns
+    -----
+    MixedColumnWarning
+        If nearly all values of a column of text are numbers.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import read
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "weather.csv")
+    ...     _ = path.write_text("sky,wind,play\\nsun,5,yes\\nrain,,no\\n")
+    ...     table = read(path)
+    >>> table.shape, list(table["wind"])
+    ((2, 3), [5.0, None])
     """
     declared_kinds = kinds_given(kinds)
     if not isinstance(path, (str, os.PathLike)) and is_frame(path):
@@ -92,11 +129,31 @@ def write(table: Table, path: PathLike, *, format: Format | None = None, overwri
 
     Parameters
     ----------
-    table : the table.
-    path : the file; .gz at its end compresses ARFF and delimited text.
-    format : "arff", "csv", "tsv" or "parquet", if the name does not have such an ending.
-    overwrite : whether an existing file may be replaced.
-    options : other parameters of `write_arff`, `write_csv` or `write_parquet`.
+    table : Table
+        The table.
+    path : str or path-like
+        The file; .gz at its end compresses ARFF and delimited text.
+    format : {"arff", "csv", "tsv", "parquet"} or None, default=None
+        The format, if the name does not have such an ending.
+    overwrite : bool, default=False
+        Whether an existing file may be replaced.
+    **options : object
+        Other parameters of `write_arff`, `write_csv` or `write_parquet`.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import read, table_of, write
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(table_of({"sky": "sun", "wind": 5}), Path(folder, "weather.csv"))
+    ...     print(read(Path(folder, "weather.csv")).names)
+    ('sky', 'wind')
     """
     chosen = chosen_format(path, format)
     if chosen == "tsv":

@@ -69,7 +69,7 @@ def diagnose(
     Returns
     -------
     Diagnosis
-        The terms of every case; `text()` and `html()` report them.
+        The errors; `cases()`, `features()` and `arcs()` are tables of them, `worst()` lists single cases, `svg()` draws them.
 
     References
     ----------

@@ -48,19 +48,25 @@ class JunctionTree:
 
     Parameters
     ----------
-    network : the network, without computed columns and densities.
-    budget : the largest number of bytes of its tables.
+    network : Network
+        The network, without computed columns and densities.
+    budget : int, default=2147483648
+        The largest number of bytes of its tables.
 
     References
     ----------
     Lauritzen and Spiegelhalter (1988), Local computations with probabilities on graphical structures; Jensen, Lauritzen and
     Olesen (1990), Bayesian updating in causal probabilistic networks by local computations: the messages.
 
-    >>> from naivete.variables import Variable
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import JunctionTree, Network, Variable, posterior
     >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
-    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
-    >>> JunctionTree(network).posterior((0,), Evidence(codes={-1: np.array([1])})).round(3)
-    array([[0.364, 0.636]])
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> tree = JunctionTree(network)
+    >>> posterior(tree, "rain", {"wet": "yes"}).round(3), posterior(tree, "rain", {"wet": "no"}).round(3)
+    (array([0.364, 0.636]), array([0.923, 0.077]))
     """
 
     def __init__(self, network: Network, *, budget: int = BUDGET) -> None:
@@ -73,18 +79,63 @@ class JunctionTree:
         self._lifted: dict[tuple[int, bool], Numbers] = {}
 
     def log_probability(self, evidence: Evidence) -> Numbers:
-        """Return the natural logarithm of P(evidence), -inf where it is impossible.  # (row,)"""
+        """Return the natural logarithm of P(evidence), -inf where it is impossible.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The logarithms.
+        """
         plan = self.plan(evidence)
         blocks = self._blocks(plan, evidence)
         return np.concatenate([_spread(_log_total(plan, self.collected(plan, block)), block.rows) for block in blocks])
 
     def posterior(self, of: tuple[int, ...], evidence: Evidence) -> Numbers:
-        """Return P(of | evidence), with an axis for each variable of `of` in its order.  # (row, ...)"""
+        """Return P(of | evidence), with an axis for each variable of `of` in its order.
+
+        Parameters
+        ----------
+        of : tuple of int
+            The positions of the variables.
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_states, ...)
+            The joint distributions.
+
+        Raises
+        ------
+        DataError
+            If the evidence of a row has probability zero.
+        """
         plan = self.plan(evidence, of)
         return np.concatenate([self._posterior(plan, of, block) for block in self._blocks(plan, evidence)])
 
     def marginals(self, evidence: Evidence) -> dict[int, Numbers]:
-        """Return P(v | evidence) of every variable v.  # (row, state)"""
+        """Return P(v | evidence) of every variable v.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+
+        Returns
+        -------
+        dict of {int: ndarray of shape (n_rows, n_states)}
+            The distributions by variable.
+
+        Raises
+        ------
+        DataError
+            If the evidence of a row has probability zero.
+        """
         plan = self.plan(evidence, None)
         blocks = [self._marginals(plan, block) for block in self._blocks(plan, evidence, kept=True)]
         return {v: np.concatenate([block[v] for block in blocks]) for v in (*self.network.features, CLASS)}
@@ -93,6 +144,23 @@ class JunctionTree:
         """Return the jointly most probable codes of all variables, given the evidence, and the logarithm of their probability.
 
         If several are equal up to rounding, the lowest code is taken, clique by clique from the root of the tree.
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+
+        Returns
+        -------
+        codes : dict of {int: ndarray of shape (n_rows,)}
+            The codes by variable.
+        logarithms : ndarray of shape (n_rows,)
+            The natural logarithms of their joint probabilities.
+
+        Raises
+        ------
+        DataError
+            If the evidence of a row has probability zero.
         """
         plan = self.plan(evidence, None)
         blocks = [self._most_probable(plan, block) for block in self._blocks(plan, evidence, kept=True)]
@@ -100,7 +168,20 @@ class JunctionTree:
         return codes, np.concatenate([logs for _, logs in blocks])
 
     def plan(self, evidence: Evidence, of: tuple[int, ...] | None = ()) -> Plan:
-        """Return the plan for this evidence and a query of some variables together, or of each variable (None)."""
+        """Return the plan for this evidence and a query of some variables together, or of each variable (None).
+
+        Parameters
+        ----------
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+        of : tuple of int or None, default=()
+            The variables that are queried together; None for each variable by itself.
+
+        Returns
+        -------
+        Plan
+            The cliques and the order of the messages.
+        """
         key = frozenset(evidence.codes), frozenset(evidence.likelihoods), None if of is None else frozenset(of)
         plan = self._plans.get(key)
         if plan is None:
@@ -110,7 +191,24 @@ class JunctionTree:
         return plan
 
     def collected(self, plan: Plan, evidence: Evidence, semiring: Semiring | None = None, *, kept: bool = False) -> Collected:
-        """Return the tables after all messages to the roots; unless they are kept, only the table of the queried clique."""
+        """Return the tables after all messages to the roots; unless they are kept, only the table of the queried clique.
+
+        Parameters
+        ----------
+        plan : Plan
+            The plan of the query.
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+        semiring : Semiring or None, default=None
+            How tables are multiplied and summed; by default the fastest that cannot underflow.
+        kept : bool, default=False
+            Whether the tables of all cliques are kept.
+
+        Returns
+        -------
+        Collected
+            The tables and messages.
+        """
         if kept:
             self._planner.check(plan.widest, plan.cells)
         semiring = semiring or _fitting(plan, evidence)
@@ -122,7 +220,27 @@ class JunctionTree:
         return collected
 
     def check_possible(self, plan: Plan, collected: Collected, evidence: Evidence) -> Numbers:
-        """Return log P(evidence) of the tables of the plan; evidence of probability zero is an error that reports it."""
+        """Return log P(evidence) of the tables of the plan; evidence of probability zero is an error that reports it.
+
+        Parameters
+        ----------
+        plan : Plan
+            The plan of the query.
+        collected : Collected
+            The tables after all messages to the roots.
+        evidence : Evidence
+            The evidence: codes or likelihoods of the same variables in every row.
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            The natural logarithms.
+
+        Raises
+        ------
+        DataError
+            If the evidence of a row has probability zero.
+        """
         logs = _spread(_log_total(plan, collected), evidence.rows)
         impossible = np.flatnonzero(np.isneginf(logs))
         if len(impossible):

@@ -71,17 +71,39 @@ def read_network(
 
     Parameters
     ----------
-    path : the file.
-    format : "bif", "xmlbif", "hugin", "xdsl", "string" or "dot"; by default the one of the ending of the file name.
-    target : the name of the variable that becomes the class; by default the one that the file marks, else the last one.
-    encoding : the character encoding of the file; XML may declare another one.
-    tolerance : the largest allowed distance from 1 of the sum of a distribution of two states; n/2 times as much for n states,
-        because rounding errors add up. A distribution that is off by more than 1e-9 is divided by its sum, with a warning.
+    path : str or path-like
+        The file.
+    format : {"bif", "xmlbif", "hugin", "xdsl", "string", "dot"} or None, default=None
+        The format; by default the one of the ending of the file name.
+    target : str or None, default=None
+        The name of the variable that becomes the class; by default the one that the file marks, else the last one.
+    encoding : str, default="utf-8"
+        The character encoding of the file; XML may declare another one.
+    tolerance : float, default=1e-06
+        The largest allowed distance from 1 of the sum of a distribution of two states; n/2 times as much for n states, because
+        rounding errors add up. A distribution that is off by more than 1e-9 is divided by its sum, with a warning.
 
+    Returns
+    -------
+    Network
+        The network.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be read.
+    DataError
+        If the content is not a network; the message names the line.
+
+    Examples
+    --------
     >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import NaiveBayes, read_network, write_network
+    >>> model = NaiveBayes().fit([["sun"], ["rain"], ["sun"]], ["out", "in", "out"])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     write_network(loads("[rain][wet|rain]", "string"), Path(folder, "a.bif"))
-    ...     read_network(Path(folder, "a.bif"), target="rain").parents[0]
+    ...     write_network(model.network_, Path(folder, "weather.bif"))
+    ...     read_network(Path(folder, "weather.bif"), target="class").parents[0]
     (-1,)
     """
     file_format = _format_of(path, format)
@@ -101,11 +123,31 @@ def write_network(network: Network, path: PathLike, *, format: str | None = None
 
     Parameters
     ----------
-    network : the network; sparse tables are written in full if they fit, hidden columns like other variables. A network with
-        a computed column, the leaf of a tree or the cell of a hierarchy, is refused.
-    path : the file; if the name ends in .gz it is compressed.
-    format : as in `read_network`.
-    overwrite : whether an existing file may be replaced.
+    network : Network
+        The network; sparse tables are written in full if they fit, hidden columns like other variables. A network with a computed
+        column, the leaf of a tree or the cell of a hierarchy, is refused.
+    path : str or path-like
+        The file; if the name ends in .gz it is compressed.
+    format : {"bif", "xmlbif", "hugin", "xdsl", "string", "dot"} or None, default=None
+        The format; by default the one of the ending of the file name.
+    overwrite : bool, default=True
+        Whether an existing file may be replaced.
+
+    Raises
+    ------
+    FileError
+        If the file cannot be written, or exists and `overwrite` is False.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from naivete import NaiveBayes, write_network
+    >>> model = NaiveBayes().fit([["sun"], ["rain"], ["sun"]], ["out", "in", "out"])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_network(model.network_, Path(folder, "weather.bif"))
+    ...     print(Path(folder, "weather.bif").read_text().splitlines()[0])
+    network naivete {
     """
     data = _written(network, _format_of(path, format)).encode()
     packed = os.fsdecode(path).lower().endswith(".gz")
