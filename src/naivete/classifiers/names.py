@@ -22,6 +22,8 @@ class NamesMixin:
     def parents_(self) -> dict[Name, tuple[Name, ...]]:
         """The names of the parents of every variable by its name, the class last in both.
 
+        Examples
+        --------
         >>> from naivete import TAN
         >>> TAN().fit([["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]], ["even", "odd", "odd", "even"]).parents_
         {'x0': ('class',), 'x1': ('x0', 'class'), 'class': ()}

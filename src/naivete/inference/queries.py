@@ -40,16 +40,35 @@ def posterior(network: Model, of: Variables, given: Given | None = None) -> Numb
 
     Parameters
     ----------
-    network : the network, its junction tree, or a fitted classifier.
-    of : a variable, or several, by name or position.
-    given : the evidence.
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    of : str, int or sequence of these
+        A variable, or several, by name or position.
+    given : dict or None, default=None
+        The evidence: a state, label or number by the name or position of a variable, or likelihoods where the state is uncertain.
+        By default nothing is observed.
 
-    >>> network = _sprinkler()
+    Returns
+    -------
+    ndarray of shape (n_states, ...)
+        The probabilities.
+
+    Raises
+    ------
+    DataError
+        If a variable or state is unknown, or the evidence has probability zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable, posterior
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
     >>> posterior(network, "rain", {"wet": "yes"}).round(4)
-    array([0.687, 0.313])
-    >>> posterior(network, ["rain", "sprinkler"], {"wet": "yes"}).round(4)
-    array([[0.    , 0.687 ],
-           [0.2748, 0.0382]])
+    array([0.3636, 0.6364])
+    >>> posterior(network, ["rain", "wet"]).round(4)
+    array([[0.72, 0.08],
+           [0.06, 0.14]])
     """
     tree = junction_tree_of(network)
     return np.array(tree.posterior(_positions(tree.network, of), evidence_of(tree.network, given or {}))[0])
@@ -58,8 +77,26 @@ def posterior(network: Model, of: Variables, given: Given | None = None) -> Numb
 def marginals(network: Model, given: Given | None = None) -> dict[Name, Numbers]:
     """Return P(v | given) of every variable v, by name.
 
-    >>> {name: table.round(4).tolist() for name, table in marginals(_sprinkler(), {"wet": "yes"}).items()}
-    {'sprinkler': [0.2748, 0.7252], 'rain': [0.687, 0.313], 'wet': [0.0, 1.0]}
+    Parameters
+    ----------
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    given : dict or None, default=None
+        The evidence, as for `posterior`. By default nothing is observed.
+
+    Returns
+    -------
+    dict of {str: ndarray of shape (n_states,)}
+        The distributions.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable, marginals
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> {name: table.round(4).tolist() for name, table in marginals(network).items()}
+    {'rain': [0.8, 0.2], 'wet': [0.78, 0.22]}
     """
     tree = junction_tree_of(network)
     return {tree.network.name(v): np.array(table[0]) for v, table in tree.marginals(evidence_of(tree.network, given or {})).items()}
@@ -68,8 +105,26 @@ def marginals(network: Model, given: Given | None = None) -> dict[Name, Numbers]
 def log_probability(network: Model, given: Given) -> float:
     """Return the natural logarithm of P(given), -inf if it is impossible; likelihoods are used without normalization.
 
-    >>> round(float(np.exp(log_probability(_sprinkler(), {"wet": "yes"}))), 4)
-    0.524
+    Parameters
+    ----------
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    given : dict
+        The evidence, as for `posterior`.
+
+    Returns
+    -------
+    float
+        The logarithm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable, log_probability
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> round(float(np.exp(log_probability(network, {"wet": "yes"}))), 4)
+    0.22
     """
     tree = junction_tree_of(network)
     return float(tree.log_probability(evidence_of(tree.network, given))[0])
@@ -78,8 +133,26 @@ def log_probability(network: Model, given: Given) -> float:
 def most_probable(network: Model, given: Given | None = None) -> MostProbable:
     """Return the jointly most probable states of all variables that are not observed, given the evidence.
 
-    >>> most_probable(_sprinkler(), {"wet": "yes"}).states
-    {'sprinkler': 'yes', 'rain': 'no'}
+    Parameters
+    ----------
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    given : dict or None, default=None
+        The evidence, as for `posterior`. By default nothing is observed.
+
+    Returns
+    -------
+    MostProbable
+        `states`, the states by name, and `log_probability`, the natural logarithm of their probability together with the evidence.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable, most_probable
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> most_probable(network, {"wet": "yes"}).states
+    {'rain': 'yes'}
     """
     tree = junction_tree_of(network)
     evidence = evidence_of(tree.network, given or {})

@@ -1,0 +1,214 @@
+"""Every public name has a docstring with typed parameters and their defaults, what it returns, an example and its references."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, is_dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import pytest
+
+import naivete
+from naivete.classifiers.registry import REGISTRY
+from naivete.errors import NaiveteError
+
+NAMES = [name for name in naivete.__all__ if name != "__version__"]
+FROM_PAPERS = {
+    *(entry.name for entry in REGISTRY),
+    *("Backoff", "ClarkNiblett", "InfoSelector", "JunctionTree", "K2Selector", "Loss", "LossAware", "MEstimate", "NaiveSelector"),
+    *("Questionnaire", "diagnose", "expected_network", "mdl"),
+}
+TITLE = re.compile(r"^([A-Z][a-z]+(?: [A-Z][a-z]+)?)\n-+\n", re.MULTILINE)
+ORDER = ["Parameters", "Attributes", "Returns", "Yields", "Raises", "Warns", "See Also", "Notes", "References", "Examples"]
+
+
+class Public(NamedTuple):
+    """A public name: a function, a class, or a function, property or class method of a public class."""
+
+    name: str
+    value: Any
+    property: bool = False
+
+
+def members(cls: type[Any]) -> Iterator[Public]:
+    for name in dir(cls):
+        member = inspect.getattr_static(cls, name)
+        getter = getattr(member, "fget", None) or getattr(member, "func", None)
+        function = getattr(member, "__func__", getter or member)
+        if not name.startswith("_") and inspect.isfunction(function) and function.__module__.startswith("naivete."):
+            yield Public(function.__qualname__, function, isinstance(member, (property, cached_property)))
+
+
+def public() -> dict[str, Public]:
+    """Return all public names; a method that many classes inherit is there once."""
+    own = [Public(name, getattr(naivete, name)) for name in NAMES]
+    return {each.name: each for each in [*own, *(m for each in own if inspect.isclass(each.value) for m in members(each.value))]}
+
+
+PUBLIC = public()
+
+
+def sections(docstring: str) -> dict[str, str]:
+    start, *parts = TITLE.split(inspect.cleandoc(docstring))
+    return {"": start, **dict(zip(parts[::2], parts[1::2], strict=True))}
+
+
+def entries(section: str) -> dict[str, tuple[str, str]]:
+    """Return the type and the description of every name in a section; a name that is there twice is an error."""
+    texts = [entry.partition("\n") for entry in re.split(r"\n(?=\S)", section.strip("\n")) if entry]
+    described = [
+        (name.strip(), (head.partition(" : ")[2], inspect.cleandoc(text)))
+        for head, _, text in texts
+        for name in head.partition(" : ")[0].split(",")
+    ]
+    assert len(dict(described)) == len(described), "a name is described twice"
+    return dict(described)
+
+
+def defaults(value: Any) -> dict[str, Any]:
+    """Return the default of every parameter, `inspect.Parameter.empty` where it has none; names with their stars."""
+    exception = inspect.isclass(value) and issubclass(value, (NaiveteError, Warning))
+    if exception and "__init__" not in vars(value):
+        return {}
+    parameters = inspect.signature(value).parameters.values()
+    made = {
+        field.name: field.default_factory()
+        for field in (fields(value) if is_dataclass(value) else ())
+        if field.default_factory is not MISSING
+    }
+    stars: dict[Any, str] = {inspect.Parameter.VAR_KEYWORD: "**", inspect.Parameter.VAR_POSITIONAL: "*"}
+    return {stars.get(p.kind, "") + p.name: made.get(p.name, p.default) for p in parameters if p.name not in ("self", "cls")}
+
+
+def problems(each: Public) -> Iterator[str]:
+    """Yield what is wrong with the docstring of a public name."""
+    docstring = each.value.__doc__
+    if not docstring:
+        yield "no docstring"
+        return
+    parts = sections(docstring)
+    summary, _, rest = parts[""].partition("\n")
+    if not summary.endswith("."):
+        yield f"the summary is not one line that ends with a period: {summary!r}"
+    if rest and not rest.startswith("\n"):
+        yield "the summary is not followed by an empty line"
+    titles = [title for title in parts if title]
+    if titles != [title for title in ORDER if title in titles]:
+        yield f"sections {titles} are unknown or not in the order {ORDER}"
+    if ">>>" in "".join(text for title, text in parts.items() if title != "Examples"):
+        yield "an example outside the section Examples"
+    if not each.property:
+        yield from _problems_of_parameters(each.value, entries(parts.get("Parameters", "")))
+        yield from _problems_of_results(each.value, parts)
+    for name, (kind, text) in entries(parts.get("Attributes", "")).items():
+        if not kind or not text:
+            yield f"attribute {name}: no type or no description"
+
+
+def _problems_of_parameters(value: Any, described: dict[str, tuple[str, str]]) -> Iterator[str]:
+    expected = defaults(value)
+    annotations = inspect.get_annotations(value.__init__ if inspect.isclass(value) else value)
+    if list(described) != list(expected):
+        yield f"parameters {list(described)} are described where the signature has {list(expected)}"
+    for name, (kind, text) in described.items():
+        declared, _, default = kind.partition("default=")
+        if not declared.strip(" ,"):
+            yield f"parameter {name}: no type"
+        if not re.match(r"[^a-z]|log2? |[bt]_c |nan ", text) or not text.endswith("."):
+            yield f"parameter {name}: the description is no sentence: {text!r}"
+        for choice in re.findall(r"['\"][\w-]+['\"]", str(annotations.get(name, "")).replace("'", '"')):
+            if choice not in declared:
+                yield f"parameter {name}: the value {choice} of its annotation is not in the type {declared!r}"
+        actual = expected.get(name, inspect.Parameter.empty)
+        if (actual is inspect.Parameter.empty) != (not default):
+            yield f"parameter {name}: default={default!r} is described where the signature has {actual!r}"
+        elif default and eval(default, inspect.getmodule(value).__dict__) != actual:
+            yield f"parameter {name}: default={default} is described where the signature has {actual!r}"
+
+
+def _problems_of_results(value: Any, parts: dict[str, str]) -> Iterator[str]:
+    if inspect.isclass(value):
+        return
+    returned = str(inspect.signature(value).return_annotation)
+    if (returned not in ("None", "NoReturn")) != ("Returns" in parts or "Yields" in parts):
+        yield f"it returns {returned}, and there is {'a' if 'Returns' in parts or 'Yields' in parts else 'no'} section Returns or Yields"
+    for title in ("Returns", "Yields"):
+        if title in parts and not re.match(r"\S.*\n    \S", parts[title]):
+            yield f"{title}: a type and, indented below it, what it means are needed"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_docstring_is_complete(name: str) -> None:
+    assert list(problems(PUBLIC[name])) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_public_names_have_examples_and_those_from_papers_references(name: str) -> None:
+    parts = sections(getattr(naivete, name).__doc__)
+    assert ">>> " in parts.get("Examples", "")
+    assert (name not in FROM_PAPERS) or re.search(r"\(\d{4}\)", parts.get("References", ""))
+
+
+def test_the_version_is_a_text_and_everything_else_is_checked() -> None:
+    assert re.fullmatch(r"\d+\.\d+\.\d+\w*", naivete.__version__)
+    assert len(PUBLIC) > 250
+    assert {"KDB", "NetworkClassifier.fit", "Table.take", "Loss.of", "Counts.continuous", "Network.arcs"} <= set(PUBLIC)
+
+
+def good(rows: int, *, by: Literal["feature", "family"] = "feature", **more: float) -> int:
+    """Return a number.
+
+    Parameters
+    ----------
+    rows : int
+        The number of rows.
+    by : {"feature", "family"}, default="feature"
+        What is counted.
+    **more : float
+        Anything else.
+
+    Returns
+    -------
+    int
+        The number.
+
+    Examples
+    --------
+    >>> good(1)
+    1
+    """
+    return rows + len(by) * 0 + len(more)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("Return a number.", "Return a number", "the summary"),
+        ("Return a number.", "Return a number\n    of rows.", "the summary"),
+        ("rows : int\n        The number of rows.\n", "", "where the signature has"),
+        ("**more : float", "more : float", "where the signature has"),
+        ("rows : int", "rows", "no type"),
+        ("The number of rows.", "the number of rows", "no sentence"),
+        ('{"feature", "family"}', '{"feature"}', "family"),
+        (', default="feature"', "", "default"),
+        ('default="feature"', 'default="family"', "default"),
+        ("rows : int", "rows : int, default=1", "default"),
+        ("Returns\n    -------\n    int\n        The number.\n", "", "no section Returns"),
+        ("int\n        The number.\n", "The number.\n", "a type and"),
+        ("Examples\n    --------\n", "", "outside the section Examples"),
+        ("Examples\n    --------\n", "Example\n    -------\n", "unknown"),
+    ],
+)
+def test_a_wrong_docstring_is_noticed(old: str, new: str, problem: str) -> None:
+    assert list(problems(Public("good", good))) == []
+    docstring = good.__doc__ or ""
+    assert old in docstring
+
+    def wrong(rows: int, *, by: Literal["feature", "family"] = "feature", **more: float) -> int:
+        return good(rows, by=by, **more)
+
+    wrong.__doc__ = docstring.replace(old, new)
+    assert any(problem in text for text in problems(Public("wrong", wrong)))
