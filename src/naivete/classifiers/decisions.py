@@ -48,9 +48,9 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
     reject_label : object, default=None
         What `predict` returns for a rejected row; `fit` refuses a class label.
     biases : dict, sequence of float or None, default=None
-        b_c by label (others 0), or one for each class in the order of the sorted labels.
+        The bias b_c of each class by label (others 0), or one for each class in the order of the sorted labels.
     thresholds : dict, sequence of float, float or None, default=None
-        t_c by label, or one for each class in the order of the sorted labels, or one number for all.
+        The threshold t_c of each class by label, or one for each class in the order of the sorted labels, or one number for all.
 
     Attributes
     ----------

@@ -25,7 +25,15 @@ __all__ = ["Posteriors", "PredictingMixin"]
 
 
 class Posteriors(NamedTuple):
-    """P(class | row), and the positions of the rows that have probability zero in every class."""
+    """P(class | row), and the positions of the rows that have probability zero in every class.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(class | row).
+    impossible : ndarray of int
+        The positions of the rows that have probability zero in every class.
+    """
 
     posterior: NDArray[np.float64]
     impossible: NDArray[np.int64]

@@ -26,11 +26,16 @@ class Question(NamedTuple):
 
     Parameters
     ----------
-    feature : the name of the feature.
-    gain : the expected information about the class in bits, or the expected reduction of the loss.
-    cost : the cost of the question.
-    position : the position of the feature.
-    answers : the possible answers as text; empty for a continuous feature, whose answer is a number.
+    feature : str
+        Str The name of the feature.
+    gain : float
+        Float The expected information about the class in bits, or the expected reduction of the loss.
+    cost : float
+        Float The cost of the question.
+    position : int
+        Int The position of the feature.
+    answers : tuple of str
+        Tuple of str The possible answers as text; empty for a continuous feature, whose answer is a number.
     """
 
     feature: Name
@@ -53,11 +58,16 @@ class Questions:
 
     Parameters
     ----------
-    target : the name of the class variable.
-    classes : the class labels.
-    posterior : P(class | observed values), in the order of `classes`.
-    questions : the questions, by decreasing gain for each unit of cost.
-    unit : the unit of the gains, "bits" or "loss".
+    target : str
+        Str The name of the class variable.
+    classes : tuple
+        Tuple The class labels.
+    posterior : ndarray of shape (n_classes,)
+        Ndarray of shape (n_classes,) P(class | observed values), in the order of `classes`.
+    questions : tuple of Question
+        Tuple of Question The questions, by decreasing gain for each unit of cost.
+    unit : {"bits", "loss"}
+        The unit of the gains.
     """
 
     target: Name
@@ -87,7 +97,13 @@ class Questions:
         return float(-(p * np.log2(p)).sum())
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return a table with one row for each question, for `pandas.DataFrame` or `polars.DataFrame`."""
+        """Return a table with one row for each question, for `pandas.DataFrame` or `polars.DataFrame`.
+
+        Returns
+        -------
+        dict of {str: list}
+            The columns by name.
+        """
         return {
             "feature": [question.feature for question in self],
             self.unit: [question.gain for question in self],

@@ -28,13 +28,18 @@ class SufficientReason:
 
     Parameters
     ----------
-    target : the name of the class variable.
-    prediction : the predicted class.
-    values : the values of the reason by feature; no proper subset of them decides the class. All observed values if not even
-        these together decide it, which is possible only where values are missing.
-    observed : the number of observed features.
-    counterexample : values of missing features with which another class is predicted, where the observed values do not decide
-        it; None where the reason is sufficient.
+    target : str
+        Str The name of the class variable.
+    prediction : class label
+        Class label The predicted class.
+    values : dict
+        Dict The values of the reason by feature; no proper subset of them decides the class. All observed values if not even these
+        together decide it, which is possible only where values are missing.
+    observed : int
+        Int The number of observed features.
+    counterexample : dict or None
+        Dict or None Values of missing features with which another class is predicted, where the observed values do not decide it;
+        None where the reason is sufficient.
     """
 
     target: Name
@@ -70,12 +75,18 @@ class Flip:
 
     Parameters
     ----------
-    target : the name of the class variable.
-    before : the class that is predicted for the row.
-    after : the class that is predicted after the change; None if no allowed change gives another class.
-    changes : the value before and after the change of each feature that changes.
-    assumed : the values that missing features are assumed to have.
-    cost : the sum of the costs of the changes, inf if there is no such change.
+    target : str
+        Str The name of the class variable.
+    before : class label
+        Class label The class that is predicted for the row.
+    after : class label or None
+        Class label or None The class that is predicted after the change; None if no allowed change gives another class.
+    changes : dict
+        Dict The value before and after the change of each feature that changes.
+    assumed : dict
+        Dict The values that missing features are assumed to have.
+    cost : float
+        Float The sum of the costs of the changes, inf if there is no such change.
     """
 
     target: Name

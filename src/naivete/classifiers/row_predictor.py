@@ -28,7 +28,8 @@ class RowPredictor:
 
     Parameters
     ----------
-    model : the fitted classifier.
+    model : NetworkClassifier
+        NetworkClassifier The fitted classifier.
     """
 
     def __init__(self, model: NetworkClassifier) -> None:
@@ -54,12 +55,34 @@ class RowPredictor:
         return dict(zip(self.classes, self.probabilities(row), strict=True))
 
     def predict(self, row: Any) -> State:
-        """Return the most probable class of a row; of classes with equal probability, the first."""
+        """Return the most probable class of a row; of classes with equal probability, the first.
+
+        Parameters
+        ----------
+        row : dict, pandas.Series or sequence
+            The values of the features, by name or in the order of `fit`.
+
+        Returns
+        -------
+        class label
+            The class.
+        """
         probabilities = self.probabilities(row)
         return self.classes[probabilities.index(max(probabilities))]
 
     def probabilities(self, row: Any) -> list[float]:
-        """Return P(class | row) in the order of `classes`."""
+        """Return P(class | row) in the order of `classes`.
+
+        Parameters
+        ----------
+        row : dict, pandas.Series or sequence
+            The values of the features, by name or in the order of `fit`.
+
+        Returns
+        -------
+        list of float
+            The probabilities.
+        """
         values = self._row_values(row)
         probabilities = None if self._tables is None else self._tables.posterior(values)
         if probabilities is None:

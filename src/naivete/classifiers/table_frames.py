@@ -26,8 +26,10 @@ class TableFrames(Mapping[Name, Any]):
 
     Parameters
     ----------
-    network : the network.
-    counts : the counts of the families, empty where they are not known.
+    network : Network
+        Network The network.
+    counts : dict of {tuple of int: ndarray}
+        Dict of {tuple of int: ndarray} The counts of the families, empty where they are not known.
     """
 
     def __init__(self, network: Network, counts: FamilyCounts) -> None:

@@ -25,14 +25,22 @@ def corral(*, random_state: int | None = None) -> Table:
 
     Parameters
     ----------
-    random_state : the seed of the order of the rows; by default the rows are in increasing order of their values.
+    random_state : int or None, default=None
+        The seed of the order of the rows; by default the rows are in increasing order of their values.
 
-    >>> len(corral()), corral().names[-2:]
-    (128, ('Correlated', 'class'))
+    Returns
+    -------
+    Table
+        The cases.
 
     References
     ----------
     John, Kohavi and Pfleger (1994), Irrelevant features and the subset selection problem.
+
+    Examples
+    --------
+    >>> len(corral()), corral().names[-2:]
+    (128, ('Correlated', 'class'))
     """
     bits = np.array(list(product((0, 1), repeat=5)), np.int8).repeat(4, axis=0)
     truth = (bits[:, 0] & bits[:, 1]) | (bits[:, 2] & bits[:, 3])
@@ -50,16 +58,26 @@ def led7(rows: int = 3200, *, noise: float = 0.1, random_state: int = 0) -> Tabl
 
     Parameters
     ----------
-    rows : the number of digits.
-    noise : the probability that a segment is inverted.
-    random_state : the seed.
+    rows : int, default=3200
+        The number of digits.
+    noise : float, default=0.1
+        The probability that a segment is inverted.
+    random_state : int, default=0
+        The seed.
 
-    >>> led7(5, noise=0.0).names
-    ('top', 'upper left', 'upper right', 'middle', 'lower left', 'lower right', 'bottom', 'digit')
+    Returns
+    -------
+    Table
+        The digits and their segments.
 
     References
     ----------
     Breiman, Friedman, Olshen and Stone (1984), Classification and regression trees, section 2.6.1.
+
+    Examples
+    --------
+    >>> led7(5, noise=0.0).names
+    ('top', 'upper left', 'upper right', 'middle', 'lower left', 'lower right', 'bottom', 'digit')
     """
     if rows < 0:
         raise ParameterError(f"rows={quoted(rows)} has to be a whole number, at least 0")

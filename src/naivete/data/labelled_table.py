@@ -27,13 +27,20 @@ class LabelledTable:
 
     Parameters
     ----------
-    features : the table without the class and the weights.
-    target : the name of the class.
-    classes : the labels that occur, increasing.
-    labels : the position of every row's label among the classes.
-    weight : the weight of every row, None where all weights are one.
-    dropped : how many rows without a label were left out.
-    declared : the labels in the order in which the source declares them, None where it does not.
+    features : Table
+        The table without the class and the weights.
+    target : str
+        The name of the class.
+    classes : ndarray of shape (n_classes,)
+        The labels that occur, increasing.
+    labels : ndarray of shape (n_rows,)
+        The position of every row's label among the classes.
+    weight : ndarray of shape (n_rows,) or None, default=None
+        The weight of every row, None where all weights are one.
+    dropped : int, default=0
+        How many rows without a label were left out.
+    declared : tuple or None, default=None
+        The labels in the order in which the source declares them, None where it does not.
     """
 
     features: Table
@@ -58,22 +65,56 @@ class LabelledTable:
         return Column(self.target, self.labels, tuple(self.classes.tolist()), kind="nominal")
 
     def take(self, rows: NDArray[Any]) -> LabelledTable:
-        """Return these rows only, with the same classes."""
+        """Return these rows only, with the same classes.
+
+        Parameters
+        ----------
+        rows : ndarray
+            The positions of the rows, or a mask.
+
+        Returns
+        -------
+        LabelledTable
+            The rows.
+        """
         weight = None if self.weight is None else self.weight[rows]
         return replace(self, features=self.features.take(rows), labels=self.labels[rows], weight=weight)
 
     def with_present_classes(self) -> LabelledTable:
-        """Return the same cases without the classes that do not occur."""
+        """Return the same cases without the classes that do not occur.
+
+        Returns
+        -------
+        LabelledTable
+            The cases.
+        """
         present, labels = np.unique(self.labels, return_inverse=True)
         return self if len(present) == len(self.classes) else replace(self, classes=self.classes[present], labels=labels)
 
     def with_class_weights(self, weights: Mapping[State, float]) -> LabelledTable:
-        """Return the same cases, their weights multiplied by those of their classes; a class that is not named has weight one."""
+        """Return the same cases, their weights multiplied by those of their classes; a class that is not named has weight one.
+
+        Parameters
+        ----------
+        weights : dict
+            The weights by label.
+
+        Returns
+        -------
+        LabelledTable
+            The cases.
+        """
         factors = np.array([float(weights.get(label, 1.0)) for label in self.classes.tolist()])[self.labels]
         return replace(self, weight=factors if self.weight is None else self.weight * factors)
 
     def without_zero_weights(self) -> LabelledTable:
-        """Return the cases whose weight is above zero, with the classes that they have; nothing can be learned from the others."""
+        """Return the cases whose weight is above zero, with the classes that they have; nothing can be learned from the others.
+
+        Returns
+        -------
+        LabelledTable
+            The cases.
+        """
         if self.weight is None or self.weight.all():
             return self
         return self.take(np.flatnonzero(self.weight > 0)).with_present_classes()
@@ -142,8 +183,19 @@ def label_table(table: Table, target: Name, *, weight: Name = None, drop_unlabel
 
     Parameters
     ----------
-    table : the table.
-    target, weight, drop_unlabelled : as for `ColumnRoles`.
+    table : Table
+        The table.
+    target : str
+        The name of the column with the class.
+    weight : str or None, default=None
+        The name of the column with the weight of every row, if there is one.
+    drop_unlabelled : bool, default=False
+        Whether rows without a label are left out; otherwise they are refused.
+
+    Returns
+    -------
+    LabelledTable
+        The features, labels and weights.
     """
     cases = ColumnRoles(target, weight, (), drop_unlabelled).of(table)
     if not len(cases):

@@ -28,10 +28,14 @@ class Contribution(NamedTuple):
 
     Parameters
     ----------
-    name : the name of the feature; of a family, its variable and the parents.
-    value : the value of the row as text: a state, an interval, a number, or "missing".
-    bits : the contribution.
-    standard_error : the standard error of an estimated contribution; None if it is exact.
+    name : str
+        The name of the feature; of a family, its variable and the parents.
+    value : str
+        The value of the row as text: a state, an interval, a number, or "missing".
+    bits : float
+        The contribution, in bits.
+    standard_error : float or None, default=None
+        The standard error of an estimated contribution; None if it is exact.
     """
 
     name: str

@@ -28,8 +28,10 @@ class Panel(NamedTuple):
 
     Parameters
     ----------
-    name : the class; empty if the table has a single panel.
-    cells : the probabilities, NaN where the table has none.  # (configuration of the parents, state)
+    name : str
+        Str The class; empty if the table has a single panel.
+    cells : ndarray of shape (n_configurations, n_states)
+        The probabilities, a row for each configuration of the parents; NaN where the table has none.
     """
 
     name: str
@@ -41,10 +43,14 @@ class Heatmap(NamedTuple):
 
     Parameters
     ----------
-    title : the probabilities that are shown.
-    states : the labels of the values, one for each column.
-    rows : the values of the parents, one text for each row; the classes if the class is the only parent.
-    panels : the tables, one for each class; a single one if the class is the only parent, or no parent.
+    title : str
+        Str The probabilities that are shown.
+    states : tuple of str
+        Tuple of str The labels of the values, one for each column.
+    rows : tuple of str
+        Tuple of str The values of the parents, one text for each row; the classes if the class is the only parent.
+    panels : tuple of Panel
+        Tuple of Panel The tables, one for each class; a single one if the class is the only parent, or no parent.
     """
 
     title: str
@@ -53,7 +59,13 @@ class Heatmap(NamedTuple):
     panels: tuple[Panel, ...]
 
     def svg(self) -> str:
-        """Return the drawing as SVG."""
+        """Return the drawing as SVG.
+
+        Returns
+        -------
+        str
+            The drawing.
+        """
         return str(_drawing(self))
 
     def _repr_html_(self) -> str:

@@ -23,9 +23,12 @@ class Importance:
 
     Parameters
     ----------
-    features : the mean absolute contribution of each feature to the log odds of the predicted class, by name.
-    arcs : the mean absolute change of the log odds by each arc between features, by (parent, child).
-    note : how the numbers were found, if they are estimates.
+    features : dict of {str: float}
+        The mean absolute contribution of each feature to the log odds of the predicted class, by name.
+    arcs : dict of {(str, str): float}
+        The mean absolute change of the log odds by each arc between features, by (parent, child).
+    note : str, default=""
+        How the numbers were found, if they are estimates.
     """
 
     features: Mapping[Name, float]
@@ -43,7 +46,13 @@ class Importance:
         return "".join(self.figures())
 
     def figures(self) -> list[Markup]:
-        """Return a bar chart of the features and, if there are arcs, one of these."""
+        """Return a bar chart of the features and, if there are arcs, one of these.
+
+        Returns
+        -------
+        list of str
+            The charts as HTML.
+        """
         from naivete.display.page import bars  # large, and learning does not need it
 
         features: dict[object, float] = dict(_largest(self.features).items())

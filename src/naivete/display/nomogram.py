@@ -29,9 +29,12 @@ class Scale(NamedTuple):
 
     Parameters
     ----------
-    name : the name of the feature; with a parent, also its value.
-    states : the labels of the values.
-    points : the points of each value.
+    name : str
+        Str The name of the feature; with a parent, also its value.
+    states : tuple of str
+        Tuple of str The labels of the values.
+    points : ndarray of shape (n_states,)
+        Ndarray of shape (n_states,) The points of each value.
     """
 
     name: str
@@ -44,11 +47,16 @@ class Nomogram(NamedTuple):
 
     Parameters
     ----------
-    title : the class, and the class it is compared with.
-    scales : a scale for each feature; for a feature with a parent, one for each value of the parent.
-    unit : the number of bits of one point.
-    start : the log odds for a total of 0 points, in bits.
-    largest : the largest possible total.
+    title : str
+        Str The class, and the class it is compared with.
+    scales : tuple of Scale
+        Tuple of Scale A scale for each feature; for a feature with a parent, one for each value of the parent.
+    unit : float
+        Float The number of bits of one point.
+    start : float
+        Float The log odds for a total of 0 points, in bits.
+    largest : float
+        Float The largest possible total.
     """
 
     title: str
@@ -58,11 +66,28 @@ class Nomogram(NamedTuple):
     largest: float
 
     def probability(self, total: float) -> float:
-        """Return the probability of the class for a total of points."""
+        """Return the probability of the class for a total of points.
+
+        Parameters
+        ----------
+        total : float
+            The sum of the points of the values of a row.
+
+        Returns
+        -------
+        float
+            The probability.
+        """
         return float(1 / (1 + np.exp2(-(self.start + self.unit * total))))
 
     def svg(self) -> str:
-        """Return the drawing as SVG."""
+        """Return the drawing as SVG.
+
+        Returns
+        -------
+        str
+            The drawing.
+        """
         return str(_drawing(self))
 
     def _repr_html_(self) -> str:

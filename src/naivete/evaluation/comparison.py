@@ -26,7 +26,19 @@ _SAME: Final = 1e-12
 
 @dataclass(frozen=True)
 class Terms:
-    """The terms of a comparison: the measure, whether higher is better, the significance level, and the practical equivalence."""
+    """The terms of a comparison: the measure, whether higher is better, the significance level, and the practical equivalence.
+
+    Parameters
+    ----------
+    measure : str
+        The measure that is compared.
+    higher_is_better : bool
+        Whether higher values are better.
+    alpha : float
+        The significance level.
+    rope : float
+        The largest difference that does not matter in practice.
+    """
 
     measure: str
     higher_is_better: bool
@@ -34,7 +46,18 @@ class Terms:
     rope: float
 
     def value(self, score: float) -> str:
-        """Return a score as text: accuracy in per cent, other measures unchanged."""
+        """Return a score as text: accuracy in per cent, other measures unchanged.
+
+        Parameters
+        ----------
+        score : float
+            The score.
+
+        Returns
+        -------
+        str
+            The text.
+        """
         return f"{100 * score:.1f}" if self.measure == "accuracy" else f"{score:.4g}"
 
     @property
@@ -60,11 +83,26 @@ class Pair:
 
     Parameters
     ----------
-    model, mean, deviation : the name of the model, and the mean and standard deviation of its scores.
-    difference : the mean difference to the baseline.
-    verdict : "better", "worse" or "undecided", by the corrected test alone.
-    plain, corrected, wilcoxon, bayesian : the tests; only the second and the last account for overlapping training sets.
-    adjusted : the p value of the corrected test, adjusted by Holm for all models compared with the baseline.
+    model : str
+        The name of the model.
+    mean : float
+        The mean of its scores.
+    deviation : float
+        The standard deviation of its scores.
+    difference : float
+        The mean difference to the baseline.
+    verdict : {"better", "worse", "undecided"}
+        The conclusion by the corrected test alone.
+    plain : TTest
+        Student's paired t test, which does not account for overlapping training sets.
+    corrected : TTest
+        The corrected resampled t test.
+    adjusted : float
+        The p value of the corrected test, adjusted by Holm for all models compared with the baseline.
+    wilcoxon : Wilcoxon
+        Wilcoxon's signed-rank test, which does not account for overlapping training sets.
+    bayesian : Bayesian
+        The probabilities of a difference that matters, by the Bayesian correlated t test.
     """
 
     model: str
@@ -81,7 +119,25 @@ class Pair:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Models compared with a baseline on one data set."""
+    """Models compared with a baseline on one data set.
+
+    Parameters
+    ----------
+    data : str
+        The name of the data set.
+    baseline : str
+        The name of the baseline.
+    mean : float
+        The mean of its scores.
+    deviation : float
+        The standard deviation of its scores.
+    rounds : int
+        The number of scores of each model.
+    pairs : tuple of Pair
+        Each of the other models, compared with the baseline.
+    terms : Terms
+        The measure and the levels of the tests.
+    """
 
     data: str
     baseline: str
@@ -108,10 +164,18 @@ class Comparisons:
 
     Parameters
     ----------
-    models : the names of the models, the baseline first; ranks are in the same order.
-    comparisons : one for each data set.
-    friedman, nemenyi : the tests of the means on the data sets.
-    across : Wilcoxon's test of the means, of each model against the baseline.
+    models : tuple of str
+        The names of the models, the baseline first; ranks are in the same order.
+    comparisons : tuple of Comparison
+        One for each data set.
+    friedman : Friedman
+        Friedman's test of the means on the data sets.
+    nemenyi : Nemenyi
+        Nemenyi's test of all pairs of models.
+    across : tuple of Wilcoxon
+        Wilcoxon's test of the means, of each model against the baseline.
+    terms : Terms
+        The measure and the levels of the tests.
     """
 
     models: tuple[str, ...]
@@ -122,7 +186,18 @@ class Comparisons:
     terms: Terms
 
     def counts(self, model: int) -> tuple[int, int, int]:
-        """Return the number of data sets on which a model (1 is the first after the baseline) is better, undecided and worse."""
+        """Return the number of data sets on which a model (1 is the first after the baseline) is better, undecided and worse.
+
+        Parameters
+        ----------
+        model : int
+            The position of the model.
+
+        Returns
+        -------
+        tuple of int
+            The three numbers.
+        """
         verdicts = [comparison.pairs[model - 1].verdict for comparison in self.comparisons]
         return verdicts.count("better"), verdicts.count("undecided"), verdicts.count("worse")
 
@@ -153,15 +228,30 @@ def compare(
 
     Parameters
     ----------
-    scores : the scores of each model, round by round (fold or split); the rounds are the same for all models.
-    test_share : the share of the cases in the test set: 0.1 for ten folds.
-    baseline : the model with which the others are compared, by default the first.
-    alpha : the significance level of the corrected test.
-    rope : differences up to this size do not matter in practice, in the unit of the scores: 0.01 is one point of accuracy.
-    higher_is_better : False for a loss.
-    measure : the name of the measure; accuracy is shown in per cent.
-    data : the name of the data set.
+    scores : dict of {str: sequence of float}
+        The scores of each model, round by round (fold or split); the rounds are the same for all models.
+    test_share : float
+        The share of the cases in the test set: 0.1 for ten folds.
+    baseline : str or None, default=None
+        The model with which the others are compared, by default the first.
+    alpha : float, default=0.05
+        The significance level of the corrected test.
+    rope : float, default=0.01
+        Differences up to this size do not matter in practice, in the unit of the scores: 0.01 is one point of accuracy.
+    higher_is_better : bool, default=True
+        Whether higher scores are better; False for a loss.
+    measure : str, default="accuracy"
+        The name of the measure; accuracy is shown in per cent.
+    data : str, default=""
+        The name of the data set.
 
+    Returns
+    -------
+    Comparison
+        The tests and conclusions; `sentence` has them in words.
+
+    Examples
+    --------
     >>> result = compare({"nb": [0.80, 0.82, 0.84], "tan": [0.91, 0.92, 0.93]}, test_share=1 / 3)
     >>> print(result.sentence)  # differences 11, 10 and 9 points: t = 10 / sqrt(5/6) = 10.95
     tan is better than nb: 92.0 against 82.0 per cent accuracy; the corrected test gives p = 0.0082. The plain paired t, which \
@@ -206,9 +296,25 @@ def compare_many(
 
     Parameters
     ----------
-    table : the scores of the same models, as for `compare`, on each of two or more data sets.
-    test_share : as for `compare`, for all data sets or for each.
-    baseline, alpha, rope, higher_is_better, measure : as for `compare`.
+    table : dict of {str: dict of {str: sequence of float}}
+        The scores of the same models, as for `compare`, on each of two or more data sets.
+    test_share : float or dict of {str: float}
+        As for `compare`, for all data sets or for each.
+    baseline : str or None, default=None
+        The model with which the others are compared, by default the first.
+    alpha : float, default=0.05
+        The significance level of the corrected test.
+    rope : float, default=0.01
+        The largest difference that does not matter in practice, in the unit of the scores.
+    higher_is_better : bool, default=True
+        Whether higher scores are better; False for a loss.
+    measure : str, default="accuracy"
+        The name of the measure; accuracy is shown in per cent.
+
+    Returns
+    -------
+    Comparisons
+        The tests and conclusions; `sentence` has them in words.
     """
     if len(table) < 2:
         raise ParameterError(f"compare_many: {len(table)} data sets; expected two or more (compare takes one)")

@@ -28,16 +28,34 @@ class Result:
 
     Parameters
     ----------
-    model : the name of the model.
-    classes : the class labels.
-    accuracies, log_losses, briers, rmses : one value for each fold: the share of cases classified correctly; the mean of
-        -log2 P(true class), in bits; the mean over cases of the sum over classes of (P(c) - [c is true])^2; and the root of the
-        mean of (1 - P(true class))^2.
-    balanced_accuracies, f1s, roc_aucs : the mean over the classes of their recall, F1 and area under the ROC curve, for each fold.
-    confusion : the number of cases by predicted and true class, over all folds.  # (classified, correct)
-    fit_seconds, predict_seconds : the total time of all folds.
-    unseen : the number of folds with values that did not occur in training.
-    posterior : P(class | row) of each row as a test row of the first repetition, where it was to be kept.  # (row, class)
+    model : str
+        The name of the model.
+    classes : ndarray of shape (n_classes,)
+        The class labels.
+    accuracies : ndarray of shape (n_folds,)
+        The share of cases classified correctly.
+    log_losses : ndarray of shape (n_folds,)
+        The mean of -log2 P(true class), in bits.
+    briers : ndarray of shape (n_folds,)
+        The mean over cases of the sum over classes of (P(c) - [c is true])^2.
+    rmses : ndarray of shape (n_folds,)
+        The root of the mean of (1 - P(true class))^2.
+    balanced_accuracies : ndarray of shape (n_folds,)
+        The mean over the classes of their recall.
+    f1s : ndarray of shape (n_folds,)
+        The mean over the classes of their F1.
+    roc_aucs : ndarray of shape (n_folds,)
+        The mean over the classes of the area under the ROC curve.
+    confusion : ndarray of shape (n_classes, n_classes)
+        The number of cases by predicted (rows) and true class (columns), over all folds.
+    fit_seconds : float
+        The time of fitting, of all folds together.
+    predict_seconds : float
+        The time of prediction, of all folds together.
+    unseen : int, default=0
+        The number of folds with values that did not occur in training.
+    posterior : ndarray of shape (n_rows, n_classes) or None, default=None
+        P(class | row) of each row as a test row of the first repetition, where it was to be kept.
     """
 
     model: str
@@ -110,13 +128,33 @@ def cross_validate(
 
     Parameters
     ----------
-    models : classifiers that are not fitted yet, by name.
-    cases : the cases, or (X, y): rows in any form that `fit` takes, and their labels.
-    folds : the number of folds.
-    random_state : the seed of the folds.
-    repeat : the number of repetitions, each with other folds.
-    progress : called with the name of a model after each of its folds.
-    keep_posteriors : whether the results have the posterior probabilities of the first repetition, for curves.
+    models : dict of {str: classifier}
+        Classifiers that are not fitted yet, by name.
+    cases : LabelledTable or tuple (X, y)
+        The cases, or (X, y): rows in any form that `fit` takes, and their labels.
+    folds : int, default=10
+        The number of folds.
+    random_state : int, default=0
+        The seed of the folds.
+    repeat : int, default=1
+        The number of repetitions, each with other folds.
+    progress : callable or None, default=None
+        Called with the name of a model after each of its folds.
+    keep_posteriors : bool, default=False
+        Whether the results have the posterior probabilities of the first repetition, for curves.
+
+    Returns
+    -------
+    list of Result
+        The results of each model.
+
+    Examples
+    --------
+    >>> from naivete import NaiveBayes, table_of
+    >>> from naivete.evaluation import cross_validate
+    >>> cases = table_of([["a"], ["b"]] * 10), ["no", "yes"] * 10
+    >>> [result.accuracy for result in cross_validate({"nb": NaiveBayes()}, cases, folds=5)]
+    [(1.0, 0.0)]
     """
     labelled = cases_of(cases, "cases")
     warn_about_columns(models.values(), labelled)

@@ -24,14 +24,32 @@ class Description:
 
     Parameters
     ----------
-    data : the paths of the data files.
-    target : the name of the class column.
-    models : the specifications of the models.
-    protocol : the specification of the protocol, as for `protocol_of`.
-    baseline, measure, alpha, rope : how the models are compared, as for `compare`.
-    seed : the seed of the protocol.
-    loss : the file of the losses of wrong decisions.
-    html, records, resume : the paths of the HTML page, of the table of all records, and of the folder of finished splits.
+    data : list of str or None, default=None
+        The paths of the data files.
+    target : str or None, default=None
+        The name of the class column.
+    models : list of str or None, default=None
+        The specifications of the models.
+    protocol : str or None, default=None
+        The specification of the protocol, as for `protocol_of`.
+    baseline : str or None, default=None
+        The model with which the others are compared.
+    measure : str or None, default=None
+        The measure by which they are compared.
+    alpha : float or None, default=None
+        The significance level.
+    rope : float or None, default=None
+        The largest difference that does not matter in practice.
+    seed : int or None, default=None
+        The seed of the protocol.
+    loss : str or None, default=None
+        The file of the losses of wrong decisions.
+    html : str or None, default=None
+        The path of the HTML page.
+    records : str or None, default=None
+        The path of the table of all records.
+    resume : str or None, default=None
+        The path of the folder of finished splits.
     """
 
     data: list[str] | None = None
@@ -54,7 +72,13 @@ def read_description(path: str | os.PathLike[str]) -> Description:
 
     Parameters
     ----------
-    path : the path of the TOML file.
+    path : str or path-like
+        The path of the TOML file.
+
+    Returns
+    -------
+    Description
+        The description.
     """
     file = Path(path)
     try:

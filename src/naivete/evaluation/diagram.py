@@ -85,9 +85,17 @@ def critical_difference_diagram(ranks: Nemenyi, models: Sequence[object], *, tit
 
     Parameters
     ----------
-    ranks : the result of Nemenyi's test.
-    models : the names of the models, in the order of the ranks.
-    title : the title above the diagram.
+    ranks : Nemenyi
+        The result of Nemenyi's test.
+    models : sequence of str
+        The names of the models, in the order of the ranks.
+    title : str or None, default=None
+        The title above the diagram.
+
+    Returns
+    -------
+    Markup
+        The drawing.
 
     References
     ----------

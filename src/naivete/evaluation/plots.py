@@ -83,9 +83,19 @@ def confusion(counts: ArrayLike, classes: Sequence[Any], *, share: bool = False,
 
     Parameters
     ----------
-    counts : the number of cases; an additional last row is for rejected cases.  # (classified, correct)
-    classes : the labels.
-    share : whether to show relative frequencies instead of counts.
+    counts : array-like of shape (n_classes, n_classes) or (n_classes + 1, n_classes)
+        The number of cases by predicted (rows) and true class (columns); an additional last row is for rejected cases.
+    classes : sequence of labels
+        The labels.
+    share : bool, default=False
+        Whether to show relative frequencies instead of counts.
+    ax : matplotlib.axes.Axes or None, default=None
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
     """
     numbers = shares(counts) if share else np.asarray(counts, np.float64)
     if numbers.ndim != 2 or numbers.shape[1] != len(classes) or len(numbers) - len(classes) not in (0, 1):
@@ -114,7 +124,15 @@ def roc(curves: Mapping[Any, Roc], *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    curves : results of `measures.roc`, by name.
+    curves : dict of {object: Roc}
+        Results of `measures.roc`, by name.
+    ax : matplotlib.axes.Axes or None, default=None
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
     """
     with _drawing(ax, curves) as axes:
         axes.plot([0, 1], [0, 1], color=_GRAY, lw=0.8)
@@ -132,7 +150,15 @@ def calibration(curves: Mapping[Any, Calibration], *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    curves : results of `measures.calibration`, by name.
+    curves : dict of {object: Calibration}
+        Results of `measures.calibration`, by name.
+    ax : matplotlib.axes.Axes or None, default=None
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
     """
     with _drawing(ax, curves) as axes:
         axes.plot([0, 1], [0, 1], color=_GRAY, lw=0.8)
@@ -147,8 +173,17 @@ def learning_curve(runs: Runs, *, y: str = "accuracy", ax: Any = None) -> Any:
 
     Parameters
     ----------
-    runs : for each model the results of all runs, by the number of training cases.
-    y : the label of the y axis.
+    runs : dict of {str: dict of {int: sequence of float}}
+        For each model the results of all runs, by the number of training cases.
+    y : str, default="accuracy"
+        The label of the y axis.
+    ax : matplotlib.axes.Axes or None, default=None
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
 
     References
     ----------
@@ -162,8 +197,17 @@ def accuracy_against_k(runs: Runs, *, y: str = "accuracy", ax: Any = None) -> An
 
     Parameters
     ----------
-    runs : for each model or data set the results of all folds, by k.
-    y : the label of the y axis.
+    runs : dict of {str: dict of {int: sequence of float}}
+        For each model or data set the results of all folds, by k.
+    y : str, default="accuracy"
+        The label of the y axis.
+    ax : matplotlib.axes.Axes or None, default=None
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
     """
     axes = _with_bars(runs, "k", y, ax)
     axes.set_xticks(sorted({k for results in runs.values() for k in results}))
@@ -189,7 +233,15 @@ def cost_curves(curves: Mapping[Any, Roc], *, ax: Any = None) -> Any:
 
     Parameters
     ----------
-    curves : results of `measures.roc`, by name.
+    curves : dict of {object: Roc}
+        Results of `measures.roc`, by name.
+    ax : matplotlib.axes.Axes or None, default=None
+        The axes to draw on; by default those of a new figure.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        The axes.
 
     References
     ----------

@@ -29,10 +29,18 @@ class Split:
 
     Parameters
     ----------
-    repeat, fold : the repetition and the fold, both from 0.
-    train, test : the positions of the training and of the test rows.
-    parts : the part of each row, -1 for none, if the training sets of several splits consist of the same parts; else None.
-    nested : whether the training set is part `fold` and all before it, as in a learning curve; otherwise all parts but that one.
+    repeat : int
+        The repetition, from 0.
+    fold : int
+        The fold, from 0.
+    train : ndarray of int
+        The positions of the training rows.
+    test : ndarray of int
+        The positions of the test rows.
+    parts : ndarray of shape (n_rows,) or None, default=None
+        The part of each row, -1 for none, if the training sets of several splits consist of the same parts; else None.
+    nested : bool, default=False
+        Whether the training set is part `fold` and all before it, as in a learning curve; otherwise all parts but that one.
     """
 
     repeat: int
@@ -47,7 +55,18 @@ class Protocol(Protocol_):
     """A way to divide cases into training and test sets."""
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """Yield the splits, the same ones in each call."""
+        """Yield the splits, the same ones in each call.
+
+        Parameters
+        ----------
+        cases : LabelledTable
+            The cases to divide.
+
+        Yields
+        ------
+        Split
+            The training and test rows.
+        """
 
 
 @dataclass(frozen=True)
@@ -56,9 +75,12 @@ class KFold:
 
     Parameters
     ----------
-    folds : the number of folds.
-    repeat : the number of repetitions, at most 10,000.
-    random_state : the seed; repetition r uses random_state + r.
+    folds : int, default=10
+        The number of folds.
+    repeat : int, default=1
+        The number of repetitions, at most 10,000.
+    random_state : int, default=0
+        The seed; repetition r uses random_state + r.
     """
 
     folds: int = 10
@@ -66,7 +88,18 @@ class KFold:
     random_state: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """Yield the splits, fold by fold."""
+        """Yield the splits, fold by fold.
+
+        Parameters
+        ----------
+        cases : LabelledTable
+            The cases to divide.
+
+        Yields
+        ------
+        Split
+            The training and test rows.
+        """
         _check_folds(self.folds, len(cases))
         self.check()
         for repetition in range(self.repeat):
@@ -89,9 +122,14 @@ class Splits:
 
     Parameters
     ----------
-    count : the number of divisions, at most 10,000.
-    train, test : the sizes, as numbers or as shares of all rows; by default two thirds and the rest.
-    random_state : the seed; division i uses random_state + i.
+    count : int, default=30
+        The number of divisions, at most 10,000.
+    train : int or float, default=2/3
+        The size of the training sets, as a number or as a share of all rows.
+    test : int, float or None, default=None
+        The size of the test sets, as a number or as a share of all rows; by default the rest.
+    random_state : int, default=0
+        The seed; division i uses random_state + i.
     """
 
     count: int = 30
@@ -100,7 +138,18 @@ class Splits:
     random_state: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """Yield the splits."""
+        """Yield the splits.
+
+        Parameters
+        ----------
+        cases : LabelledTable
+            The cases to divide.
+
+        Yields
+        ------
+        Split
+            The training and test rows.
+        """
         self.check()
         train, test = self.sizes(len(cases))
         for division in range(self.count):
@@ -108,7 +157,18 @@ class Splits:
             yield Split(division, 0, np.sort(order[:train]), np.sort(order[train : train + test]))
 
     def sizes(self, rows: int) -> tuple[int, int]:
-        """Return the sizes of the training and of the test sets."""
+        """Return the sizes of the training and of the test sets.
+
+        Parameters
+        ----------
+        rows : int
+            The number of all rows.
+
+        Returns
+        -------
+        tuple of int
+            The two sizes.
+        """
         train = _size("train", self.train, rows)
         test = rows - train if self.test is None else _size("test", self.test, rows)
         if train < 1 or test < 1 or train + test > rows:
@@ -135,15 +195,28 @@ class TrainTest:
 
     Parameters
     ----------
-    train : the number of training rows.
-    validate : the number of validation rows; by default none.
+    train : int
+        The number of training rows.
+    validate : int, default=0
+        The number of validation rows; by default none.
     """
 
     train: int
     validate: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """Yield one split, or two with validation rows."""
+        """Yield one split, or two with validation rows.
+
+        Parameters
+        ----------
+        cases : LabelledTable
+            The cases to divide.
+
+        Yields
+        ------
+        Split
+            The training and test rows.
+        """
         self.check()
         start = self.train + self.validate
         if start >= len(cases):
@@ -168,10 +241,14 @@ class LearningCurve:
 
     Parameters
     ----------
-    sizes : the numbers of training rows, increasing.
-    count : the number of random divisions, at most 10,000.
-    test : the number of test rows, or their share of all rows.
-    random_state : the seed; division i uses random_state + i.
+    sizes : tuple of int, default=(10, 20, 50, 100, 200, 500)
+        The numbers of training rows, increasing.
+    count : int, default=20
+        The number of random divisions, at most 10,000.
+    test : int or float, default=1/3
+        The number of test rows, or their share of all rows.
+    random_state : int, default=0
+        The seed; division i uses random_state + i.
     """
 
     sizes: tuple[int, ...] = (10, 20, 50, 100, 200, 500)
@@ -180,7 +257,18 @@ class LearningCurve:
     random_state: int = 0
 
     def splits(self, cases: LabelledTable) -> Iterator[Split]:
-        """Yield the splits; `fold` is the position of the size."""
+        """Yield the splits; `fold` is the position of the size.
+
+        Parameters
+        ----------
+        cases : LabelledTable
+            The cases to divide.
+
+        Yields
+        ------
+        Split
+            The training and test rows.
+        """
         self.check()
         test = _size("test", self.test, len(cases))
         wrong = next((s for s in self.sizes if not 1 <= s <= len(cases) - test), None)
@@ -208,6 +296,22 @@ def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 
     The rows are shuffled, sorted by class and assigned to the folds in turn. A class with fewer rows than folds is absent from
     some folds.
 
+    Parameters
+    ----------
+    labels : ndarray of shape (n_rows,)
+        The position of the class of each row.
+    folds : int
+        The number of folds.
+    random_state : int, default=0
+        The seed of the order of the rows.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The fold of each row.
+
+    Examples
+    --------
     >>> fold = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2)
     >>> np.bincount(fold[:4]).tolist(), np.bincount(fold[4:]).tolist()
     ([2, 2], [1, 1])
@@ -226,6 +330,18 @@ def protocol_of(text: str) -> Protocol:
 
     All of these accept `seed=`, a curve also `count=` and `test=`. `first:train=1000,validate=500` is `TrainTest`.
 
+    Parameters
+    ----------
+    text : str
+        The specification of the protocol.
+
+    Returns
+    -------
+    Protocol
+        The protocol.
+
+    Examples
+    --------
     >>> str(protocol_of("10x10-fold")), str(protocol_of("30-splits:train=1000,test=200,seed=7"))
     ('10 x 10-fold cross-validation, seed 0', '30 random divisions, train 1000, test 200, seed 7')
     """

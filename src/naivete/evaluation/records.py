@@ -38,13 +38,28 @@ class Record:
 
     Parameters
     ----------
-    data, model : the names of the data set and of the model.
-    repeat, fold : the repetition and the fold, both from 0.
-    train, test : the number of training and of test rows.
-    measures : the measures by name; empty if the test rows have no weight.
-    confusion : the number of cases by predicted and true class.  # (classified, correct)
-    unseen : whether test rows had values that did not occur in training.
-    fit_seconds, predict_seconds : the times of fitting and of prediction.
+    data : str
+        The name of the data set.
+    model : str
+        The name of the model.
+    repeat : int
+        The repetition, from 0.
+    fold : int
+        The fold, from 0.
+    train : int
+        The number of training rows.
+    test : int
+        The number of test rows.
+    measures : dict of {str: float}
+        The measures by name; empty if the test rows have no weight.
+    confusion : tuple of tuple of float
+        The number of cases by predicted (rows) and true class (columns).
+    unseen : bool, default=False
+        Whether test rows had values that did not occur in training.
+    fit_seconds : float, default=0.0
+        The time of fitting.
+    predict_seconds : float, default=0.0
+        The time of prediction.
     """
 
     data: str
@@ -62,7 +77,17 @@ class Record:
 
 @dataclass(frozen=True)
 class Curve:
-    """The means of a measure by the number of training rows, with half-widths of 95 % intervals (nan for a single split)."""
+    """The means of a measure by the number of training rows, with half-widths of 95 % intervals (nan for a single split).
+
+    Parameters
+    ----------
+    sizes : tuple of int
+        The numbers of training rows.
+    means : tuple of float
+        The mean for each size.
+    halfwidths : tuple of float
+        The half-width of the interval for each size.
+    """
 
     sizes: tuple[int, ...]
     means: tuple[float, ...]
@@ -75,8 +100,10 @@ class Results:
 
     Parameters
     ----------
-    records : the records.
-    classes : the labels of each data set, in the order of the confusion matrices.
+    records : tuple of Record
+        The records.
+    classes : dict of {str: sequence of labels}, default={}
+        The labels of each data set, in the order of the confusion matrices.
     """
 
     records: tuple[Record, ...]
@@ -98,7 +125,13 @@ class Results:
         return tuple(dict.fromkeys(name for r in self.records for name in r.measures))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return a table with one row for each record, for `pandas.DataFrame` or `polars.DataFrame`."""
+        """Return a table with one row for each record, for `pandas.DataFrame` or `polars.DataFrame`.
+
+        Returns
+        -------
+        dict of {str: list}
+            The columns by name.
+        """
         plain = ("data", "model", "repeat", "fold", "train", "test")
         seconds = ("fit_seconds", "predict_seconds")
         return {
@@ -112,7 +145,17 @@ class Results:
 
         Parameters
         ----------
-        data, model, measure : the names of the data set, the model and the measure.
+        data : str
+            The name of the data set.
+        model : str
+            The name of the model.
+        measure : str, default="accuracy"
+            The name of the measure.
+
+        Returns
+        -------
+        list of float
+            The scores.
         """
         _check("measure", measure, self.measures)
         return [r.measures[measure] for r in self.of(data, model) if r.measures]
@@ -122,17 +165,42 @@ class Results:
 
         Parameters
         ----------
-        measure : the name of the measure.
+        measure : str, default="accuracy"
+            The name of the measure.
+
+        Returns
+        -------
+        dict of {str: dict of {str: list of float}}
+            The scores by data set and model.
         """
         return {data: {model: self.scores(data, model, measure) for model in self.models} for data in self.data}
 
     def test_shares(self) -> dict[str, float]:
-        """Return the share of the rows in the test sets of each data set, which the corrected t test needs."""
+        """Return the share of the rows in the test sets of each data set, which the corrected t test needs.
+
+        Returns
+        -------
+        dict of {str: float}
+            The shares by data set.
+        """
         sizes = {data: [(r.test, r.train + r.test) for r in self.records if r.data == data] for data in self.data}
         return {data: sum(test for test, _ in splits) / sum(rows for _, rows in splits) for data, splits in sizes.items()}
 
     def confusion(self, data: str, model: str) -> NDArray[np.float64]:
-        """Return the number of cases by predicted and true class, over all splits.  # (classified, correct)"""
+        """Return the number of cases by predicted and true class, over all splits.
+
+        Parameters
+        ----------
+        data : str
+            The name of the data set.
+        model : str
+            The name of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_classes, n_classes)
+            The numbers, predicted classes in the rows, true classes in the columns.
+        """
         return np.asarray(np.sum([r.confusion for r in self.of(data, model)], axis=0), np.float64)
 
     def curve(self, data: str, model: str, measure: str = "accuracy") -> Curve:
@@ -140,7 +208,17 @@ class Results:
 
         Parameters
         ----------
-        data, model, measure : the names of the data set, the model and the measure.
+        data : str
+            The name of the data set.
+        model : str
+            The name of the model.
+        measure : str, default="accuracy"
+            The name of the measure.
+
+        Returns
+        -------
+        Curve
+            The means and half-widths by number of training rows.
         """
         from scipy.special import stdtrit
 
@@ -158,7 +236,20 @@ class Results:
         return Curve(tuple(sizes), tuple(means), tuple(halfwidths))
 
     def of(self, data: str, model: str) -> list[Record]:
-        """Return the records of a model on a data set."""
+        """Return the records of a model on a data set.
+
+        Parameters
+        ----------
+        data : str
+            The name of the data set.
+        model : str
+            The name of the model.
+
+        Returns
+        -------
+        list of Record
+            The records in the order of the splits.
+        """
         _check("data", data, self.data)
         _check("model", model, self.models)
         return [r for r in self.records if r.data == data and r.model == model]

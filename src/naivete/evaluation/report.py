@@ -54,11 +54,16 @@ class Report:
 
     Parameters
     ----------
-    protocol : how the cases were divided.
-    data : the data sets by name.
-    results : all records.
-    final : the records that are compared: all, or those of the largest training sets of a learning curve.
-    comparison : the comparison of the models with the baseline.
+    protocol : Protocol
+        How the cases were divided.
+    data : dict of {str: LabelledTable}
+        The data sets by name.
+    results : Results
+        All records.
+    final : Results
+        The records that are compared: all, or those of the largest training sets of a learning curve.
+    comparison : Comparison or Comparisons
+        The comparison of the models with the baseline.
     """
 
     protocol: Protocol
@@ -68,7 +73,13 @@ class Report:
     comparison: Comparison | Comparisons
 
     def means(self) -> dict[str, dict[str, dict[str, float]]]:
-        """Return the mean of each measure, by data set, model and measure."""
+        """Return the mean of each measure, by data set, model and measure.
+
+        Returns
+        -------
+        dict
+            The means.
+        """
         collected: dict[str, dict[str, dict[str, list[float]]]] = {}
         for record in self.final.records:
             scores = collected.setdefault(record.data, {}).setdefault(record.model, {})
@@ -80,7 +91,13 @@ class Report:
         }
 
     def curves(self) -> dict[str, dict[str, Curve]]:
-        """Return the learning curve of the compared measure, by data set and model; empty for other protocols."""
+        """Return the learning curve of the compared measure, by data set and model; empty for other protocols.
+
+        Returns
+        -------
+        dict of {str: dict of {str: Curve}}
+            The curves.
+        """
         if not isinstance(self.protocol, LearningCurve):
             return {}
         results, measure = self.results, self.comparison.terms.measure
@@ -91,7 +108,13 @@ class Report:
 
         Parameters
         ----------
-        title : the heading of the page.
+        title : object, default=None
+            The heading of the page.
+
+        Returns
+        -------
+        Markup
+            The page.
         """
         result = self.comparison
         base = result.baseline if isinstance(result, Comparison) else result.models[0]
@@ -168,8 +191,25 @@ def report(
 
     Parameters
     ----------
-    results, data, protocol : the result, the data and the protocol of `run`.
-    baseline, measure, alpha, rope : as for `compare`.
+    results : Results
+        The result of `run`.
+    data : LabelledTable, tuple (X, y), or dict of these
+        The data of `run`.
+    protocol : Protocol
+        The protocol of `run`.
+    baseline : str or None, default=None
+        The model with which the others are compared, by default the first.
+    measure : str, default="accuracy"
+        The measure by which they are compared.
+    alpha : float, default=0.05
+        The significance level of the corrected test.
+    rope : float, default=0.01
+        The largest difference that does not matter in practice, in the unit of the measure.
+
+    Returns
+    -------
+    Report
+        The comparison; `html()` returns it as a page.
     """
     if measure not in results.measures:
         check_measure(measure, loss=False)

@@ -68,16 +68,38 @@ def run(
 
     Parameters
     ----------
-    models : classifiers that are not fitted yet, by name.
-    data : data sets by name, or one data set, which is then called "data"; each is the result of `label_table`, or (X, y): rows in
-        any form that `fit` takes, and their labels. There is a warning if a class is absent from training sets.
-    protocol : how to divide the data, or a text for `protocol_of`, such as "10x10-fold".
-    folder : the folder for finished splits; a run that was killed resumes from there when started again with the same arguments.
-        By default splits are not saved.
-    jobs : the number of processes; by default one, and a second one if much work remains.
-    progress : called with the number of finished splits, the number of all splits, and the name of the last one.
-    loss : the losses of wrong decisions, as for `measures`.
-    restart : whether to begin again and delete what is in the folder.
+    models : dict of {str: classifier}
+        Classifiers that are not fitted yet, by name.
+    data : LabelledTable, tuple (X, y), or dict of these
+        Data sets by name, or one data set, which is then called "data"; each is the result of `label_table`, or (X, y): rows in any
+        form that `fit` takes, and their labels. There is a warning if a class is absent from training sets.
+    protocol : Protocol or str
+        How to divide the data, or a text for `protocol_of`, such as "10x10-fold".
+    folder : str, path-like or None, default=None
+        The folder for finished splits; a run that was killed resumes from there when started again with the same arguments. By
+        default splits are not saved.
+    jobs : int or None, default=None
+        The number of processes; by default one, and a second one if much work remains.
+    progress : callable or None, default=None
+        Called with the number of finished splits, the number of all splits, and the name of the last one.
+    loss : Loss, array-like, dict or None, default=None
+        The losses of wrong decisions, as for `measures`.
+    restart : bool, default=False
+        Whether to begin again and delete what is in the folder.
+
+    Returns
+    -------
+    Results
+        The records.
+
+    Examples
+    --------
+    >>> from naivete import NaiveBayes, TAN
+    >>> from naivete.data.generated import corral
+    >>> from naivete.evaluation import label_table, run
+    >>> results = run({"nb": NaiveBayes(), "tan": TAN()}, label_table(corral(), "class"), "2-fold")
+    >>> results.models, len(results.records)
+    (('nb', 'tan'), 4)
     """
     if jobs is not None and (type(jobs) is not int or jobs < 1):
         raise ParameterError(f"jobs={quoted(jobs)}: a whole number, at least 1")

@@ -54,7 +54,17 @@ _EQUAL: Final = 1e-10
 
 
 class TTest(NamedTuple):
-    """Student's t, its degrees of freedom, and the two-sided p value."""
+    """Student's t, its degrees of freedom, and the two-sided p value.
+
+    Parameters
+    ----------
+    statistic : float
+        The value of t.
+    freedom : float
+        The degrees of freedom.
+    p : float
+        The p value.
+    """
 
     statistic: float
     freedom: float
@@ -62,7 +72,23 @@ class TTest(NamedTuple):
 
 
 class Wilcoxon(NamedTuple):
-    """The smaller sum of ranks, both sums, the number of nonzero differences, the two-sided p value, and whether it is exact."""
+    """The smaller sum of ranks, both sums, the number of nonzero differences, the two-sided p value, and whether it is exact.
+
+    Parameters
+    ----------
+    statistic : float
+        The smaller sum of ranks.
+    positive : float
+        The sum of the ranks of positive differences.
+    negative : float
+        The sum of the ranks of negative differences.
+    pairs : int
+        The number of nonzero differences.
+    p : float
+        The two-sided p value.
+    exact : bool
+        Whether the p value is exact.
+    """
 
     statistic: float
     positive: float
@@ -73,7 +99,23 @@ class Wilcoxon(NamedTuple):
 
 
 class Friedman(NamedTuple):
-    """Friedman's chi-square and Iman and Davenport's F, each with its degrees of freedom and p value."""
+    """Friedman's chi-square and Iman and Davenport's F, each with its degrees of freedom and p value.
+
+    Parameters
+    ----------
+    statistic : float
+        The value of chi-square.
+    freedom : int
+        Its degrees of freedom.
+    p : float
+        Its p value.
+    f_statistic : float
+        The value of F.
+    f_freedom : tuple of int
+        Its two degrees of freedom.
+    f_p : float
+        Its p value.
+    """
 
     statistic: float
     freedom: int
@@ -84,7 +126,21 @@ class Friedman(NamedTuple):
 
 
 class Nemenyi(NamedTuple):
-    """Average ranks (1 is best), the critical difference at level `alpha`, and the p value of each pair of models."""
+    """Average ranks (1 is best), the critical difference at level `alpha`, and the p value of each pair of models.
+
+    Parameters
+    ----------
+    ranks : tuple of float
+        The average rank of each model.
+    critical_difference : float
+        The smallest significant difference of two average ranks.
+    p : tuple of tuple of float
+        The p value of each pair.
+    alpha : float
+        The significance level.
+    data_sets : int
+        The number of data sets.
+    """
 
     ranks: tuple[float, ...]
     critical_difference: float
@@ -95,6 +151,13 @@ class Nemenyi(NamedTuple):
     def groups(self) -> list[tuple[int, ...]]:
         """Return the largest sets of two or more models, best first, whose ranks differ by at most the critical difference.
 
+        Returns
+        -------
+        list of tuple of int
+            The positions of the models of each group.
+
+        Examples
+        --------
         >>> Nemenyi((1.0, 3.0, 2.2), 1.25, (), 0.05, 14).groups()
         [(0, 2), (2, 1)]
         """
@@ -109,6 +172,21 @@ class Bayesian(NamedTuple):
     """The probabilities of a difference below, within and above the region of practical equivalence (ROPE).
 
     `mean`, `scale` and `freedom` describe the posterior of the difference, a Student t distribution.
+
+    Parameters
+    ----------
+    left : float
+        The probability of a difference below the region.
+    rope : float
+        The probability of a difference within the region.
+    right : float
+        The probability of a difference above the region.
+    mean : float
+        The mean of the posterior.
+    scale : float
+        The scale of the posterior.
+    freedom : int
+        The degrees of freedom of the posterior.
     """
 
     left: float
@@ -128,8 +206,16 @@ def paired_t(differences: ArrayLike) -> TTest:
 
     Parameters
     ----------
-    differences : the score of one model minus that of the other in each round; at least two.
+    differences : array-like of shape (n_rounds,)
+        The score of one model minus that of the other in each round; at least two.
 
+    Returns
+    -------
+    TTest
+        The statistic, its degrees of freedom and the p value.
+
+    Examples
+    --------
     >>> test = paired_t([1, 2, 3])  # mean 2, variance 1: t = 2 / sqrt(1/3)
     >>> round(test.statistic**2, 9), test.freedom, round(test.p, 4)
     (12.0, 2, 0.0742)
@@ -145,9 +231,18 @@ def corrected_t(differences: ArrayLike, test_share: float) -> TTest:
 
     Parameters
     ----------
-    differences : the score of one model minus that of the other in each round; at least two.
-    test_share : the share of the cases in the test set, n_test / (n_test + n_train): 0.1 for ten folds.
+    differences : array-like of shape (n_rounds,)
+        The score of one model minus that of the other in each round; at least two.
+    test_share : float
+        The share of the cases in the test set, n_test / (n_test + n_train): 0.1 for ten folds.
 
+    Returns
+    -------
+    TTest
+        The statistic, its degrees of freedom and the p value.
+
+    Examples
+    --------
     >>> test = corrected_t([1, 2, 3], 1 / 3)  # mean 2, variance 1, 1/3 + 1/2 = 5/6: t = 2 / sqrt(5/6)
     >>> round(test.statistic**2, 9), test.freedom, round(test.p, 4)
     (4.8, 2, 0.1598)
@@ -165,8 +260,26 @@ def welch(mean1: float, sd1: float, n1: float, mean2: float, sd2: float, n2: flo
 
     Parameters
     ----------
-    mean1, sd1, n1, mean2, sd2, n2 : mean, standard deviation (divisor n - 1) and size of each sample.
+    mean1 : float
+        The mean of the first sample.
+    sd1 : float
+        The standard deviation of the first sample, with the divisor n - 1.
+    n1 : float
+        The size of the first sample.
+    mean2 : float
+        The mean of the second sample.
+    sd2 : float
+        The standard deviation of the second sample.
+    n2 : float
+        The size of the second sample.
 
+    Returns
+    -------
+    TTest
+        The statistic, its degrees of freedom and the p value.
+
+    Examples
+    --------
     >>> test = welch(3, 2, 4, 1, 2, 4)  # v1 = v2 = 1: t = 2 / sqrt(2), freedom 4 / (2/3)
     >>> round(test.statistic**2, 9), round(test.freedom, 9)
     (2.0, 6.0)
@@ -190,9 +303,18 @@ def wilcoxon(differences: ArrayLike, *, pratt: bool = False) -> Wilcoxon:
 
     Parameters
     ----------
-    differences : differences of paired scores, at least two.
-    pratt : whether zeros are removed after ranking (Pratt 1959) instead of before (Wilcoxon).
+    differences : array-like of shape (n_pairs,)
+        Differences of paired scores, at least two.
+    pratt : bool, default=False
+        Whether zeros are removed after ranking (Pratt 1959) instead of before (Wilcoxon).
 
+    Returns
+    -------
+    Wilcoxon
+        The sums of ranks and the p value.
+
+    Examples
+    --------
     >>> wilcoxon([3, -1, 4, 6])  # of 16 signings of the ranks 1, 2, 3, 4, four have a sum of at most 1
     Wilcoxon(statistic=1.0, positive=9.0, negative=1.0, pairs=4, p=0.25, exact=True)
     """
@@ -216,9 +338,18 @@ def friedman(scores: ArrayLike, *, tie_correction: bool = True) -> Friedman:
 
     Parameters
     ----------
-    scores : the scores, with at least two data sets and two models.  # (data set, model)
-    tie_correction : whether S is computed from the ranks; otherwise as without ties (Demsar), which is conservative.
+    scores : array-like of shape (n_data_sets, n_models)
+        The scores, with at least two data sets and two models.
+    tie_correction : bool, default=True
+        Whether S is computed from the ranks; otherwise as without ties (Demsar), which is conservative.
 
+    Returns
+    -------
+    Friedman
+        Both statistics with their p values.
+
+    Examples
+    --------
     >>> friedman([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4]])[:2]  # the squares sum to 2, S is 4: 2 x 4 x 2 / 4
     (4.0, 2)
     """
@@ -241,10 +372,20 @@ def nemenyi(scores: ArrayLike, *, alpha: float = 0.05, higher_is_better: bool = 
 
     Parameters
     ----------
-    scores : the scores, with at least two data sets and two models.  # (data set, model)
-    alpha : the level of the critical difference.
-    higher_is_better : whether the highest score has rank 1; otherwise the lowest.
+    scores : array-like of shape (n_data_sets, n_models)
+        The scores, with at least two data sets and two models.
+    alpha : float, default=0.05
+        The level of the critical difference.
+    higher_is_better : bool, default=True
+        Whether the highest score has rank 1; otherwise the lowest.
 
+    Returns
+    -------
+    Nemenyi
+        The ranks, the critical difference and the p values.
+
+    Examples
+    --------
     >>> test = nemenyi([[0.9, 0.8], [0.7, 0.6], [0.7, 0.5], [0.2, 0.3]])  # critical: 1.96 sqrt(2 x 3 / (6 x 4))
     >>> test.ranks, round(test.critical_difference, 4), round(test.p[0][1], 4)
     ((1.25, 1.75), 0.98, 0.3173)
@@ -272,10 +413,20 @@ def bayesian_correlated_t(differences: ArrayLike, correlation: float, rope: floa
 
     Parameters
     ----------
-    differences : the score of one model minus that of the other in each round; at least two.
-    correlation : the correlation of the rounds, below 1; usually the share of the cases in the test set: 0.1 for ten folds.
-    rope : differences up to this size do not matter in practice, in the unit of the scores; 0 for no such region.
+    differences : array-like of shape (n_rounds,)
+        The score of one model minus that of the other in each round; at least two.
+    correlation : float
+        The correlation of the rounds, below 1; usually the share of the cases in the test set: 0.1 for ten folds.
+    rope : float
+        Differences up to this size do not matter in practice, in the unit of the scores; 0 for no such region.
 
+    Returns
+    -------
+    Bayesian
+        The three probabilities.
+
+    Examples
+    --------
     >>> test = bayesian_correlated_t([1, 3], 0.5, 2)  # mean 2, squared scale 2 (1/2 + 1); half lies above the mean
     >>> round(test.scale**2, 9), round(test.right, 9), round(sum(test[:3]), 9)
     (3.0, 0.5, 1.0)
@@ -302,6 +453,18 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     The smallest of m values is multiplied by m, the next by m - 1, and so on; each is at least the one before it and at most 1.
 
+    Parameters
+    ----------
+    p_values : sequence of float
+        The p values.
+
+    Returns
+    -------
+    list of float
+        The adjusted p values, in the same order.
+
+    Examples
+    --------
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """

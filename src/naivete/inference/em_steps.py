@@ -25,12 +25,19 @@ class Convergence:
 
     Parameters
     ----------
-    iterations : how many times the tables were estimated again.
-    log_likelihoods : the log likelihood of the observed values, in nats, before the first iteration and after each.
-    objectives : the log likelihood plus, with a pseudo-count alpha, the log prior alpha * sum of log P.
-    converged : whether the last step changed the objective by no more than the tolerance.
-    tolerance : the relative change that is small enough.
+    iterations : int
+        Int How many times the tables were estimated again.
+    log_likelihoods : tuple of float
+        Tuple of float The log likelihood of the observed values, in nats, before the first iteration and after each.
+    objectives : tuple of float
+        Tuple of float The log likelihood plus, with a pseudo-count alpha, the log prior alpha * sum of log P.
+    converged : bool
+        Bool Whether the last step changed the objective by no more than the tolerance.
+    tolerance : float
+        Float The relative change that is small enough.
 
+    Examples
+    --------
     >>> Convergence(2, (-9.0, -8.1, -8.1), (-9.0, -8.1, -8.1), True, 1e-8)
     <converged after 2 iterations: objective -9 to -8.1, log likelihood -8.1>
     """
@@ -42,7 +49,18 @@ class Convergence:
     tolerance: float
 
     def then(self, more: Convergence) -> Convergence:
-        """Return this iteration and a later one that started from its result, as one."""
+        """Return this iteration and a later one that started from its result, as one.
+
+        Parameters
+        ----------
+        more : Convergence
+            The later iteration.
+
+        Returns
+        -------
+        Convergence
+            Both iterations.
+        """
         likelihoods, objectives = self.log_likelihoods + more.log_likelihoods[1:], self.objectives + more.objectives[1:]
         return Convergence(self.iterations + more.iterations, likelihoods, objectives, more.converged, more.tolerance)
 

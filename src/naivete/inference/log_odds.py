@@ -36,9 +36,12 @@ class Attribution(NamedTuple):
 
     Parameters
     ----------
-    base : the log odds before anything is known about the row.  # (row,)
-    values : the contribution of each term.  # (row, term)
-    standard_errors : the standard errors of estimated contributions; None if all are exact.  # (row, term)
+    base : ndarray of shape (n_rows,)
+        The log odds before anything is known about the row.
+    values : ndarray of shape (n_rows, n_terms)
+        The contribution of each term.
+    standard_errors : ndarray of shape (n_rows, n_terms) or None, default=None
+        The standard errors of estimated contributions; None if all are exact.
     """
 
     base: Numbers
@@ -51,7 +54,18 @@ class Attribution(NamedTuple):
         return np.asarray(self.base + self.values.sum(axis=1))
 
     def of_rows(self, rows: Integers) -> Attribution:
-        """Return the base and the contributions of some rows."""
+        """Return the base and the contributions of some rows.
+
+        Parameters
+        ----------
+        rows : ndarray of int
+            The positions of the rows.
+
+        Returns
+        -------
+        Attribution
+            The base and the contributions.
+        """
         errors = self.standard_errors
         return Attribution(self.base[rows], self.values[rows], None if errors is None else errors[rows])
 

@@ -29,7 +29,15 @@ Model = Network | JunctionTree | HasNetwork
 
 
 class MostProbable(NamedTuple):
-    """The states of the variables that were not observed, and the natural logarithm of their probability with the evidence."""
+    """The states of the variables that were not observed, and the natural logarithm of their probability with the evidence.
+
+    Parameters
+    ----------
+    states : dict
+        The states by the name of the variable.
+    log_probability : float
+        The logarithm.
+    """
 
     states: dict[Name, State]
     log_probability: float
@@ -163,13 +171,22 @@ def most_probable(network: Model, given: Given | None = None) -> MostProbable:
 
 
 def log_likelihoods(network: Model, codes: Codes) -> Numbers:
-    """Return the natural logarithm of the probability of the observed values of each row, -inf where impossible.  # (row,)
+    """Return the natural logarithm of the probability of the observed values of each row, -inf where impossible.
 
     Parameters
     ----------
-    network : the network, its junction tree, or a fitted classifier.
-    codes : the codes of all variables, the class last, or of the features only; the largest code of a type means missing.
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    codes : sequence of ndarray of shape (n_rows,)
+        The codes of all variables, the class last, or of the features only; the largest code of a type means missing.
 
+    Returns
+    -------
+    ndarray of shape (n_rows,)
+        The logarithms.
+
+    Examples
+    --------
     >>> log_likelihoods(_sprinkler(), [np.array([1, 255], np.uint8), np.array([0, 1], np.uint8)]).round(4)
     array([-0.9163, -1.6094])
     """
@@ -185,17 +202,28 @@ def log_likelihoods(network: Model, codes: Codes) -> Numbers:
 
 
 def posteriors(network: Model, of: Variables, codes: Codes, has_missing: NDArray[np.bool_] | None = None) -> Numbers:
-    """Return P(of | row) for many rows, computed together for rows with the same observed variables.  # (row, ...)
+    """Return P(of | row) for many rows, computed together for rows with the same observed variables.
 
     A row of probability zero is an error that reports its position, counted from 0.
 
     Parameters
     ----------
-    network : the network, its junction tree, or a fitted classifier.
-    of : a variable, or several, by name or position; their observed values in a row are evidence too.
-    codes : the codes of all variables, the class last, or of the features only; the largest code of a type means missing.
-    has_missing : which columns can have missing values; by default all are checked.
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier.
+    of : str, int or sequence of these
+        A variable, or several, by name or position; their observed values in a row are evidence too.
+    codes : sequence of ndarray of shape (n_rows,)
+        The codes of all variables, the class last, or of the features only; the largest code of a type means missing.
+    has_missing : ndarray of shape (n_columns,) or None, default=None
+        Which columns can have missing values; by default all are checked.
 
+    Returns
+    -------
+    ndarray of shape (n_rows, n_states, ...)
+        The probabilities, with an axis for each variable of `of`.
+
+    Examples
+    --------
     >>> posteriors(_sprinkler(), "wet", [np.array([1, 0], np.uint8), np.array([255, 0], np.uint8)]).round(4)
     array([[0.0952, 0.9048],
            [1.    , 0.    ]])

@@ -34,8 +34,16 @@ def to_networkx(network: Network) -> Any:
 
     Parameters
     ----------
-    network : the network; its sparse tables are written in full if they fit.
+    network : Network
+        The network; its sparse tables are written in full if they fit.
 
+    Returns
+    -------
+    networkx.DiGraph
+        The graph.
+
+    Examples
+    --------
     >>> from naivete.network.formats import loads
     >>> list(to_networkx(loads("[rain][wet|rain]", "string")).edges)
     [('rain', 'wet')]
@@ -55,8 +63,17 @@ def from_networkx(graph: Any, *, target: Name = None, tolerance: float = 1e-6) -
 
     Parameters
     ----------
-    graph : the graph; the parents of a node are in the order of `parents`, else in that of its edges.
-    target, tolerance : as in `naivete.network.formats.read_network`.
+    graph : networkx.DiGraph
+        The graph; the parents of a node are in the order of `parents`, else in that of its edges.
+    target : str or None, default=None
+        The name of the variable that becomes the class, as for `read_network`.
+    tolerance : float, default=1e-6
+        The largest allowed distance from 1 of the sum of a distribution, as for `read_network`.
+
+    Returns
+    -------
+    Network
+        The network.
     """
     without_tables = not any("table" in attributes for _, attributes in graph.nodes(data=True))
     draft = Draft("networkx")
@@ -82,7 +99,13 @@ def to_pgmpy(network: Network) -> Any:
 
     Parameters
     ----------
-    network : the network; its sparse tables are written in full if they fit.
+    network : Network
+        The network; its sparse tables are written in full if they fit.
+
+    Returns
+    -------
+    pgmpy.models.DiscreteBayesianNetwork
+        The model.
     """
     models, cpds = _library("pgmpy.models"), _library("pgmpy.factors.discrete")
     make = getattr(models, "DiscreteBayesianNetwork", None) or models.BayesianNetwork
@@ -111,8 +134,17 @@ def from_pgmpy(model: Any, *, target: Name = None, tolerance: float = 1e-6) -> N
 
     Parameters
     ----------
-    model : the model; every node needs its table.
-    target, tolerance : as in `naivete.network.formats.read_network`.
+    model : pgmpy.models.DiscreteBayesianNetwork
+        The model; every node needs its table.
+    target : str or None, default=None
+        The name of the variable that becomes the class, as for `read_network`.
+    tolerance : float, default=1e-6
+        The largest allowed distance from 1 of the sum of a distribution, as for `read_network`.
+
+    Returns
+    -------
+    Network
+        The network.
     """
     draft = Draft("pgmpy")
     for place, name in enumerate(model.nodes(), start=1):
@@ -130,7 +162,13 @@ def to_pyagrum(network: Network) -> Any:
 
     Parameters
     ----------
-    network : the network; its sparse tables are written in full if they fit, and each variable needs two states.
+    network : Network
+        The network; its sparse tables are written in full if they fit, and each variable needs two states.
+
+    Returns
+    -------
+    pyagrum.BayesNet
+        The model.
     """
     library = _library("pyagrum")
     model = library.BayesNet("naivete")
@@ -154,8 +192,17 @@ def from_pyagrum(model: Any, *, target: Name = None, tolerance: float = 1e-6) ->
 
     Parameters
     ----------
-    model : the model.
-    target, tolerance : as in `naivete.network.formats.read_network`.
+    model : pyagrum.BayesNet
+        The model.
+    target : str or None, default=None
+        The name of the variable that becomes the class, as for `read_network`.
+    tolerance : float, default=1e-6
+        The largest allowed distance from 1 of the sum of a distribution, as for `read_network`.
+
+    Returns
+    -------
+    Network
+        The network.
     """
     draft = Draft("pyagrum")
     for place, node in enumerate(sorted(model.nodes()), start=1):

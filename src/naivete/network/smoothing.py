@@ -46,9 +46,12 @@ class Context:
 
     Parameters
     ----------
-    marginal : P(x), the relative frequencies over all classes, along the axis of x and broadcast over the others.
-    prior : P(c) along the last axis, or 1 for a family without the class.
-    total : the total weight of the cases, a number or broadcast over the axes.
+    marginal : ndarray
+        Ndarray P(x), the relative frequencies over all classes, along the axis of x and broadcast over the others.
+    prior : ndarray
+        Ndarray P(c) along the last axis, or 1 for a family without the class.
+    total : float or ndarray
+        Float or ndarray The total weight of the cases, a number or broadcast over the axes.
     """
 
     marginal: Numbers

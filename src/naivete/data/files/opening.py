@@ -33,12 +33,19 @@ class Limits:
 
     Parameters
     ----------
-    line : the number of characters of a line, or of a record that spans lines.
-    columns : the number of columns.
-    states : the number of distinct values of a nominal column.
-    cells : the number of rows times the number of columns.
-    decompressed : the number of bytes of a compressed file after decompression.
+    line : int, default=67108864
+        The number of characters of a line, or of a record that spans lines.
+    columns : int, default=1000000
+        The number of columns.
+    states : int, default=16000000
+        The number of distinct values of a nominal column.
+    cells : int, default=4294967296
+        The number of rows times the number of columns.
+    decompressed : int, default=17179869184
+        The number of bytes of a compressed file after decompression.
 
+    Examples
+    --------
     >>> Limits(columns=10).columns
     10
     """

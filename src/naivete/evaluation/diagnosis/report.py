@@ -33,12 +33,22 @@ class Summary:
 
     Parameters
     ----------
-    cases : the total weight of the cases.
-    labelled : that of the cases with a known class.
-    naive, network : that of the cases that naive Bayes and the network predict correctly.
-    changed : that of the cases in which the two predictions differ.
-    repaired, broken : that of the cases in which only the network is correct, and only naive Bayes.
-    method : how the predictions were made.
+    cases : float
+        Float The total weight of the cases.
+    labelled : float
+        The total weight of the cases with a known class.
+    naive : float
+        The total weight of the cases that naive Bayes predicts correctly.
+    network : float
+        The total weight of the cases that the network predicts correctly.
+    changed : float
+        The total weight of the cases in which the two predictions differ.
+    repaired : float
+        The total weight of the cases in which only the network is correct.
+    broken : float
+        The total weight of the cases in which only naive Bayes is correct.
+    method : str
+        Str How the predictions were made.
     """
 
     cases: float
@@ -57,10 +67,19 @@ class Case:
 
     Parameters
     ----------
-    row : its number, from 1.
-    correct, naive, network : its class, None where unknown, and the predictions of naive Bayes and of the network.
-    bits : the log odds of naive Bayes for its prediction against the correct class, or else the prediction of the network.
-    terms : the features whose dependence changes these odds most, with the bits by which it reduces them, the largest first.
+    row : int
+        Int Its number, from 1.
+    correct : class label or None
+        Its class, None where unknown.
+    naive : class label
+        The prediction of naive Bayes.
+    network : class label
+        The prediction of the network.
+    bits : float
+        Float The log odds of naive Bayes for its prediction against the correct class, or else the prediction of the network.
+    terms : tuple of (str, float)
+        Tuple of (str, float) The features whose dependence changes these odds most, with the bits by which it reduces them, the
+        largest first.
     """
 
     row: int
@@ -80,14 +99,22 @@ class Diagnosis:
 
     Parameters
     ----------
-    network : the network; its class has no parents.
-    arcs_added : the arcs that are added to naive Bayes, one at a time.
-    classes : the labels of the classes.
-    terms : the terms of every case.
-    rows : the number of every case, from 1, in the table X.
-    correct : the class of every case where known; labels that are not classes of the network come after the classes.
-    weight : the weight of every case, None where all are 1.
-    method : how the predictions were made, as text.
+    network : Network
+        Network The network; its class has no parents.
+    arcs_added : tuple of (int, int)
+        Tuple of (int, int) The arcs that are added to naive Bayes, one at a time.
+    classes : ndarray of shape (n_classes,)
+        Ndarray of shape (n_classes,) The labels of the classes.
+    terms : Terms
+        Terms The terms of every case.
+    rows : ndarray of shape (n_rows,)
+        Ndarray of shape (n_rows,) The number of every case, from 1, in the table X.
+    correct : Column or None
+        Column or None The class of every case where known; labels that are not classes of the network come after the classes.
+    weight : ndarray of shape (n_rows,) or None
+        Ndarray of shape (n_rows,) or None The weight of every case, None where all are 1.
+    method : str
+        Str How the predictions were made, as text.
     """
 
     network: Network
@@ -104,22 +131,22 @@ class Diagnosis:
 
     @cached_property
     def gdf(self) -> Numbers:
-        """log2 of the global dependence factor, which naive Bayes ignores.  # (row, contrast)"""
+        """The logarithm (base 2) of the global dependence factor, which naive Bayes ignores, an array (row, contrast)."""
         return np.asarray(self.terms.dependence.sum(axis=1))
 
     @cached_property
     def naive_predictions(self) -> NDArray[np.intp]:
-        """The position of the class that naive Bayes predicts.  # (row)"""
+        """The position of the class that naive Bayes predicts for each row."""
         return predicted_classes(self.terms.naive)
 
     @cached_property
     def network_predictions(self) -> NDArray[np.intp]:
-        """The position of the class that the network predicts.  # (row)"""
+        """The position of the class that the network predicts for each row."""
         return predicted_classes(self.terms.naive + self.gdf)
 
     @cached_property
     def labels(self) -> NDArray[np.int64]:
-        """The position of the correct class; -1 where unknown, beyond the classes where it is not one of them.  # (row)"""
+        """The position of the correct class of each row; -1 where unknown, beyond the classes where it is not one of them."""
         return np.full(len(self), UNKNOWN) if self.correct is None else self.correct.values.astype(np.int64)
 
     @property
@@ -128,7 +155,13 @@ class Diagnosis:
         return bool((self.labels != UNKNOWN).any())
 
     def summary(self) -> Summary:
-        """Return the numbers of correct predictions and of differences between naive Bayes and the network."""
+        """Return the numbers of correct predictions and of differences between naive Bayes and the network.
+
+        Returns
+        -------
+        Summary
+            The numbers.
+        """
         one, two = self.naive_predictions, self.network_predictions
         repaired, broken = self._effects(one, two)
         return Summary(
@@ -143,7 +176,13 @@ class Diagnosis:
         )
 
     def cases(self) -> Table:
-        """Return a table of the cases: the class, both predictions and their probabilities, log odds, log ddr of every feature."""
+        """Return a table of the cases: the class, both predictions and their probabilities, log odds, log ddr of every feature.
+
+        Returns
+        -------
+        Table
+            A row for each case.
+        """
         one, two, states = self.naive_predictions, self.network_predictions, tuple(self.classes.tolist())
         columns = [
             Column("row", self.rows),
@@ -167,6 +206,11 @@ class Diagnosis:
         `weight` is the mean of log ddr, for more than two classes the Euclidean norm of the means; `mean_size` is the mean of the
         absolute value or norm; `changed` the number of predictions of the network that change when the dependence of this feature
         alone is ignored; `gained` and `lost` the numbers of these that become correct and wrong.
+
+        Returns
+        -------
+        Table
+            A row for each feature.
         """
         network, means, sizes = self.network_predictions, self._means, _length(self.terms.dependence)
         ignoring = [predicted_classes(self.terms.naive + self.gdf - self.terms.dependence[:, x]) for x in self.network.features]
@@ -187,6 +231,11 @@ class Diagnosis:
 
         `changed` is the number of predictions of naive Bayes that change when the arc is added, `repaired` and `broken` the numbers
         of these that become correct and wrong, `net` their difference.
+
+        Returns
+        -------
+        Table
+            A row for each arc.
         """
         naive, added = self.naive_predictions, self.terms.with_arc
         effects = np.array([self._effects(naive, codes) for codes in added.T]).reshape(-1, 2)
@@ -206,8 +255,15 @@ class Diagnosis:
 
         Parameters
         ----------
-        count : the largest number of cases.
-        terms : the largest number of features for each case.
+        count : int, default=10
+            The largest number of cases.
+        terms : int, default=3
+            The largest number of features for each case.
+
+        Returns
+        -------
+        list of Case
+            The cases, the largest odds first.
         """
         naive, other = self.naive_predictions, self._reference()
         rows = np.flatnonzero((naive != other) & (other < len(self.classes)))
@@ -226,7 +282,13 @@ class Diagnosis:
         return Case(int(self.rows[i]), label, classes[naive], classes[self.network_predictions[i]], bits, terms)
 
     def svg(self) -> Markup:
-        """Return a figure of the log odds of the network against those of naive Bayes, and of the weights of the features."""
+        """Return a figure of the log odds of the network against those of naive Bayes, and of the weights of the features.
+
+        Returns
+        -------
+        Markup
+            The figure as SVG text.
+        """
         across, up = self._odds()
         effect = np.where(self.naive_predictions == self.network_predictions, len(_EFFECTS), self._effect())
         group = effect if self.labelled else np.where(effect == UNKNOWN, _EFFECTS.index("neither"), effect)

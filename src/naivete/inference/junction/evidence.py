@@ -32,10 +32,14 @@ class Evidence:
 
     Parameters
     ----------
-    rows : the number of rows.
-    codes : the codes of the observed variables.  # (row,)
-    likelihoods : P(finding | state) of variables with uncertain (soft) evidence.  # (state, row) or (state, 1)
-    numbers : the row numbers that errors report, if any.  # (row,)
+    rows : int, default=1
+        The number of rows.
+    codes : dict of {int: ndarray of shape (n_rows,)}, default={}
+        The codes of the observed variables.
+    likelihoods : dict of {int: ndarray of shape (n_states, n_rows) or (n_states, 1)}, default={}
+        P(finding | state) of variables with uncertain (soft) evidence. # (state, row) or (state, 1).
+    numbers : ndarray of shape (n_rows,) or None, default=None
+        The row numbers that errors report, if any.
     """
 
     rows: int = 1

@@ -79,7 +79,7 @@ def read_network(
         The name of the variable that becomes the class; by default the one that the file marks, else the last one.
     encoding : str, default="utf-8"
         The character encoding of the file; XML may declare another one.
-    tolerance : float, default=1e-06
+    tolerance : float, default=1e-6
         The largest allowed distance from 1 of the sum of a distribution of two states; n/2 times as much for n states, because
         rounding errors add up. A distribution that is off by more than 1e-9 is divided by its sum, with a warning.
 
@@ -159,10 +159,24 @@ def loads(text: str, format: str, *, target: Name = None, tolerance: float = 1e-
 
     Parameters
     ----------
-    text : the text of a network file.
-    format, target, tolerance : as in `read_network`.
-    where : the name of the text in error messages.
+    text : str
+        The text of a network file.
+    format : {"bif", "xmlbif", "hugin", "xdsl", "string", "dot"}
+        The format of the text.
+    target : str or None, default=None
+        The name of the variable that becomes the class, as for `read_network`.
+    tolerance : float, default=1e-6
+        The largest allowed distance from 1 of the sum of a distribution, as for `read_network`.
+    where : str, default="text"
+        The name of the text in error messages.
 
+    Returns
+    -------
+    Network
+        The network.
+
+    Examples
+    --------
     >>> network = loads("[sky][play|sky]", "string")
     >>> [variable.name for variable in network.variables], network.parents[-1]
     (['sky', 'play'], (0,))
@@ -175,9 +189,18 @@ def dumps(network: Network, format: str) -> str:
 
     Parameters
     ----------
-    network : the network.
-    format : as in `read_network`.
+    network : Network
+        The network.
+    format : {"bif", "xmlbif", "hugin", "xdsl", "string", "dot"}
+        The format of the text.
 
+    Returns
+    -------
+    str
+        The text of a network file.
+
+    Examples
+    --------
     >>> dumps(loads("[sky][play|sky]", "string", target="sky"), "string")
     '[play|sky][sky]\\n'
     """
