@@ -65,7 +65,9 @@ def test_the_scores_of_rows_are_the_values_of_their_leaves(tier: str, classes: i
         trees, scores = boost(**data, candidates=all_columns(4, classes), setting=Boosting(rounds=4))
         codes = [np.where(c == s, 65535, c).astype(np.uint16) for c, s in zip(data["codes"], STATES, strict=True)]  # missing codes
         again = boosted_scores(codes, STATES, trees, data["scores"])
-    assert again == pytest.approx(scores, abs=1e-12)
+        assert again == pytest.approx(scores, abs=1e-12)
+        many = boosted_scores([np.tile(c, 5) for c in codes], STATES, trees, np.tile(data["scores"], (5, 1)))
+    assert np.array_equal(many, np.tile(again, (5, 1))), "many rows at once have the scores of few rows"
 
 
 @pytest.mark.parametrize("classes", [2, 4])

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete._kernels.contexts import LeftOut
+from naivete._kernels.dispatch import compiled
 from naivete.cases.base import Block
 from naivete.cases.memory import MemoryCases
 from naivete.cases.sample import sampled
@@ -107,6 +108,21 @@ def test_the_log_odds_of_one_structure_are_a_sum_over_tables() -> None:
     np.testing.assert_allclose(odds, sums[:, 1] - sums[:, 0], atol=1e-9)
     assert model.mixture is None
     assert model.members == ()
+
+
+@settings(max_examples=5)
+@given(seed=st.integers(0, 2**32 - 1), weighted=st.booleans())
+def test_many_rows_have_the_same_bits_as_few_rows(seed: int, weighted: bool) -> None:
+    data = cases(seed, weighted=weighted)
+    predictor = SpectrumPredictor(spectrum(Counts(data), SMALL))
+    codes = [np.concatenate([column, np.array([255, 254], np.uint8)]) for column in data.block.codes[:-1]]
+    no_missing = np.zeros(len(codes), bool)
+    few = predictor.posterior(codes, no_missing)[0]
+    many = predictor.posterior([np.tile(column, 40) for column in codes], no_missing)[0]
+    assert predictor.tables_for(0) is not None or compiled() is None, "many rows are predicted from tables"
+    assert np.array_equal(many, np.tile(few, (40, 1)))
+    assert np.array_equal(predictor.posterior(codes, no_missing)[0], few)
+    assert np.array_equal(SpectrumPredictor(predictor.spectrum).posterior([c[:1] for c in codes], no_missing)[0], few[:1])
 
 
 def test_no_probability_is_zero() -> None:

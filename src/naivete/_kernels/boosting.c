@@ -185,22 +185,73 @@ API int naivete_boost(const uint16_t *codes, const int64_t *states, const uint8_
     return ok;
 }
 
-/* Adds the values of the leaves of the rows from..to to scores (row, class); tree i is of class i % classes + first. */
-API void naivete_boosted_scores(const column *columns, const int64_t *states, const int64_t *nodes, const double *values,
-                                const int64_t *starts, int64_t trees, int64_t classes, int64_t first, int64_t K, int64_t from,
-                                int64_t to, double *scores) {
-    for (int64_t lo = from; lo < to; lo += 256) {
-        const int64_t hi = lo + 256 < to ? lo + 256 : to;
+enum { BLOCK = 128, AT_ONCE = 4 };
+
+/* Adds the values of the leaves of one row to its scores. */
+static void add_leaves(const column *columns, const int64_t *states, const int64_t *nodes, const double *values, const int64_t *starts,
+                       int64_t trees, int64_t classes, int64_t r, double *scores) {
+    for (int64_t i = 0; i < trees; i++) {
+        const int64_t *tree = nodes + 3 * starts[i];
+        int64_t at = 0;
+        while (tree[3 * at] >= 0) {
+            const int64_t v = known_code(columns + tree[3 * at], states[tree[3 * at]], r), test = tree[3 * at + 1];
+            at = tree[3 * at + 2] + (test < 0 ? v != -2 - test : v > test);
+        }
+        scores[i % classes] += values[starts[i] + at];
+    }
+}
+
+/* Writes the nodes of the trees in 32 bits, with leaves that lead to themselves, and the depth of each tree; `levels` is memory for a
+   number for each node. */
+static void unrolled(const int64_t *nodes, const int64_t *starts, int64_t trees, int32_t *steps, int32_t *levels, int32_t *depths) {
+    for (int64_t i = 0; i < trees; i++) {
+        const int64_t *tree = nodes + 3 * starts[i];
+        int32_t *step = steps + 3 * starts[i], *level = levels + starts[i];
+        level[0] = depths[i] = 0;
+        for (int64_t at = 0; at < starts[i + 1] - starts[i]; at++) { /* every child comes after its parent */
+            const int leaf = tree[3 * at] < 0;
+            step[3 * at] = leaf ? 0 : (int32_t)tree[3 * at];
+            step[3 * at + 1] = leaf ? INT32_MAX : (int32_t)tree[3 * at + 1];
+            step[3 * at + 2] = leaf ? (int32_t)at : (int32_t)tree[3 * at + 2];
+            if (level[at] > depths[i]) depths[i] = level[at];
+            for (int64_t b = 0; !leaf && b < 2; b++) level[tree[3 * at + 2] + b] = level[at] + 1;
+        }
+    }
+}
+
+/* Adds the values of the leaves of the rows from..to to scores (row, class); tree i is of class i % classes + first. Many rows descend
+   several at once. Returns 0 if there is not enough memory. */
+API int naivete_boosted_scores(const column *columns, const int64_t *states, int64_t width, const int64_t *nodes, const double *values,
+                               const int64_t *starts, int64_t trees, int64_t classes, int64_t first, int64_t K, int64_t from,
+                               int64_t to, double *scores) {
+    if (to - from < BLOCK) {
+        for (int64_t r = from; r < to; r++) add_leaves(columns, states, nodes, values, starts, trees, classes, r, scores + r * K + first);
+        return 1;
+    }
+    uint32_t *codes = calloc(BLOCK * (width + 1), sizeof *codes);
+    int32_t *steps = malloc((5 * starts[trees] + 1) * sizeof *steps), *depths = malloc((trees + 1) * sizeof *depths);
+    const int ok = codes && steps && depths;
+    if (ok) unrolled(nodes, starts, trees, steps, steps + 3 * starts[trees], depths);
+    for (int64_t lo = from; ok && lo < to; lo += BLOCK) {
+        const int64_t len = lo + BLOCK < to ? BLOCK : to - lo;
+        known_codes(columns, states, width, lo, len, codes);
         for (int64_t i = 0; i < trees; i++) {
-            const int64_t *tree = nodes + 3 * starts[i], c = i % classes + first;
-            for (int64_t r = lo; r < hi; r++) {
-                int64_t at = 0;
-                while (tree[3 * at] >= 0) {
-                    const int64_t v = known_code(columns + tree[3 * at], states[tree[3 * at]], r), test = tree[3 * at + 1];
-                    at = tree[3 * at + 2] + (test < 0 ? v != -2 - test : v > test);
-                }
-                scores[r * K + c] += values[starts[i] + at];
+            const int32_t *tree = steps + 3 * starts[i];
+            const double *leaves = values + starts[i];
+            for (int64_t j = 0; j < len; j += AT_ONCE) {
+                const uint32_t *row = codes + j * width;
+                int64_t at[AT_ONCE] = {0};
+                for (int32_t d = 0; d < depths[i]; d++)
+                    for (int64_t k = 0; k < AT_ONCE; k++) {
+                        const int32_t *step = tree + 3 * at[k], v = (int32_t)row[k * width + step[0]], test = step[1];
+                        at[k] = step[2] + (test < 0 ? v != -2 - test : v > test);
+                    }
+                for (int64_t k = 0; k < AT_ONCE && j + k < len; k++) scores[(lo + j + k) * K + i % classes + first] += leaves[at[k]];
             }
         }
     }
+    free(codes);
+    free(steps);
+    free(depths);
+    return ok;
 }

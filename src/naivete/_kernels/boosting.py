@@ -115,13 +115,14 @@ def boosted_scores(codes: Codes, states: Sequence[int], trees: BoostedTrees, sco
         return result
     columns, _kept_alive = columns_struct(codes)
     sizes = np.array(states, np.int64)
-    arrays = [address(a) for a in (columns, sizes, *trees)]
+    table, arrays = (address(columns), address(sizes), len(codes)), [address(a) for a in trees]
 
-    def fill(part: tuple[int, int]) -> None:
-        library.naivete_boosted_scores(*arrays, count, classes - first, first, classes, *part, address(result))
+    def fill(part: tuple[int, int]) -> int:
+        return int(library.naivete_boosted_scores(*table, *arrays, count, classes - first, first, classes, *part, address(result)))
 
     work = 16 * rows * count
-    run_parallel(fill, ranges(rows, work, 8, 64), work)
+    for status in run_parallel(fill, ranges(rows, work, 8, 64), work):
+        require_memory(status)
     return result
 
 

@@ -30,4 +30,10 @@ INLINE int64_t known_code(const column *c, int64_t states, int64_t r) {
     return value < states ? value : states;
 }
 
+/* Writes the known codes of the rows from..from + len, those of a row side by side. */
+INLINE void known_codes(const column *columns, const int64_t *states, int64_t width, int64_t from, int64_t len, uint32_t *codes) {
+    for (int64_t x = 0; x < width; x++)
+        for (int64_t i = 0; i < len; i++) codes[i * width + x] = (uint32_t)known_code(columns + x, states[x], from + i);
+}
+
 #endif

@@ -16,7 +16,7 @@ typedef struct {
     uint32_t x;    /* code of the feature; in the entry of a class: how many codes occur with it */
 } entry;
 
-enum { BATCH = 256 };
+enum { BATCH = 512 };
 
 /* The bin of a row: its code looked up, the last bin where the code is missing. */
 INLINE uint32_t bin(const column *c, const uint32_t *bins, int64_t states, int64_t r) {
@@ -301,7 +301,86 @@ typedef struct {
     int64_t parents;
     double states; /* number of bins of x that can occur */
     double total;  /* weight of all cases */
+    const double *const *tables; /* for each depth P (context, x, class), see naivete_context_tables; NULL where they are not known */
+    const int32_t *const *next;  /* for each depth the context of the next depth (context, code), -1 where there is none */
+    const int64_t *cards;        /* number of bins of each parent, and of x */
+    const double *logs;          /* logarithms of the first table */
 } family;
+
+/* P of a value of x with the weight n, in a class with the weight N and t values, from P of the shorter context. */
+INLINE double backed_off(double n, double N, double t, double P, double theta, double delta) {
+    const double high = n > delta ? n - delta : 0.0;
+    P = (high + (theta + delta * t) * P) / (N + theta);
+    return P < SMALLEST ? SMALLEST : P;
+}
+
+/* Writes P (x, class) of one context from that of the shorter context; N and t are memory for K numbers. */
+static void context_table(const level *l, int64_t at, const double *shorter, const double *margin, int64_t X, int64_t K, double theta,
+                          double delta, double *N, double *t, double *P) {
+    memcpy(P, shorter, X * K * sizeof *P);
+    for (const entry *e = l->classes + l->class_at[at], *end = l->classes + l->class_at[at + 1]; e < end; e++) {
+        N[e->c] = e->n;
+        t[e->c] = e->x;
+        for (int64_t i = e->c; i < X * K; i += K) P[i] = backed_off(0.0, e->n, e->x, shorter[i], theta, delta);
+    }
+    for (const entry *e = l->cells + l->cell_at[at], *end = l->cells + l->cell_at[at + 1]; e < end; e++)
+        P[e->x * K + e->c] = backed_off(e->n, N[e->c], t[e->c], shorter[e->x * K + e->c], theta, delta);
+    for (int64_t x = 0; x < X; x++)
+        if (margin[x] < 1e-9)
+            for (int64_t c = 0; c < K; c++) P[x * K + c] = 1.0;
+}
+
+/* Computes the tables, next contexts and logarithms of a family (see `family`), for rows of which nothing is left out. A value of x
+   that never occurred has P = 1 in all classes. Returns 0 if there is not enough memory. */
+API int naivete_context_tables(const family *g, const int64_t *sizes, int64_t K, double theta, double delta, double least,
+                               double *const *tables, int32_t *const *next, double *logs) {
+    const int64_t X = g->cards[g->parents];
+    double *base = malloc((X + 2) * K * sizeof *base);
+    if (!base) return 0;
+    double *N = base + X * K, *t = N + K;
+    for (int64_t i = 0; i < X * K; i++) base[i] = (g->margin[i / K] + 1) / (g->total + g->states);
+    context_table(g->levels, 0, base, g->margin, X, K, theta, delta, N, t, tables[0]);
+    for (int64_t i = 0; i < X * K; i++) logs[i] = log(tables[0][i]);
+    for (int64_t d = 0; d < g->parents; d++) {
+        const level *l = g->levels + d;
+        for (int64_t i = 0; i < sizes[3 * d] * g->cards[d]; i++) next[d][i] = -1;
+        for (int64_t at = 0; at < sizes[3 * d]; at++)
+            for (int64_t below = l->children[at]; below < l->children[at + 1]; below++) {
+                if (l[1].totals[below] >= least) next[d][at * g->cards[d] + l[1].codes[below]] = (int32_t)below;
+                context_table(l + 1, below, tables[d] + at * X * K, g->margin, X, K, theta, delta, N, t, tables[d + 1] + below * X * K);
+            }
+    }
+    free(base);
+    return 1;
+}
+
+/* Multiplies the products (depth, row, class) of a batch by the probabilities of a family, from its tables. All rows descend together,
+   one depth after another, so that the processor waits for the memory of many rows at a time. The bins of column j are
+   binned[j * BATCH], ... */
+INLINE void multiply(const family *g, const uint32_t *binned, int64_t len, int64_t D, const int64_t K, double *products) {
+    const int64_t X = g->cards[g->parents];
+    const uint32_t *values = binned + g->members[0] * BATCH;
+    const double *P[BATCH];
+    int64_t at[BATCH]; /* the context of each row, -1 after the last one that occurs */
+    for (int64_t i = 0; i < len; i++) {
+        at[i] = 0;
+        P[i] = g->tables[0] + values[i] * K;
+    }
+    for (int64_t d = 0; d < D; d++, products += BATCH * K) {
+        for (int64_t i = 0; i < len; i++)
+            for (int64_t c = 0; c < K; c++) products[i * K + c] *= P[i][c];
+        if (d >= g->parents || d == D - 1) continue;
+        const int32_t *next = g->next[d];
+        const int64_t card = g->cards[d];
+        const uint32_t *codes = binned + g->members[d + 1] * BATCH;
+        const double *table = g->tables[d + 1];
+        for (int64_t i = 0; i < len; i++) {
+            const int64_t below = at[i] < 0 ? -1 : next[at[i] * card + codes[i]];
+            at[i] = below;
+            P[i] = below < 0 ? P[i] : table + (below * X + values[i]) * K;
+        }
+    }
+}
 
 /* Writes for the rows from..to and the depths 0..depth the log-posteriors of the classes: prior (row, class) plus the sum over the
    families of log P_d(x | class, context), normalized. leave[r] is the weight of row r that is left out of all counts, in class
@@ -319,15 +398,22 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
     for (; ok && from < to; from += BATCH) {
         const int64_t len = to - from < BATCH ? to - from : BATCH;
         for (int64_t j = 0; j < width; j++)
-            for (int64_t i = 0; i < len; i++) binned[i * width + j] = bin(columns + j, bins[j], states[j], from + i);
-        for (int64_t i = 0; i < len * D * K; i++) mantissa[i] = 1.0, exponent[i] = 0;
+            for (int64_t i = 0; i < len; i++) binned[j * BATCH + i] = bin(columns + j, bins[j], states[j], from + i);
+        for (int64_t d = 0; d < D; d++)
+            for (int64_t i = d * BATCH * K; i < (d * BATCH + len) * K; i++) mantissa[i] = 1.0, exponent[i] = 0;
         for (int64_t f = 0; f < count; f++) {
             const family *g = families + f;
-            for (int64_t i = 0; i < len; i++) {
-                const uint32_t *row = binned + i * width, x = row[g->members[0]];
+            const int prepared = g->tables && !leave;
+            if (prepared && K == 2) multiply(g, binned, len, D, 2, mantissa);
+            else if (prepared && K == 3) multiply(g, binned, len, D, 3, mantissa);
+            else if (prepared) multiply(g, binned, len, D, K, mantissa);
+            for (int64_t i = 0; prepared && first && i < len; i++)
+                memcpy(first + ((from + i) * count + f) * K, g->logs + binned[g->members[0] * BATCH + i] * K, K * sizeof *first);
+            for (int64_t i = 0; !prepared && i < len; i++) {
+                const uint32_t x = binned[g->members[0] * BATCH + i];
                 const double w = leave ? leave[from + i] : 0.0;
                 const uint32_t y = leave ? labels[from + i] : UINT32_MAX;
-                double *product = mantissa + i * D * K;
+                double *product = mantissa + i * K;
                 const double nx = g->margin[x] - w;
                 if (first)
                     for (int64_t c = 0; c < K; c++) first[((from + i) * count + f) * K + c] = 0.0;
@@ -357,27 +443,26 @@ API int naivete_context_logs(const column *columns, const uint32_t *const *bins,
                             if (n < 1e-9) n = 0.0, t -= 1.0;
                             if (N < 1e-9) continue;
                         }
-                        const double high = n > delta ? n - delta : 0.0;
-                        P[e->c] = (high + (theta + delta * t) * P[e->c]) / (N + theta);
-                        if (P[e->c] < SMALLEST) P[e->c] = SMALLEST;
+                        P[e->c] = backed_off(n, N, t, P[e->c], theta, delta);
                     }
-                    for (int64_t c = 0; c < K; c++) product[d * K + c] *= P[c];
+                    for (int64_t c = 0; c < K; c++) product[d * BATCH * K + c] *= P[c];
                     if (first && !d)
                         for (int64_t c = 0; c < K; c++) first[((from + i) * count + f) * K + c] = log(P[c]);
                     if (d == g->parents) break;
-                    const int64_t next = child(l, l + 1, at, row[g->members[d + 1]]);
+                    const int64_t next = child(l, l + 1, at, binned[g->members[d + 1] * BATCH + i]);
                     if (next < 0 || l[1].totals[next] - w < least) break;
                     at = next;
                 }
                 for (d++; d < D; d++)
-                    for (int64_t c = 0; c < K; c++) product[d * K + c] *= P[c];
+                    for (int64_t c = 0; c < K; c++) product[d * BATCH * K + c] *= P[c];
             }
-            if (f % 8 == 7) settle(mantissa, exponent, len * D * K);
+            if (f % 8 == 7)
+                for (int64_t d = 0; d < D; d++) settle(mantissa + d * BATCH * K, exponent + d * BATCH * K, len * K);
         }
         for (int64_t i = 0; i < len; i++)
             for (int64_t d = 0; d < D; d++) {
-                const int64_t at = (i * D + d) * K;
-                double *z = out + from * D * K + at, top = -INFINITY, sum = 0;
+                const int64_t at = (d * BATCH + i) * K;
+                double *z = out + ((from + i) * D + d) * K, top = -INFINITY, sum = 0;
                 for (int64_t c = 0; c < K; c++) {
                     z[c] = log(mantissa[at + c]) + exponent[at + c] * 0.69314718055994530942 + prior[(from + i) * K + c];
                     if (z[c] > top) top = z[c];

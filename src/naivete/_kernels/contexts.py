@@ -12,12 +12,14 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
+from naivete._kernels.context_tables import FAMILY, ContextTables, family_record
 from naivete._kernels.context_trees import Bins, ContextEstimate, ContextFamily, ContextTree, LeftOut, binned, packed_tree
 from naivete._kernels.contexts_numpy import context_levels, context_logs_numpy
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
@@ -151,6 +153,7 @@ def context_logs(
     left_out: LeftOut | None = None,
     *,
     terms: bool = False,
+    tables: Sequence[ContextTables | None] = (),
 ) -> tuple[Numbers, Numbers]:
     """Return the log-posteriors of the classes at each depth, and the terms of each family at depth 0 if they are wanted.
 
@@ -169,6 +172,7 @@ def context_logs(
     prior : the logarithm of the prior probability of each class for each row.  # (row, class)
     left_out : what is left out of the counts for each row; by default nothing.
     terms : whether the terms log P_0(x | class) are wanted.
+    tables : the probabilities of the families in all contexts, where they are known; used where nothing is left out.
 
     Returns
     -------
@@ -183,11 +187,8 @@ def context_logs(
         logs -= logs.max(axis=2, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=2, keepdims=True)), first
     struct, _kept_alive = _columns(codes, bins)
-    members = [np.array([f.x, *f.parents], np.int64) for f in families]
-    margins = [np.ascontiguousarray(f.margin, np.float64) for f in families]
-    records = np.zeros(len(families), [(name, np.int64) for name in "abcd"] + [(name, np.float64) for name in "ef"])
-    for i, f in enumerate(families):
-        records[i] = address(margins[i]), address(members[i]), address(f.tree.struct), f.tree.depth, f.states, total
+    structs = [family_record(f, total, known) for f, known in zip_longest(families, tables)]
+    records = np.concatenate([np.zeros(0, FAMILY), *(record for record, _ in structs)])
     leave, prior = left_out_addresses(left_out), np.ascontiguousarray(prior, np.float64)
     results = address(sums), address(first) if terms else 0
 

@@ -106,6 +106,72 @@ API int naivete_tree_posteriors(const column *columns, const int64_t *states, co
     return 1;
 }
 
+/* Computes P(class | node) and its logarithm for all nodes of a tree, as naivete_tree_posteriors does with nothing left out, both
+   multiplied by `share`; and the nodes in 32 bits, with leaves that lead to themselves. */
+API void naivete_tree_tables(const int64_t *states, const int64_t *nodes, const double *weights, int64_t n, int64_t K, double m,
+                             double share, double *P, double *logs, int32_t *steps) {
+    for (int64_t c = 0; c < K; c++) P[c] = 1.0 / K;
+    for (int64_t at = 0; at < n; at++) { /* every child comes after its parent; until here P is that of the parent */
+        const double *here = weights + at * K;
+        const int64_t col = nodes[3 * at], test = nodes[3 * at + 1];
+        double *p = P + at * K, N = -0.0;
+        for (int64_t c = 0; c < K; c++) N += here[c];
+        if (N > 1e-9)
+            for (int64_t c = 0; c < K; c++) {
+                p[c] = (here[c] + m * p[c]) / (N + m);
+                if (p[c] < SMALLEST) p[c] = SMALLEST;
+            }
+        for (int64_t b = 0; col >= 0 && b < (test == -1 ? states[col] + 1 : 2); b++)
+            memcpy(P + (nodes[3 * at + 2] + b) * K, p, K * sizeof *p);
+        for (int64_t c = 0; c < K; c++) {
+            logs[at * K + c] = share * log(p[c]);
+            p[c] = share * p[c];
+        }
+        steps[3 * at] = col < 0 ? 0 : (int32_t)col;
+        steps[3 * at + 1] = col < 0 ? INT32_MAX : (int32_t)test;
+        steps[3 * at + 2] = (int32_t)(col < 0 ? at : nodes[3 * at + 2]);
+    }
+}
+
+/* What naivete_tree_posteriors computes with nothing left out and all trees used, from the tables of naivete_tree_tables. */
+API int naivete_forest_posteriors(const column *columns, const int64_t *states, int64_t width, const int32_t *const *trees,
+                                  const double *const *P, const double *const *tree_logs, int64_t count, int64_t K,
+                                  const int64_t *wanted, int64_t many, int64_t from, int64_t to, double *logs, double *mean) {
+    enum { BLOCK = 128, AT_ONCE = 4 };
+    uint32_t *codes = calloc(BLOCK * (width + 1), sizeof *codes);
+    if (!codes) return 0;
+    for (int64_t lo = from; lo < to; lo += BLOCK) {
+        const int64_t len = lo + BLOCK < to ? BLOCK : to - lo;
+        known_codes(columns, states, width, lo, len, codes);
+        for (int64_t t = 0; t < count; t++)
+            for (int64_t i = 0; i < len; i += AT_ONCE) {
+                const uint32_t *row = codes + i * width;
+                const int64_t rows = len - i < AT_ONCE ? len - i : AT_ONCE;
+                double *out = logs + (lo + i) * many * K;
+                int64_t at[AT_ONCE] = {0}, done = 0;
+                for (int64_t d = 0, moved = 1;; d++) {
+                    while (done < many && (!moved || wanted[done] == d)) {
+                        for (int64_t k = 0; k < rows; k++)
+                            for (int64_t c = 0; c < K; c++) out[(k * many + done) * K + c] += tree_logs[t][at[k] * K + c];
+                        done++;
+                    }
+                    if (!moved) break;
+                    moved = 0;
+                    for (int64_t k = 0; k < AT_ONCE; k++) {
+                        const int32_t *step = trees[t] + 3 * at[k], value = (int32_t)row[k * width + step[0]], test = step[1];
+                        const int64_t next = step[2] + (test == -1 ? value : test < 0 ? value != -2 - test : value > test);
+                        moved |= next ^ at[k];
+                        at[k] = next;
+                    }
+                }
+                for (int64_t k = 0; k < rows; k++)
+                    for (int64_t c = 0; c < K; c++) mean[(lo + i + k) * K + c] += P[t][at[k] * K + c];
+            }
+    }
+    free(codes);
+    return 1;
+}
+
 enum { WIDEST = 64 }; /* the most branches of a node */
 
 typedef struct {
