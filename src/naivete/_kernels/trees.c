@@ -12,6 +12,8 @@
 
 #include "columns.h"
 
+enum { AT_ONCE = 4 }; /* rows that descend at the same time */
+
 INLINE int64_t branch(const int64_t *node, int64_t value) {
     return node[2] + (node[1] == -1 ? value : node[1] < 0 ? value != -2 - node[1] : value > node[1]);
 }
@@ -35,10 +37,19 @@ INLINE double left_out(const double *n, double total, const double *parent, int6
 /* Writes the leaf of each of the rows from..to. */
 API void naivete_tree_leaves(const column *columns, const int64_t *states, const int64_t *nodes, int64_t from, int64_t to,
                              int64_t *leaves) {
-    for (int64_t r = from; r < to; r++) {
-        int64_t at = 0;
-        while (nodes[3 * at] >= 0) at = branch(nodes + 3 * at, known_code(columns + nodes[3 * at], states[nodes[3 * at]], r));
-        leaves[r] = at;
+    for (int64_t r = from; r < to; r += AT_ONCE) {
+        const int64_t rows = to - r < AT_ONCE ? to - r : AT_ONCE;
+        int64_t at[AT_ONCE] = {0};
+        for (int moved = 1; moved;) {
+            moved = 0;
+            for (int64_t k = 0; k < rows; k++) {
+                const int64_t *node = nodes + 3 * at[k];
+                if (node[0] < 0) continue;
+                at[k] = branch(node, known_code(columns + node[0], states[node[0]], r + k));
+                moved = 1;
+            }
+        }
+        memcpy(leaves + r, at, rows * sizeof *at);
     }
 }
 
@@ -137,7 +148,7 @@ API void naivete_tree_tables(const int64_t *states, const int64_t *nodes, const 
 API int naivete_forest_posteriors(const column *columns, const int64_t *states, int64_t width, const int32_t *const *trees,
                                   const double *const *P, const double *const *tree_logs, int64_t count, int64_t K,
                                   const int64_t *wanted, int64_t many, int64_t from, int64_t to, double *logs, double *mean) {
-    enum { BLOCK = 128, AT_ONCE = 4 };
+    enum { BLOCK = 128 };
     uint32_t *codes = calloc(BLOCK * (width + 1), sizeof *codes);
     if (!codes) return 0;
     for (int64_t lo = from; lo < to; lo += BLOCK) {

@@ -79,8 +79,12 @@ def _of_part(block: Block, requests: Sequence[Request]) -> Sums:
     def count(request: Request) -> tuple[NDArray[np.uint64], LimbSums]:
         if isinstance(request, TreeRequest):
             leaves = tree_leaves(block.codes[:CLASS], request.states, request.nodes)
-            keys = leaves.astype(np.uint64) * np.uint64(request.classes) + labels.astype(np.uint64)
-            return _added(keys, {q: np.ones(len(keys), np.int64) if limb is None else limb for q, limb in weight.items()})
+            cells = leaves * request.classes + labels
+            if block.weight is None:
+                weights = np.bincount(cells)
+                occurring = np.flatnonzero(weights)
+                return occurring.astype(np.uint64), {0: weights[occurring].astype(np.int64)}
+            return _added(cells.astype(np.uint64), {q: limb for q, limb in weight.items() if limb is not None})
         own = np.arange(request.cards[-1] + 1, dtype=np.uint32)
         columns, bins = [*(block.codes[v] for v in request.columns), labels], [*request.bins, own]
         if block.weight is None:
