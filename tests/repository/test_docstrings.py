@@ -153,6 +153,8 @@ def _problems_of_parameters(value: Any, described: dict[str, tuple[str, str]]) -
             yield f"parameter {name}: no type"
         if not re.match(r"[^a-z]|log P", text) or not text.endswith("."):
             yield f"parameter {name}: the description is no sentence: {text!r}"
+        if text.lower().startswith(f"{declared.strip(' ,').lower()} "):
+            yield f"parameter {name}: the description repeats the type: {text!r}"
         for choice in re.findall(r"['\"][\w-]+['\"]", str(annotations.get(name, "")).replace("'", '"')):
             if choice not in declared:
                 yield f"parameter {name}: the value {choice} of its annotation is not in the type {declared!r}"
@@ -226,6 +228,7 @@ def good(rows: int, *, by: Literal["feature", "family"] = "feature", **more: flo
         ("**more : float", "more : float", "where the signature has"),
         ("rows : int", "rows", "no type"),
         ("The number of rows.", "the number of rows", "no sentence"),
+        ("The number of rows.", "Int The number of rows.", "repeats the type"),
         ('{"feature", "family"}', '{"feature"}', "family"),
         (', default="feature"', "", "default"),
         ('default="feature"', 'default="family"', "default"),

@@ -31,15 +31,15 @@ class Answer(NamedTuple):
     Parameters
     ----------
     feature : str
-        Str The name of the feature.
+        The name of the feature.
     value : object
-        Object The answer, None if it is unknown.
+        The answer, None if it is unknown.
     gain : float
-        Float The expected gain of the question before the answer; 0 for values that were given at the start.
+        The expected gain of the question before the answer; 0 for values that were given at the start.
     cost : float
-        Float The cost of the question.
+        The cost of the question.
     posterior : ndarray of shape (n_classes,)
-        Ndarray of shape (n_classes,) P(class | all answers so far).
+        P(class | all answers so far).
     """
 
     feature: Name

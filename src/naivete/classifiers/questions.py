@@ -27,15 +27,15 @@ class Question(NamedTuple):
     Parameters
     ----------
     feature : str
-        Str The name of the feature.
+        The name of the feature.
     gain : float
-        Float The expected information about the class in bits, or the expected reduction of the loss.
+        The expected information about the class in bits, or the expected reduction of the loss.
     cost : float
-        Float The cost of the question.
+        The cost of the question.
     position : int
-        Int The position of the feature.
+        The position of the feature.
     answers : tuple of str
-        Tuple of str The possible answers as text; empty for a continuous feature, whose answer is a number.
+        The possible answers as text; empty for a continuous feature, whose answer is a number.
     """
 
     feature: Name
@@ -59,13 +59,13 @@ class Questions:
     Parameters
     ----------
     target : str
-        Str The name of the class variable.
+        The name of the class variable.
     classes : tuple
-        Tuple The class labels.
+        The class labels.
     posterior : ndarray of shape (n_classes,)
-        Ndarray of shape (n_classes,) P(class | observed values), in the order of `classes`.
+        P(class | observed values), in the order of `classes`.
     questions : tuple of Question
-        Tuple of Question The questions, by decreasing gain for each unit of cost.
+        The questions, by decreasing gain for each unit of cost.
     unit : {"bits", "loss"}
         The unit of the gains.
     """

@@ -29,17 +29,17 @@ class SufficientReason:
     Parameters
     ----------
     target : str
-        Str The name of the class variable.
+        The name of the class variable.
     prediction : class label
-        Class label The predicted class.
+        The predicted class.
     values : dict
-        Dict The values of the reason by feature; no proper subset of them decides the class. All observed values if not even these
+        The values of the reason by feature; no proper subset of them decides the class. All observed values if not even these
         together decide it, which is possible only where values are missing.
     observed : int
-        Int The number of observed features.
+        The number of observed features.
     counterexample : dict or None
-        Dict or None Values of missing features with which another class is predicted, where the observed values do not decide it;
-        None where the reason is sufficient.
+        Values of missing features with which another class is predicted, where the observed values do not decide it; None where the
+        reason is sufficient.
     """
 
     target: Name
@@ -76,17 +76,17 @@ class Flip:
     Parameters
     ----------
     target : str
-        Str The name of the class variable.
+        The name of the class variable.
     before : class label
-        Class label The class that is predicted for the row.
+        The class that is predicted for the row.
     after : class label or None
-        Class label or None The class that is predicted after the change; None if no allowed change gives another class.
+        The class that is predicted after the change; None if no allowed change gives another class.
     changes : dict
-        Dict The value before and after the change of each feature that changes.
+        The value before and after the change of each feature that changes.
     assumed : dict
-        Dict The values that missing features are assumed to have.
+        The values that missing features are assumed to have.
     cost : float
-        Float The sum of the costs of the changes, inf if there is no such change.
+        The sum of the costs of the changes, inf if there is no such change.
     """
 
     target: Name

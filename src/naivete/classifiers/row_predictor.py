@@ -29,7 +29,7 @@ class RowPredictor:
     Parameters
     ----------
     model : NetworkClassifier
-        NetworkClassifier The fitted classifier.
+        The fitted classifier.
     """
 
     def __init__(self, model: NetworkClassifier) -> None:

@@ -27,9 +27,9 @@ class TableFrames(Mapping[Name, Any]):
     Parameters
     ----------
     network : Network
-        Network The network.
+        The network.
     counts : dict of {tuple of int: ndarray}
-        Dict of {tuple of int: ndarray} The counts of the families, empty where they are not known.
+        The counts of the families, empty where they are not known.
     """
 
     def __init__(self, network: Network, counts: FamilyCounts) -> None:

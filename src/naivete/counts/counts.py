@@ -480,10 +480,9 @@ class Counts:
         Parameters
         ----------
         orders : sequence of tuple of int
-            Sequence of tuple of int The members of each family in the order its axes should have.
+            The members of each family in the order its axes should have.
         shapes : sequence of tuple of int
-            Sequence of tuple of int The shape of each table, with the same number of cells; axes that follow one another may be
-            folded into one.
+            The shape of each table, with the same number of cells; axes that follow one another may be folded into one.
 
         Yields
         ------

@@ -29,7 +29,7 @@ class Panel(NamedTuple):
     Parameters
     ----------
     name : str
-        Str The class; empty if the table has a single panel.
+        The class; empty if the table has a single panel.
     cells : ndarray of shape (n_configurations, n_states)
         The probabilities, a row for each configuration of the parents; NaN where the table has none.
     """
@@ -44,13 +44,13 @@ class Heatmap(NamedTuple):
     Parameters
     ----------
     title : str
-        Str The probabilities that are shown.
+        The probabilities that are shown.
     states : tuple of str
-        Tuple of str The labels of the values, one for each column.
+        The labels of the values, one for each column.
     rows : tuple of str
-        Tuple of str The values of the parents, one text for each row; the classes if the class is the only parent.
+        The values of the parents, one text for each row; the classes if the class is the only parent.
     panels : tuple of Panel
-        Tuple of Panel The tables, one for each class; a single one if the class is the only parent, or no parent.
+        The tables, one for each class; a single one if the class is the only parent, or no parent.
     """
 
     title: str

@@ -30,11 +30,11 @@ class Scale(NamedTuple):
     Parameters
     ----------
     name : str
-        Str The name of the feature; with a parent, also its value.
+        The name of the feature; with a parent, also its value.
     states : tuple of str
-        Tuple of str The labels of the values.
+        The labels of the values.
     points : ndarray of shape (n_states,)
-        Ndarray of shape (n_states,) The points of each value.
+        The points of each value.
     """
 
     name: str
@@ -48,15 +48,15 @@ class Nomogram(NamedTuple):
     Parameters
     ----------
     title : str
-        Str The class, and the class it is compared with.
+        The class, and the class it is compared with.
     scales : tuple of Scale
-        Tuple of Scale A scale for each feature; for a feature with a parent, one for each value of the parent.
+        A scale for each feature; for a feature with a parent, one for each value of the parent.
     unit : float
-        Float The number of bits of one point.
+        The number of bits of one point.
     start : float
-        Float The log odds for a total of 0 points, in bits.
+        The log odds for a total of 0 points, in bits.
     largest : float
-        Float The largest possible total.
+        The largest possible total.
     """
 
     title: str

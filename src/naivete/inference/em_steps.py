@@ -26,15 +26,15 @@ class Convergence:
     Parameters
     ----------
     iterations : int
-        Int How many times the tables were estimated again.
+        How many times the tables were estimated again.
     log_likelihoods : tuple of float
-        Tuple of float The log likelihood of the observed values, in nats, before the first iteration and after each.
+        The log likelihood of the observed values, in nats, before the first iteration and after each.
     objectives : tuple of float
-        Tuple of float The log likelihood plus, with a pseudo-count alpha, the log prior alpha * sum of log P.
+        The log likelihood plus, with a pseudo-count alpha, the log prior alpha * sum of log P.
     converged : bool
-        Bool Whether the last step changed the objective by no more than the tolerance.
+        Whether the last step changed the objective by no more than the tolerance.
     tolerance : float
-        Float The relative change that is small enough.
+        The relative change that is small enough.
 
     Examples
     --------

@@ -31,7 +31,7 @@ class Predictor:
     Parameters
     ----------
     network : Network
-        Network The network.
+        The network.
 
     Examples
     --------

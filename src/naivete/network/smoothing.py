@@ -47,11 +47,11 @@ class Context:
     Parameters
     ----------
     marginal : ndarray
-        Ndarray P(x), the relative frequencies over all classes, along the axis of x and broadcast over the others.
+        P(x), the relative frequencies over all classes, along the axis of x and broadcast over the others.
     prior : ndarray
-        Ndarray P(c) along the last axis, or 1 for a family without the class.
+        P(c) along the last axis, or 1 for a family without the class.
     total : float or ndarray
-        Float or ndarray The total weight of the cases, a number or broadcast over the axes.
+        The total weight of the cases, a number or broadcast over the axes.
     """
 
     marginal: Numbers

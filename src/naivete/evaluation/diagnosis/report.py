@@ -34,7 +34,7 @@ class Summary:
     Parameters
     ----------
     cases : float
-        Float The total weight of the cases.
+        The total weight of the cases.
     labelled : float
         The total weight of the cases with a known class.
     naive : float
@@ -48,7 +48,7 @@ class Summary:
     broken : float
         The total weight of the cases in which only naive Bayes is correct.
     method : str
-        Str How the predictions were made.
+        How the predictions were made.
     """
 
     cases: float
@@ -68,7 +68,7 @@ class Case:
     Parameters
     ----------
     row : int
-        Int Its number, from 1.
+        Its number, from 1.
     correct : class label or None
         Its class, None where unknown.
     naive : class label
@@ -76,10 +76,9 @@ class Case:
     network : class label
         The prediction of the network.
     bits : float
-        Float The log odds of naive Bayes for its prediction against the correct class, or else the prediction of the network.
+        The log odds of naive Bayes for its prediction against the correct class, or else the prediction of the network.
     terms : tuple of (str, float)
-        Tuple of (str, float) The features whose dependence changes these odds most, with the bits by which it reduces them, the
-        largest first.
+        The features whose dependence changes these odds most, with the bits by which it reduces them, the largest first.
     """
 
     row: int
@@ -100,21 +99,21 @@ class Diagnosis:
     Parameters
     ----------
     network : Network
-        Network The network; its class has no parents.
+        The network; its class has no parents.
     arcs_added : tuple of (int, int)
-        Tuple of (int, int) The arcs that are added to naive Bayes, one at a time.
+        The arcs that are added to naive Bayes, one at a time.
     classes : ndarray of shape (n_classes,)
-        Ndarray of shape (n_classes,) The labels of the classes.
+        The labels of the classes.
     terms : Terms
-        Terms The terms of every case.
+        The terms of every case.
     rows : ndarray of shape (n_rows,)
-        Ndarray of shape (n_rows,) The number of every case, from 1, in the table X.
+        The number of every case, from 1, in the table X.
     correct : Column or None
-        Column or None The class of every case where known; labels that are not classes of the network come after the classes.
+        The class of every case where known; labels that are not classes of the network come after the classes.
     weight : ndarray of shape (n_rows,) or None
-        Ndarray of shape (n_rows,) or None The weight of every case, None where all are 1.
+        The weight of every case, None where all are 1.
     method : str
-        Str How the predictions were made, as text.
+        How the predictions were made, as text.
     """
 
     network: Network
