@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
+import doctest
 import inspect
 import re
 from collections.abc import Iterable, Iterator
@@ -117,6 +120,19 @@ def defaults(value: Any) -> dict[str, Any]:
     return {stars.get(p.kind, "") + p.name: made.get(p.name, p.default) for p in parameters if p.name not in ("self", "cls")}
 
 
+def unbound(docstring: str) -> set[str]:
+    """Return the names that the examples use without importing or binding them."""
+    nodes = list(ast.walk(ast.parse("".join(example.source for example in doctest.DocTestParser().get_examples(docstring)))))
+    names = [node for node in nodes if isinstance(node, ast.Name)]
+    bound = {node.id for node in names if not isinstance(node.ctx, ast.Load)}
+    bound |= {
+        alias.asname or alias.name for node in nodes if isinstance(node, (ast.Import, ast.ImportFrom)) for alias in node.names
+    }
+    bound |= {node.name for node in nodes if isinstance(node, (ast.ClassDef, ast.FunctionDef, ast.ExceptHandler)) and node.name}
+    bound |= {node.arg for node in nodes if isinstance(node, ast.arg)}
+    return {node.id for node in names} - bound - set(dir(builtins))
+
+
 def problems(each: Public) -> Iterator[str]:
     """Yield what is wrong with the docstring of a public name."""
     docstring = each.value.__doc__
@@ -134,6 +150,8 @@ def problems(each: Public) -> Iterator[str]:
         yield f"sections {titles} are unknown or not in the order {ORDER}"
     if ">>>" in "".join(text for title, text in parts.items() if title != "Examples"):
         yield "an example outside the section Examples"
+    if unbound(docstring):
+        yield f"the examples do not import {unbound(docstring)}"
     if not each.property:
         yield from _problems_of_parameters(each.value, entries(parts.get("Parameters", "")))
         yield from _problems_of_results(each.value, parts)
@@ -213,6 +231,7 @@ def good(rows: int, *, by: Literal["feature", "family"] = "feature", **more: flo
 
     Examples
     --------
+    >>> from tests.repository.test_docstrings import good
     >>> good(1)
     1
     """
@@ -235,6 +254,7 @@ def good(rows: int, *, by: Literal["feature", "family"] = "feature", **more: flo
         ("rows : int", "rows : int, default=1", "default"),
         ("Returns\n    -------\n    int\n        The number.\n", "", "no section Returns"),
         ("int\n        The number.\n", "The number.\n", "a type and"),
+        ("import good", "import public", "do not import {'good'}"),
         ("Examples\n    --------\n", "", "outside the section Examples"),
         ("Examples\n    --------\n", "Example\n    -------\n", "unknown"),
     ],

@@ -199,6 +199,7 @@ class AODE(AveragedDependence):
 
     Examples
     --------
+    >>> from naivete import AODE
     >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
     >>> aode = AODE().fit(rows, ["even", "odd", "odd", "even"])  # neither feature alone carries information about the class
     >>> aode.predict([["1", "0"]]).tolist()
@@ -225,6 +226,7 @@ class A2DE(AveragedDependence):
     The class is the parity of three features, which no two of them carry information about:
 
     >>> import itertools
+    >>> from naivete import A2DE
     >>> rows = [list(row) for row in itertools.product("01", repeat=3)]
     >>> model = A2DE().fit(rows, [row.count("1") % 2 for row in rows])
     >>> model.predict([["1", "1", "0"], ["1", "1", "1"]]).tolist()

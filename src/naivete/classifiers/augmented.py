@@ -49,6 +49,7 @@ class NaiveBayes(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import NaiveBayes
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]]
     >>> nb = NaiveBayes().fit(weather, ["out", "in", "out", "in"])
     >>> nb.predict_proba([["sunny", None]]).round(2).tolist()
@@ -85,6 +86,7 @@ class TAN(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import TAN
     >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
     >>> tan = TAN().fit(rows, ["even", "odd", "odd", "even"])  # neither feature alone carries information about the class
     >>> tan.network_.arcs, tan.predict([["1", "0"]]).tolist()
@@ -143,6 +145,7 @@ class FAN(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import FAN
     >>> rows = [["0", "0", "a"], ["0", "1", "a"], ["1", "0", "a"], ["1", "1", "a"]] * 4
     >>> rows += [[x, y, "b"] for x, y, _ in rows]
     >>> fan = FAN().fit(rows, ["even", "odd", "odd", "even"] * 8)  # the third feature is independent of all others
@@ -207,6 +210,7 @@ class KDB(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import KDB
     >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]] * 5
     >>> kdb = KDB(k="auto").fit(rows, ["even", "odd", "odd", "even"] * 5)
     >>> kdb.k_, kdb.predict([["1", "0"]]).tolist()
@@ -278,6 +282,7 @@ class SKDB(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import SKDB
     >>> rows = [["0", "0", "x"], ["0", "1", "x"], ["1", "0", "x"], ["1", "1", "x"]] * 5
     >>> rows += [[a, b, "y"] for a, b, _ in rows]
     >>> skdb = SKDB().fit(rows, ["even", "odd", "odd", "even"] * 10)  # the third feature is independent of all others
@@ -335,6 +340,7 @@ class Full(NetworkClassifier):
     --------
     Two numbers that are positively correlated in one class and negatively in the other:
 
+    >>> from naivete import Encoder, Full
     >>> rows = [[0, 0.1], [1, 0.9], [2, 2.2], [3, 2.8], [0, 2.9], [1, 2.2], [2, 0.8], [3, 0.1]]
     >>> normal = Encoder(numbers="normal", kinds="numeric")
     >>> Full(encoder=normal).fit(rows, ["with"] * 4 + ["against"] * 4).predict([[0, 0], [0, 3]]).tolist()
@@ -404,6 +410,7 @@ class KNaive(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import KNaive
     >>> rows = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]] * 5
     >>> model = KNaive(k=0).fit(rows, ["even", "odd", "odd", "even"] * 5)  # no naive feature: the full network
     >>> model.naive_, model.predict([["1", "0"]]).tolist()

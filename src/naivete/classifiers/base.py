@@ -121,6 +121,7 @@ class NetworkClassifier(
     --------
     A learner of your own is a subclass with a method `_learn`, here naive Bayes with another name:
 
+    >>> from naivete import NetworkClassifier
     >>> from naivete.learners.naive import naive
     >>> class Mine(NetworkClassifier):
     ...     def _learn(self, counts):

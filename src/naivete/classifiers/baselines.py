@@ -26,6 +26,7 @@ class Majority(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import Majority
     >>> Majority().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['yes']
     """
@@ -53,6 +54,7 @@ class Lookup(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import Lookup
     >>> Lookup().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]).predict([["a"]]).tolist()
     ['no']
     """

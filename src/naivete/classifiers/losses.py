@@ -47,6 +47,7 @@ class Loss:
 
     Examples
     --------
+    >>> from naivete import Loss
     >>> loss = Loss.of([[0, 5], [1, 0]], ["healthy", "ill"])
     >>> loss.expected([[0.75, 0.25]]).tolist()
     [[1.25, 0.75]]
@@ -93,6 +94,7 @@ class Loss:
 
         Examples
         --------
+        >>> from naivete import Loss
         >>> Loss.of({("no", "yes"): 5, ("yes", "no"): 1}, ["no", "yes"]).matrix.tolist()
         [[0.0, 5.0], [1.0, 0.0]]
         """
@@ -130,6 +132,7 @@ class Loss:
         --------
         >>> import tempfile
         >>> from pathlib import Path
+        >>> from naivete import Loss
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     path = Path(folder, "costs.csv")
         ...     _ = path.write_text("decision,healthy,ill\\nhealthy,0,5\\nill,1,0\\n")
@@ -170,6 +173,7 @@ class Loss:
 
         Examples
         --------
+        >>> from naivete import zero_one
         >>> zero_one(["no", "yes"]).with_reject(0.25).decide([[0.5, 0.5], [0.9, 0.1]]).tolist()
         [2, 0]
         """
@@ -265,6 +269,7 @@ class Loss:
 
         Examples
         --------
+        >>> from naivete import Loss
         >>> Loss.of([[0, 5], [1, 0]], ["healthy", "ill"]).of_classifier([[5, 1], [2, 2]])
         0.7
         """
@@ -302,6 +307,7 @@ def zero_one(labels: Iterable[Any]) -> Loss:
 
     Examples
     --------
+    >>> from naivete import zero_one
     >>> zero_one("ab").matrix.tolist()
     [[0.0, 1.0], [1.0, 0.0]]
     """

@@ -49,6 +49,7 @@ class JoinedNaive(NetworkClassifier):
     Examples
     --------
     >>> import itertools
+    >>> from naivete import JoinedNaive
     >>> rows = [list(row) for row in itertools.product("01", repeat=3)] * 4
     >>> joined = JoinedNaive().fit(rows, [row[0] != row[2] for row in rows])
     >>> joined.groups_, joined.predict([["0", "1", "1"]]).tolist()
@@ -116,6 +117,7 @@ class Recursive(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import Recursive
     >>> exclusive = [["0", "0"], ["0", "1"], ["1", "0"], ["1", "1"]]
     >>> model = Recursive(parity="split").fit(exclusive, ["no", "yes", "yes", "no"])
     >>> model.predict(exclusive).tolist()
@@ -192,6 +194,7 @@ class HiddenNaive(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import HiddenNaive
     >>> toss = [[0, 0], [0, 0], [0, 0], [1, 1], [1, 1], [1, 1], [0, 1], [1, 0]] * 3
     >>> model = HiddenNaive(groups=[[0, 1]]).fit(toss, [0, 0, 0, 1, 1, 1, 0, 1] * 3)
     >>> model.predict([[0, None], [1, 1]]).tolist(), model.groups_, model.states_

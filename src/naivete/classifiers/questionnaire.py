@@ -93,7 +93,7 @@ class Questionnaire:
 
     Examples
     --------
-    >>> from naivete import NaiveBayes
+    >>> from naivete import NaiveBayes, Questionnaire
     >>> X = [["yes", "high"], ["yes", "low"], ["no", "high"], ["no", "low"]] * 5
     >>> model = NaiveBayes().fit(X, ["ill", "ill", "well", "well"] * 5)
     >>> questionnaire = Questionnaire(model, stop=0.9)

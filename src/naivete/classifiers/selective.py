@@ -41,6 +41,7 @@ class SelectiveNaive(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import SelectiveNaive
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> SelectiveNaive().fit(rows, ["out", "out", "in", "in"] * 5).predict([["sun", "b"]]).tolist()
     ['out']
@@ -146,6 +147,7 @@ class K2AS(Selecting):
 
     Examples
     --------
+    >>> from naivete import K2AS
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> model = K2AS(learner="nb").fit(rows, ["out", "out", "in", "in"] * 5)
     >>> model.selected_, model.predict([["sun", "b"]]).tolist()
@@ -220,6 +222,7 @@ class InfoAS(Selecting):
 
     Examples
     --------
+    >>> from naivete import InfoAS
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> model = InfoAS(learner="tan").fit(rows, ["out", "out", "in", "in"] * 5)
     >>> model.selected_, model.predict([["sun", "b"]]).tolist()

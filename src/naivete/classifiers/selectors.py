@@ -177,6 +177,7 @@ class InfoSelector(Selector):
 
     Examples
     --------
+    >>> from naivete import InfoSelector
     >>> rows = [["sun", "a", 1], ["sun", "b", 0], ["rain", "a", 0], ["rain", "b", 1]] * 5
     >>> selector = InfoSelector().fit(rows, ["out", "out", "in", "in"] * 5)
     >>> selector.selected_, selector.transform(rows[:2]).tolist()
@@ -232,6 +233,7 @@ class NaiveSelector(Selector):
 
     Examples
     --------
+    >>> from naivete import NaiveSelector
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> 0 in NaiveSelector().fit(rows, ["out", "out", "in", "in"] * 5).selected_
     True
@@ -272,6 +274,7 @@ class K2Selector(Selector):
 
     Examples
     --------
+    >>> from naivete import K2Selector
     >>> rows = [["sun", "a"], ["sun", "b"], ["rain", "a"], ["rain", "b"]] * 5
     >>> K2Selector().fit(rows, ["out", "out", "in", "in"] * 5).selected_
     [0]

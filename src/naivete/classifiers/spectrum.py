@@ -87,6 +87,7 @@ class Spectrum(NetworkClassifier):
     Examples
     --------
     >>> import itertools
+    >>> from naivete import Spectrum
     >>> rows = [list(row) for row in itertools.product("01", repeat=4)] * 4
     >>> model = Spectrum(members=1).fit(rows, [row[0] != row[2] for row in rows])
     >>> model.predict([["0", "1", "1", "0"]]).tolist()

@@ -42,6 +42,7 @@ class ID3(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import ID3
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
     >>> ID3().fit(weather, ["out", "out", "in", "out"]).predict_proba([["rain", None]]).tolist()
     [[0.5, 0.5]]
@@ -97,6 +98,7 @@ class C45(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import C45
     >>> numbers = [[1.5], [2.5], [3.5], [4.5], [5.5], [6.5]]
     >>> tree = C45().fit(numbers, ["low", "low", "low", "high", "high", "high"])
     >>> tree.predict([[3.4], [3.6]]).tolist()

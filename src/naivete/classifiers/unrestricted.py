@@ -44,6 +44,7 @@ class K2(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import K2
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
     >>> K2().fit(weather, ["out", "in", "out", "in"] * 3).predict([["sunny", None]]).tolist()
     ['out']
@@ -124,6 +125,7 @@ class HillClimb(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import HillClimb
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 3
     >>> HillClimb(class_root=True).fit(weather, ["out", "in", "out", "in"] * 3).network_.parents[0]
     (-1,)
@@ -190,6 +192,7 @@ class CB(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import CB
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 9
     >>> CB().fit(weather, ["out", "in", "out", "in"] * 9).predict([["sunny", None]]).tolist()
     ['out']
@@ -252,6 +255,7 @@ class PC(NetworkClassifier):
 
     Examples
     --------
+    >>> from naivete import PC
     >>> weather = [["sunny", "hot"], ["rain", "mild"], ["sunny", "mild"], ["rain", "hot"]] * 9
     >>> PC().fit(weather, ["out", "in", "out", "in"] * 9).predict([["sunny", None]]).tolist()
     ['out']

@@ -39,6 +39,7 @@ def corral(*, random_state: int | None = None) -> Table:
 
     Examples
     --------
+    >>> from naivete.data.generated import corral
     >>> len(corral()), corral().names[-2:]
     (128, ('Correlated', 'class'))
     """
@@ -76,6 +77,7 @@ def led7(rows: int = 3200, *, noise: float = 0.1, random_state: int = 0) -> Tabl
 
     Examples
     --------
+    >>> from naivete.data.generated import led7
     >>> led7(5, noise=0.0).names
     ('top', 'upper left', 'upper right', 'middle', 'lower left', 'lower right', 'bottom', 'digit')
     """

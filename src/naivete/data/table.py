@@ -81,6 +81,8 @@ class Column:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from naivete import Column
         >>> Column("play", np.array([0, -1, 1]), ("no", "yes")).to_numpy()
         array(['no', None, 'yes'], dtype=object)
         >>> Column("stage", np.array([1, 0, 1]), (10, 20)).to_numpy()
@@ -133,6 +135,8 @@ class Column:
 
         Examples
         --------
+        >>> import numpy as np
+        >>> from naivete import Column
         >>> list(Column("play", np.array([0, 1, 0]), ("", "yes")).without_blank())
         [None, 'yes', None]
         """

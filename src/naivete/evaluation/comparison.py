@@ -252,6 +252,7 @@ def compare(
 
     Examples
     --------
+    >>> from naivete.evaluation import compare
     >>> result = compare({"nb": [0.80, 0.82, 0.84], "tan": [0.91, 0.92, 0.93]}, test_share=1 / 3)
     >>> print(result.sentence)  # differences 11, 10 and 9 points: t = 10 / sqrt(5/6) = 10.95
     tan is better than nb: 92.0 against 82.0 per cent accuracy; the corrected test gives p = 0.0082. The plain paired t, which \

@@ -312,6 +312,8 @@ def stratified_folds(labels: NDArray[np.int64], folds: int, random_state: int = 
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from naivete.evaluation import stratified_folds
     >>> fold = stratified_folds(np.array([0, 0, 0, 0, 1, 1]), 2)
     >>> np.bincount(fold[:4]).tolist(), np.bincount(fold[4:]).tolist()
     ([2, 2], [1, 1])
@@ -342,6 +344,7 @@ def protocol_of(text: str) -> Protocol:
 
     Examples
     --------
+    >>> from naivete.evaluation import protocol_of
     >>> str(protocol_of("10x10-fold")), str(protocol_of("30-splits:train=1000,test=200,seed=7"))
     ('10 x 10-fold cross-validation, seed 0', '30 random divisions, train 1000, test 200, seed 7')
     """

@@ -158,6 +158,7 @@ class Nemenyi(NamedTuple):
 
         Examples
         --------
+        >>> from naivete.evaluation.statistics import Nemenyi
         >>> Nemenyi((1.0, 3.0, 2.2), 1.25, (), 0.05, 14).groups()
         [(0, 2), (2, 1)]
         """
@@ -216,6 +217,7 @@ def paired_t(differences: ArrayLike) -> TTest:
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import paired_t
     >>> test = paired_t([1, 2, 3])  # mean 2, variance 1: t = 2 / sqrt(1/3)
     >>> round(test.statistic**2, 9), test.freedom, round(test.p, 4)
     (12.0, 2, 0.0742)
@@ -243,6 +245,7 @@ def corrected_t(differences: ArrayLike, test_share: float) -> TTest:
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import corrected_t
     >>> test = corrected_t([1, 2, 3], 1 / 3)  # mean 2, variance 1, 1/3 + 1/2 = 5/6: t = 2 / sqrt(5/6)
     >>> round(test.statistic**2, 9), test.freedom, round(test.p, 4)
     (4.8, 2, 0.1598)
@@ -280,6 +283,7 @@ def welch(mean1: float, sd1: float, n1: float, mean2: float, sd2: float, n2: flo
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import welch
     >>> test = welch(3, 2, 4, 1, 2, 4)  # v1 = v2 = 1: t = 2 / sqrt(2), freedom 4 / (2/3)
     >>> round(test.statistic**2, 9), round(test.freedom, 9)
     (2.0, 6.0)
@@ -315,6 +319,7 @@ def wilcoxon(differences: ArrayLike, *, pratt: bool = False) -> Wilcoxon:
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import wilcoxon
     >>> wilcoxon([3, -1, 4, 6])  # of 16 signings of the ranks 1, 2, 3, 4, four have a sum of at most 1
     Wilcoxon(statistic=1.0, positive=9.0, negative=1.0, pairs=4, p=0.25, exact=True)
     """
@@ -350,6 +355,7 @@ def friedman(scores: ArrayLike, *, tie_correction: bool = True) -> Friedman:
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import friedman
     >>> friedman([[0.9, 0.8, 0.7], [0.6, 0.5, 0.4]])[:2]  # the squares sum to 2, S is 4: 2 x 4 x 2 / 4
     (4.0, 2)
     """
@@ -386,6 +392,7 @@ def nemenyi(scores: ArrayLike, *, alpha: float = 0.05, higher_is_better: bool = 
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import nemenyi
     >>> test = nemenyi([[0.9, 0.8], [0.7, 0.6], [0.7, 0.5], [0.2, 0.3]])  # critical: 1.96 sqrt(2 x 3 / (6 x 4))
     >>> test.ranks, round(test.critical_difference, 4), round(test.p[0][1], 4)
     ((1.25, 1.75), 0.98, 0.3173)
@@ -427,6 +434,7 @@ def bayesian_correlated_t(differences: ArrayLike, correlation: float, rope: floa
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import bayesian_correlated_t
     >>> test = bayesian_correlated_t([1, 3], 0.5, 2)  # mean 2, squared scale 2 (1/2 + 1); half lies above the mean
     >>> round(test.scale**2, 9), round(test.right, 9), round(sum(test[:3]), 9)
     (3.0, 0.5, 1.0)
@@ -465,6 +473,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Examples
     --------
+    >>> from naivete.evaluation.statistics import holm
     >>> holm([0.01, 0.04, 0.03])
     [0.03, 0.06, 0.06]
     """

@@ -38,6 +38,7 @@ class Convergence:
 
     Examples
     --------
+    >>> from naivete.inference.em_steps import Convergence
     >>> Convergence(2, (-9.0, -8.1, -8.1), (-9.0, -8.1, -8.1), True, 1e-8)
     <converged after 2 iterations: objective -9 to -8.1, log likelihood -8.1>
     """

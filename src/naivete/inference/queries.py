@@ -19,7 +19,7 @@ from naivete.inference.elimination import missing_patterns
 from naivete.inference.junction import Evidence, Given, HasNetwork, JunctionTree, evidence_of, junction_tree_of, position, value_of
 from naivete.inference.predictor import Predictor
 from naivete.network.network import Network
-from naivete.variables import CLASS, Name, State, Variable
+from naivete.variables import CLASS, Name, State
 
 __all__ = ["MostProbable", "log_likelihoods", "log_probability", "marginals", "most_probable", "posterior", "posteriors"]
 
@@ -187,8 +187,13 @@ def log_likelihoods(network: Model, codes: Codes) -> Numbers:
 
     Examples
     --------
-    >>> log_likelihoods(_sprinkler(), [np.array([1, 255], np.uint8), np.array([0, 1], np.uint8)]).round(4)
-    array([-0.9163, -1.6094])
+    >>> import numpy as np
+    >>> from naivete import Network, Variable
+    >>> from naivete.inference.queries import log_likelihoods
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> log_likelihoods(network, [np.array([1, 255], np.uint8)]).round(4)  # in the second row nothing is observed
+    array([-1.6094,  0.    ])
     """
     tree = junction_tree_of(network)
     columns = _columns(tree.network, codes)
@@ -224,9 +229,14 @@ def posteriors(network: Model, of: Variables, codes: Codes, has_missing: NDArray
 
     Examples
     --------
-    >>> posteriors(_sprinkler(), "wet", [np.array([1, 0], np.uint8), np.array([255, 0], np.uint8)]).round(4)
-    array([[0.0952, 0.9048],
-           [1.    , 0.    ]])
+    >>> import numpy as np
+    >>> from naivete import Network, Variable
+    >>> from naivete.inference.queries import posteriors
+    >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
+    >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
+    >>> posteriors(network, "wet", [np.array([1, 255], np.uint8)]).round(4)
+    array([[0.3 , 0.7 ],
+           [0.78, 0.22]])
     """
     tree = junction_tree_of(network)
     columns, queried = _columns(tree.network, codes), _positions(tree.network, of)
@@ -284,12 +294,3 @@ def _patterns(columns: Codes, rows: NDArray[np.int64], known: Sequence[int] = ()
         twice = np.resize(same, max(2, len(same)))
         codes = {CLASS if x == last else x: columns[x][twice].astype(np.int64) for x in range(last + 1) if x not in absent}
         yield same, Evidence(len(twice), codes, numbers=twice)
-
-
-def _sprinkler() -> Network:
-    """Return the network of the examples: a lawn is wet from a sprinkler or from rain; in rain the sprinkler is mostly off."""
-    variables = tuple(Variable(name, ("no", "yes")) for name in ("sprinkler", "rain", "wet"))
-    wet = np.array([[[1.0, 0.0], [0.2, 0.8]], [[0.1, 0.9], [0.0, 1.0]]])  # (sprinkler, rain, wet)
-    rain = np.array([0.8, 0.2])
-    sprinkler = np.array([[0.5, 0.9], [0.5, 0.1]])  # (sprinkler, rain)
-    return Network(variables, {0: (1,), 1: (), CLASS: (0, 1)}, {0: sprinkler, 1: rain, CLASS: wet})

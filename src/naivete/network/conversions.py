@@ -44,6 +44,7 @@ def to_networkx(network: Network) -> Any:
 
     Examples
     --------
+    >>> from naivete.network.conversions import to_networkx
     >>> from naivete.network.formats import loads
     >>> list(to_networkx(loads("[rain][wet|rain]", "string")).edges)
     [('rain', 'wet')]

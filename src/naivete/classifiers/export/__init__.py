@@ -35,7 +35,7 @@ def export(
     model : NetworkClassifier or Network
         The fitted classifier, or a network.
     to : {"python", "sql", "c", "onnx"}
-        The format, "python", "sql", "c" or "onnx".
+        The format of the program.
     path : str, path-like or None, default=None
         A file to write the program to, too.
     overwrite : bool, default=True
@@ -59,7 +59,7 @@ def export(
 
     Examples
     --------
-    >>> from naivete import NaiveBayes
+    >>> from naivete import NaiveBayes, export
     >>> program = export(NaiveBayes().fit([["a"], ["b"], ["b"]], ["no", "yes", "yes"]), "python")
     >>> names = {}
     >>> exec(program, names)

@@ -46,6 +46,7 @@ class Limits:
 
     Examples
     --------
+    >>> from naivete.data.files.opening import Limits
     >>> Limits(columns=10).columns
     10
     """

@@ -177,6 +177,7 @@ def loads(text: str, format: str, *, target: Name = None, tolerance: float = 1e-
 
     Examples
     --------
+    >>> from naivete.network.formats import loads
     >>> network = loads("[sky][play|sky]", "string")
     >>> [variable.name for variable in network.variables], network.parents[-1]
     (['sky', 'play'], (0,))
@@ -201,6 +202,7 @@ def dumps(network: Network, format: str) -> str:
 
     Examples
     --------
+    >>> from naivete.network.formats import dumps, loads
     >>> dumps(loads("[sky][play|sky]", "string", target="sky"), "string")
     '[play|sky][sky]\\n'
     """
