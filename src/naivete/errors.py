@@ -60,8 +60,8 @@ class NaiveteError(Exception):
     >>> try:
     ...     NaiveBayes(smoothing=-1).fit([["a"], ["b"]], ["no", "yes"])
     ... except NaiveteError as error:
-    ...     print(type(error).__name__)
-    ParameterError
+    ...     print(error)
+    smoothing=-1: the number has to be at least 0 and at most 1e+15
     """
 
 
@@ -77,15 +77,15 @@ class DataError(NaiveteError, ValueError):
     >>> try:
     ...     NaiveBayes().fit([["a"], ["b"]], ["no"])
     ... except DataError as error:
-    ...     print(type(error).__name__)
-    DataError
+    ...     print(error)
+    X and y differ in length: inconsistent numbers of samples: 2 rows, 1 labels
     """
 
 
 class DataTypeError(NaiveteError, TypeError):
     """The data hold values of a type that can be neither a state nor a number.
 
-    Such values are lists, sets and other objects that cannot be hashed, compared or converted to a number.
+    Values are numbers, text and booleans; lists, sets and other objects have to be converted first.
 
     Examples
     --------
@@ -107,8 +107,8 @@ class ParameterError(NaiveteError, ValueError):
     >>> try:
     ...     KDB(k=-1).fit([["a"], ["b"]], ["no", "yes"])
     ... except ParameterError as error:
-    ...     print(type(error).__name__)
-    ParameterError
+    ...     print(error)
+    k=-1: a whole number, at least 0, or 'auto'
     """
 
 
@@ -143,8 +143,8 @@ class FileError(NaiveteError, OSError):
     >>> try:
     ...     read("no such file.csv")
     ... except FileError as error:
-    ...     print(type(error).__name__)
-    FileError
+    ...     print(error)
+    no such file.csv: cannot be read: No such file or directory; check the name, and that the folder exists
     """
 
 
@@ -219,13 +219,13 @@ class UnseenValueWarning(NaiveteWarning):
     Examples
     --------
     >>> import warnings
-    >>> from naivete import NaiveBayes, UnseenValueWarning
+    >>> from naivete import NaiveBayes
     >>> nb = NaiveBayes().fit([["a"], ["b"]], ["no", "yes"])
     >>> with warnings.catch_warnings(record=True) as issued:
     ...     warnings.simplefilter("always")
     ...     _ = nb.predict([["c"]])
-    >>> issued[0].category is UnseenValueWarning
-    True
+    >>> print(issued[0].message)
+    values that did not occur in training were treated as missing ('x0': 1); `unseen='error'` names them
     """
 
 

@@ -61,8 +61,9 @@ class LossAware(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ig
 
     References
     ----------
-    Jensen & Nielsen (2007), section 8.1 (losses); Chow (1970), On optimum recognition error and reject tradeoff; Elkan (2001),
-    The foundations of cost-sensitive learning; Barrow (2011), section 2.1 (biases).
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.1 (losses); Chow (1970), On optimum recognition
+    error and reject tradeoff; Elkan (2001), The foundations of cost-sensitive learning; Barrow (2011), A method for automatically
+    generating network structure in Bayesian classifiers, section 2.1 (biases).
 
     Examples
     --------

@@ -42,8 +42,8 @@ class Loss:
 
     References
     ----------
-    Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1; the reject option: Chow (1970), On optimum
-    recognition error and reject tradeoff.
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 8.1; Chow (1970), On optimum recognition error and
+    reject tradeoff (rejecting).
 
     Examples
     --------

@@ -24,6 +24,6 @@ class NotFittedError(NaiveteError, SklearnNotFitted):  # type: ignore[misc]
     >>> try:
     ...     KDB().predict([["a"]])
     ... except NotFittedError as error:
-    ...     print(type(error).__name__)
-    NotFittedError
+    ...     print(error)
+    this KDB instance is not fitted yet; call 'fit' first
     """

@@ -89,7 +89,7 @@ class Questionnaire:
 
     References
     ----------
-    Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: myopic value of information.
+    Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 11.2: myopic value of information.
 
     Examples
     --------

@@ -228,7 +228,7 @@ class QuestionsMixin:
 
         References
         ----------
-        Jensen and Nielsen (2007), Bayesian Networks and Decision Graphs, section 11.2: value of information.
+        Jensen and Nielsen (2007), Bayesian networks and decision graphs, section 11.2: value of information.
 
         Examples
         --------

@@ -140,7 +140,7 @@ class EqualFrequency:
     Parameters
     ----------
     bins : int, default=10
-        The most intervals, at least 2.
+        The most intervals.
 
     Examples
     --------
@@ -170,7 +170,7 @@ class EqualWidth:
     Parameters
     ----------
     bins : int, default=10
-        The number of intervals, at least 2.
+        The number of intervals.
 
     Examples
     --------

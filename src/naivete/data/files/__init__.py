@@ -138,7 +138,9 @@ def write(table: Table, path: PathLike, *, format: Format | None = None, overwri
     overwrite : bool, default=False
         Whether an existing file may be replaced.
     **options : object
-        Other parameters of `write_arff`, `write_csv` or `write_parquet`.
+        The options of the format. Delimited text: `delimiter`; `missing`, the text that stands for a missing value (""); and
+        `spreadsheet_safe`, whether to put an apostrophe before texts that a spreadsheet would read as a formula (False). ARFF:
+        `relation`, the name of the relation. Both: `as_text`, whether values that are not texts are converted to texts (False).
 
     Raises
     ------
