@@ -279,3 +279,15 @@ def test_booleans_are_nominal_for_every_limit_of_integer_states(max_integer_stat
     table = table_of(np.array([[True], [False], [True]]))
     (variable,) = schema_of(table, np.array([0, 1, 0], np.uint8), 2, Encoder(max_integer_states=max_integer_states))
     assert variable == Variable("x0", (False, True))
+
+
+def test_the_names_of_a_wide_table_are_not_listed_for_each_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, calls = Table.names.fget, []
+    monkeypatch.setattr(Table, "names", property(lambda table: calls.append(1) or names(table)))  # type: ignore[misc,func-returns-value]
+    numbers = []
+    for width in (4, 16):
+        X, y = np.tile([[0], [1]], (20, width)).astype(np.uint8), np.arange(40) % 4 // 2
+        calls.clear()
+        NaiveBayes(encoder=Encoder(kinds="nominal", keep=True)).fit(X, y)
+        numbers.append(len(calls))
+    assert numbers[0] == numbers[1]

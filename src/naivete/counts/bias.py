@@ -12,6 +12,7 @@ from typing import Final, Literal, NamedTuple
 
 import numpy as np
 
+from naivete._kernels import run_parallel
 from naivete._kernels.codes import Bools, Numbers
 from naivete.counts.counts import Counts, margins_by_card
 from naivete.counts.entropy_terms import rounded_bits
@@ -91,10 +92,13 @@ def corrected_dependence(counts: Counts, bits: Numbers) -> Numbers:
     states, cases, classes, total = occurrence(counts)
     share = cases / total if total > 0 else np.zeros_like(cases)
     result = np.empty_like(bits)
-    for start in range(0, len(bits), ROWS):  # the matrix can be large: no others of its size meanwhile
+
+    def correct(start: int) -> None:
         part = slice(start, start + ROWS)
         both = np.outer(share[part], share) * total  # a product of weights could overflow
         result[part] = _corrected(bits[part], np.outer(states[part] - 1, states - 1) * classes, both)
+
+    run_parallel(correct, range(0, len(bits), ROWS), 8 * bits.size)  # by rows: no other matrices of this size
     return result
 
 

@@ -26,8 +26,6 @@ FEW_CLASSES = 20
 
 def label_values(y: Any, rows: int) -> NDArray[Any]:
     """Return the label of every row as one array of one type."""
-    from sklearn.utils.validation import column_or_1d
-
     if y is None:
         raise DataError("fit requires y to be passed, but the target y is None; pass the class of every row")
     if isinstance(y, Table) or (is_frame(y) and not hasattr(y, "iloc")):
@@ -35,6 +33,8 @@ def label_values(y: Any, rows: int) -> NDArray[Any]:
     try:
         values = y if isinstance(y, np.ndarray) else _label_array(y)
         if type(values) is not np.ndarray or values.ndim != 1 or values.dtype.kind not in "biufOU":
+            from sklearn.utils.validation import column_or_1d
+
             values = column_or_1d(values, warn=True)
     except ValueError as error:
         raise DataError(f"y: {error}; pass one label for each row") from error

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -225,8 +225,8 @@ class Encoder:
         return count_values(table, labels, classes, weight, self._kinds(table), range_only=range_only)
 
     def _check_kept(self, table: Table) -> None:
-        for name in () if isinstance(self.keep, bool) else self.keep:
-            _check_column(table, name, "keep")
+        if not isinstance(self.keep, bool):
+            _check_columns(table, self.keep, "keep")
 
     def _kinds(self, table: Table) -> Mapping[Name, Kind]:
         kinds = self.kinds
@@ -236,8 +236,8 @@ class Encoder:
             kinds = dict.fromkeys(table.names, kinds)
         elif not isinstance(kinds, Mapping):
             raise ParameterError(f"kinds={quoted(kinds)}: pass 'nominal', 'numeric' or a mapping from column names to these")
+        _check_columns(table, kinds, "kinds")
         for name, kind in kinds.items():
-            _check_column(table, name, "kinds")
             if kind not in ("nominal", "numeric"):
                 raise ParameterError(f"kinds: column {quoted(name)} is {quoted(kind)}; choose 'nominal' or 'numeric'")
         return kinds
@@ -298,9 +298,12 @@ def _check_cut(cut: Any) -> None:
         check_bins(cut.bins)
 
 
-def _check_column(table: Table, name: Name, setting: str) -> None:
-    """Refuse the name of a column that the table does not have."""
-    if name not in table.names:
+def _check_columns(table: Table, names: Iterable[Name], setting: str) -> None:
+    """Refuse names of columns that the table does not have."""
+    known = set(table.names)
+    for name in names:
+        if name in known:
+            continue
         close = close_matches(name, table.names)
         raise ParameterError(f"{setting}: there is no column {quoted(name)}" + (f"; did you mean {close[0]!r}?" if close else ""))
 
