@@ -82,7 +82,7 @@ class NetworkClassifier(
         nominal, other numbers are discretized by the minimum description length principle, and missing and unseen values are
         marginalized.
     budget : int, default=2147483648
-        The most bytes that the tables may take; a model that needs more is refused before anything is allocated.
+        The most bytes that the tables may take, by default 2 GiB; a model that needs more is refused before anything is allocated.
 
     Attributes
     ----------

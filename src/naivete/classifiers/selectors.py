@@ -43,7 +43,7 @@ class Selector(DefaultEncoderMixin, TableInputMixin, SelectorMixin, BaseEstimato
     encoder : Encoder or None, default=None
         How columns are encoded, as for `NetworkClassifier`.
     budget : int, default=2147483648
-        The most bytes that the tables may take.
+        The most bytes that the tables may take, by default 2 GiB.
 
     Attributes
     ----------

@@ -52,7 +52,7 @@ class Counts:
     cases : Cases
         The rows, in any back end.
     budget : int, default=2147483648
-        The maximal number of bytes of the tables of one call.
+        The maximal number of bytes of the tables of one call, by default 2 GiB.
     known : callable or None, default=None
         Returns tables that were counted before, such as those of the features with the class, and None for others.
     passes : int, default=0
@@ -410,7 +410,7 @@ class Counts:
         Yields
         ------
         Pairs or SparsePair
-            Tables of pairs with the same numbers of states, or the sparse table of one pair.
+            The tables of the pairs of two groups of features, or the sparse table of one pair.
         """
         return count_pairs(self)
 
@@ -420,7 +420,7 @@ class Counts:
         Yields
         ------
         Pairs or SparsePair
-            Tables as of `pairs`.
+            The tables, as those of `pairs`.
         """
         return self.pairs()
 

@@ -58,6 +58,8 @@ def table_of(X: Any, *, source: str = "X", only: Collection[Name] | None = None,
     ------
     DataError
         If the data are not a table of rows and columns.
+    DataTypeError
+        If a column holds values that are not numbers, text or booleans.
 
     Examples
     --------

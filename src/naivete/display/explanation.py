@@ -221,7 +221,7 @@ class Explanation(ExplainedRows):
         Returns
         -------
         str
-            The class, its probability and its log odds.
+            The class, its probability and, if it is compared with one class, that class.
         """
         label = self._label(self._target[row])
         versus = "" if self._other is None else f" against {self._label(self._other[row])}"

@@ -278,7 +278,7 @@ class Encoder:
         Returns
         -------
         tuple or None
-            The states, increasing.
+            The states: declared ones in their order, others increasing.
         """
         if column.empty and column.kind != "numeric":
             return ()  # without values, the type of the column is unknown

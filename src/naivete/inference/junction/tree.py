@@ -51,7 +51,7 @@ class JunctionTree:
     network : Network
         The network, without computed columns and densities.
     budget : int, default=2147483648
-        The largest number of bytes of its tables.
+        The largest number of bytes of its tables, by default 2 GiB.
 
     References
     ----------
@@ -200,7 +200,7 @@ class JunctionTree:
         evidence : Evidence
             The evidence: codes or likelihoods of the same variables in every row.
         semiring : Semiring or None, default=None
-            How tables are multiplied and summed; by default the fastest that cannot underflow.
+            How tables are multiplied and summed; by default as probabilities where all numbers fit, else as logarithms.
         kept : bool, default=False
             Whether the tables of all cliques are kept.
 
