@@ -19,7 +19,7 @@ import naivete
 from naivete import evaluation
 from naivete.classifiers.registry import REGISTRY
 from naivete.errors import NaiveteError
-from naivete.evaluation import statistics
+from naivete.evaluation import measures, statistics
 from naivete.network import conversions
 
 NAMES = [name for name in naivete.__all__ if name != "__version__"]
@@ -65,15 +65,20 @@ BESIDE = with_members(
         "classifiers.reasons": ["Flip", "SufficientReason"],
         "classifiers.row_predictor": ["RowPredictor"],
         "classifiers.table_frames": ["TableFrames"],
+        "counts.scores": ["BDeu", "aic", "bic", "k2", "score_of"],
+        "data.files": ["read_arff", "read_csv", "read_parquet", "write_arff", "write_csv", "write_parquet"],
         "data.files.opening": ["Limits"],
         "data.generated": ["corral", "led7"],
         "display.explanation_text": ["Contribution"],
         "display.heatmap": ["Heatmap", "Panel"],
         "display.importance": ["Importance"],
+        "display.network_drawing": ["svg"],
         "display.nomogram": ["Nomogram", "Scale"],
+        "display.rules": ["rules"],
         "evaluation": [name for name in evaluation.__all__ if name not in ("Progress", "Protocol")],
         "evaluation.diagnosis.report": ["Case", "Diagnosis", "Summary"],
         "evaluation.diagram": ["critical_difference_diagram"],
+        "evaluation.measures": [name for name in measures.__all__ if name != "LEAST"],
         "evaluation.statistics": statistics.__all__,
         "inference.em_steps": ["Convergence"],
         "inference.junction.evidence": ["Evidence"],
@@ -81,6 +86,7 @@ BESIDE = with_members(
         "inference.queries": ["MostProbable", "log_likelihoods", "posteriors"],
         "network.conversions": conversions.__all__,
         "network.formats": ["dumps", "loads"],
+        "network.graphs": ["cpdag", "d_separated", "equivalent", "markov_blanket"],
         "network.smoothing": ["Context"],
     }.items()
     for name in names

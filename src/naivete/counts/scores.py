@@ -41,29 +41,54 @@ def k2(n: NDArray[Any], configurations: int) -> Numbers:  # noqa: ARG001
 
     It is the sum over configurations of lgamma(r) - lgamma(N + r) + the sum over states of lgamma(n + 1).
 
-    >>> float(np.exp(k2(np.array([[2, 1]]), 1)).round(9))  # 1! 2! 1! / 4!
-    0.083333333
+    Parameters
+    ----------
+    n : ndarray
+        The counts of the family, with the states of the variable on the last axis.
+    configurations : int
+        The number of configurations of the parents.
+
+    Returns
+    -------
+    ndarray
+        The score, summed over the configurations.
 
     References
     ----------
     Cooper and Herskovits (1992), A Bayesian method for the induction of probabilistic networks from data, equation 12.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete.counts.scores import k2
+    >>> float(np.exp(k2(np.array([[2, 1]]), 1)).round(9))  # 1! 2! 1! / 4!
+    0.083333333
     """
     return dirichlet(n, 1.0)
 
 
 @dataclass(frozen=True)
 class BDeu:
-    """log P(cases | structure) with `weight` virtual cases spread evenly over the cells: equal for equivalent structures.
+    """The score log P(cases | structure) with virtual cases spread evenly over the cells: equal for equivalent structures.
 
+    Parameters
+    ----------
+    weight : float, default=1.0
+        The number of virtual cases, the equivalent sample size.
+
+    References
+    ----------
+    Heckerman, Geiger and Chickering (1995), Learning Bayesian networks: the combination of knowledge and statistical data.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naivete.counts.scores import BDeu
     >>> score = BDeu(1.0)
     >>> a, b, both = np.array([[3, 1]]), np.array([[2, 2]]), np.array([[2, 1], [0, 1]])
     >>> forth, back = score(a, 1) + score(both, 2), score(b, 1) + score(both.T, 2)
     >>> float(abs(forth - back).round(12))
     0.0
-
-    References
-    ----------
-    Heckerman, Geiger and Chickering (1995), Learning Bayesian networks: the combination of knowledge and statistical data.
     """
 
     weight: float = 1.0
@@ -89,13 +114,39 @@ def likelihood(n: NDArray[Any], configurations: int = 1) -> Numbers:  # noqa: AR
 
 
 def bic(n: NDArray[Any], configurations: int) -> Numbers:
-    """Return the log likelihood less half the logarithm of the number of cases for each free parameter; MDL up to its sign."""
+    """Return the log likelihood less half the logarithm of the number of cases for each free parameter; MDL up to its sign.
+
+    Parameters
+    ----------
+    n : ndarray
+        The counts of the family, with the states of the variable on the last axis.
+    configurations : int
+        The number of configurations of the parents.
+
+    Returns
+    -------
+    ndarray
+        The score, summed over the configurations.
+    """
     cases = np.maximum(np.asarray(n, np.float64).sum(axis=(-2, -1)), 1.0)
     return np.asarray(likelihood(n) - 0.5 * np.log(cases) * configurations * (n.shape[-1] - 1))
 
 
 def aic(n: NDArray[Any], configurations: int) -> Numbers:
-    """Return the log likelihood less one for each free parameter."""
+    """Return the log likelihood less one for each free parameter.
+
+    Parameters
+    ----------
+    n : ndarray
+        The counts of the family, with the states of the variable on the last axis.
+    configurations : int
+        The number of configurations of the parents.
+
+    Returns
+    -------
+    ndarray
+        The score, summed over the configurations.
+    """
     return np.asarray(likelihood(n) - configurations * (n.shape[-1] - 1))
 
 
@@ -107,9 +158,19 @@ def score_of(value: object, name: str = "score") -> Score:
 
     Parameters
     ----------
-    value : the value.
-    name : the name of the parameter, for error messages.
+    value : str or callable
+        The value.
+    name : str, default="score"
+        The name of the parameter, for error messages.
 
+    Returns
+    -------
+    callable
+        The score.
+
+    Examples
+    --------
+    >>> from naivete.counts.scores import score_of
     >>> score_of("bdeu:10")
     BDeu(weight=10.0)
     """

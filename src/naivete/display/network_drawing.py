@@ -45,11 +45,20 @@ def svg(
 
     Parameters
     ----------
-    network : the network.
-    information : bits of arcs, under (parent, child), shown as labels and widths; bits of a feature about the class, under the
-        feature, shown as shades.
-    title : a text above the drawing.
-    max_width : the width in pixels that the drawing keeps to where possible, 1040 by default.
+    network : Network
+        The network.
+    information : dict or None, default=None
+        Bits of arcs, under (parent, child), shown as labels and widths; bits of a feature about the class, under the feature, shown
+        as shades.
+    title : str or None, default=None
+        A text above the drawing.
+    max_width : float or None, default=None
+        The width in pixels that the drawing keeps to where possible, 1040 by default.
+
+    Returns
+    -------
+    Markup
+        The drawing.
     """
     if max_width is not None and not max_width > 0:
         raise ParameterError(f"svg: max_width must be a positive number of pixels, got {quoted(max_width)}")

@@ -25,8 +25,17 @@ def rules(network: Network | HasNetwork) -> list[str]:
 
     Parameters
     ----------
-    network : a tree, as `id3` and `c45` learn it, or the fitted classifier of one.
+    network : Network or NetworkClassifier
+        A tree, as `id3` and `c45` learn it, or the fitted classifier of one.
 
+    Returns
+    -------
+    list of str
+        The rules.
+
+    Examples
+    --------
+    >>> from naivete.display.rules import rules
     >>> from naivete.classifiers.trees import ID3
     >>> weather = [["sunny", "hot"], ["sunny", "mild"], ["rain", "hot"], ["rain", "mild"]]
     >>> print(*rules(ID3().fit(weather, ["out", "out", "in", "out"])), sep="\\n")

@@ -51,6 +51,20 @@ LEAST: Final = 2.0**-52
 def accuracy(cases: Cases) -> float:
     """Return the share of the rows whose most probable class is the true one.
 
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+
+    Returns
+    -------
+    float
+        The accuracy.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import accuracy
+    >>> from naivete.evaluation.outcomes import Cases
     >>> accuracy(Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]]))
     0.5
     """
@@ -60,6 +74,20 @@ def accuracy(cases: Cases) -> float:
 def log_loss(cases: Cases) -> float:
     """Return the mean of -log2 P(true class), in bits; smaller probabilities are replaced by 2^-52.
 
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+
+    Returns
+    -------
+    float
+        The loss.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import log_loss
+    >>> from naivete.evaluation.outcomes import Cases
     >>> log_loss(Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]]))
     1.5
     """
@@ -69,12 +97,26 @@ def log_loss(cases: Cases) -> float:
 def brier(cases: Cases) -> float:
     """Return the mean over the rows of the sum over the classes of (P(c) - [c is true])^2; at most 2.
 
-    >>> brier(Cases.of([0, 1], [[0.5, 0.5], [1.0, 0.0]]))
-    1.25
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+
+    Returns
+    -------
+    float
+        The score.
 
     References
     ----------
     Brier (1950), Verification of forecasts expressed in terms of probability.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import brier
+    >>> from naivete.evaluation.outcomes import Cases
+    >>> brier(Cases.of([0, 1], [[0.5, 0.5], [1.0, 0.0]]))
+    1.25
     """
     is_true = np.arange(cases.posterior.shape[1]) == cases.truth[:, None]  # (row, class)
     return cases.mean(((cases.posterior - is_true) ** 2).sum(axis=1))
@@ -83,6 +125,20 @@ def brier(cases: Cases) -> float:
 def rmse(cases: Cases) -> float:
     """Return the square root of the mean of (1 - P(true class))^2.
 
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+
+    Returns
+    -------
+    float
+        The error.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import rmse
+    >>> from naivete.evaluation.outcomes import Cases
     >>> rmse(Cases.of([0, 1], [[0.5, 0.5], [0.5, 0.5]]))
     0.5
     """
@@ -90,7 +146,19 @@ def rmse(cases: Cases) -> float:
 
 
 class Roc(NamedTuple):
-    """The ROC curve of a class against the others: the rates at decreasing thresholds, and the area under the curve."""
+    """The ROC curve of a class against the others: the rates at decreasing thresholds, and the area under the curve.
+
+    Parameters
+    ----------
+    false_positive : ndarray of shape (n_thresholds,)
+        The share of the rows of other classes whose posterior is at least the threshold.
+    true_positive : ndarray of shape (n_thresholds,)
+        The share of the rows of the class whose posterior is at least the threshold.
+    thresholds : ndarray of shape (n_thresholds,)
+        The thresholds, decreasing.
+    area : float
+        The area under the curve.
+    """
 
     false_positive: Numbers
     true_positive: Numbers
@@ -104,6 +172,22 @@ def roc(cases: Cases, c: int) -> Roc:
     The area is the probability that a row of the class has a larger posterior of it than a row of another class, with ties
     counted as one half.
 
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+    c : int
+        The position of the class.
+
+    Returns
+    -------
+    Roc
+        The curve.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import roc
+    >>> from naivete.evaluation.outcomes import Cases
     >>> roc(Cases.of([0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.25, 0.75]]), 1).area
     1.0
     """
@@ -122,6 +206,20 @@ def areas(cases: Cases) -> Numbers:
     With the rows ordered by their posterior of a class, each row of the class contributes the weight of the other rows below
     it, and half the weight of those with the same posterior.
 
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The areas.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import areas
+    >>> from naivete.evaluation.outcomes import Cases
     >>> areas(Cases.of([0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.5, 0.5]])).tolist()
     [1.0, 1.0]
     """
@@ -149,13 +247,29 @@ def cost_curve(curve: Roc) -> tuple[Numbers, Numbers]:
     rates (FP, TP) has the cost (1 - TP) x + FP (1 - x), a line; the curve is the minimum of these lines at each x. Never
     predicting the class has cost x, always predicting it 1 - x.
 
-    >>> perfect = roc(Cases.of([0, 1], [[1.0, 0.0], [0.0, 1.0]]), 1)
-    >>> [values.tolist() for values in cost_curve(perfect)]
-    [[0.0, 1.0], [0.0, 0.0]]
+    Parameters
+    ----------
+    curve : Roc
+        The ROC curve of the class.
+
+    Returns
+    -------
+    x : ndarray
+        The weighted probabilities of the class.
+    cost : ndarray
+        The normalized expected costs.
 
     References
     ----------
     Drummond & Holte (2006), Cost curves: an improved method for visualizing classifier performance.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import cost_curve, roc
+    >>> from naivete.evaluation.outcomes import Cases
+    >>> perfect = roc(Cases.of([0, 1], [[1.0, 0.0], [0.0, 1.0]]), 1)
+    >>> [values.tolist() for values in cost_curve(perfect)]
+    [[0.0, 1.0], [0.0, 0.0]]
     """
     start, end = curve.false_positive, 1 - curve.true_positive  # the cost of each threshold at x = 0 and at x = 1
     line = int(np.lexsort((end, start))[0])
@@ -170,7 +284,17 @@ def cost_curve(curve: Roc) -> tuple[Numbers, Numbers]:
 
 
 class Calibration(NamedTuple):
-    """Bins of rows with similar posteriors: the mean posterior, the relative frequency, and the share of the rows in each bin."""
+    """Bins of rows with similar posteriors: the mean posterior, the relative frequency, and the share of the rows in each bin.
+
+    Parameters
+    ----------
+    predicted : ndarray of shape (n_bins,)
+        The mean posterior.
+    observed : ndarray of shape (n_bins,)
+        The relative frequency.
+    share : ndarray of shape (n_bins,)
+        The share of the rows.
+    """
 
     predicted: Numbers
     observed: Numbers
@@ -184,10 +308,22 @@ def calibration(cases: Cases, c: int | None = None, *, bins: int = 10) -> Calibr
 
     Parameters
     ----------
-    cases : the posterior probabilities.
-    c : the class; by default the predicted class of each row, whose frequency is the accuracy.
-    bins : the number of bins.
+    cases : Cases
+        The posterior probabilities.
+    c : int or None, default=None
+        The class; by default the predicted class of each row, whose frequency is the accuracy.
+    bins : int, default=10
+        The number of bins.
 
+    Returns
+    -------
+    Calibration
+        The bins.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import calibration
+    >>> from naivete.evaluation.outcomes import Cases
     >>> calibration(Cases.of([0, 1, 1, 1], [[0.5, 0.5], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), 1, bins=2).observed.tolist()
     [0.5, 1.0]
     """
@@ -207,12 +343,28 @@ def calibration(cases: Cases, c: int | None = None, *, bins: int = 10) -> Calibr
 def calibration_error(cases: Cases, *, bins: int = 10) -> float:
     """Return the expected calibration error: the mean over bins of |relative frequency - mean posterior| of the predicted class.
 
-    >>> calibration_error(Cases.of([0, 1], [[0.75, 0.25], [0.75, 0.25]]))
-    0.25
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+    bins : int, default=10
+        The number of bins.
+
+    Returns
+    -------
+    float
+        The error.
 
     References
     ----------
     Guo, Pleiss, Sun & Weinberger (2017), On calibration of modern neural networks; bins of equal frequency: Nixon et al. (2019).
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import calibration_error
+    >>> from naivete.evaluation.outcomes import Cases
+    >>> calibration_error(Cases.of([0, 1], [[0.75, 0.25], [0.75, 0.25]]))
+    0.25
     """
     curve = calibration(cases, bins=bins)
     return float((curve.share * abs(curve.observed - curve.predicted)).sum())
@@ -223,10 +375,23 @@ def expected_loss(cases: Cases, loss: Loss, *, decided: NDArray[np.int64] | None
 
     Parameters
     ----------
-    cases : the posterior probabilities.
-    loss : the losses, with the classes in the order of the posteriors.
-    decided : the position of the decision for each row; by default the most probable class.
+    cases : Cases
+        The posterior probabilities.
+    loss : Loss
+        The losses, with the classes in the order of the posteriors.
+    decided : ndarray of shape (n_rows,) or None, default=None
+        The position of the decision for each row; by default the most probable class.
 
+    Returns
+    -------
+    float
+        The mean loss.
+
+    Examples
+    --------
+    >>> from naivete import Loss
+    >>> from naivete.evaluation.measures import expected_loss
+    >>> from naivete.evaluation.outcomes import Cases
     >>> expected_loss(Cases.of([0, 1], [[0.5, 0.5], [0.75, 0.25]]), Loss.of([[0, 5], [1, 0]], "ab"))
     2.5
     """
@@ -242,6 +407,25 @@ def per_class(
     For each class against the others: precision TP / (TP + FP), recall TP / (TP + FN), specificity TN / (TN + FP),
     F1 = 2 precision recall / (precision + recall); support is the weight of the rows of the class.
 
+    Parameters
+    ----------
+    truth : array-like of shape (n_rows,)
+        The position of the true class of each row among `classes`.
+    posterior : array-like of shape (n_rows, n_classes)
+        P(class | row).
+    classes : sequence of labels
+        The labels.
+    weight : array-like of shape (n_rows,) or None, default=None
+        The weight of each row.
+
+    Returns
+    -------
+    dict
+        The measures by label and by name.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import per_class
     >>> by_class = per_class([0, 0, 1, 1], [[0.75, 0.25], [0.5, 0.5], [0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
     >>> by_class["yes"]
     {'precision': 1.0, 'recall': 0.5, 'specificity': 1.0, 'f1': 0.6666666666666666, 'roc_auc': 0.625, 'support': 2.0}
@@ -274,6 +458,20 @@ def _quotient(numerator: Numbers, denominator: Numbers) -> Numbers:
 def macro_averages(cases: Cases) -> dict[str, float]:
     """Return the measures of single classes, averaged over the classes that occur; the balanced accuracy is the mean recall.
 
+    Parameters
+    ----------
+    cases : Cases
+        The posterior probabilities.
+
+    Returns
+    -------
+    dict of {str: float}
+        The measures by name.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import macro_averages
+    >>> from naivete.evaluation.outcomes import Cases
     >>> macro_averages(Cases.of([0, 0, 1], [[1.0, 0.0], [0.25, 0.75], [0.0, 1.0]]))["balanced_accuracy"]
     0.75
     """
@@ -298,13 +496,26 @@ def measures(
 
     Parameters
     ----------
-    truth : the position of the true class of each row among `classes`.
-    posterior : P(class | row).  # (row, class)
-    classes : the labels.
-    loss : a `Loss`, or an array (decided, true); adds "expected_loss", the mean loss of the most probable class, and
+    truth : array-like of shape (n_rows,)
+        The position of the true class of each row among `classes`.
+    posterior : array-like of shape (n_rows, n_classes)
+        P(class | row).
+    classes : sequence of labels
+        The labels.
+    loss : Loss, array-like or None, default=None
+        A `Loss`, or an array (decided, true); adds "expected_loss", the mean loss of the most probable class, and
         "least_expected_loss", that of the decisions with the least expected loss.
-    weight : the weight of each row.
+    weight : array-like of shape (n_rows,) or None, default=None
+        The weight of each row.
 
+    Returns
+    -------
+    dict of {str: float}
+        The measures by name.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.measures import measures
     >>> values = measures([0, 1], [[0.75, 0.25], [0.25, 0.75]], ["no", "yes"])
     >>> values["accuracy"], values["roc_auc"], values["brier"]
     (1.0, 1.0, 0.125)

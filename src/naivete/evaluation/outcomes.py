@@ -24,9 +24,12 @@ class Cases(NamedTuple):
 
     Parameters
     ----------
-    truth : the position of the true class of each row.
-    posterior : P(class | row).  # (row, class)
-    weight : the weight of each row.
+    truth : ndarray of shape (n_rows,)
+        The position of the true class of each row.
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(class | row).
+    weight : ndarray of shape (n_rows,)
+        The weight of each row.
     """
 
     truth: NDArray[np.int64]
@@ -44,6 +47,25 @@ class Cases(NamedTuple):
     ) -> Cases:
         """Return the checked cases; raise a DataError if shapes do not fit or probabilities are not valid.
 
+        Parameters
+        ----------
+        truth : array-like of shape (n_rows,)
+            The position of the true class of each row.
+        posterior : array-like of shape (n_rows, n_classes)
+            P(class | row).
+        weight : array-like of shape (n_rows,) or None, default=None
+            The weight of each row; by default 1.
+        classes : sequence of labels or None, default=None
+            The labels, whose number is checked.
+
+        Returns
+        -------
+        Cases
+            The rows whose weight is above zero.
+
+        Examples
+        --------
+        >>> from naivete.evaluation.outcomes import Cases
         >>> Cases.of([0, 1], [[0.5, 0.5], [0.25, 0.75]], [1, 0]).truth.tolist()
         [0]
         """
@@ -70,7 +92,18 @@ class Cases(NamedTuple):
         return np.asarray(self.posterior[np.arange(len(self.truth)), self.truth])
 
     def mean(self, per_row: NDArray[Any]) -> float:
-        """Return the weighted mean over the rows."""
+        """Return the weighted mean over the rows.
+
+        Parameters
+        ----------
+        per_row : ndarray of shape (n_rows,)
+            A value for each row.
+
+        Returns
+        -------
+        float
+            The mean.
+        """
         return float((per_row * self.weight).sum() / self.weight.sum())
 
 
@@ -108,17 +141,29 @@ def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: Arr
 
     Parameters
     ----------
-    truth : the position of the true class of each row.
-    decided : the position of the predicted class of each row; `classes` for a rejected row, which adds a last row.
-    classes : the number of classes.
-    weight : the weight of each row.
+    truth : array-like of shape (n_rows,)
+        The position of the true class of each row.
+    decided : array-like of shape (n_rows,)
+        The position of the predicted class of each row; `classes` for a rejected row, which adds a last row.
+    classes : int
+        The number of classes.
+    weight : array-like of shape (n_rows,) or None, default=None
+        The weight of each row.
 
-    >>> confusion([0, 0, 1], [0, 1, 1], 2).tolist()
-    [[1.0, 0.0], [1.0, 1.0]]
+    Returns
+    -------
+    ndarray of shape (n_classes, n_classes) or (n_classes + 1, n_classes)
+        The numbers, predicted classes in the rows, true classes in the columns.
 
     References
     ----------
     Jensen & Nielsen (2007), Bayesian Networks and Decision Graphs, section 8.1, table 8.2.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.outcomes import confusion
+    >>> confusion([0, 0, 1], [0, 1, 1], 2).tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
     """
     predicted = np.asarray(decided)
     codes, decisions = _codes(truth, len(predicted), classes), _codes(predicted, len(predicted), classes + 1)
@@ -132,6 +177,19 @@ def confusion(truth: ArrayLike, decided: ArrayLike, classes: int, *, weight: Arr
 def shares(counts: ArrayLike) -> Numbers:
     """Return P#(classified, correct): the counts divided by their sum.
 
+    Parameters
+    ----------
+    counts : array-like of shape (n_decisions, n_classes)
+        The number of cases by predicted and true class.
+
+    Returns
+    -------
+    ndarray of shape (n_decisions, n_classes)
+        The shares.
+
+    Examples
+    --------
+    >>> from naivete.evaluation.outcomes import shares
     >>> shares([[1, 0], [1, 2]]).tolist()
     [[0.25, 0.0], [0.25, 0.5]]
     """

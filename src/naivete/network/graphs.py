@@ -274,8 +274,27 @@ def reachable(structure: Structure, xs: Iterable[int], given: Iterable[int] = ()
 
 
 def d_separated(structure: Structure, xs: Iterable[int], ys: Iterable[int], given: Iterable[int] = ()) -> bool:
-    """Whether the graph implies that xs and ys are independent given the others; given variables are separated from all.
+    """Return whether the graph implies that xs and ys are independent given the others; given variables are separated from all.
 
+    Parameters
+    ----------
+    structure : dict of {int: tuple of int}
+        The parents of every variable.
+    xs : iterable of int
+        The positions of some variables.
+    ys : iterable of int
+        The positions of other variables.
+    given : iterable of int, default=()
+        The positions of the variables that are given.
+
+    Returns
+    -------
+    bool
+        Whether they are separated.
+
+    Examples
+    --------
+    >>> from naivete.network.graphs import d_separated
     >>> chain = {0: (), 1: (0,), 2: (1,)}
     >>> d_separated(chain, [0], [2]), d_separated(chain, [0], [2], given=[1])
     (False, True)
@@ -287,6 +306,21 @@ def d_separated(structure: Structure, xs: Iterable[int], ys: Iterable[int], give
 def markov_blanket(structure: Structure, v: int) -> Family:
     """Return the parents and children of v and the other parents of its children: v is independent of all others given them.
 
+    Parameters
+    ----------
+    structure : dict of {int: tuple of int}
+        The parents of every variable.
+    v : int
+        The position of the variable; -1 is the class.
+
+    Returns
+    -------
+    tuple of int
+        The positions, increasing, with the class last.
+
+    Examples
+    --------
+    >>> from naivete.network.graphs import markov_blanket
     >>> markov_blanket({0: (), 1: (), 2: (0, 1), 3: (2,)}, 0)
     (1, 2)
     """
@@ -317,10 +351,23 @@ def v_structures(structure: Structure) -> frozenset[tuple[int, int, int]]:
 def cpdag(structure: Structure) -> Cpdag:
     """Return the completed partially directed graph: the arcs that equivalent networks share, and those that can be reversed.
 
+    Parameters
+    ----------
+    structure : dict of {int: tuple of int}
+        The parents of every variable.
+
+    Returns
+    -------
+    Cpdag
+        The arcs and the edges.
+
     References
     ----------
     Chickering (1995), A transformational characterization of equivalent Bayesian network structures, section 4.
 
+    Examples
+    --------
+    >>> from naivete.network.graphs import cpdag
     >>> cpdag({0: (), 1: (0,), 2: (1,)}).edges == {(0, 1), (1, 2)}
     True
     >>> sorted(cpdag({0: (), 1: (), 2: (0, 1)}).arcs)
@@ -341,8 +388,23 @@ def cpdag(structure: Structure) -> Cpdag:
 
 
 def equivalent(one: Structure, two: Structure) -> bool:
-    """Whether two structures imply the same independences: they have the same skeleton and the same v-structures.
+    """Return whether two structures imply the same independences: they have the same skeleton and the same v-structures.
 
+    Parameters
+    ----------
+    one : dict of {int: tuple of int}
+        The parents of every variable in the first structure.
+    two : dict of {int: tuple of int}
+        The parents of every variable in the second structure.
+
+    Returns
+    -------
+    bool
+        Whether they are equivalent.
+
+    Examples
+    --------
+    >>> from naivete.network.graphs import equivalent
     >>> equivalent({0: (), 1: (0,)}, {0: (1,), 1: ()}), equivalent({0: (), 1: ()}, {0: (), 1: (0,)})
     (True, False)
     """

@@ -40,12 +40,24 @@ def read_arff(path: PathLike, *, encoding: str = "utf-8", widen: bool = False, l
 
     Parameters
     ----------
-    path : the file.
-    encoding : the character encoding.
-    widen : whether a nominal value that the header does not declare is added to the declaration instead of refused.
-    limits : sizes above which the file is refused.
+    path : str or path-like
+        The file.
+    encoding : str, default="utf-8"
+        The character encoding.
+    widen : bool, default=False
+        Whether a nominal value that the header does not declare is added to the declaration instead of refused.
+    limits : Limits, default=Limits()
+        Sizes above which the file is refused.
 
+    Returns
+    -------
+    Table
+        The columns and weights.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
+    >>> from naivete.data.files.arff import read_arff
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "weather.arff")
     ...     _ = file.write_text("@relation r\\n@attribute sky {sun,'light rain'}\\n@attribute t real\\n@data\\n'light rain',?\\n")

@@ -46,15 +46,29 @@ def read_csv(
 
     Parameters
     ----------
-    path : the file.
-    encoding : the character encoding.
-    delimiter : the character between the cells; by default a tab if the file is named .tsv or .tab, else the one of comma,
-        semicolon, tab and bar that is most frequent in the header, outside quotes; the first of these on a tie.
-    missing : the texts that stand for a missing value, with or without quotes; by default only the empty one.
-    kinds : columns to be taken as "nominal" (every text is a state as it stands) or "numeric" (every text has to be a number).
-    limits : sizes above which the file is refused.
+    path : str or path-like
+        The file.
+    encoding : str, default="utf-8"
+        The character encoding.
+    delimiter : str or None, default=None
+        The character between the cells; by default a tab if the file is named .tsv or .tab, else the one of comma, semicolon, tab
+        and bar that is most frequent in the header, outside quotes; the first of these on a tie.
+    missing : collection of str, default=("",)
+        The texts that stand for a missing value, with or without quotes; by default only the empty one.
+    kinds : dict of {str: {"nominal", "numeric"}} or None, default=None
+        Columns to be taken as "nominal" (every text is a state as it stands) or "numeric" (every text has to be a number).
+    limits : Limits, default=Limits()
+        Sizes above which the file is refused.
 
+    Returns
+    -------
+    Table
+        The columns.
+
+    Examples
+    --------
     >>> import pathlib, tempfile
+    >>> from naivete.data.files.delimited import read_csv
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = pathlib.Path(folder, "people.csv")
     ...     _ = file.write_text("country,code,age\\nNA,01,31\\nDE,2,\\n")

@@ -33,8 +33,15 @@ def read_parquet(path: PathLike, *, limits: Limits = Limits()) -> Table:  # noqa
 
     Parameters
     ----------
-    path : the file.
-    limits : sizes above which the file is refused.
+    path : str or path-like
+        The file.
+    limits : Limits, default=Limits()
+        Sizes above which the file is refused.
+
+    Returns
+    -------
+    Table
+        The columns.
     """
     pa, parquet = loaded()
     name = display_name(path)
@@ -88,13 +95,16 @@ def parquet_file(file: BinaryIO, name: str, parquet: ModuleType, texts: Iterable
 
 
 def write_parquet(table: Table, path: PathLike, *, overwrite: bool = False) -> None:
-    """Write the table as Parquet; `read_parquet` returns the same columns. Weights cannot be written.
+    """Write the table as Parquet; `read_parquet` returns the same columns, but weights cannot be written.
 
     Parameters
     ----------
-    table : the table; its names have to be texts, and all values of a nominal column have to be of one type.
-    path : the file; it is written completely or not at all.
-    overwrite : whether an existing file may be replaced.
+    table : Table
+        The table; its names have to be texts, and all values of a nominal column have to be of one type.
+    path : str or path-like
+        The file; it is written completely or not at all.
+    overwrite : bool, default=False
+        Whether an existing file may be replaced.
     """
     write_row_groups([table], path, overwrite=overwrite)
 

@@ -35,11 +35,16 @@ def write_arff(
 
     Parameters
     ----------
-    table : the table; its names and nominal values have to be texts.
-    path : the file; it is written completely or not at all.
-    relation : the name of the relation, by default the name of the file.
-    as_text : whether names and nominal values that are not texts are converted to texts.
-    overwrite : whether an existing file may be replaced.
+    table : Table
+        The table; its names and nominal values have to be texts.
+    path : str or path-like
+        The file; it is written completely or not at all.
+    relation : str or None, default=None
+        The name of the relation, by default the name of the file.
+    as_text : bool, default=False
+        Whether names and nominal values that are not texts are converted to texts.
+    overwrite : bool, default=False
+        Whether an existing file may be replaced.
     """
     file = display_name(path)
     names = _names(table, file, as_text)
@@ -78,14 +83,21 @@ def write_csv(
 
     Parameters
     ----------
-    table : the table; its names and nominal values have to be texts.
-    path : the file; it is written completely or not at all.
-    delimiter : the character between the cells; by default a tab in files named .tsv or .tab, a comma in others.
-    missing : the text that stands for a missing value; no value may be equal to it.
-    spreadsheet_safe : whether to put an apostrophe before texts that a spreadsheet would read as a formula (those that begin with
-        = + - @ or a tab); it is not removed when the file is read again.
-    as_text : whether names and nominal values that are not texts are converted to texts.
-    overwrite : whether an existing file may be replaced.
+    table : Table
+        The table; its names and nominal values have to be texts.
+    path : str or path-like
+        The file; it is written completely or not at all.
+    delimiter : str or None, default=None
+        The character between the cells; by default a tab in files named .tsv or .tab, a comma in others.
+    missing : str, default=""
+        The text that stands for a missing value; no value may be equal to it.
+    spreadsheet_safe : bool, default=False
+        Whether to put an apostrophe before texts that a spreadsheet would read as a formula (those that begin with = + - @ or a
+        tab); it is not removed when the file is read again.
+    as_text : bool, default=False
+        Whether names and nominal values that are not texts are converted to texts.
+    overwrite : bool, default=False
+        Whether an existing file may be replaced.
     """
     write_csv_rows(
         [table],
