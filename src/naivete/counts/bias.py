@@ -76,7 +76,8 @@ def corrected_relevance(counts: Counts, bits: Numbers) -> Numbers:
     bits : the plain estimates in bits.
     """
     states, cases, classes, _ = occurrence(counts)
-    return _corrected(bits, (states - 1) * (classes - 1), cases)
+    bias = np.maximum((states - 1) * (classes - 1), 0.0) / (2 * log(2) * np.where(cases > 0, cases, np.inf))
+    return rounded_bits(np.maximum(bits - bias, LEAST * bits))
 
 
 def corrected_dependence(counts: Counts, bits: Numbers) -> Numbers:
@@ -90,21 +91,18 @@ def corrected_dependence(counts: Counts, bits: Numbers) -> Numbers:
     bits : the plain estimates in bits, a matrix.
     """
     states, cases, classes, total = occurrence(counts)
-    share = cases / total if total > 0 else np.zeros_like(cases)
+    share = cases / total if total > 0 else np.zeros_like(cases)  # a product of weights could overflow
+    factors = np.divide(np.maximum(states - 1, 0.0), share, out=np.zeros_like(share), where=share > 0)
+    scale = classes / (2 * log(2) * total) if total > 0 else 0.0
     result = np.empty_like(bits)
 
     def correct(start: int) -> None:
         part = slice(start, start + ROWS)
-        both = np.outer(share[part], share) * total  # a product of weights could overflow
-        result[part] = _corrected(bits[part], np.outer(states[part] - 1, states - 1) * classes, both)
+        bias = np.outer(factors[part] * scale, factors)
+        result[part] = rounded_bits(np.maximum(bits[part] - bias, LEAST * bits[part]))
 
     run_parallel(correct, range(0, len(bits), ROWS), 8 * bits.size)  # by rows: no other matrices of this size
     return result
-
-
-def _corrected(bits: Numbers, freedom: Numbers, cases: Numbers) -> Numbers:
-    bias = np.maximum(freedom, 0.0) / (2 * log(2) * np.where(cases > 0, cases, np.inf))
-    return rounded_bits(np.maximum(bits - bias, LEAST * bits))
 
 
 def joinable(counts: Counts, bias: Bias = "corrected") -> Bools:
