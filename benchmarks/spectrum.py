@@ -1,7 +1,7 @@
 """Time, memory and growth of Spectrum beside HistGradientBoosting: `python -m benchmarks.spectrum [W2 W3 ...]`.
 
-Every figure comes from a new process. `fit` and `predict` are the fastest of `--repeat` calls after the first; `memory` is the peak
-of the first fit beyond the data. The growth varies the number of rows, features, states or classes of a table by factors of two and
+Every figure comes from a new process. `fit` and `predict` are the fastest of `--repeat` calls after the first; `MiB` is the peak
+of the first fit beyond the data, `tables` what the model itself takes. The growth varies the number of rows, features, states or classes of a table by factors of two and
 reports the exponent with which the time of a fit grows.
 """
 
@@ -65,9 +65,21 @@ def measured(job: dict[str, Any]) -> dict[str, Any]:
     memory = peak.beyond()
     del first
     fit = measuring.timed(lambda: model_of(job["model"]).fit(X, y), job["repeat"])
-    result = {"fit": fit.best, "bytes": memory, "data": X.nbytes}
+    result = {"fit": fit.best, "bytes": memory, "data": X.nbytes, "tables": table_bytes(fit.result)}
     predict = measuring.timed(lambda: fit.result.predict_proba(test), job["repeat"])
     return {**result, "predict": predict.best / len(test) * 1e6, "passes": getattr(fit.result, "passes_", None)}
+
+
+def table_bytes(model: Any) -> int | None:
+    """Return the bytes of the counts, contexts and trees of a Spectrum; None for another model."""
+    if not hasattr(model, "spectrum_"):
+        return None
+    spectrum = model.spectrum_
+    structures = (spectrum.main, *spectrum.members)
+    counts = sum(a.nbytes for s in structures for arrays in (s.keys, s.weights) for a in arrays)
+    contexts = sum(family.tree.pool.nbytes for s in structures for family in s.families)
+    trees = sum(tree.nodes.nbytes + tree.weights.nbytes for group in spectrum.trees for tree in group)
+    return counts + contexts + trees + sum(a.nbytes for a in (spectrum.boosted.trees if spectrum.boosted else ()))
 
 
 def line(name: str, model: str, figures: dict[str, Any], peer: dict[str, Any]) -> str:
@@ -77,7 +89,8 @@ def line(name: str, model: str, figures: dict[str, Any], peer: dict[str, Any]) -
     ratios = [figures[key] / peer[key] if "failed" not in peer else math.nan for key in ("fit", "predict")]
     return (
         f"{name:10} {model:20} {figures['fit']:8.2f} {ratios[0]:7.2f} {figures['predict']:12.1f} {ratios[1]:7.2f} "
-        f"{figures['bytes'] / 2**20:8.0f} {figures['data'] / 2**20:8.0f} {figures['passes'] or '-':>6}"
+        f"{figures['bytes'] / 2**20:8.0f} {figures['data'] / 2**20:8.0f} {(figures['tables'] or 0) / 2**20:8.0f} "
+        f"{figures['passes'] or '-':>6}"
     )
 
 
@@ -106,7 +119,9 @@ def main(arguments: list[str] | None = None) -> int:
         return measuring.json_output(call, options.timeout)
 
     folder = options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
-    print(f"{'':10} {'':20} {'fit s':>8} {'x hgb':>7} {'predict us/row':>12} {'x hgb':>7} {'MiB':>8} {'data':>8} {'passes':>6}")
+    print(
+        f"{'':10} {'':20} {'fit s':>8} {'x hgb':>7} {'predict us/row':>12} {'x hgb':>7} {'MiB':>8} {'data':>8} {'tables':>8} {'passes':>6}"
+    )
     for name in options.names:
         workloads.ensure(name, folder)
         figures = {model: alone(model=model, workload=name, folder=str(folder)) for model in MODELS}
