@@ -1,8 +1,8 @@
 """Time, memory and growth of Spectrum beside HistGradientBoosting: `python -m benchmarks.spectrum [W2 W3 ...]`.
 
-Every figure comes from a new process. `fit` and `predict` are the fastest of `--repeat` calls after the first; `MiB` is the peak
-of the first fit beyond the data, `tables` what the model itself takes. The growth varies the number of rows, features, states or classes of a table by factors of two and
-reports the exponent with which the time of a fit grows.
+Every figure comes from a new process. `fit` and `predict` are the fastest of `--repeat` calls after the first; `MiB` is the peak of
+the first fit beyond the data, `tables` what the model itself takes. The growth varies the number of rows, features, states or
+classes of a table by factors of two and reports the exponent with which the time of a fit grows.
 """
 
 from __future__ import annotations
@@ -119,9 +119,8 @@ def main(arguments: list[str] | None = None) -> int:
         return measuring.json_output(call, options.timeout)
 
     folder = options.data or Path(os.environ.get("NAIVETE_BENCH") or "bench-data")
-    print(
-        f"{'':10} {'':20} {'fit s':>8} {'x hgb':>7} {'predict us/row':>12} {'x hgb':>7} {'MiB':>8} {'data':>8} {'tables':>8} {'passes':>6}"
-    )
+    titles = f"{'MiB':>8} {'data':>8} {'tables':>8} {'passes':>6}"
+    print(f"{'':10} {'':20} {'fit s':>8} {'x hgb':>7} {'predict us/row':>12} {'x hgb':>7} {titles}")
     for name in options.names:
         workloads.ensure(name, folder)
         figures = {model: alone(model=model, workload=name, folder=str(folder)) for model in MODELS}
