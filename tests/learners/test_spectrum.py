@@ -24,6 +24,7 @@ from naivete.classifiers.spectrum import Spectrum
 from naivete.counts.contexts import TreeRequest, context_counts, node_weights
 from naivete.counts.counts import Counts
 from naivete.errors import ModelFileError, ParameterError
+from naivete.inference import spectrum_tables
 from naivete.inference.spectrum_terms import SpectrumPredictor, spectrum_terms
 from naivete.learners import spectrum_weights
 from naivete.learners.spectrum import SpectrumSettings, spectrum
@@ -121,6 +122,9 @@ def test_many_rows_have_the_same_bits_as_few_rows(seed: int, weighted: bool) -> 
     many = predictor.posterior([np.tile(column, 40) for column in codes], no_missing)[0]
     assert predictor.tables_for(0) is not None or compiled() is None, "many rows are predicted from tables"
     assert np.array_equal(many, np.tile(few, (40, 1)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spectrum_tables, "LARGEST", 8)
+        assert SpectrumPredictor(predictor.spectrum).tables_for(10**6) is None, "tables that are too large are not made"
     assert np.array_equal(predictor.posterior(codes, no_missing)[0], few)
     assert np.array_equal(SpectrumPredictor(predictor.spectrum).posterior([c[:1] for c in codes], no_missing)[0], few[:1])
 

@@ -13,6 +13,8 @@ __all__ = ["SpectrumTables", "are_worthwhile", "spectrum_tables"]
 
 CELLS_PER_STEP = 4
 """How many cells of a table can be computed in the time in which a row is looked up in one context without tables."""
+LARGEST = 1 << 29
+"""The most bytes of the tables of a spectrum; a model that needs more predicts from its counts."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,11 +33,11 @@ class SpectrumTables:
 
 
 def are_worthwhile(spectrum: Spectrum, rows: int) -> bool:
-    """Return whether so many rows are predicted faster with tables, the time of computing these included."""
+    """Return whether so many rows are predicted faster with tables, the time of computing these included, and these are not too large."""
     families = [family for structure in (spectrum.main, *spectrum.members) for family in structure.families]
     cells = sum(int(f.tree.sizes[:, 0].sum()) * f.tree.cards[-2] for f in families)
     steps = sum(len(f.tree.sizes) for f in families)
-    return rows * steps * CELLS_PER_STEP >= cells
+    return rows * steps * CELLS_PER_STEP >= cells and 8 * cells * spectrum.classes <= LARGEST
 
 
 def spectrum_tables(spectrum: Spectrum) -> SpectrumTables:
