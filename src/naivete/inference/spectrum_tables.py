@@ -33,7 +33,7 @@ class SpectrumTables:
 
 
 def are_worthwhile(spectrum: Spectrum, rows: int) -> bool:
-    """Return whether so many rows are predicted faster with tables, the time of computing these included, and these are not too large."""
+    """Return whether tables are not too large and so many rows are predicted faster with them, the time of making them included."""
     families = [family for structure in (spectrum.main, *spectrum.members) for family in structure.families]
     cells = sum(int(f.tree.sizes[:, 0].sum()) * f.tree.cards[-2] for f in families)
     steps = sum(len(f.tree.sizes) for f in families)
