@@ -48,7 +48,8 @@ _PUBLIC = {
     "inference.em": ["expected_network"],
     "inference.junction": ["JunctionTree"],
     "inference.queries": ["log_probability", "marginals", "most_probable", "posterior"],
-    "inference.sampling": ["sample"],
+    "inference.distribution": ["Distribution"],
+    "inference.sampled_table": ["sample"],
     "display.explanation": ["Explanation"],
     "display.rules": ["tree_text"],
     "classifiers.base": ["NetworkClassifier"],
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
         UnsuitableColumnWarning as UnsuitableColumnWarning,
     )
     from naivete.evaluation.diagnosis.diagnose import diagnose as diagnose
+    from naivete.inference.distribution import Distribution as Distribution
     from naivete.inference.em import expected_network as expected_network
     from naivete.inference.junction import JunctionTree as JunctionTree
     from naivete.inference.predictor import Predictor as Predictor
@@ -196,7 +198,7 @@ if TYPE_CHECKING:
     from naivete.inference.queries import (
         posterior as posterior,
     )
-    from naivete.inference.sampling import sample as sample
+    from naivete.inference.sampled_table import sample as sample
     from naivete.network.estimation import estimate as estimate
     from naivete.network.formats import read_network as read_network
     from naivete.network.formats import write_network as write_network

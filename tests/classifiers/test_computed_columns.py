@@ -16,7 +16,7 @@ from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError
 from naivete.inference import queries
 from naivete.inference.junction import JunctionTree
-from naivete.inference.sampling import sample
+from naivete.inference.sampling import sample_codes
 from naivete.network import conversions
 from naivete.network.derived_columns import Hidden
 from naivete.network.formats import FORMATS, dumps, loads, write_network
@@ -42,7 +42,7 @@ DOORS: dict[str, Callable[[Network], Any]] = {
     "log probability": lambda network: queries.log_probability(network, {}),
     "log likelihoods": lambda network: queries.log_likelihoods(network, [np.zeros(1, np.uint8)] * len(network.features)),
     "most probable": queries.most_probable,
-    "sample": lambda network: sample(network, 3, 0),
+    "sample": lambda network: sample_codes(network, 3, 0),
     "networkx": conversions.to_networkx,
     "pgmpy": conversions.to_pgmpy,
     "pyagrum": conversions.to_pyagrum,

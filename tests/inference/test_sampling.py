@@ -13,7 +13,7 @@ from scipy.stats import chisquare
 from naivete.errors import DataError, ParameterError, ResourceError
 from naivete.inference import sampling
 from naivete.inference.junction import JunctionTree
-from naivete.inference.sampling import sample
+from naivete.inference.sampling import sample_codes
 from naivete.network.network import Network
 from naivete.variables import CLASS, Variable
 from tests.inference.test_junction import any_network, any_structure, arithmetic, both, evidences, weighted
@@ -55,7 +55,7 @@ def test_frequencies_are_the_exact_probabilities(given: dict[str, Any], logs: bo
 
     network = diamond()
     with arithmetic(logs):
-        codes = sample(network, 20_000, random_state=3, given=given)
+        codes = sample_codes(network, 20_000, random_state=3, given=given)
     check_frequencies(network, codes, weighted(network, evidence_of(network, given)))
 
 
@@ -70,16 +70,19 @@ def test_rows_of_any_network_agree_with_the_evidence_and_are_possible(network: N
     }
     if exact.sum() == 0:
         with pytest.raises(DataError, match="impossible"):
-            sample(network, 5, random_state=1, given=given)
+            sample_codes(network, 5, random_state=1, given=given)
         return
-    codes = sample(network, 400, random_state=1, given=given)
+    codes = sample_codes(network, 400, random_state=1, given=given)
     check_frequencies(network, codes, exact)
 
 
 @given(network=any_structure())
 @quick
 def test_a_seed_gives_the_same_rows_in_narrow_types(network: Network) -> None:
-    one, two = sample(network, 50, random_state=9), sample(JunctionTree(network), 50, random_state=np.random.default_rng(9))
+    one, two = (
+        sample_codes(network, 50, random_state=9),
+        sample_codes(JunctionTree(network), 50, random_state=np.random.default_rng(9)),
+    )
     assert all(identical(a, b) for a, b in zip(one, two, strict=True))
     assert [c.dtype for c in one] == [np.uint8] * len(network.variables)
     assert all(c.shape == (50,) for c in one)
@@ -89,16 +92,16 @@ def test_many_states_take_a_wider_type_and_no_state_of_probability_zero() -> Non
     weights = np.zeros(1000)
     weights[[3, 700, 999]] = 0.2, 0.5, 0.3
     network = Network((Variable("class", tuple(range(1000))),), {CLASS: ()}, {CLASS: weights})
-    (codes,) = sample(network, 5000, random_state=1)
+    (codes,) = sample_codes(network, 5000, random_state=1)
     assert codes.dtype == np.uint16
     assert set(codes.tolist()) == {3, 700, 999}
     assert abs(np.mean(codes == 700) - 0.5) < 0.03
 
 
 def test_samples_in_blocks_and_none_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert [len(c) for c in sample(diamond(), 0)] == [0] * 5
+    assert [len(c) for c in sample_codes(diamond(), 0)] == [0] * 5
     monkeypatch.setattr(sampling, "BLOCK_ROWS", 7)
-    codes = sample(diamond(), 1000, random_state=2, given={"a": 2})
+    codes = sample_codes(diamond(), 1000, random_state=2, given={"a": 2})
     assert set(codes[0].tolist()) == {2}
     assert len(set(codes[2].tolist())) > 1
 
@@ -106,15 +109,15 @@ def test_samples_in_blocks_and_none_at_all(monkeypatch: pytest.MonkeyPatch) -> N
 @pytest.mark.parametrize("rows", [-1, 2.5, True, "many"])
 def test_the_number_of_rows_is_a_whole_number(rows: Any) -> None:
     with pytest.raises(ParameterError, match="rows="):
-        sample(diamond(), rows)
+        sample_codes(diamond(), rows)
 
 
 @pytest.mark.parametrize("seed", [-1, 2.5, "one"])
 def test_a_seed_is_a_whole_number(seed: Any) -> None:
     with pytest.raises(ParameterError, match="random_state="):
-        sample(diamond(), 3, seed)
+        sample_codes(diamond(), 3, seed)
 
 
 def test_sampling_keeps_to_the_budget() -> None:
     with pytest.raises(ResourceError, match="budget"):
-        sample(JunctionTree(diamond(), budget=900), 3, given={"d": 1})
+        sample_codes(JunctionTree(diamond(), budget=900), 3, given={"d": 1})

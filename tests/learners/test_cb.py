@@ -65,9 +65,9 @@ def arcs_of(network: Network) -> set[frozenset[int]]:
 @pytest.mark.parametrize(("test", "seed"), [("chi2", 0), ("chi2", 1), ("g", 0), ("g", 1), ("g", 2), ("g", 3)])
 def test_alarm_is_recovered_from_ten_thousand_cases(alarm: Network, test: str, seed: int) -> None:
     """Two arcs of its 46 leave hardly a trace in so many cases; the tests remove the others' rivals."""
-    from naivete.inference.sampling import sample
+    from naivete.inference.sampling import sample_codes
 
-    block = Block(sample(alarm, 10_000, seed))
+    block = Block(sample_codes(alarm, 10_000, seed))
     counts = Counts(MemoryCases(alarm.variables, block, np.zeros(len(alarm.variables) - 1, bool)))
     found, true = arcs_of(cb(counts, stopping_rule="score", class_root=False, test=test)), arcs_of(alarm)
     assert len(true) == 46

@@ -80,13 +80,13 @@ def _results(network: Network, args: Namespace, of: list[Name] | None, evidence:
         listed = [{"variable": name, "state": state} for name, state in states.items()]
         results["most_probable"] = {"states": listed, "log_probability": log}
     if args.joint and of is not None:
-        results["joint"] = {"of": of, "probabilities": queries.posterior(tree, of, evidence).tolist()}
+        results["joint"] = {"of": of, "probabilities": queries.posterior(tree, of, evidence).to_numpy().tolist()}
     elif of is not None:
-        results["posteriors"] = [_posterior(network, name, queries.posterior(tree, name, evidence).tolist()) for name in of]
+        results["posteriors"] = [_posterior(network, name, [*queries.posterior(tree, name, evidence).values()]) for name in of]
     elif not (args.log_probability or args.mpe):
         marginals = queries.marginals(tree, evidence)
         results["posteriors"] = [
-            _posterior(network, name, probabilities.tolist()) for name, probabilities in marginals.items() if name not in evidence
+            _posterior(network, name, [*table.values()]) for name, table in marginals.items() if name not in evidence
         ]
     return results
 

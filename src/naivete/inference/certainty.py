@@ -15,7 +15,7 @@ from naivete._kernels.layout import Layout
 from naivete.errors import ResourceError, quoted
 from naivete.inference.elimination import Codes, Elimination, missing_patterns
 from naivete.inference.junction import Evidence, JunctionTree
-from naivete.inference.sampling import sample
+from naivete.inference.sampling import sample_codes
 from naivete.network.densities import Kernel
 from naivete.network.derived_columns import Tree
 from naivete.network.joint_density import joint_of
@@ -23,7 +23,7 @@ from naivete.network.network import Network
 from naivete.network.smoothing import Backoff, Lidstone, MEstimate, Smoothing
 from naivete.variables import CLASS, Family, Variable
 
-__all__ = ["Certainty", "Training", "discrete_part", "sampled_rows", "trigamma"]
+__all__ = ["Certainty", "Training", "discrete_part", "sampled_columns", "sampled_rows", "trigamma"]
 
 TABLE_CELLS = 1 << 24
 """The largest number of cells of the tables of one family."""
@@ -313,14 +313,19 @@ def trigamma(weight: Numbers) -> Numbers:
 
 def sampled_rows(network: Network, count: int, seed: int) -> list[NDArray[np.generic]]:
     """Return random rows of a network, one column for each of its columns of a table; continuous features are drawn too."""
-    rng = np.random.default_rng(seed)
-    columns: list[NDArray[np.generic]] = list(sample(discrete_part(network), count, rng))
-    for x in network.order:
-        if x in network.densities:
-            columns[x] = _drawn(network, x, columns, rng)
+    columns = sampled_columns(network, count, np.random.default_rng(seed))
     return [
         columns[x] if x in network.densities else columns[x].astype(narrowest(network.variables[x].card)) for x in network.inputs
     ]
+
+
+def sampled_columns(network: Network, count: int, rng: np.random.Generator) -> list[NDArray[np.generic]]:
+    """Return random rows of a network, one column for each variable, the class last; continuous features are drawn too."""
+    columns: list[NDArray[np.generic]] = list(sample_codes(discrete_part(network), count, rng))
+    for x in network.order:
+        if x in network.densities:
+            columns[x] = _drawn(network, x, columns, rng)
+    return columns
 
 
 def _drawn(network: Network, x: int, columns: list[NDArray[np.generic]], rng: np.random.Generator) -> Numbers:

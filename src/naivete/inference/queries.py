@@ -2,7 +2,8 @@
 
 Evidence (`given`) is a mapping from variables, by name or position, to a state, a label, or a number, which stands for its
 interval; or to likelihoods, by state or in the order of the codes, if the state is uncertain. All results are exact. All functions
-accept a network, its junction tree or a fitted classifier. For several queries, make a `JunctionTree` once: it keeps its plans.
+accept a network, its junction tree or a fitted classifier that is one network; the probabilities are those of the network, without
+the calibration of the classifier. For several queries, make a `JunctionTree` once: it keeps its plans.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers, missing, missing_code
 from naivete.errors import DataError, quoted
+from naivete.inference.distribution import Distribution
 from naivete.inference.elimination import missing_patterns
 from naivete.inference.junction import Evidence, Given, HasNetwork, JunctionTree, evidence_of, junction_tree_of, position, value_of
 from naivete.inference.predictor import Predictor
@@ -43,13 +45,13 @@ class MostProbable(NamedTuple):
     log_probability: float
 
 
-def posterior(network: Model, of: Variables, given: Given | None = None) -> Numbers:
-    """Return P(of | given): the joint table of one or several variables, with an axis for each in the order of `of`.
+def posterior(network: Model, of: Variables, given: Given | None = None) -> Distribution:
+    """Return P(of | given): the joint distribution of one or several variables, by their states.
 
     Parameters
     ----------
     network : Network, JunctionTree or NetworkClassifier
-        The network, its junction tree, or a fitted classifier.
+        The network, its junction tree, or a fitted classifier. Classifiers that do not predict with one network are refused.
     of : str, int or sequence of these
         A variable, or several, by name or position.
     given : dict or None, default=None
@@ -58,13 +60,15 @@ def posterior(network: Model, of: Variables, given: Given | None = None) -> Numb
 
     Returns
     -------
-    ndarray of shape (n_states, ...)
-        The probabilities.
+    Distribution
+        The probabilities by state; `numpy.asarray` of it has an axis for each variable, in the order of `of`.
 
     Raises
     ------
     DataError
         If a variable or state is unknown, or the evidence has probability zero.
+    ParameterError
+        If the classifier does not predict with one network.
 
     Examples
     --------
@@ -72,17 +76,20 @@ def posterior(network: Model, of: Variables, given: Given | None = None) -> Numb
     >>> from naivete import Network, Variable, posterior
     >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
     >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
-    >>> posterior(network, "rain", {"wet": "yes"}).round(4)
-    array([0.3636, 0.6364])
-    >>> posterior(network, ["rain", "wet"]).round(4)
+    >>> posterior(network, "rain", {"wet": "yes"})
+    P(rain | wet=yes)
+      no   0.363636
+      yes  0.636364
+    >>> posterior(network, ["rain", "wet"]).to_numpy().round(4)
     array([[0.72, 0.08],
            [0.06, 0.14]])
     """
     tree = junction_tree_of(network)
-    return np.array(tree.posterior(_positions(tree.network, of), evidence_of(tree.network, given or {}))[0])
+    positions, evidence = _positions(tree.network, of), evidence_of(tree.network, given or {})
+    return _distribution(tree.network, positions, tree.posterior(positions, evidence)[0], evidence)
 
 
-def marginals(network: Model, given: Given | None = None) -> dict[Name, Numbers]:
+def marginals(network: Model, given: Given | None = None) -> dict[Name, Distribution]:
     """Return P(v | given) of every variable v, by name.
 
     Parameters
@@ -94,7 +101,7 @@ def marginals(network: Model, given: Given | None = None) -> dict[Name, Numbers]
 
     Returns
     -------
-    dict of {str: ndarray of shape (n_states,)}
+    dict of {str: Distribution}
         The distributions.
 
     Examples
@@ -103,11 +110,22 @@ def marginals(network: Model, given: Given | None = None) -> dict[Name, Numbers]
     >>> from naivete import Network, Variable, marginals
     >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
     >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
-    >>> {name: table.round(4).tolist() for name, table in marginals(network).items()}
+    >>> {name: table.to_numpy().round(4).tolist() for name, table in marginals(network).items()}
     {'rain': [0.8, 0.2], 'wet': [0.78, 0.22]}
     """
     tree = junction_tree_of(network)
-    return {tree.network.name(v): np.array(table[0]) for v, table in tree.marginals(evidence_of(tree.network, given or {})).items()}
+    evidence = evidence_of(tree.network, given or {})
+    tables = tree.marginals(evidence)
+    return {tree.network.name(v): _distribution(tree.network, (v,), table[0], evidence) for v, table in tables.items()}
+
+
+def _distribution(network: Network, positions: tuple[int, ...], table: Numbers, evidence: Evidence) -> Distribution:
+    variables = network.variables
+    names = ", ".join(str(variables[v].name) for v in positions)
+    known = [f"{variables[v].name}={variables[v].labels[int(codes[0])]}" for v, codes in evidence.codes.items()]
+    known += [f"likelihoods of {variables[v].name}" for v in evidence.likelihoods]
+    title = f"P({names} | {', '.join(known)})" if known else f"P({names})"
+    return Distribution([variables[v] for v in positions], table, title)
 
 
 def log_probability(network: Model, given: Given) -> float:

@@ -24,14 +24,14 @@ from naivete.inference.junction import (
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
-__all__ = ["sample"]
+__all__ = ["checked_rows", "generator", "sample_codes"]
 
 Codes = NDArray[np.int64]
 
 BLOCK_ROWS = 1 << 16
 
 
-def sample(
+def sample_codes(
     network: Network | JunctionTree | HasNetwork,
     rows: int,
     random_state: int | np.random.Generator | None = None,
@@ -62,16 +62,16 @@ def sample(
     Examples
     --------
     >>> import numpy as np
-    >>> from naivete import Network, Variable, sample
+    >>> from naivete import Network, Variable
+    >>> from naivete.inference.sampling import sample_codes
     >>> variables = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
     >>> network = Network(variables, {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
-    >>> [codes.tolist() for codes in sample(network, 4, random_state=1, given={"wet": "yes"})]
+    >>> [codes.tolist() for codes in sample_codes(network, 4, random_state=1, given={"wet": "yes"})]
     [[1, 1, 0, 1], [1, 1, 1, 1]]
     """
-    if type(rows) is not int or rows < 0:
-        raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
+    checked_rows(rows)
     tree = junction_tree_of(network)
-    rng = _generator(random_state)
+    rng = generator(random_state)
     evidence = evidence_of(tree.network, given or {})
     plan = tree.plan(evidence)
     collected = tree.collected(plan, evidence, kept=True)
@@ -86,7 +86,15 @@ def sample(
     return tuple(drawn)
 
 
-def _generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+def checked_rows(rows: int) -> int:
+    """Return a number of rows; anything but a whole number from 0 on is refused."""
+    if type(rows) is not int or rows < 0:
+        raise ParameterError(f"rows={quoted(rows)}: a whole number, at least 0")
+    return rows
+
+
+def generator(random_state: int | np.random.Generator | None) -> np.random.Generator:
+    """Return the generator of a seed, or the generator itself."""
     try:
         return np.random.default_rng(random_state)
     except (TypeError, ValueError):

@@ -85,7 +85,7 @@ def queries(domain: Domain) -> list[object]:
         ("class", {"A0": "1", "A1": "1"}),
         ("Irrelevant", {"class": "1"}),
     ]
-    rows = [[_query_text(of, given), *posterior(tree, of, given).tolist()] for of, given in asked]
+    rows = [[_query_text(of, given), *posterior(tree, of, given).values()] for of, given in asked]
     explanation = most_probable(tree, {"class": "1", "B0": "0"})
     together = ", ".join(f"{name} = {state}" for name, state in explanation.states.items())
     return [

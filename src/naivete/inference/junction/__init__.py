@@ -10,7 +10,15 @@ logarithms otherwise; a result of zero therefore means that the network gives pr
 
 from naivete.inference.junction.evidence import Evidence, Given, Value, evidence_of, position, value_of
 from naivete.inference.junction.plan import BUDGET, Plan
-from naivete.inference.junction.tree import Collected, HasNetwork, JunctionTree, configuration, junction_tree_of, network_of
+from naivete.inference.junction.tree import (
+    Collected,
+    HasNetwork,
+    JunctionTree,
+    configuration,
+    junction_tree_of,
+    network_of,
+    one_network_of,
+)
 
 __all__ = [
     "BUDGET",
@@ -25,6 +33,7 @@ __all__ = [
     "evidence_of",
     "junction_tree_of",
     "network_of",
+    "one_network_of",
     "position",
     "value_of",
 ]

@@ -17,7 +17,7 @@ from naivete.inference.junction.semirings import LINEAR, LOG, MAX, Semiring, pro
 from naivete.network.network import Network, check_tabular
 from naivete.variables import CLASS
 
-__all__ = ["Collected", "HasNetwork", "JunctionTree", "configuration", "junction_tree_of", "network_of"]
+__all__ = ["Collected", "HasNetwork", "JunctionTree", "configuration", "junction_tree_of", "network_of", "one_network_of"]
 
 Codes = NDArray[np.int64]
 
@@ -366,7 +366,23 @@ def network_of(model: Network | HasNetwork) -> Network:
 
 def junction_tree_of(model: Network | JunctionTree | HasNetwork) -> JunctionTree:
     """Return the junction tree of a network or of a fitted classifier, or the junction tree itself."""
-    return model if isinstance(model, JunctionTree) else JunctionTree(network_of(model))
+    return model if isinstance(model, JunctionTree) else JunctionTree(one_network_of(model))
+
+
+def one_network_of(model: Network | HasNetwork) -> Network:
+    """Return the network of a fitted classifier, or the network itself.
+
+    A classifier that does not predict with its network (`one_network` is False) is refused: the results would not be its own.
+    """
+    network = network_of(model)
+    if not getattr(model, "one_network", True):
+        kind = type(model).__name__
+        raise ParameterError(
+            f"{kind} does not predict with one network, so that it cannot be queried; use predict_proba, or query its summary "
+            f"(`model.network_`), whose probabilities are not those that {kind} predicts, or fit a classifier that is one "
+            "network, such as KDB or HillClimb"
+        )
+    return network
 
 
 def configuration(codes: Mapping[int, Codes], members: Sequence[int], cards: Mapping[int, int], rows: int) -> Codes:
