@@ -244,5 +244,8 @@ def _plain(value: Any) -> str:
         return f"array({value.dtype}, {value.shape}, {hashlib.sha256(repr(value.tolist()).encode()).hexdigest()})"
     if is_dataclass(value) and not hasattr(value, "get_params"):
         return f"{type(value).__name__}({plain_settings({f.name: getattr(value, f.name) for f in fields(value)})})"
+    if type(value) in (list, tuple):
+        items = ", ".join(map(_plain, value)) + ("," if type(value) is tuple and len(value) == 1 else "")
+        return f"[{items}]" if type(value) is list else f"({items})"
     inner = value.get_params() if hasattr(value, "get_params") else None
     return f"{type(value).__name__}({plain_settings(inner)})" if inner is not None else repr(value)

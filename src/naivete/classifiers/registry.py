@@ -233,12 +233,13 @@ def entry_of(classifier: object) -> Entry | None:
 def shares_counts(classifier: Any) -> bool:
     """Whether the classifier can learn from counts that a cross-validation has made once for several models.
 
-    A calibration needs the rows themselves, and weights of classes change the counts.
+    A calibration needs the rows themselves, weights of classes change the counts, and a prior by label needs the labels.
     """
     return (
         entry_of(classifier) is not None
         and bool(classifier.shares_counts)
         and (classifier.calibration, classifier.class_weight) == (None, None)
+        and not isinstance(classifier.prior, Mapping)
     )
 
 

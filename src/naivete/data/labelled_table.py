@@ -41,6 +41,8 @@ class LabelledTable:
         How many rows without a label were left out.
     declared : tuple or None, default=None
         The labels in the order in which the source declares them, None where it does not.
+    original : object, default=None
+        The features as a data frame or array of another library, where the cases were made of one; for models that need it.
     """
 
     features: Table
@@ -50,6 +52,7 @@ class LabelledTable:
     weight: Numbers | None = None
     dropped: int = 0
     declared: tuple[State, ...] | None = None
+    original: Any = None
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -78,7 +81,8 @@ class LabelledTable:
             The rows.
         """
         weight = None if self.weight is None else self.weight[rows]
-        return replace(self, features=self.features.take(rows), labels=self.labels[rows], weight=weight)
+        original = None if self.original is None else _rows_of(self.original, rows)
+        return replace(self, features=self.features.take(rows), labels=self.labels[rows], weight=weight, original=original)
 
     def with_present_classes(self) -> LabelledTable:
         """Return the same cases without the classes that do not occur.
@@ -176,6 +180,11 @@ class ColumnRoles:
         if cases.weight is not None:
             _check_weights(cases.features, cases.weight)
         return (cases.with_class_weights(dict(self.class_weight)) if self.class_weight else cases).without_zero_weights()
+
+
+def _rows_of(values: Any, rows: NDArray[Any]) -> Any:
+    """Return some rows of a data frame of pandas or polars, an array or a sparse matrix."""
+    return values.iloc[rows] if hasattr(values, "iloc") else values[rows]
 
 
 def label_table(table: Table, target: Name, *, weight: Name = None, drop_unlabelled: bool = False) -> LabelledTable:

@@ -65,12 +65,21 @@ def cases_of(cases: object, name: str = "data") -> LabelledTable:
 
 def _labelled(X: Any, y: Any) -> LabelledTable:
     table = table_of(X)
-    values = class_labels(y, len(table))
+    rows, values = len(table), class_labels(y, len(table))
     if not len(table) or not table.columns:
         raise DataError(f"X: {len(table)} rows and {len(table.columns)} columns; at least one of each is needed")
     table, values, weight = usable_rows(table, values, table.weight, "error")
     classes, labels = encode_classes(values)
-    return LabelledTable(table, class_name(y, table.names), classes, labels.astype(np.int64), weight)
+    original = X if len(table) == rows and _is_indexable(X) else None
+    return LabelledTable(table, class_name(y, table.names), classes, labels.astype(np.int64), weight, original=original)
+
+
+def _is_indexable(X: Any) -> bool:
+    """Return whether rows of X can be selected by an array of positions: a pandas or polars frame, an array, a CSR matrix."""
+    library = type(X).__module__.partition(".")[0]
+    return (library in ("pandas", "polars") and getattr(X, "ndim", 2) == 2 and hasattr(X, "columns")) or (
+        getattr(X, "ndim", 0) == 2 and (isinstance(X, np.ndarray) or getattr(X, "format", "") == "csr")
+    )
 
 
 def lacking(name: str, cases: LabelledTable, splits: Iterable[Split]) -> str | None:

@@ -22,6 +22,7 @@ from naivete.encoding.column_codes import Encoded
 from naivete.encoding.encoder import Encoder
 from naivete.encoding.feature_tables import FeatureTables
 from naivete.errors import NaiveteWarning, UnseenValueWarning
+from naivete.evaluation.external_models import rows_for, unfitted_copy, weight_parameter
 from naivete.evaluation.fold_estimates import FoldEstimates, exact_pseudo_count
 from naivete.evaluation.held_out_counts import HeldOutCounts, SharedCounts
 from naivete.evaluation.partitioned_counts import PartitionedCounts, all_but_one, up_to
@@ -61,8 +62,8 @@ def held_out_predictions(models: Mapping[str, Any], cases: LabelledTable, splits
 
     Parameters
     ----------
-    models : classifiers by name. Those of this library are not changed; others are fitted, one split after the other. Those for
-        which `shares_counts` is true learn from counts that are made once for all of them, others from the rows of each split.
+    models : classifiers by name; copies of them are fitted. Those for which `shares_counts` is true learn from counts
+        that are made once for all of them, others from the rows of each split.
     cases : the cases.
     splits : divisions of the cases; neighbors with the same parts share the counts of these.
     """
@@ -130,17 +131,19 @@ class _FittedToRows:
         """Fit a model to the training rows of a split and predict the test rows."""
         assert self.cases is not None
         train, test = self.cases.take(split.train), self.cases.take(split.test)
+        model = unfitted_copy(self.models[name])
+        weights = {} if train.weight is None else {weight_parameter(model, name): train.weight}
+        train_rows, test_rows = rows_for(model, train), rows_for(model, test)
         with warnings.catch_warnings(record=True) as caught:
             _record_own_warnings()
-            model = self.models[name]
-            model = copy(model) if isinstance(model, NetworkClassifier) else model
-            weights = {} if train.weight is None else {"sample_weight": train.weight}  # a pipeline takes none
             started = time.perf_counter()
-            fitted = model.fit(train.features, train.labels, **weights)
+            fitted = model.fit(train_rows, train.y, **weights)
             learned = time.perf_counter()
-            probabilities = fitted.predict_proba(test.features)
+            probabilities = fitted.predict_proba(test_rows)
             done = time.perf_counter()
-        posterior = _all_classes(probabilities, fitted.classes_, len(self.cases.classes))
+        position = {label: c for c, label in enumerate(self.cases.classes.tolist())}
+        classes = np.array([position[label] for label in np.asarray(fitted.classes_).tolist()])
+        posterior = _all_classes(probabilities, classes, len(self.cases.classes))
         return Prediction(split, name, posterior, learned - started, done - learned, _unseen(caught), fitted)
 
 
