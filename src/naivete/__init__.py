@@ -62,6 +62,7 @@ _PUBLIC = {
     "classifiers.questionnaire": ["Questionnaire"],
     "classifiers.saving": ["load", "model_hash", "save"],
     "evaluation.diagnosis.diagnose": ["diagnose"],
+    "evaluation.model_card": ["model_card"],
 }
 """The public names of each module, but for the classifiers, which are in their registry."""
 
@@ -182,6 +183,7 @@ if TYPE_CHECKING:
         UnsuitableColumnWarning as UnsuitableColumnWarning,
     )
     from naivete.evaluation.diagnosis.diagnose import diagnose as diagnose
+    from naivete.evaluation.model_card import model_card as model_card
     from naivete.inference.distribution import Distribution as Distribution
     from naivete.inference.em import expected_network as expected_network
     from naivete.inference.junction import JunctionTree as JunctionTree

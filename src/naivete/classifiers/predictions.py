@@ -25,6 +25,7 @@ __all__ = [
     "can_be_impossible",
     "convert_to_states",
     "kinds_to_read",
+    "label_positions",
     "predict_table",
     "predict_tables",
 ]
@@ -70,7 +71,7 @@ class PredictionSummary:
             self._score(table[target], predictions)
 
     def _score(self, column: Column, predictions: Predictions) -> None:
-        rows, labels = _labels(column, predictions.labels)
+        rows, labels = label_positions(column, predictions.labels)
         self.labelled += len(rows)
         self.right += int((argmax_class(predictions.posterior)[rows] == labels).sum())
         if self.unknown_label is None and len(rows) and labels.min() < 0:
@@ -186,7 +187,7 @@ def _converted_state(state: State, by_text: dict[str, State], by_number: dict[fl
         return state
 
 
-def _labels(column: Column, classes: tuple[State, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def label_positions(column: Column, classes: tuple[State, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the rows with a label, and the position of each label among the classes, -1 where it is not a class."""
     position = {_text(label): i for i, label in enumerate(classes)}
     if column.states is not None:

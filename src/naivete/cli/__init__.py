@@ -9,6 +9,7 @@ from typing import Final
 
 from naivete.cli import (
     ask,
+    card,
     compare,
     convert,
     demo,
@@ -39,6 +40,7 @@ COMMANDS: Final[Sequence[Command]] = (
     show.COMMAND,
     explore.COMMAND,
     export.COMMAND,
+    card.COMMAND,
     evaluate.COMMAND,
     compare.COMMAND,
     diagnose.COMMAND,
