@@ -20,7 +20,7 @@ from naivete.variables import CLASS, Name, State
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
-    from naivete.classifiers.export.sum_of_tables import Gaussian, Input, SumOfTables, Table
+    from naivete.classifiers.export.tabular_form import Gaussian, Input, SumOfTables, Table
 
 __all__ = ["PreparedTables", "prepared_tables"]
 

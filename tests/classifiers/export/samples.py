@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from functools import cache
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,7 +31,7 @@ from naivete._kernels.codes import missing, missing_code, narrowest
 from naivete.classifiers.base import NetworkClassifier
 from naivete.inference.derived_predictor import predictor_of
 from naivete.variables import Variable
-from tests.strategies import deriving_networks, networks
+from tests.strategies import dense_table, deriving_networks, networks
 
 HOSTILE = (
     "'; DROP TABLE data; --",
@@ -98,6 +99,25 @@ any_network = st.one_of(
     deriving_networks(),
 ).filter(lambda network: len(network.inputs) > 0)
 """Networks of all kinds: with any names, sparse tables, zeros, features that do not depend on the class, and derived columns."""
+
+
+one_state_networks = networks(max_features=5, max_parents=2, max_card=2).filter(
+    lambda network: any(network.variables[x].card == 1 and any(p >= 0 for p in network.parents[x]) for x in network.features)
+)
+"""Networks in which a feature with a single state has another feature as a parent; such a feature can be a parent itself."""
+
+
+def one_state_sample() -> Sample:
+    """A chain a -> b -> c in which b has one state, with every pattern of missing values."""
+    rng = np.random.default_rng(3)
+    variables = tuple(Variable(name, tuple("xyz"[:card])) for name, card in zip("abcd", (3, 1, 2, 2), strict=True))
+    parents: dict[int, tuple[int, ...]] = {0: (-1,), 1: (0, -1), 2: (1, -1), -1: ()}
+    cpts = {v: dense_table(variables, v, p, rng) for v, p in parents.items()}
+    network = Network(variables, parents, cpts)
+    rows = [dict(zip("abc", row, strict=True)) for row in product((None, "x", "z"), (None, "x"), (None, "y"))]
+    codes = [np.array([255 if row[name] is None else "xyz".index(row[name]) for row in rows], np.uint8) for name in "abc"]
+    expected, _ = predictor_of(network).posterior(codes, np.ones(3, bool))
+    return Sample(network, rows, expected, np.array([None not in row.values() for row in rows]))
 
 
 def frame(rows: int = 240, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:

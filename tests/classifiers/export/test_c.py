@@ -15,7 +15,18 @@ from hypothesis import strategies as st
 
 from naivete import KDB, TAN, Encoder, Full, Network, ParameterError
 from naivete.classifiers.export import c_code, export
-from tests.classifiers.export.samples import Sample, any_network, classifiers, fitted, frame, hostile_model, network_sample, sample
+from tests.classifiers.export.samples import (
+    Sample,
+    any_network,
+    classifiers,
+    fitted,
+    frame,
+    hostile_model,
+    network_sample,
+    one_state_networks,
+    one_state_sample,
+    sample,
+)
 
 COMPILER = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
 FLAGS = ["-std=c99", "-Wall", "-Wextra", "-Werror", "-O0", "-g0", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
@@ -105,6 +116,12 @@ def test_random_networks(networks: list[Network], seed: int, tmp_path_factory: p
 @random_networks
 def test_many_random_networks(networks: list[Network], seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
     check_random(networks, seed, tmp_path_factory.mktemp("c"))
+
+
+@once
+@given(networks=st.lists(one_state_networks, min_size=10, max_size=10), seed=st.integers(0, 999))
+def test_columns_with_one_state(networks: list[Network], seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    check([one_state_sample(), *(network_sample(network, seed) for network in networks)], tmp_path_factory.mktemp("c"))
 
 
 def test_classifiers(tmp_path: Path) -> None:

@@ -12,8 +12,20 @@ from hypothesis import strategies as st
 
 from naivete import KDB, Encoder, NaiveBayes, Network, ParameterError
 from naivete.classifiers.export import export
-from naivete.classifiers.export.sum_of_tables import state_type, sum_of_tables
-from tests.classifiers.export.samples import Sample, any_network, classifiers, fitted, frame, hostile_model, network_sample, sample
+from naivete.classifiers.export.sum_of_tables import sum_of_tables
+from naivete.classifiers.export.tabular_form import state_type
+from tests.classifiers.export.samples import (
+    Sample,
+    any_network,
+    classifiers,
+    fitted,
+    frame,
+    hostile_model,
+    network_sample,
+    one_state_networks,
+    one_state_sample,
+    sample,
+)
 
 onnx = pytest.importorskip("onnx", reason="onnx is not installed; pip install 'naivete[test-exports]'")
 ort = pytest.importorskip("onnxruntime", reason="onnxruntime is not installed; pip install 'naivete[test-exports]'")
@@ -70,6 +82,13 @@ def can_be_in_onnx(network: Network) -> bool:
 @given(network=any_network.filter(can_be_in_onnx), seed=st.integers(0, 999))
 def test_random_networks(network: Network, seed: int) -> None:
     check(network_sample(network, seed))
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(network=one_state_networks.filter(can_be_in_onnx), seed=st.integers(0, 999))
+def test_columns_with_one_state(network: Network, seed: int) -> None:
+    check(network_sample(network, seed))
+    assert check(one_state_sample()).all()
 
 
 @pytest.mark.parametrize("name", IN_ONNX)

@@ -16,7 +16,16 @@ from naivete._kernels.dispatch import compiled
 from naivete.classifiers.export import export
 from naivete.inference.predictor import Predictor
 from naivete.variables import Variable
-from tests.classifiers.export.samples import Sample, any_network, classifiers, frame, hostile_model, network_sample, sample
+from tests.classifiers.export.samples import (
+    Sample,
+    any_network,
+    classifiers,
+    frame,
+    hostile_model,
+    network_sample,
+    one_state_networks,
+    sample,
+)
 
 needs_kernels = pytest.mark.skipif(
     compiled() is None, reason="without the compiled kernels, NumPy's exp may differ in the last bit"
@@ -42,6 +51,12 @@ def check(sample: Sample, *, exact: np.ndarray) -> None:
 
 @given(network=any_network, seed=st.integers(0, 999))
 def test_random_networks(network: Network, seed: int) -> None:
+    sample = network_sample(network, seed)
+    check(sample, exact=sample.complete)
+
+
+@given(network=one_state_networks, seed=st.integers(0, 999))
+def test_columns_with_one_state(network: Network, seed: int) -> None:
     sample = network_sample(network, seed)
     check(sample, exact=sample.complete)
 

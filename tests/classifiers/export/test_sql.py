@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from naivete import KDB, Encoder, NaiveBayes, Network, ParameterError
 from naivete.classifiers.export import export
 from naivete.classifiers.export.sql_statement import identifier
-from naivete.classifiers.export.sum_of_tables import SumOfTables, sum_of_tables
+from naivete.classifiers.export.sum_of_tables import sum_of_tables
+from naivete.classifiers.export.tabular_form import SumOfTables
 from tests.classifiers.export.samples import (
     HOSTILE,
     Sample,
@@ -25,6 +26,8 @@ from tests.classifiers.export.samples import (
     frame,
     hostile_model,
     network_sample,
+    one_state_networks,
+    one_state_sample,
     sample,
 )
 
@@ -137,6 +140,18 @@ def can_be_in_sql(network: Network) -> bool:
 @given(network=any_network.filter(can_be_in_sql), seed=st.integers(0, 999))
 def test_random_networks(network: Network, seed: int, database: str) -> None:
     check(network_sample(network, seed), database)
+
+
+@databases
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.generate])
+@given(network=one_state_networks.filter(can_be_in_sql), seed=st.integers(0, 999))
+def test_columns_with_one_state(network: Network, seed: int, database: str) -> None:
+    check(network_sample(network, seed), database)
+
+
+@databases
+def test_a_missing_column_with_one_state_needs_no_sum(database: str) -> None:
+    assert check(one_state_sample(), database).all()
 
 
 @databases

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 
 from naivete._kernels.codes import Numbers
 from naivete.classifiers.export import c_parts, c_text
-from naivete.classifiers.export.sum_of_tables import Input, SumOfTables, Table, exact_number, strides
+from naivete.classifiers.export.tabular_form import Input, SumOfTables, Table, exact_number, strides
 from naivete.errors import ParameterError, quoted
 from naivete.network.densities import FAR
 from naivete.variables import State

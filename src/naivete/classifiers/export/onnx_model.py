@@ -9,7 +9,7 @@ import numpy as np
 
 from naivete import _kernels
 from naivete._kernels.codes import Bools, Numbers
-from naivete.classifiers.export.sum_of_tables import (
+from naivete.classifiers.export.tabular_form import (
     MARGINALIZED,
     REFUSED,
     Gaussian,

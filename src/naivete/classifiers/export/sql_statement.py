@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 
 from naivete import _kernels
-from naivete.classifiers.export.sum_of_tables import (
+from naivete.classifiers.export.tabular_form import (
     MARGINALIZED,
     REFUSED,
     Gaussian,
