@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete.classifiers.estimator import check_fitted
-from naivete.classifiers.row_predictor import one_row
+from naivete.classifiers.row_predictor import Posteriors, one_row
 from naivete.classifiers.table_input import TableInputMixin
 from naivete.data.frames import SparseMatrix
 from naivete.encoding.column_codes import Encoded, encode, with_absent_columns
@@ -22,21 +22,6 @@ if TYPE_CHECKING:
     from naivete.classifiers.row_predictor import LazyTables, RowPredictor
 
 __all__ = ["Posteriors", "PredictingMixin"]
-
-
-class Posteriors(NamedTuple):
-    """P(class | row), and the positions of the rows that have probability zero in every class.
-
-    Parameters
-    ----------
-    posterior : ndarray of shape (n_rows, n_classes)
-        P(class | row).
-    impossible : ndarray of int
-        The positions of the rows that have probability zero in every class.
-    """
-
-    posterior: NDArray[np.float64]
-    impossible: NDArray[np.int64]
 
 
 class PredictingMixin(TableInputMixin):
@@ -72,11 +57,31 @@ class PredictingMixin(TableInputMixin):
         Posteriors
             `posterior`, an array of shape (n_rows, n_classes), and `impossible`, the positions of the rows of probability zero.
         """
-        calibration = {"temperature": self.temperature_} if hasattr(self, "temperature_") else {}
-        parts = [self.predictor_.posterior(*part, **calibration) for part in self.encoded(X, unseen)]
+        parts = [self.code_posteriors(*part) for part in self.encoded(X, unseen)]
+        if len(parts) == 1:
+            return parts[0]
         starts = np.cumsum([0, *(len(posterior) for posterior, _ in parts)])
         impossible = np.concatenate([rows + start for (_, rows), start in zip(parts, starts[:-1], strict=True)])
-        return Posteriors(_joined([posterior for posterior, _ in parts]), impossible if self.reports_impossible else impossible[:0])
+        return Posteriors(_joined([posterior for posterior, _ in parts]), impossible)
+
+    def code_posteriors(self, codes: Sequence[NDArray[Any]], has_missing: NDArray[np.bool_]) -> Posteriors:
+        """Return the same for rows of codes.
+
+        Parameters
+        ----------
+        codes : sequence of ndarray
+            One column of codes for each feature.
+        has_missing : ndarray of bool
+            Which features have missing values.
+
+        Returns
+        -------
+        Posteriors
+            As for `posteriors`.
+        """
+        calibration = {"temperature": self.temperature_} if hasattr(self, "temperature_") else {}
+        posterior, impossible = self.predictor_.posterior(codes, has_missing, **calibration)
+        return Posteriors(posterior, impossible if self.reports_impossible else impossible[:0])
 
     def row_predictor(self) -> RowPredictor:
         """Return a function that predicts one row at a time, in microseconds instead of milliseconds.
@@ -109,10 +114,8 @@ class PredictingMixin(TableInputMixin):
     def _posterior(self, X: Any) -> NDArray[np.float64]:
         check_fitted(self)
         values = one_row(X, [variable.name for variable in self.schema_], self._framed)
-        probabilities = None if values is None else self._tables.posterior(self, values)  # type: ignore[arg-type]
-        if probabilities is not None:
-            return np.array([probabilities])
-        posterior, impossible = self.posteriors(X)
+        result = None if values is None else self._tables.posterior(self, values)  # type: ignore[arg-type]
+        posterior, impossible = self.posteriors(X) if result is None else result
         if len(impossible):
             warn(
                 f"{len(impossible)} rows have probability zero in every class (the first is row {impossible[0] + 1}); they are "

@@ -10,7 +10,9 @@ from operator import add
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from naivete._kernels.codes import missing_code, narrowest
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
 from naivete.data.records import LARGEST_EXACT
 from naivete.encoding.column_codes import warn_unseen
@@ -101,30 +103,54 @@ class PreparedTables:
         self._pairs = [term for term in terms if isinstance(term, _Pair)] if not form.densities else []
         self._only_pairs = len(self._pairs) == len(terms)
         self._densities = [_density(density, classes) for density in form.densities]
+        self._linked = any(density.linked for density in form.densities)
         self._forest = _forest(form)
         self._cards, self._sums, self._evidence = form.cards, form.sums, form.evidence
         self._no_evidence = None if form.no_evidence is None else form.no_evidence.tolist()
         self._temperature = form.temperature
-
-    def complete(self, values: Sequence[Any]) -> list[float] | None:
-        """Return the posterior probabilities if every value is familiar and none is missing, else None."""
-        codes = self._familiar(values)
-        return None if codes is None or None in codes else self._posterior(codes)
+        self._types = [_code_type(column, card) for column, card in zip(form.inputs, form.cards, strict=False)]
 
     def posterior(self, values: Sequence[Any]) -> list[float] | None:
         """Return the posterior probabilities, None if they need the predictor: sums over many states, or values to refuse."""
-        codes = self._familiar(values)
-        if codes is None:
-            return None
         unseen: dict[Name, int] = {}
-        if None in codes:
-            codes = [self._code(x, values[x], unseen) if code is None else code for x, code in enumerate(codes)]
-            if _OTHER in codes:
-                return None
-        result = self._posterior(codes)
+        codes = self.codes(values, unseen)
+        result = None if codes is None else self._posterior(codes)
         if result is not None:
             warn_unseen(unseen, ())
         return result
+
+    def codes(self, values: Sequence[Any], unseen: dict[Name, int]) -> list[Code] | None:
+        """Return the codes of the values of a row, None for those that are missing; None if the encoder has to check a value.
+
+        Parameters
+        ----------
+        values : sequence
+            The values of all features.
+        unseen : dict
+            Gets the names of the features whose values did not occur in training.
+        """
+        codes = self._familiar(values)
+        if codes is not None and None in codes:
+            codes = [self._code(x, values[x], unseen) if code is None else code for x, code in enumerate(codes)]
+        return None if codes is None or _OTHER in codes else codes
+
+    def added(self, codes: list[Code]) -> list[float] | None:
+        """Return the posterior probabilities if no sum over the states of a missing feature is needed, else None.
+
+        They are the same bits as those of the predictor with the compiled kernels.
+        """
+        if self._lacks_evidence(codes):
+            return list(self._no_evidence or ())
+        if None in codes and (self._linked or self._needs_sum(codes)):
+            return None
+        return self._normalized(self._joint(codes))
+
+    def arrays(self, codes: list[Code]) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
+        """Return the codes as one-row columns for the predictor, and which of them are missing."""
+        columns = [
+            np.array([empty if code is None else code], dtype) for code, (empty, dtype) in zip(codes, self._types, strict=True)
+        ]
+        return columns, np.array([code is None for code in codes], bool)
 
     def _familiar(self, values: Sequence[Any]) -> list[Code] | None:
         """Return the codes, None for values that are missing or not of the usual type; None if a value cannot be looked up."""
@@ -134,11 +160,15 @@ class PreparedTables:
             return None
 
     def _posterior(self, codes: list[Code]) -> list[float] | None:
-        if self._no_evidence is not None and all(codes[x] is None for x in self._evidence):
-            return list(self._no_evidence)
+        if self._lacks_evidence(codes):
+            return list(self._no_evidence or ())
         if None not in codes or not self._needs_sum(codes):
             return self._normalized(self._joint(codes))
         return None if self._forest is None else self._normalized(self._forest_joint(codes))
+
+    def _lacks_evidence(self, codes: list[Code]) -> bool:
+        """Return whether nothing is observed, and the probabilities are then stored."""
+        return self._no_evidence is not None and all(codes[x] is None for x in self._evidence)
 
     def _joint(self, codes: list[Code]) -> Logs:
         """Return log P(class, row) up to a term that all classes share, by the tables whose members are observed."""
@@ -252,6 +282,14 @@ def _state_encoder(codes: Mapping[tuple[bool, State], int]) -> Callable[[Any], C
         return (booleans if type(value) is bool else numbers).get(value) if type(value) in (bool, int, float, str) else None
 
     return encode
+
+
+def _code_type(column: Input, card: int) -> tuple[Any, np.dtype[Any]]:
+    """Return the code of a missing value, and the type of the codes of a column."""
+    if column.kind == "number":
+        return np.nan, np.dtype(np.float64)
+    dtype = np.dtype(narrowest(card))
+    return missing_code(dtype), dtype
 
 
 def _rows(table: Table, classes: int) -> tuple[Logs, ...]:

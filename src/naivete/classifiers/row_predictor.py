@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Mapping, Sequence
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from naivete._kernels import tier
 from naivete.data.records import LARGEST_EXACT, is_record, record_of
@@ -18,7 +19,25 @@ if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
     from naivete.classifiers.prepared_tables import PreparedTables
 
-__all__ = ["LazyTables", "RowPredictor", "one_row"]
+__all__ = ["LazyTables", "Posteriors", "RowPredictor", "one_row"]
+
+
+_NO_ROWS: Final = np.empty(0, np.int64)
+
+
+class Posteriors(NamedTuple):
+    """P(class | row), and the positions of the rows that have probability zero in every class.
+
+    Parameters
+    ----------
+    posterior : ndarray of shape (n_rows, n_classes)
+        P(class | row).
+    impossible : ndarray of int
+        The positions of the rows that have probability zero in every class.
+    """
+
+    posterior: NDArray[np.float64]
+    impossible: NDArray[np.int64]
 
 
 class RowPredictor:
@@ -118,11 +137,11 @@ class LazyTables:
         self._rows = 0
         self._tables: PreparedTables | None = None
 
-    def posterior(self, model: NetworkClassifier, values: Sequence[Any]) -> list[float] | None:
-        """Return the posterior probabilities of a complete row of familiar values, None if the predictor has to compute them.
+    def posterior(self, model: NetworkClassifier, values: Sequence[Any]) -> Posteriors | None:
+        """Return the posterior probabilities of a row of familiar or missing values, None if its values have to be checked.
 
         They are the same bits as those of the compiled kernels. NumPy's exponential function may differ in the last bit, so
-        without the kernels all rows are left to the predictor.
+        without the kernels all rows are left to the predictor. So are the sums over the states of missing features.
         """
         if tier() != "c":
             return None
@@ -131,7 +150,16 @@ class LazyTables:
             from naivete.classifiers.prepared_tables import prepared_tables
 
             self._tables = prepared_tables(model)
-        return None if self._tables is None else self._tables.complete(values)
+        if self._tables is None:
+            return None
+        unseen: dict[Name, int] = {}
+        codes = self._tables.codes(values, unseen)
+        if codes is None or unseen or all(code is None for code in codes):
+            return None
+        probabilities = self._tables.added(codes)
+        if probabilities is not None:
+            return Posteriors(np.array([probabilities]), _NO_ROWS)
+        return model.code_posteriors(*self._tables.arrays(codes))
 
 
 def one_row(X: Any, names: Sequence[Name], named: bool) -> Sequence[Any] | None:
@@ -160,10 +188,17 @@ def one_row(X: Any, names: Sequence[Name], named: bool) -> Sequence[Any] | None:
 
 
 def _frame_row(frame: Any, names: Sequence[Name]) -> Sequence[Any] | None:
-    """Return the values of a pandas data frame with one row; None if names occur twice or whole numbers could lose digits."""
+    """Return the values of a pandas data frame with one row.
+
+    None if names occur twice, if a column is missing, which needs a warning, or if whole numbers could lose digits.
+    """
     columns = frame.columns.tolist()
     row = [value.item() if isinstance(value, np.generic) else value for value in frame.iloc[0].tolist()]
     record = dict(zip(columns, row, strict=True))
-    if len(record) != len(columns) or any(type(value) is float and abs(value) > LARGEST_EXACT for value in row):
+    if (
+        len(record) != len(columns)
+        or not all(name in record for name in names)
+        or any(type(value) is float and abs(value) > LARGEST_EXACT for value in row)
+    ):
         return None
     return [record.get(name) for name in names]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,9 +19,16 @@ from naivete.variables import CLASS, Family
 __all__ = ["FACTOR_CELLS", "Component", "Elimination", "Factor", "expanded", "log", "marginalized", "missing_patterns"]
 
 Codes = Sequence[NDArray[Any]]
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 FACTOR_CELLS = 1 << 22
 """The largest number of cells of the factors that are held at once."""
+
+PATTERNS = 256
+"""The number of patterns of missing values, and of their components, for which the order of elimination is kept."""
+LOG_CELLS = 1 << 16
+"""Tables with at most this many cells are kept as logarithms."""
 
 Component = tuple[tuple[int, ...], tuple[int, ...]]
 """Missing variables that are connected by common families, and the variables whose families contain them."""
@@ -46,6 +53,9 @@ class Elimination:
     def __init__(self, network: Network) -> None:
         self.network = network
         self.classes = network.variables[CLASS].card
+        self._components_of: dict[frozenset[int], list[Component]] = {}
+        self._plans: dict[Component, list[tuple[int, frozenset[int]]]] = {}
+        self._logs: dict[int, Numbers] = {}
 
     def add(self, joint: Numbers, codes: Codes, has_missing: Bools, memory: dict[Any, Numbers] | None = None) -> None:
         """Add to the joint log-probabilities of rows the families with missing members, these marginalized.
@@ -71,9 +81,12 @@ class Elimination:
 
     def rows_by_component(self, codes: Codes, has_missing: Bools) -> dict[Component, Integers]:
         """Return the rows in which each component of missing variables has to be marginalized."""
-        inner = sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS and has_missing[p]})
+        inner = [p for p in self._inner if has_missing[p]]
         if not inner:
             return {}
+        if len(codes[0]) == 1:
+            absent = frozenset(x for x in np.flatnonzero(has_missing).tolist() if missing(codes[x])[0])
+            return {component: np.zeros(1, np.int64) for component in self._components(absent)}
         incomplete = np.flatnonzero(np.logical_or.reduce([missing(codes[x]) for x in inner]))
         rows_of: dict[Component, list[Integers]] = {}
         for absent, rows in missing_patterns([column[incomplete] for column in codes], np.flatnonzero(has_missing).tolist()):
@@ -86,6 +99,9 @@ class Elimination:
 
         The contribution of a component does not depend on the others, so it is computed once for all rows that share it.
         """
+        return _kept(self._components_of, absent, self._grouped)
+
+    def _grouped(self, absent: frozenset[int]) -> list[Component]:
         hidden = self._relevant(absent)
         summing_to_one = absent - hidden
         scopes = {
@@ -102,6 +118,11 @@ class Elimination:
             components.append((tuple(sorted(connected)), tuple(v for v, scope in scopes.items() if scope & connected)))
             hidden -= connected
         return components
+
+    @cached_property
+    def _inner(self) -> list[int]:
+        """The features that are parents of other variables, in increasing order."""
+        return sorted({p for parents in self.network.parents.values() for p in parents if p != CLASS})
 
     @cached_property
     def _families(self) -> dict[int, frozenset[int]]:
@@ -149,7 +170,7 @@ class Elimination:
     def contribution(self, codes: Codes, component: Component, rows: Integers) -> Numbers:
         """Return the log-product of the families of a component, its missing members marginalized.  # (row, class)"""
         hidden, touched = set(component[0]), component[1]
-        plan = self.plan(hidden, touched)
+        plan = _kept(self._plans, component, lambda key: self.plan({*key[0]}, key[1]))
         widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
         if widest > FACTOR_CELLS:
             names = ", ".join(quoted(self.network.name(h)) for h in max((c for _, c in plan), key=len))
@@ -175,7 +196,7 @@ class Elimination:
         free = tuple(m for m in members if m in hidden)
         if v in self.network.sparse:
             return Factor(free, self._sparse_factor(codes, v, free))
-        logs = _logs_by_class(self.network.full_table(v), members, self.classes)
+        logs = self._logs_of(v)
         features = [m for m in members if m != CLASS]
         fixed = [m for m in features if m not in hidden]
         if not fixed:
@@ -183,6 +204,15 @@ class Elimination:
         axes = [features.index(m) for m in (*fixed, *free)]
         index = tuple(codes[m].astype(np.int64) for m in fixed)
         return Factor(free, logs.transpose(*axes, logs.ndim - 1)[index])
+
+    def _logs_of(self, v: int) -> Numbers:
+        """Return the logarithms of a dense table, with a class axis; those of small tables are kept."""
+        if v in self._logs:
+            return self._logs[v]
+        logs = _logs_by_class(self.network.full_table(v), self.network.family(v), self.classes)
+        if logs.size <= LOG_CELLS:
+            self._logs[v] = logs
+        return logs
 
     def _sparse_factor(self, codes: Codes, v: int, free: tuple[int, ...]) -> Numbers:
         rows, cards, table = len(codes[0]), [self.network.variables[m].card for m in free], self.network.table(v)
@@ -193,6 +223,16 @@ class Elimination:
             if m != CLASS
         }
         return log(table.probability(completed, rows * grid.shape[1])).reshape(rows, *cards, -1)
+
+
+def _kept(memory: dict[Key, Value], key: Key, compute: Callable[[Key], Value]) -> Value:
+    """Return a value that was computed before, or compute and keep it; the oldest is forgotten where there are many."""
+    value = memory.get(key)
+    if value is None:
+        value = memory[key] = compute(key)
+        for old in list(memory)[:-PATTERNS]:  # another thread may have removed it already
+            memory.pop(old, None)
+    return value
 
 
 def missing_patterns(codes: Codes, columns: Sequence[int]) -> Iterator[tuple[frozenset[int], Integers]]:
