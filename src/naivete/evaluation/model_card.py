@@ -80,6 +80,11 @@ def tested(model: NetworkClassifier, test: Given) -> TestResult:
         The fitted classifier.
     test : LabelledTable or tuple
         The test cases: the result of `label_table`, or (X, y).
+
+    Returns
+    -------
+    TestResult
+        The measures.
     """
     check_fitted(model)
     cases = cases_of(test, "test")
@@ -111,15 +116,20 @@ def model_card(model: NetworkClassifier, *, test: Given | TestResult | None = No
     ----------
     model : NetworkClassifier
         The fitted classifier.
-    test : LabelledTable, tuple or TestResult, default=None
+    test : LabelledTable, tuple, TestResult or None, default=None
         Test cases that the classifier was not trained on, as for `tested`, or the result of `tested`. By default the card
         says that the model has not been evaluated.
-    purpose : str, default=None
+    purpose : str or None, default=None
         The intended use, a paragraph of plain text. By default a placeholder asks for it.
+
+    Returns
+    -------
+    str
+        The card.
 
     Examples
     --------
-    >>> from naivete import NaiveBayes
+    >>> from naivete import NaiveBayes, model_card
     >>> X, y = [["a"], ["a"], ["b"], ["b"]], ["no", "yes", "yes", "yes"]
     >>> card = model_card(NaiveBayes().fit(X, y), test=(X, y), purpose="An example.")
     >>> print(*card.splitlines()[:5], sep="\\n")

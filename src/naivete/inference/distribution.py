@@ -40,6 +40,8 @@ class Distribution(Mapping[Any, float]):
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from naivete import Distribution, Variable
     >>> rain = Distribution([Variable("rain", ("no", "yes"))], np.array([0.75, 0.25]), "P(rain)")
     >>> rain
     P(rain)
@@ -81,15 +83,33 @@ class Distribution(Mapping[Any, float]):
         return np.array(self._probabilities, dtype=dtype, copy=copy)
 
     def to_numpy(self) -> Numbers:
-        """Return the probabilities as an array with an axis for each variable."""
+        """Return the probabilities as an array.
+
+        Returns
+        -------
+        ndarray
+            A copy, with an axis for each variable.
+        """
         return self._probabilities.copy()
 
     def to_dict(self) -> dict[Any, float]:
-        """Return the probabilities by state, or by tuples of states."""
+        """Return the probabilities by state.
+
+        Returns
+        -------
+        dict
+            The keys are states, or tuples of states if there are several variables.
+        """
         return dict(zip(self, self._probabilities.ravel().tolist(), strict=True))
 
     def to_pandas(self) -> Any:
-        """Return a pandas Series, whose index has a level for each variable."""
+        """Return the probabilities as a pandas Series.
+
+        Returns
+        -------
+        pandas.Series
+            Its index has a level for each variable.
+        """
         pandas = library("pandas", "a pandas series")
         names = [variable.name for variable in self.variables]
         if len(names) == 1:

@@ -28,13 +28,13 @@ def sample(
 
     Parameters
     ----------
-    network : Network, JunctionTree or fitted classifier
-        The model. Classifiers that do not predict with one network are refused.
+    network : Network, JunctionTree or NetworkClassifier
+        The network, its junction tree, or a fitted classifier. Classifiers that do not predict with one network are refused.
     rows : int
         The number of rows.
     random_state : int, numpy.random.Generator or None, default=None
         A seed, a generator, or None for another sample each time.
-    given : dict, default=None
+    given : dict or None, default=None
         The evidence, as in `posterior`. A network with continuous features can be sampled only without evidence.
 
     Returns
@@ -45,8 +45,10 @@ def sample(
 
     Examples
     --------
+    >>> import numpy as np
+    >>> from naivete import Network, Variable, sample
     >>> rain, wet = Variable("rain", ("no", "yes")), Variable("wet", ("no", "yes"))
-    >>> network = Network((rain, wet), {0: (), -1: (0,)}, {0: np.array([.8, .2]), -1: np.array([[.9, .1], [.3, .7]])})
+    >>> network = Network((rain, wet), {0: (), -1: (0,)}, {0: np.array([0.8, 0.2]), -1: np.array([[0.9, 0.1], [0.3, 0.7]])})
     >>> table = sample(network, 4, random_state=1, given={"wet": "yes"})
     >>> table
     Table('sample', 4 rows x 2 columns: 'rain', 'wet')
