@@ -16,7 +16,7 @@ from naivete.display.markdown import markdown_text
 from naivete.encoding.encoder import Encoder
 from naivete.errors import DataError, ParameterError
 from naivete.evaluation.measures import measures
-from naivete.evaluation.model_card import model_card, tested
+from naivete.evaluation.model_card import held_out_measures, model_card
 from tests.inference.test_distribution import patients
 
 HOSTILE = [
@@ -68,7 +68,7 @@ def test_every_classifier_has_a_card(entry: Any, tmp_path: Path) -> None:
 def test_the_measures_are_those_of_the_test_cases() -> None:
     frame, labels = patients()
     model = naivete.TAN().fit(frame[:50], labels[:50])
-    result = tested(model, (frame[50:], labels[50:]))
+    result = held_out_measures(model, (frame[50:], labels[50:]))
     expected = measures(np.searchsorted(model.classes_, labels[50:]), model.predict_proba(frame[50:]), model.classes_)
     assert result.measures == expected
     card = model_card(model, test=result)
@@ -83,12 +83,12 @@ def test_numbers_as_labels_and_weights() -> None:
     numbers = (labels == "ill").astype(int)
     model = naivete.NaiveBayes().fit(frame, numbers)
     table = naivete.Table((*naivete.table_of(frame).columns, naivete.Column("class", numbers)), weight=np.full(80, 0.5))
-    result = tested(model, naivete.evaluation.label_table(table, "class"))
+    result = held_out_measures(model, naivete.evaluation.label_table(table, "class"))
     assert (result.rows, result.weight) == (80, 40.0)
     assert result.measures["accuracy"] == pytest.approx(np.mean(model.predict(frame) == numbers))
     assert "with a total weight of 40" in model_card(model, test=result)
     with pytest.raises(DataError, match="row 1 has the label 'other'"):
-        tested(model, (frame, ["other"] * 80))
+        held_out_measures(model, (frame, ["other"] * 80))
 
 
 def test_policies_columns_and_parameters_are_stated() -> None:

@@ -37,10 +37,10 @@ def run(args: Namespace) -> int:
     check_output(args.out, [args.model, *([] if args.test is None else [args.test])], args.force)
 
     from naivete.classifiers.saving import load
-    from naivete.evaluation.model_card import model_card, tested
+    from naivete.evaluation.model_card import held_out_measures, model_card
 
     model = load(args.model)
-    result = None if args.test is None else tested(model, _test_cases(args, model))
+    result = None if args.test is None else held_out_measures(model, _test_cases(args, model))
     card = model_card(model, test=result, purpose=args.purpose)
     if args.out is not None:
         write_text(args.out, card, args.force)

@@ -23,7 +23,7 @@ from naivete.inference.certainty import discrete_part
 from naivete.inference.junction import Evidence, JunctionTree
 from naivete.variables import CLASS, Variable, number_text
 
-__all__ = ["TestResult", "model_card", "tested"]
+__all__ = ["HeldOutMeasures", "held_out_measures", "model_card"]
 
 STRONGEST: Final = 10
 """The number of features and arcs that are listed by their information."""
@@ -45,7 +45,7 @@ _POLICIES: Final = {
 NO_PURPOSE: Final = "*Not stated. Describe what the model is for, who uses it, and which decisions must not depend on it.*"
 
 
-class TestResult(NamedTuple):
+class HeldOutMeasures(NamedTuple):
     """The measures of a classifier on cases that it was not trained on.
 
     Attributes
@@ -62,8 +62,6 @@ class TestResult(NamedTuple):
         The measures of each class that occurs, by label.
     """
 
-    __test__ = False  # not a class of tests
-
     rows: int
     weight: float
     data: str
@@ -71,7 +69,7 @@ class TestResult(NamedTuple):
     by_class: dict[Any, dict[str, float]]
 
 
-def tested(model: NetworkClassifier, test: Given) -> TestResult:
+def held_out_measures(model: NetworkClassifier, test: Given) -> HeldOutMeasures:
     """Return the measures of a fitted classifier on test cases.
 
     Parameters
@@ -83,7 +81,7 @@ def tested(model: NetworkClassifier, test: Given) -> TestResult:
 
     Returns
     -------
-    TestResult
+    HeldOutMeasures
         The measures.
     """
     check_fitted(model)
@@ -92,11 +90,12 @@ def tested(model: NetworkClassifier, test: Given) -> TestResult:
     _, positions = label_positions(cases.column, states)
     unknown = np.flatnonzero(positions < 0)
     if len(unknown):
-        label = cases.y[unknown[0]]
+        label = cases.y[unknown[0]].tolist()
         raise DataError(f"test: row {unknown[0] + 1} has the label {quoted(label)}, which is not a class of the model: {states}")
-    posterior = model.predict_proba(cases.features)
+    is_whole = isinstance(test, tuple) and np.shape(test[0])[:1] == (len(cases),)
+    posterior = model.predict_proba(test[0] if is_whole else cases.features)  # type: ignore[index]
     weight = len(cases) if cases.weight is None else float(cases.weight.sum())
-    return TestResult(
+    return HeldOutMeasures(
         len(cases),
         float(weight),
         data_hash(cases),
@@ -105,7 +104,7 @@ def tested(model: NetworkClassifier, test: Given) -> TestResult:
     )
 
 
-def model_card(model: NetworkClassifier, *, test: Given | TestResult | None = None, purpose: str | None = None) -> str:
+def model_card(model: NetworkClassifier, *, test: Given | HeldOutMeasures | None = None, purpose: str | None = None) -> str:
     """Return a model card: a description of a fitted classifier in Markdown.
 
     It states the data and the parameters from which the classifier was learned, its columns and classes, its structure, its
@@ -116,9 +115,9 @@ def model_card(model: NetworkClassifier, *, test: Given | TestResult | None = No
     ----------
     model : NetworkClassifier
         The fitted classifier.
-    test : LabelledTable, tuple, TestResult or None, default=None
-        Test cases that the classifier was not trained on, as for `tested`, or the result of `tested`. By default the card
-        says that the model has not been evaluated.
+    test : LabelledTable, tuple, HeldOutMeasures or None, default=None
+        Test cases that the classifier was not trained on, as for `held_out_measures`, or the result of `held_out_measures`. By
+        default the card says that the model has not been evaluated.
     purpose : str or None, default=None
         The intended use, a paragraph of plain text. By default a placeholder asks for it.
 
@@ -142,7 +141,7 @@ def model_card(model: NetworkClassifier, *, test: Given | TestResult | None = No
     check_fitted(model)
     if purpose is not None and not isinstance(purpose, str):
         raise ParameterError(f"purpose={quoted(purpose)}: a text is needed")
-    result = test if test is None or isinstance(test, TestResult) else tested(model, test)
+    result = test if test is None or isinstance(test, HeldOutMeasures) else held_out_measures(model, test)
     name = markdown_text(model.network_.name(CLASS))
     sections = {
         "Intended use": [_paragraph(purpose)],
@@ -276,7 +275,7 @@ def _names(model: NetworkClassifier, features: Any) -> str:
     return listed([model.network_.name(x) for x in features])
 
 
-def _evaluation_lines(result: TestResult | None) -> list[str]:
+def _evaluation_lines(result: HeldOutMeasures | None) -> list[str]:
     if result is None:
         return ["*Not evaluated. Pass labelled cases that the model was not trained on.*"]
     rows = [[text, f"{result.measures[name]:.4f}"] for name, text in _MEASURES.items()]
