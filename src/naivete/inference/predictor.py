@@ -233,8 +233,15 @@ class Predictor:
         return np.flatnonzero(~np.logical_or.reduce([missing(codes[m]) for m in members]))
 
     def _fallback(self, codes: Codes) -> Numbers:
-        """Return the logarithms from which the posteriors of impossible rows are computed."""
+        """Return the logarithms from which the posteriors of impossible rows are computed.
+
+        A feature with a single state has it also where it is missing, so that the zeros of its children are counted.
+        """
         layout, values = self._dense
+        codes = [*codes]
+        for x in self.network.features:
+            if self.network.variables[x].card == 1 and x not in self.network.densities:
+                codes[x] = np.zeros_like(codes[x])
         zeros = _kernels.gather(codes, layout, np.isneginf(values).astype(np.float64), self.classes)
         for x in self._sparse:
             logs = np.zeros_like(zeros)

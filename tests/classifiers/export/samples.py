@@ -101,10 +101,19 @@ any_network = st.one_of(
 """Networks of all kinds: with any names, sparse tables, zeros, features that do not depend on the class, and derived columns."""
 
 
-one_state_networks = networks(max_features=5, max_parents=2, max_card=2).filter(
-    lambda network: any(network.variables[x].card == 1 and any(p >= 0 for p in network.parents[x]) for x in network.features)
-)
-"""Networks in which a feature with a single state has another feature as a parent; such a feature can be a parent itself."""
+def one_state_network(seed: int) -> Network:
+    """A random network in which half of the features have a single state; features have up to two others as parents."""
+    rng = np.random.default_rng(seed)
+    cards = [*rng.choice([1, 1, 2, 3], 5).tolist(), 2]
+    variables = tuple(Variable(name, tuple("xyz"[:card])) for name, card in zip("abcdef", cards, strict=True))
+    parents: dict[int, tuple[int, ...]] = {-1: ()}
+    for x in range(5):
+        chosen = sorted(rng.choice(x, min(x, int(rng.integers(0, 3))), replace=False).tolist())
+        parents[x] = (*chosen, *((-1,) if rng.random() < 0.7 else ()))
+    return Network(variables, parents, {v: dense_table(variables, v, p, rng) for v, p in parents.items()})
+
+
+one_state_networks = st.integers(0, 1_000_000).map(one_state_network)
 
 
 def one_state_sample() -> Sample:

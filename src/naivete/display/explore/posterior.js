@@ -80,8 +80,10 @@ function networkPosterior(model, values, empty) {
   return { posterior: normalized(used.map((value) => (value === -Infinity ? value : model.temperature * value))), impossible };
 }
 
-// Return the logarithms of the prior of the classes with the fewest impossible factors.
-function fallback(model, values) {
+// Return the logarithms of the prior of the classes with the fewest impossible factors; a feature with one state is always known.
+function fallback(model, observed) {
+  const single = range(model.inputs).filter((x) => !model.informative(x) && !model.continuous(x));
+  const values = new Map([...observed, ...single.map((x) => [x, 0])]);
   const zeros = new Array(model.classes).fill(0);
   for (const v of model.order) {
     if (model.withClass.get(v) && !model.continuous(v) && model.isComplete(v, values)) {
