@@ -9,7 +9,8 @@ import pytest
 
 import naivete
 from naivete import AODE, Encoder, NaiveBayes, NotFittedError, ParameterError, ResourceError, Spectrum
-from naivete.classifiers.export import sum_of_tables as form
+from naivete.classifiers.export import sum_of_tables
+from naivete.classifiers.export.tabular_form import comment_text
 from tests.classifiers.export.samples import fitted, frame
 
 
@@ -39,15 +40,15 @@ def test_models_that_are_no_sum_of_tables() -> None:
 
 
 def test_the_number_of_cells_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(form, "MOST_CELLS", 10)
+    monkeypatch.setattr(sum_of_tables, "MOST_CELLS", 10)
     with pytest.raises(ResourceError, match="limited to 10; learn a model with fewer parents"):
         naivete.export(fitted("naive"), "python")
 
 
 def test_comments_hold_printable_ascii_only() -> None:
     for character in map(chr, (*range(0x300), 0x2028, 0xD800, 0x1F600)):
-        text = form.comment_text(character)
+        text = comment_text(character)
         assert text.isprintable()
         assert text.isascii()
         assert not set("*?") & set(text)
-    assert form.comment_text(np.inf) == "Infinity"
+    assert comment_text(np.inf) == "Infinity"
