@@ -2,8 +2,8 @@
 """Commands for development, each with its own set-up: `python3 dev.py COMMAND [arguments]`.
 
 The first call creates `.venv` beside this file and installs the package there in editable mode with all that the tests need; later
-calls reuse it until the configuration or the C source changes. Nothing outside this folder is touched. `pip install -e '.[dev]'`
-followed by plain `pytest` works too.
+calls reuse it until the configuration or the C source changes. The documentation has an environment of its own, `.venv-docs`. Nothing
+outside this folder is touched. `pip install -e '.[dev]'` followed by plain `pytest` works too.
 """
 
 from __future__ import annotations
@@ -16,10 +16,6 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
-VENV = ROOT / ".venv"
-BIN = VENV / ("Scripts" if os.name == "nt" else "bin")
-PYTHON = BIN / ("python.exe" if os.name == "nt" else "python")
-STAMP = VENV / "installed"
 INSTALLED_FROM = (
     "pyproject.toml",
     "hatch_build.py",
@@ -33,6 +29,7 @@ INSTALLED_FROM = (
 
 PYTEST = ["-m", "pytest", "-q"]
 PARALLEL = [*PYTEST, "-n", "auto", "--dist", "worksteal"]
+SPHINX = ["-m", "sphinx", "--fail-on-warning", "--keep-going", "--quiet", "-d", "docs/_build/doctrees", "docs", "docs/_build/html"]
 LINT_IMPORTS = ["-c", "import sys; from importlinter.cli import lint_imports_command as main; sys.exit(main())"]
 
 COMMANDS = {
@@ -56,6 +53,7 @@ COMMANDS = {
     "fuzz": ("read 50,000 mutated inputs with every reader and the model loader", [["-m", "tests.fuzz"]]),
     "bench": ("compare speed and memory with other libraries", [["-m", "benchmarks"]]),
     "reproduce": ("repeat a published experiment: dev.py reproduce sahami-1996", [["-m", "studies"]]),
+    "docs": ("build the documentation into docs/_build/html and check its links", [SPHINX, ["docs/check.py"]]),
     "run": ("run naivete itself: dev.py run fit data.csv --target y", [["-m", "naivete"]]),
 }
 ENVIRONMENT = {"long": {"NAIVETE_EXAMPLES": "long"}}
@@ -63,23 +61,31 @@ BYTECODE = {"PYTHONDONTWRITEBYTECODE": ""}
 """Compiled modules are kept in `__pycache__`, whatever the caller's setting: the tests start many processes."""
 
 
+def python_of(folder: Path) -> Path:
+    """Return the interpreter of a virtual environment."""
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
 def digest() -> str:
-    """Return a hash of what the environment was installed from: the interpreter and the files that decide what is built."""
+    """Return a hash of what an environment was installed from: the interpreter and the files that decide what is built."""
     contents = [(ROOT / name).read_bytes() for name in INSTALLED_FROM if (ROOT / name).exists()]
     compiler = os.environ.get("NAIVETE_NO_COMPILER", "")
     return hashlib.sha256(b"\0".join([sys.version.encode(), compiler.encode(), *contents])).hexdigest()
 
 
-def set_up() -> None:
-    """Create the environment, unless it exists and was made from the same files."""
-    if STAMP.exists() and STAMP.read_text() == digest():
-        return
-    print(f"setting up {VENV.name} (once) ...", flush=True)
-    if not PYTHON.exists():
-        venv.create(VENV, with_pip=True)
-    install = [PYTHON, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", f"{ROOT}[dev]"]
+def set_up(command: str) -> Path:
+    """Create the environment of a command, unless it exists and was made from the same files, and return its interpreter."""
+    folder, extra = (ROOT / ".venv-docs", "docs") if command == "docs" else (ROOT / ".venv", "dev")
+    python, stamp = python_of(folder), folder / "installed"
+    if stamp.exists() and stamp.read_text() == digest():
+        return python
+    print(f"setting up {folder.name} (once) ...", flush=True)
+    if not python.exists():
+        venv.create(folder, with_pip=True)
+    install = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--editable", f"{ROOT}[{extra}]"]
     subprocess.run(install, check=True)
-    STAMP.write_text(digest())
+    stamp.write_text(digest())
+    return python
 
 
 def main(arguments: list[str]) -> int:
@@ -91,12 +97,12 @@ def main(arguments: list[str]) -> int:
         width = max(map(len, COMMANDS))
         print(__doc__, *(f"    {name:{width}}  {help_line}" for name, (help_line, _) in COMMANDS.items()), sep="\n")
         return 0 if arguments[:1] in ([], ["--help"], ["-h"]) else 2
-    set_up()
+    python = set_up(arguments[0])
     environment = {**os.environ, **BYTECODE, **ENVIRONMENT.get(arguments[0], {})}
     steps = COMMANDS[arguments[0]][1]
     for step in steps:
         extra = arguments[1:] if step is steps[-1] else []
-        status = subprocess.run([PYTHON, *step, *extra], cwd=ROOT, env=environment, check=False).returncode
+        status = subprocess.run([python, *step, *extra], cwd=ROOT, env=environment, check=False).returncode
         if status:
             return status
     return 0

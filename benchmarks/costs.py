@@ -1,7 +1,7 @@
 """The cost model of learning: constants measured on this machine, and the predicted time and memory for any size.
 
 `python -m benchmarks.costs` measures the constants with one thread, compares the model with measured runs, and prints the
-prediction for 10^9 to 10^12 rows on 1 to 1,000 workers. docs/scale.md explains the model.
+prediction for 10^9 to 10^12 rows on 1 to 1,000 workers. docs/guide/larger-than-memory.md explains the model.
 """
 
 from __future__ import annotations

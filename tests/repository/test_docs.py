@@ -26,8 +26,18 @@ pages = pytest.mark.parametrize("page", PAGES, ids=[str(page.relative_to(ROOT)) 
 NEEDS_SPARK = "from spark_recipe"  # tests/cases/test_spark_recipe.py runs the recipe
 pytestmark = pytest.mark.skipif(not (ROOT / "dev.py").exists(), reason="the pages are those of a checkout")
 
-RUN = ("README.md", "networks.md", "scale.md", "tutorial-heart-disease.md")
-NOT_RUN = ("reproduce", "demo")  # minutes, or data that is not here
+RUN = (
+    "README.md",
+    "choose.md",
+    "compare.md",
+    "deploy.md",
+    "five-minutes.md",
+    "heart-disease.md",
+    "install.md",
+    "larger-than-memory.md",
+    "networks.md",
+)
+"""The pages whose commands are run; those of the others are only parsed."""
 
 WEATHER = (
     "outlook,temperature,windy,play\n" + "sunny,30,no,no\nsunny,27,yes,no\nrain,20,no,yes\nrain,15,yes,no\novercast,28,no,yes\n" * 4
@@ -74,7 +84,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def what_the_reader_has(page: Path) -> dict[str, Any]:
     """Names that a page takes for granted."""
-    if page.name != "scale.md":
+    if page.name != "larger-than-memory.md":
         return {}
     from naivete import KDB
 
@@ -84,23 +94,41 @@ def what_the_reader_has(page: Path) -> dict[str, Any]:
     return {"batches": halves, "another": KDB(k=2).partial_fit(X, y, classes=["no", "yes"]), "X_old": X[:3], "y_old": y[:3]}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if "```python" in page.read_text()], ids=str)
-def test_python_runs(page: Path, here: Path) -> None:
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name in RUN or "```python" in page.read_text()], ids=str)
+def test_page_runs(page: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Run the Python blocks of a page, and its commands where RUN names it, in their order; compare what they print."""
     space = {"__name__": "docs", **what_the_reader_has(page)}
+    printed = ""
     for language, text in blocks(page):
-        if language != "python" or NEEDS_SPARK in text:
-            continue
-        if ">>>" in text:
-            told = doctest.DocTestParser().get_doctest(text, space, page.name, str(page), 0)
-            runner = doctest.DocTestRunner()
-            failed: list[str] = []
-            runner.run(told, out=failed.append, clear_globs=False)
-            space.update(told.globs)
-            assert not failed, "".join(failed)
-        else:
-            exec(compile(text, str(page), "exec"), space)
+        if language == "python" and NEEDS_SPARK not in text:
+            run_python(text, space, page)
+        elif language == "" and page.name in RUN:
+            printed = "".join([run_command(words, capsys) for words in command_lines(text)])
+        elif language == "text" and page.name in RUN:
+            assert doctest.OutputChecker().check_output(text, printed, doctest.ELLIPSIS), printed
     for picture in sorted(Path("pictures").glob("*.svg")):
-        check_picture(picture, page.parent / "pictures" / picture.name)
+        check_picture(picture, ROOT / "docs" / "pictures" / picture.name)
+
+
+def run_python(text: str, space: dict[str, Any], page: Path) -> None:
+    if ">>>" not in text:
+        exec(compile(text, str(page), "exec"), space)
+        return
+    examples = doctest.DocTestParser().get_doctest(text, space, page.name, str(page), 0)
+    failures: list[str] = []
+    doctest.DocTestRunner().run(examples, out=failures.append, clear_globs=False)
+    space.update(examples.globs)
+    assert not failures, "".join(failures)
+
+
+def run_command(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Run a command and return what it prints."""
+    words = words if LONG else with_fewer_folds(words)
+    capsys.readouterr()
+    status = main(words)
+    output, errors = capsys.readouterr()
+    assert status == 0, (words, errors)
+    return output
 
 
 def check_picture(drawn: Path, kept: Path) -> None:
@@ -115,19 +143,19 @@ def test_every_picture_is_drawn_and_shown_by_a_page() -> None:
     text = "".join(page.read_text("utf-8") for page in PAGES)
     for picture in (ROOT / "docs" / "pictures").iterdir():
         assert f'"pictures/{picture.name}"' in text
-        assert f"(pictures/{picture.name})" in text
+        assert f"pictures/{picture.name})" in text
         assert picture.stat().st_size < 50_000
 
 
-def commands(page: Path) -> list[list[str]]:
-    lines = [line for language, text in blocks(page) if not language for line in text.splitlines()]
-    return [shlex.split(line, comments=True)[1:] for line in lines if line.startswith("naivete ")]
+def command_lines(text: str) -> list[list[str]]:
+    return [shlex.split(line, comments=True)[1:] for line in text.splitlines() if line.startswith("naivete ")]
 
 
 @pages
 def test_commands_are_understood(page: Path) -> None:
-    for words in commands(page):
-        parse(COMMANDS, words)
+    for language, text in blocks(page):
+        for words in command_lines(text) if language == "" else ():
+            parse(COMMANDS, words)
     tool = importlib.util.spec_from_file_location("dev", ROOT / "dev.py")
     assert tool is not None
     assert tool.loader is not None
@@ -135,14 +163,6 @@ def test_commands_are_understood(page: Path) -> None:
     tool.loader.exec_module(dev)
     for word in re.findall(r"python3 dev\.py ([a-z]\w*)", page.read_text()):
         assert word in dev.COMMANDS
-
-
-@pytest.mark.parametrize("page", [page for page in PAGES if page.name in RUN], ids=lambda page: page.name)
-def test_commands_run(page: Path, here: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for words in commands(page):
-        if words[0] not in NOT_RUN:
-            words = words if LONG else with_fewer_folds(words)
-            assert main(words) == 0, (words, capsys.readouterr().err)
 
 
 def with_fewer_folds(words: list[str]) -> list[str]:
@@ -157,10 +177,10 @@ def test_links_lead_somewhere(page: Path) -> None:
         assert "://" in target or (page.parent / target).exists(), target
 
 
-def test_every_classifier_and_its_word_are_in_the_readme() -> None:
+def test_every_classifier_and_its_word_are_in_the_table_to_choose_from() -> None:
     from naivete.classifiers.registry import REGISTRY
 
-    text = (ROOT / "README.md").read_text()
+    text = (ROOT / "docs" / "start" / "choose.md").read_text()
     for entry in REGISTRY:
         assert re.search(rf"\| `{entry.name}` \| `{entry.word}[`:]", text), entry.word
 

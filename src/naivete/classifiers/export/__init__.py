@@ -28,7 +28,7 @@ def export(
     """Return a model as a program that computes its posterior probabilities: text, or bytes for ONNX.
 
     The same model gives the same bytes. The predictions have to be those of one network: all classifiers but Spectrum, AODE and
-    A2DE. `docs/export.md` states for each format which models it can hold, and how it treats missing values.
+    A2DE. `docs/guide/export.md` states for each format which models it can hold, and how it treats missing values.
 
     Parameters
     ----------

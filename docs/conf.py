@@ -1,0 +1,74 @@
+"""Configuration of the documentation site, which `python3 dev.py docs` builds into `docs/_build/html`."""
+
+import sys
+from pathlib import Path
+
+import naivete
+
+sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+
+project = "naivete"
+author = "The naivete developers"
+copyright = "The naivete developers"
+release = version = naivete.__version__
+
+extensions = [
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "numpydoc",
+    "myst_parser",
+    "sphinx_gallery.gen_gallery",
+    "commands",
+    "drawings",
+    "mathml",
+    "public_names",
+]
+exclude_patterns = ["_build", "_templates"]
+nitpicky = True
+default_role = "literal"  # docstrings write names and values between single backquotes
+highlight_language = "none"
+templates_path = ["_templates"]
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"  # numpydoc shows the types that the sections of a docstring name
+autodoc_inherit_docstrings = True
+autosummary_generate = True
+numpydoc_show_class_members = False  # the templates of autosummary list the members
+numpydoc_class_members_toctree = False
+
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples/gallery",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "image_scrapers": ("drawings.scraper", "matplotlib"),
+    "capture_repr": ("_repr_html_", "__str__"),
+    "backreferences_dir": "gallery/backreferences",
+    "doc_module": ("naivete",),
+    "inspect_global_variables": False,
+    "download_all_examples": False,
+    "remove_config_comments": True,
+    "show_memory": False,
+    "show_signature": False,
+}
+
+html_title = "naivete"
+html_theme = "pydata_sphinx_theme"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+html_sidebars = {"index": [], "changelog": [], "benchmarks": []}
+html_theme_options = {
+    "logo": {"text": "naivete"},
+    "navbar_align": "left",
+    "navigation_with_keys": False,
+    "header_links_before_dropdown": 8,
+    "show_toc_level": 2,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+}
