@@ -44,9 +44,14 @@ def elsewhere(address: str) -> bool:
     return bool(urlsplit(address).netloc)
 
 
+def html_pages(site: Path) -> list[Path]:
+    """Return the pages of the site, without the files of the theme."""
+    return sorted(path for path in site.rglob("*.html") if "_static" not in path.parts)
+
+
 def faults(site: Path) -> Iterator[str]:
     """Yield a line for each link without a target and for each address that is loaded from elsewhere."""
-    pages = {path: Page(path.read_text("utf-8")) for path in sorted(site.rglob("*.html"))}
+    pages = {path: Page(path.read_text("utf-8")) for path in html_pages(site)}
     for path, page in pages.items():
         where = path.relative_to(site)
         yield from (f"{where}: loads {address}" for address in page.loaded if elsewhere(address))
@@ -69,9 +74,8 @@ def main() -> int:
     print(*found, sep="\n", end="\n" * bool(found))
     names = list((SITE / "api" / "generated").glob("naivete.*.html"))
     examples = list((SITE / "gallery").glob("plot_*.html"))
-    pages = list(SITE.rglob("*.html"))
     size = sum(path.stat().st_size for path in SITE.rglob("*") if path.is_file()) / 1e6
-    print(f"{len(pages)} pages, {len(names)} public names, {len(examples)} examples, {size:.1f} MB, {len(found)} faults")
+    print(f"{len(html_pages(SITE))} pages, {len(names)} public names, {len(examples)} examples, {size:.1f} MB, {len(found)} faults")
     print(f"open {SITE / 'index.html'}")
     return 1 if found else 0
 

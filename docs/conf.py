@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import naivete
 
@@ -25,6 +26,7 @@ extensions = [
 ]
 exclude_patterns = ["_build", "_templates"]
 nitpicky = True
+nitpick_ignore = [("py:class", "sklearn.exceptions.NotFittedError")]  # a base class; no address is looked up elsewhere
 default_role = "literal"  # docstrings write names and values between single backquotes
 highlight_language = "none"
 templates_path = ["_templates"]
@@ -43,7 +45,7 @@ sphinx_gallery_conf = {
     "gallery_dirs": "gallery",
     "filename_pattern": r"/plot_",
     "image_scrapers": ("drawings.scraper", "matplotlib"),
-    "capture_repr": ("_repr_html_", "__str__"),
+    "capture_repr": ("_repr_html_",),
     "backreferences_dir": "gallery/backreferences",
     "doc_module": ("naivete",),
     "inspect_global_variables": False,
@@ -51,6 +53,7 @@ sphinx_gallery_conf = {
     "remove_config_comments": True,
     "show_memory": False,
     "show_signature": False,
+    "write_computation_times": False,  # a page that loads scripts from elsewhere
 }
 
 html_title = "naivete"
@@ -72,3 +75,12 @@ html_theme_options = {
     "footer_start": ["copyright"],
     "footer_end": [],
 }
+
+
+def setup(app: Any) -> None:
+    """Leave out what the estimators inherit from scikit-learn, whose documentation refers to its own pages."""
+    app.connect("autodoc-skip-member", _is_inherited_from_scikit_learn)
+
+
+def _is_inherited_from_scikit_learn(app: Any, kind: str, name: str, member: Any, *details: Any) -> bool | None:  # noqa: ARG001
+    return True if str(getattr(member, "__module__", "")).startswith("sklearn.") else None

@@ -6,16 +6,17 @@ from typing import Any
 from docutils import nodes
 from sphinx import addnodes
 from sphinx.application import Sphinx
-from sphinx.transforms import SphinxTransform
+from sphinx.transforms.post_transforms import SphinxPostTransform
 
 import naivete
 
 _NAME = re.compile(r"(?:naivete\.)?(\w+)(?:\(.*\))?", re.DOTALL)
+_NO_LINKS = (nodes.title, nodes.reference, addnodes.pending_xref)
 
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Register the transform."""
-    app.add_transform(_Links)
+    app.add_post_transform(_Links)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -30,14 +31,13 @@ def public_name(text: str) -> str | None:
     return match[1] if match[1][0].isupper() or text.startswith("naivete.") else None
 
 
-class _Links(SphinxTransform):
-    default_priority = 500
+class _Links(SphinxPostTransform):
+    default_priority = 5  # before references are resolved
 
-    def apply(self, **options: Any) -> None:  # noqa: ARG002
+    def run(self, **options: Any) -> None:  # noqa: ARG002
         for literal in list(self.document.findall(nodes.literal)):
             name = public_name(literal.astext())
-            if name is None or self.env.docname.endswith(f".{name}") or isinstance(literal.parent, nodes.title | nodes.reference):
-                continue
-            link = addnodes.pending_xref("", refdomain="py", reftype="obj", reftarget=f"naivete.{name}", refdoc=self.env.docname)
-            literal.replace_self(link)
-            link += literal
+            if name and not self.env.docname.endswith(f".{name}") and not isinstance(literal.parent, _NO_LINKS):
+                link = addnodes.pending_xref(refdomain="py", reftype="obj", reftarget=f"naivete.{name}", refdoc=self.env.docname)
+                literal.replace_self(link)
+                link += literal

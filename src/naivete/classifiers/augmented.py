@@ -35,7 +35,7 @@ class NaiveBayes(NetworkClassifier):
         log P(c) of every class.
     feature_log_prob_ : list of ndarray of shape (n_classes, n_categories)
         log P(category | c), an array for each feature.
-    n_categories_ : ndarray of shape (n_features_in_,)
+    n_categories_ : ndarray of shape (n_features,)
         The number of categories of every feature.
     class_count_ : ndarray of shape (n_classes,)
         The total weight of the cases of every class; not known if it was loaded and has a `prior`.
@@ -397,7 +397,7 @@ class KNaive(NetworkClassifier):
     ----------
     naive_ : list of int
         The positions of the naive features.
-    weights_ : ndarray of shape (n_features_in_,) or (n_classes - 1, n_features_in_)
+    weights_ : ndarray of shape (n_features,) or (n_classes - 1, n_features)
         The dependence derivative of every feature in bits; with more than two classes one row for each class but the first.
     weight_ : float
         The absolute sum of the derivatives of the naive features.

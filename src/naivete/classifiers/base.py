@@ -92,7 +92,7 @@ class NetworkClassifier(
         The class labels.
     n_features_in_ : int
         The number of columns seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of these columns, where X has names that are strings.
     rows_ : int
         The number of rows it was learned from; 0 for a classifier that was loaded.
@@ -100,7 +100,7 @@ class NetworkClassifier(
         The total weight of these rows.
     passes_ : int
         The number of passes that `fit` made over the rows; 0 for a classifier that was loaded.
-    relevance_ : ndarray of shape (n_features_in_,)
+    relevance_ : ndarray of shape (n_features,)
         I(X; C) of every feature, in bits.
     arc_information_ : dict of {(int, int): float}
         I(X; Y | C) of every arc between features, in bits, by the positions (parent, child).

@@ -51,7 +51,7 @@ class Selector(DefaultEncoderMixin, TableInputMixin, SelectorMixin, BaseEstimato
         The positions of the selected features, in the order in which they were selected.
     n_features_in_ : int
         The number of columns seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         The names of these columns, where X has names that are strings.
     """
 
