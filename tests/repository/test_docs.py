@@ -30,7 +30,6 @@ RUN = (
     "README.md",
     "choose.md",
     "compare.md",
-    "deploy.md",
     "five-minutes.md",
     "heart-disease.md",
     "install.md",
