@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Commands for development, each with its own set-up: `python3 dev.py COMMAND [arguments]`.
 
-The first call creates `.venv` beside this file and installs the package there in editable mode with all that the tests need; later
-calls reuse it until the configuration or the C source changes. The documentation has an environment of its own, `.venv-docs`. Nothing
-outside this folder is touched. `pip install -e '.[dev]'` followed by plain `pytest` works too.
+The first call creates `.venv` beside this file and installs the package there in editable mode with all that the tests need;
+later calls reuse it until the configuration or the C source changes. The documentation has an environment of its own,
+`.venv-docs`. Nothing outside this folder is touched. `pip install -e '.[dev]'` followed by plain `pytest` works too.
 """
 
 from __future__ import annotations

@@ -13,7 +13,15 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 SITE = Path(__file__).parent / "_build" / "html"
-LOADED = {("script", "src"), ("img", "src"), ("link", "href"), ("iframe", "src"), ("source", "src"), ("video", "src"), ("object", "data")}
+LOADED = {
+    ("script", "src"),
+    ("img", "src"),
+    ("link", "href"),
+    ("iframe", "src"),
+    ("source", "src"),
+    ("video", "src"),
+    ("object", "data"),
+}
 """The attributes whose addresses a browser loads by itself."""
 CSS_ADDRESS = re.compile(r"""(?:url\(|@import\s+)\s*["']?((?:https?:)?//[^"')]+)""")
 

@@ -33,7 +33,9 @@ def listed(page: Path) -> set[str]:
     for options in re.findall(r"^\.\. toctree::\n((?:   .*\n|\n)*)", page.read_text("utf-8"), re.MULTILINE):
         names |= {line.strip() for line in options.splitlines() if line.strip() and ":" not in line}
     folder = page.parent
-    globbed = {path.relative_to(folder).with_suffix("").as_posix() for name in names if "*" in name for path in folder.glob(f"{name}.md")}
+    globbed = {
+        path.relative_to(folder).with_suffix("").as_posix() for name in names if "*" in name for path in folder.glob(f"{name}.md")
+    }
     return {(folder / name).relative_to(DOCS).as_posix() for name in {name for name in names if "*" not in name} | globbed}
 
 
@@ -45,7 +47,9 @@ def test_every_page_is_in_a_table_of_contents_and_every_entry_is_a_page() -> Non
 
 
 def test_included_files_exist() -> None:
-    included = [(page, name) for page in sources() for name in re.findall(r"^:::\{include\} (.*)$", page.read_text("utf-8"), re.MULTILINE)]
+    included = [
+        (page, name) for page in sources() for name in re.findall(r"^:::\{include\} (.*)$", page.read_text("utf-8"), re.MULTILINE)
+    ]
     assert len(included) >= 8
     for page, name in included:
         assert (page.parent / name).is_file(), name
@@ -90,7 +94,9 @@ def test_links_without_target_and_addresses_elsewhere_are_faults(check: ModuleTy
         "style.css: loads https://example.org/x.css",
         "style.css: loads //example.org/y.png",
     ]
-    (tmp_path / "c.html").write_text('<script src="https://example.org/z.js"></script><link rel="stylesheet" href="//example.org/s.css">')
+    (tmp_path / "c.html").write_text(
+        '<script src="https://example.org/z.js"></script><link rel="stylesheet" href="//example.org/s.css">'
+    )
     assert [line for line in check.faults(tmp_path) if line.startswith("c.html")] == [
         "c.html: loads https://example.org/z.js",
         "c.html: loads //example.org/s.css",
