@@ -57,9 +57,11 @@ def spectrum_terms(
     slices = spectrum.slices
     result = np.empty((rows, spectrum.classes, len(spectrum.term_names)))
     if spectrum.members:
-        known = tables.members if tables else [()] * len(spectrum.members)
-        terms = (structure_terms(spectrum, m, codes, left_out, tables=t)[0] for m, t in zip(spectrum.members, known, strict=True))
-        mean = sum(terms)
+        mean = np.zeros((rows, spectrum.classes, spectrum.depth + 1))
+        for i, member in enumerate(spectrum.members):
+            mean += structure_terms(spectrum, member, codes, left_out, tables=tables.members[i] if tables else ())[0]
+            if left_out is not None:
+                member.release()  # while weights are learned, the contexts of one structure at a time are in memory
         result[:, :, slices.members] = mean / len(spectrum.members)
     of_main = tables.main if tables else ()
     logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features, of_main)

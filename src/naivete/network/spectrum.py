@@ -63,6 +63,10 @@ class Member(_WithoutCaches):
         """The features with their contexts."""
         return run_parallel(self._family, range(len(self.parents)))
 
+    def release(self) -> None:
+        """Free the memory of `families`, which are built again from the counts when they are needed."""
+        self.__dict__.pop("families", None)
+
     def _family(self, x: int) -> ContextFamily:
         cards = self.cards(x)
         tree = context_tree(self.keys[x], self.weights[x], cards, self.rule.least)
