@@ -11,13 +11,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naivete import AODE, TAN, DataError, Encoder, NaiveBayes, NotFittedError, Spectrum, UnseenValueWarning
+from naivete import (
+    AODE,
+    KDB,
+    TAN,
+    DataError,
+    Encoder,
+    MissingColumnWarning,
+    NaiveBayes,
+    NotFittedError,
+    Spectrum,
+    UnseenValueWarning,
+)
 from naivete._kernels.dispatch import compiled
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.export.sum_of_tables import sum_of_tables
 from naivete.classifiers.prepared_tables import PreparedTables, prepared_tables
+from naivete.inference.elimination import Elimination
+from naivete.inference.predictor import Predictor
+from naivete.inference.row_elimination import RowElimination
 from naivete.network.network import Network
-from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, sample
+from tests.classifiers.export.samples import any_network, classifiers, frame, network_sample, one_state_networks, sample
 
 same_bits = compiled() is not None
 """Without the compiled kernels, NumPy's exponential function may differ in the last bit."""
@@ -73,6 +87,57 @@ def test_random_networks(network: Network, seed: int) -> None:
             actual = tables.posterior(list(row.values()))
         if actual is not None:
             close(actual, expected, bool(complete))
+
+
+@given(network=st.one_of(any_network, one_state_networks), seed=st.integers(0, 999))
+def test_single_rows_of_random_networks_have_the_bits_of_a_table(network: Network, seed: int) -> None:
+    rows = network_sample(network, seed)
+    form = sum_of_tables(network)
+    if form.tree is not None or form.hierarchy is not None or form.hidden:
+        return
+    tables, elimination = PreparedTables(form), RowElimination(Predictor(network).elimination)
+    for row, expected in zip(rows.rows, rows.expected, strict=True):
+        codes = tables.codes(list(row.values()), {})
+        actual = None if codes is None else tables.exact(codes, elimination)
+        if actual is not None:
+            close(actual, expected, True)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_single_rows_with_missing_values_have_the_bits_of_a_table(fitted: tuple[NetworkClassifier, Any, Any, Any]) -> None:
+    model, rows, _, _ = fitted
+    table = pd.DataFrame(rows).iloc[8:30]
+    expected = model.predict_proba(table)
+    linked = any(density.slopes is not None for density in model.network_.densities.values())  # matrix products of other sizes
+    for i in range(len(table)):
+        close(model.predict_proba(table.iloc[[i]])[0], expected[i], not linked)
+
+
+def test_missing_values_need_no_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the first single row, rows with missing parents are neither encoded as tables nor planned again."""
+    X, y = frame()
+    for estimator in (NaiveBayes(), TAN(), KDB(k=2, theta=-np.inf)):
+        fitted = estimator.fit(X[["text", "whole", "truth"]], y)
+        row = {"text": "low", "whole": None, "truth": True}
+        expected = fitted.predict_proba(row)
+        with monkeypatch.context() as patched:
+            patched.setattr(type(fitted), "encoded", None)
+            assert fitted.predict_proba(row).tolist() == expected.tolist()
+            patched.setattr(Elimination, "plan", None)
+            for X1 in (row, [row], pd.DataFrame([row]), {**row, "truth": False}):
+                assert fitted.predict_proba(X1).shape == (1, 3)
+
+
+def test_a_frame_without_a_column_is_reported_for_every_row() -> None:
+    X, y = frame()
+    fitted = TAN().fit(X[["text", "whole", "truth"]], y)
+    for _ in range(3):
+        with pytest.warns(MissingColumnWarning, match="whole"):
+            fitted.predict_proba(pd.DataFrame([{"text": "low", "truth": True}]))
+        with pytest.warns(UnseenValueWarning, match="text"):
+            fitted.predict_proba({"text": "unheard of", "whole": 1})
+        with pytest.raises(DataError):
+            fitted.predict_proba({"other": 1})
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,7 @@ from naivete.variables import CLASS, Name, State
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
     from naivete.classifiers.export.tabular_form import Gaussian, Input, SumOfTables, Table
+    from naivete.inference.row_elimination import RowElimination
 
 __all__ = ["PreparedTables", "prepared_tables"]
 
@@ -134,16 +135,24 @@ class PreparedTables:
             codes = [self._code(x, values[x], unseen) if code is None else code for x, code in enumerate(codes)]
         return None if codes is None or _OTHER in codes else codes
 
-    def added(self, codes: list[Code]) -> list[float] | None:
-        """Return the posterior probabilities if no sum over the states of a missing feature is needed, else None.
+    def exact(self, codes: list[Code], elimination: RowElimination) -> list[float] | None:
+        """Return the same bits as the predictor with the compiled kernels, None if only the predictor can compute them.
 
-        They are the same bits as those of the predictor with the compiled kernels.
+        Parameters
+        ----------
+        codes : list
+            The codes of the features, None for those that are missing.
+        elimination : RowElimination
+            Marginalizes missing features with observed children.
         """
         if self._lacks_evidence(codes):
             return list(self._no_evidence or ())
-        if None in codes and (self._linked or self._needs_sum(codes)):
+        if None not in codes or not (self._linked or self._needs_sum(codes)):
+            return self._normalized(self._joint(codes))
+        if self._linked or any(density.members for density in self._densities):
             return None
-        return self._normalized(self._joint(codes))
+        contributions = elimination.contributions(codes)
+        return None if contributions is None else self._normalized(self._joint(codes, contributions))
 
     def arrays(self, codes: list[Code]) -> tuple[list[NDArray[Any]], NDArray[np.bool_]]:
         """Return the codes as one-row columns for the predictor, and which of them are missing."""
@@ -170,14 +179,23 @@ class PreparedTables:
         """Return whether nothing is observed, and the probabilities are then stored."""
         return self._no_evidence is not None and all(codes[x] is None for x in self._evidence)
 
-    def _joint(self, codes: list[Code]) -> Logs:
-        """Return log P(class, row) up to a term that all classes share, by the tables whose members are observed."""
+    def _joint(self, codes: list[Code], contributions: Sequence[Logs] = ()) -> Logs:
+        """Return log P(class, row) up to a term that all classes share, by the tables whose members are observed.
+
+        Parameters
+        ----------
+        codes : list
+            The codes of the features, None for those that are missing.
+        contributions : sequence of sequence of float, default=()
+            What the tables with missing members add.
+        """
         codes = [*codes, 0]  # the last is the code of a member that a table does not have
         if self._only_pairs and None not in codes:
             parts = [logs[codes[first] * stride + codes[second]] for logs, first, stride, second in self._pairs]
         else:  # in the order of the predictor
             parts = [logs for term in self._added if (logs := _logs(term, codes)) is not None]
             parts += [logs for density in self._densities if (logs := _log_densities(density, codes)) is not None]
+            parts += contributions
             parts += [logs for term in self._constant if (logs := _logs(term, codes)) is not None]
         return [reduce(add, column) for column in zip(*parts, strict=True)] if parts else [0.0] * self._classes
 

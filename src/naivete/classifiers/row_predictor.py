@@ -18,6 +18,7 @@ from naivete.variables import Name, State
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
     from naivete.classifiers.prepared_tables import PreparedTables
+    from naivete.inference.row_elimination import RowElimination
 
 __all__ = ["LazyTables", "Posteriors", "RowPredictor", "one_row"]
 
@@ -136,27 +137,30 @@ class LazyTables:
     def __init__(self) -> None:
         self._rows = 0
         self._tables: PreparedTables | None = None
+        self._elimination: RowElimination | None = None
 
     def posterior(self, model: NetworkClassifier, values: Sequence[Any]) -> Posteriors | None:
         """Return the posterior probabilities of a row of familiar or missing values, None if its values have to be checked.
 
         They are the same bits as those of the compiled kernels. NumPy's exponential function may differ in the last bit, so
-        without the kernels all rows are left to the predictor. So are the sums over the states of missing features.
+        without the kernels all rows are left to the predictor.
         """
         if tier() != "c":
             return None
         self._rows += 1
         if self._rows == 2:
             from naivete.classifiers.prepared_tables import prepared_tables
+            from naivete.inference.row_elimination import RowElimination
 
             self._tables = prepared_tables(model)
-        if self._tables is None:
+            self._elimination = None if self._tables is None else RowElimination(model.predictor_.elimination)
+        if self._tables is None or self._elimination is None:
             return None
         unseen: dict[Name, int] = {}
         codes = self._tables.codes(values, unseen)
         if codes is None or unseen or all(code is None for code in codes):
             return None
-        probabilities = self._tables.added(codes)
+        probabilities = self._tables.exact(codes, self._elimination)
         if probabilities is not None:
             return Posteriors(np.array([probabilities]), _NO_ROWS)
         return model.code_posteriors(*self._tables.arrays(codes))

@@ -16,7 +16,7 @@ from naivete.errors import ResourceError, quoted
 from naivete.network.network import Network
 from naivete.variables import CLASS, Family
 
-__all__ = ["FACTOR_CELLS", "Component", "Elimination", "Factor", "expanded", "log", "marginalized", "missing_patterns"]
+__all__ = ["FACTOR_CELLS", "Component", "Elimination", "Factor", "expanded", "kept", "log", "marginalized", "missing_patterns"]
 
 Codes = Sequence[NDArray[Any]]
 Key = TypeVar("Key")
@@ -86,20 +86,20 @@ class Elimination:
             return {}
         if len(codes[0]) == 1:
             absent = frozenset(x for x in np.flatnonzero(has_missing).tolist() if missing(codes[x])[0])
-            return {component: np.zeros(1, np.int64) for component in self._components(absent)}
+            return {component: np.zeros(1, np.int64) for component in self.components(absent)}
         incomplete = np.flatnonzero(np.logical_or.reduce([missing(codes[x]) for x in inner]))
         rows_of: dict[Component, list[Integers]] = {}
         for absent, rows in missing_patterns([column[incomplete] for column in codes], np.flatnonzero(has_missing).tolist()):
-            for component in self._components(absent):
+            for component in self.components(absent):
                 rows_of.setdefault(component, []).append(incomplete[rows])
         return {component: np.concatenate(parts) for component, parts in rows_of.items()}
 
-    def _components(self, absent: frozenset[int]) -> list[Component]:
+    def components(self, absent: frozenset[int]) -> list[Component]:
         """Return the relevant missing variables, grouped by common families, with the variables of those families.
 
         The contribution of a component does not depend on the others, so it is computed once for all rows that share it.
         """
-        return _kept(self._components_of, absent, self._grouped)
+        return kept(self._components_of, absent, self._grouped)
 
     def _grouped(self, absent: frozenset[int]) -> list[Component]:
         hidden = self._relevant(absent)
@@ -170,7 +170,7 @@ class Elimination:
     def contribution(self, codes: Codes, component: Component, rows: Integers) -> Numbers:
         """Return the log-product of the families of a component, its missing members marginalized.  # (row, class)"""
         hidden, touched = set(component[0]), component[1]
-        plan = _kept(self._plans, component, lambda key: self.plan({*key[0]}, key[1]))
+        plan = kept(self._plans, component, lambda key: self.plan({*key[0]}, key[1]))
         widest = max(prod(self.network.variables[h].card for h in clique) for _, clique in plan) * self.classes
         if widest > FACTOR_CELLS:
             names = ", ".join(quoted(self.network.name(h)) for h in max((c for _, c in plan), key=len))
@@ -196,7 +196,7 @@ class Elimination:
         free = tuple(m for m in members if m in hidden)
         if v in self.network.sparse:
             return Factor(free, self._sparse_factor(codes, v, free))
-        logs = self._logs_of(v)
+        logs = self.logs(v)
         features = [m for m in members if m != CLASS]
         fixed = [m for m in features if m not in hidden]
         if not fixed:
@@ -205,7 +205,7 @@ class Elimination:
         index = tuple(codes[m].astype(np.int64) for m in fixed)
         return Factor(free, logs.transpose(*axes, logs.ndim - 1)[index])
 
-    def _logs_of(self, v: int) -> Numbers:
+    def logs(self, v: int) -> Numbers:
         """Return the logarithms of a dense table, with a class axis; those of small tables are kept."""
         if v in self._logs:
             return self._logs[v]
@@ -225,13 +225,14 @@ class Elimination:
         return log(table.probability(completed, rows * grid.shape[1])).reshape(rows, *cards, -1)
 
 
-def _kept(memory: dict[Key, Value], key: Key, compute: Callable[[Key], Value]) -> Value:
+def kept(memory: dict[Key, Value], key: Key, compute: Callable[[Key], Value]) -> Value:
     """Return a value that was computed before, or compute and keep it; the oldest is forgotten where there are many."""
-    value = memory.get(key)
-    if value is None:
+    try:
+        return memory[key]
+    except KeyError:
         value = memory[key] = compute(key)
-        for old in list(memory)[:-PATTERNS]:  # another thread may have removed it already
-            memory.pop(old, None)
+    for old in list(memory)[:-PATTERNS]:  # another thread may have removed it already
+        memory.pop(old, None)
     return value
 
 
