@@ -56,7 +56,7 @@ def cluster() -> Iterator[LocalCluster]:
     """Two processes, as anybody's cluster would have them."""
     options = {"host": "127.0.0.1", "dashboard_address": None, "scheduler_kwargs": {"dashboard_address": "127.0.0.1:0"}}
     with (
-        dask.config.set({"distributed.scheduler.allowed-failures": 20}),
+        dask.config.set({"distributed.scheduler.allowed-failures": 20, "distributed.deploy.lost-worker-timeout": "1 hour"}),
         LocalCluster(n_workers=2, threads_per_worker=1, processes=True, memory_limit=0, **options) as own,
     ):
         yield own
@@ -540,6 +540,14 @@ def test_a_cluster_of_our_own_is_alone_and_closed_on_every_path(tmp_path: Path, 
         raise KeyboardInterrupt
     assert client.status == "closed"
     assert children() <= before
+
+
+def test_a_local_cluster_waits_for_processes_that_start_slowly(threads_for_processes: list[LocalCluster]) -> None:
+    before = dask.config.get("distributed.deploy.lost-worker-timeout")
+    with connected("local"):
+        assert len(threads_for_processes) == 1
+        assert dask.config.get("distributed.deploy.lost-worker-timeout") == "1 hour"
+    assert dask.config.get("distributed.deploy.lost-worker-timeout") == before
 
 
 def test_local_by_name_with_threads_for_processes(tmp_path: Path, threads_for_processes: list[LocalCluster]) -> None:

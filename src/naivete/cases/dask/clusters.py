@@ -23,6 +23,8 @@ _LOCAL_SETTINGS: Final = {
     "distributed.nanny.pre-spawn-environ": {},
 }
 """Settings of a local cluster that are not Dask's defaults; the last default would limit this process to one thread too."""
+_LOST_WORKERS = {"distributed.deploy.lost-worker-timeout": "1 hour"}
+"""A process that died is started again. Where that takes longer than this time, by default 15 s, Dask gives it up for ever."""
 
 
 class ClusterError(FileError):
@@ -92,6 +94,7 @@ class _Nanny(distributed.Nanny):  # type: ignore[misc]
 
 def _local_cluster(stack: ExitStack) -> LocalCluster:
     """Start one process for each core, or for each of NAIVETE_THREADS, on the loopback interface, without a dashboard."""
+    stack.enter_context(dask.config.set(_LOST_WORKERS))  # read when a process is lost, so until the cluster is closed
     try:
         with dask.config.set(_LOCAL_SETTINGS):
             cluster = LocalCluster(
