@@ -11,6 +11,7 @@ import naivete
 from tests.inference.test_distribution import patients
 
 
+@pytest.mark.filterwarnings("ignore", "error::naivete.errors.NaiveteWarning")
 def test_a_logged_classifier_predicts_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("mlflow", reason="MLflow is not installed: pip install mlflow")
     import mlflow
