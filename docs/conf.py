@@ -61,6 +61,7 @@ html_theme = "pydata_sphinx_theme"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_favicon = "_static/favicon.svg"
+html_show_search_summary = False  # a page that is opened from disk must not fetch others
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
@@ -78,9 +79,10 @@ html_theme_options = {
 
 
 def setup(app: Any) -> None:
-    """Leave out what the estimators inherit from scikit-learn, whose documentation refers to its own pages."""
-    app.connect("autodoc-skip-member", _is_inherited_from_scikit_learn)
+    """Leave out what classes inherit from other libraries, whose documentation refers to its own pages."""
+    app.connect("autodoc-skip-member", _is_inherited_from_elsewhere)
 
 
-def _is_inherited_from_scikit_learn(app: Any, kind: str, name: str, member: Any, *details: Any) -> bool | None:  # noqa: ARG001
-    return True if str(getattr(member, "__module__", "")).startswith("sklearn.") else None
+def _is_inherited_from_elsewhere(app: Any, kind: str, name: str, member: Any, *details: Any) -> bool | None:  # noqa: ARG001
+    module = getattr(member, "__module__", None)
+    return True if isinstance(module, str) and module.partition(".")[0] != "naivete" else None

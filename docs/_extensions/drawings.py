@@ -4,6 +4,7 @@ An example ends in an object that notebooks draw (`_repr_html_`) or in the text 
 notebook, and its drawing is saved for the overview; the latter is shown as a picture.
 """
 
+import ast
 import re
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ def setup(app: Sphinx) -> dict[str, Any]:  # noqa: ARG001
 
 def scraper(block: Any, block_vars: dict[str, Any], gallery_conf: dict[str, Any], **options: Any) -> str:  # noqa: ARG001
     """Save the drawing that a block ends in, and return the text that shows it unless the object is shown already."""
-    value = block_vars["example_globals"].pop("___", None)
+    ends_in_expression = isinstance(ast.parse(block[1]).body[-1], ast.Expr)
+    value = block_vars["example_globals"].get("___") if ends_in_expression else None
     shown = callable(getattr(value, "_repr_html_", None))
     match = _SVG.search(value._repr_html_() if shown else value if isinstance(value, str) else "")
     if match is None:
