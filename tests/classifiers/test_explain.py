@@ -12,6 +12,7 @@ from scipy import sparse
 from naivete import AODE, KDB, TAN, Encoder, Lookup, NaiveBayes, NotFittedError, ParameterError, Spectrum
 from naivete.classifiers.registry import REGISTRY
 from naivete.errors import ResourceError, UnseenValueWarning
+from naivete.inference import certainty
 from tests.inference.test_explanation import nominal_data
 
 EXPLAINED = [entry.estimator for entry in REGISTRY]
@@ -88,6 +89,15 @@ def test_naive_bayes_contributions_are_weights_of_evidence() -> None:
     explanation = model.explain([["a"]], target_class="yes")
     assert np.isclose(explanation.by_family.base[0], np.log2(3))
     assert np.isclose(explanation.by_family.values[0, 0], np.log2((3 / 5) / (1 / 3)))
+
+
+def test_an_interval_that_is_too_expensive_is_said_to_be_absent(data: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data
+    explanation = KDB(k=2).fit(X, y).explain(X[:1])
+    monkeypatch.setattr(certainty, "TABLE_CELLS", 1)
+    assert "(no interval: its tables are too large)" in explanation.text()
+    assert "(no interval: its tables are too large)" in explanation.sentence()
+    assert explanation.to_dict()["interval"] is None
 
 
 @pytest.fixture(scope="module")

@@ -11,6 +11,7 @@ from naivete.classifiers.saving import load
 from naivete.data.files import write
 from naivete.data.generated import corral
 from naivete.display.rules import rules, tree_text
+from naivete.inference import discrete_terms
 from tests.cli.conftest import Run
 
 
@@ -53,6 +54,14 @@ def test_a_drawing_and_a_page(run: Run, corral_model: Path, tmp_path: Path) -> N
     assert ET.fromstring(svg.read_text()).tag.endswith("svg")
     assert "Conditional tables" in html.read_text()
     assert "P(A1 | A0, class)" in html.read_text()
+
+
+def test_the_page_says_which_section_is_too_expensive(
+    run: Run, corral_model: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(discrete_terms, "TABLE_CELLS", 1)
+    assert run("show", corral_model, "--html", tmp_path / "net.html").code == 0
+    assert "Not computed: the Shapley values of" in (tmp_path / "net.html").read_text()
 
 
 @pytest.mark.parametrize("model", ["kdb:k=3,theta=-inf,bias=plain", "lookup", "majority", "nb"])

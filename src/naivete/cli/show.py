@@ -313,8 +313,11 @@ def _importance_sections(model: NetworkClassifier) -> list[tuple[str, list[Any]]
         if len(nomogram.scales) <= _SCALES:
             text = "Add the points of the values of a case; the total gives the probability."
             sections.append(("Nomogram", [page.figure(Markup(nomogram.svg()), text)]))
-    except (ParameterError, ResourceError):  # tables that are too large, or a network that has no nomogram
+    except ParameterError:  # a network that has no nomogram
         return sections
+    except ResourceError as error:
+        missing = "Nomogram" if sections else "Importance for the predictions"
+        sections.append((missing, [page.text(f"Not computed: {error}")]))
     return sections
 
 

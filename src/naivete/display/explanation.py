@@ -192,14 +192,22 @@ class Explanation(ExplainedRows):
         return f"This row is unusual: less than 1% {self._explainer.compared_with} are as improbable"
 
     def _interval_text(self, row: int) -> str:
-        """Return the interval of the probability of one row in brackets, or that there is none for this classifier."""
+        """Return the interval of the probability of one row in brackets, or that there is none and why."""
         if not self._explainer.has_intervals:
             return f" ({self._explainer.no_interval})" if self._explainer.no_interval else ""
-        try:
-            low, high = self[row].interval()[0].tolist()
-        except ResourceError:
-            return ""
+        interval = self._interval(row)
+        if interval is None:
+            return " (no interval: its tables are too large)"
+        low, high = interval
         return f" (95% interval {probability_text(low)} to {probability_text(high)})"
+
+    def _interval(self, row: int) -> list[float] | None:
+        """Return the ends of the interval of the probability of one row; None if its tables are too large."""
+        try:
+            ends: list[float] = self[row].interval()[0].tolist()
+        except ResourceError:
+            return None
+        return ends
 
     def __repr__(self) -> str:
         return f"<Explanation of {len(self)} rows>"
@@ -286,7 +294,7 @@ class Explanation(ExplainedRows):
             "class": self._label(self._target[row]),
             "against": None if self._other is None else self._label(self._other[row]),
             "probability": float(one.probability[0]),
-            "interval": one.interval()[0].tolist() if self._explainer.has_intervals and self._interval_text(row) else None,
+            "interval": self._interval(row) if self._explainer.has_intervals else None,
             "typicality": float(one.typicality[0]),
             "unusual": bool(one.unusual[0]),
             "posterior": {str(self._label(c)): float(p) for c, p in enumerate(self.posterior[row])},

@@ -34,7 +34,8 @@ def arc_importances(network: Network) -> dict[tuple[int, int], float]:
     """Return what each arc between two discrete features changes in the log odds, on average: (parent, child) -> bits.
 
     The change is log2 P(x | parents, class) - log2 P(x | all parents but one, class) for a class minus the mean of this difference
-    over the other classes; the mean absolute change is over the distribution of the network.
+    over the other classes; the mean absolute change is over the distribution of the network. Arcs into tables of more than
+    `TABLE_CELLS` cells are left out.
     """
     tree = JunctionTree(discrete_part(network))
     prior = tree.posterior((CLASS,), Evidence())[0]

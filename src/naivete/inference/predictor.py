@@ -266,7 +266,7 @@ class Predictor:
         except ResourceError as error:
             warn(
                 f"the prior distribution of {quoted(self.network.name(CLASS))} is too expensive to compute, so a uniform prior is "
-                f"used for rows that are impossible or have no observed value: {error}",
+                f"used for rows that are impossible in every class: {error}",
                 NaiveteWarning,
             )
             return np.full(self.classes, 1 / self.classes)
