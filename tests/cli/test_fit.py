@@ -4,9 +4,10 @@ from math import inf
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from naivete.classifiers.saving import load
+from naivete.classifiers.saving import load, model_hash
 from naivete.classifiers.specification import spec_of
 from naivete.data.files import read, write
 from naivete.data.generated import corral
@@ -220,3 +221,24 @@ def test_the_size_of_a_tree(run: Run, tmp_path: Path) -> None:
     words = ["fit", tmp_path / "corral.arff", "--out", tmp_path / "m.nvt", "--force", "--model", "c45"]
     size = run(*words, "--json").json["tree"]
     assert f"  tree      {size['nodes']} nodes, {size['leaves']} leaves, depth {size['depth']}\n" in run(*words).out
+
+
+def test_columns_that_csv_would_read_differently_are_noted(run: Run, tmp_path: Path) -> None:
+    frame = pd.DataFrame({"code": ["1", "2", "30"] * 8, "flag": [True, False] * 12, "zip": ["01", "02"] * 12, "y": ["no", "yes"] * 12})
+    frame.to_parquet(tmp_path / "t.parquet")
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    hashes, notes = [], []
+    for number, (name, *options) in enumerate([("t.parquet",), ("t.csv",), ("t.parquet", "nominal"), ("t.csv", "nominal")]):
+        kinds = ["--kinds", f"code={options[0]}", "--ignore", "flag"] if options else []
+        ran = run("fit", tmp_path / name, "--target", "y", "--model", "nb", "--out", tmp_path / f"{number}.nvt", *kinds)
+        assert ran.code == 0
+        hashes.append(model_hash(load(tmp_path / f"{number}.nvt")))
+        notes.append(ran.err)
+    assert "'code' (numbers stored as text), 'flag' (booleans, which are texts in delimited text)" in notes[0]
+    assert "other values" not in "".join(notes[1:])
+    assert "'zip'" not in notes[0]
+    assert hashes[0] != hashes[1]
+    assert hashes[2] == hashes[3]
+    described = run("describe", tmp_path / "t.parquet", "--target", "y").out
+    assert "numbers stored as text" in described
+    assert "numbers stored" not in run("describe", tmp_path / "t.csv", "--target", "y").out

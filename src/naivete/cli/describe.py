@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import check_columns, read_table, usual_target
+from naivete.cli.inputs import check_columns, differences_from_text, read_table, usual_target
 from naivete.cli.options import kept_kinds, kept_names, reading_options, target_options
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
@@ -58,10 +58,11 @@ def _columns(table: Table, args: Namespace, others: Sequence[object]) -> list[di
     unsuitable = encoder.unsuitable(counts)
     variables = Encoder(kinds=kinds, cut=_no_cut_points, keep=True).schema(counts)
     records = [_column(column, variable) for column, variable in zip(table.columns, variables, strict=True)]
+    differences = differences_from_text(args.data, args, variables)
     for record in records:
         problem = None if record["name"] in others else unsuitable.get(record["name"])
         record["unsuitable"] = None if problem is None else problem.kind
-        record["remark"] = "" if problem is None else problem.reason
+        record["remark"] = differences.get(record["name"], "") if problem is None else problem.reason
     return records
 
 

@@ -9,7 +9,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from naivete.cli.inputs import OpenedCases, open_cases, target_of
+from naivete.cli.inputs import OpenedCases, differences_from_text, open_cases, target_of
 from naivete.cli.options import (
     check_checkpoint_options,
     check_output,
@@ -23,11 +23,12 @@ from naivete.cli.options import (
     resource_options,
     target_options,
 )
-from naivete.cli.output import counted, escaped, json_text, say, target_text
+from naivete.cli.output import counted, escaped, json_text, note, say, target_text
 from naivete.cli.parsing import Command
 from naivete.cli.progress import pass_progress
 from naivete.cli.signals import advising
-from naivete.errors import DataError
+from naivete.errors import DataError, quoted
+from naivete.variables import CLASS
 
 if TYPE_CHECKING:
     from naivete.classifiers.base import NetworkClassifier
@@ -87,8 +88,21 @@ def run(args: Namespace) -> int:
         "data": args.data[0] if len(args.data) == 1 else args.data,
         "file": args.out,
     }
+    _note_differences(cases, args, model)
     say(*([json_text(summary)] if args.json else _summary_lines(summary)))
     return 0
+
+
+def _note_differences(cases: OpenedCases, args: Namespace, model: NetworkClassifier) -> None:
+    """Note which columns of a Parquet file would have other values in delimited text."""
+    differences = differences_from_text(cases.path, args, [model.network_.variables[v] for v in (*model.network_.inputs, CLASS)])
+    if differences:
+        some = [f"{quoted(name)} ({reason})" for name, reason in list(differences.items())[:5]]
+        more = f" and {len(differences) - 5} more" if len(differences) > 5 else ""
+        note(
+            f"{cases.header.source}: a CSV file of this table would give other values to {', '.join(some)}{more}, and a model with "
+            "another hash; with --kinds NAME=nominal a CSV file gives the same values to numbers stored as text"
+        )
 
 
 def _save(fitted: NetworkClassifier, args: Namespace) -> None:

@@ -28,6 +28,7 @@ __all__ = [
     "OpenedCases",
     "check_columns",
     "check_features",
+    "differences_from_text",
     "is_delimited",
     "is_many",
     "is_network",
@@ -273,6 +274,20 @@ def check_features(table: Table | Header, features: Sequence[Variable], *, all_o
 def is_delimited(path: str, args: Namespace) -> bool:
     """Whether the file is delimited text, by the options and its name."""
     return (args.format or "csv") in ("csv", "tsv") and not has_ending(path, ".arff", ".parquet", ".pq")
+
+
+def differences_from_text(path: str, args: Namespace, variables: Sequence[Variable]) -> dict[Name, str]:
+    """Return the columns of a Parquet file to which delimited text would give other values, and why; none for other files.
+
+    A model that is learned from a CSV file of the same table has other states for these columns, hence another hash.
+    """
+    from naivete.data.files import difference_from_text, format_of
+
+    if (args.format or format_of(path)) != "parquet":
+        return {}
+    declared = kinds_of(args.kinds)
+    found = {v.name: difference_from_text(v.states) for v in variables if isinstance(declared, str) or v.name not in declared}
+    return {name: reason for name, reason in found.items() if reason is not None}
 
 
 def labelled_cases(path: str, args: Namespace) -> LabelledTable:

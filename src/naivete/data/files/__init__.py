@@ -15,7 +15,7 @@ from naivete.data.files.parquet import read_parquet, write_parquet
 from naivete.data.files.pieces import Files, Piece, pieces
 from naivete.data.files.row_groups import arrow_tables
 from naivete.data.files.streaming import chosen_format, write_stream
-from naivete.data.files.text_columns import KindError
+from naivete.data.files.text_columns import KindError, difference_from_text
 from naivete.data.files.writing import write_arff, write_csv
 from naivete.data.frames import is_frame, table_of
 from naivete.data.table import Kind, Table
@@ -29,6 +29,8 @@ __all__ = [
     "Piece",
     "arrow_tables",
     "atomic_write",
+    "difference_from_text",
+    "format_of",
     "pieces",
     "read",
     "read_arff",

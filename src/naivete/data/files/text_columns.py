@@ -14,7 +14,7 @@ from naivete.data.files.opening import Limits, limit_error
 from naivete.data.table import Column, Kind, Table
 from naivete.errors import DataError, MixedColumnWarning, quoted, warn
 
-__all__ = ["DelimitedColumn", "KindError", "bare"]
+__all__ = ["DelimitedColumn", "KindError", "bare", "difference_from_text"]
 
 _BETWEEN: Final = "\0"
 _NOT_CANONICAL: Final = re.compile(r"\x00[ \t]*(?:\+|-?0[0-9])")
@@ -225,6 +225,25 @@ def _listed(strange: Sequence[str]) -> str:
     rest = len(strange) - 3
     *first, last = [*map(quoted, strange[:3]), *([f"{rest} other{'s' if rest > 1 else ''}"] if rest > 0 else [])]
     return f"{', '.join(first)} and {last} are"
+
+
+def difference_from_text(states: Sequence[object]) -> str | None:
+    """Return how delimited text would give other values than these of a file with types; None if it gives the same.
+
+    Files with types keep texts and booleans as they are; in delimited text, values that are all numbers are numeric, booleans are texts,
+    and an empty text is a missing value.
+
+    >>> difference_from_text(("1", "2.5")), difference_from_text(("01", "02")), difference_from_text((1, 2))
+    ('numbers stored as text', None, None)
+    """
+    if any(isinstance(state, bool) for state in states):
+        return "booleans, which are texts in delimited text"
+    texts = [state for state in states if isinstance(state, str)]
+    if "" in texts:
+        return "an empty text, which is a missing value in delimited text"
+    if texts and len(texts) == len(states) and _numbers(texts, _BETWEEN + _BETWEEN.join(texts)) is not None:
+        return "numbers stored as text"
+    return None
 
 
 def _no_numbers(texts: Sequence[str]) -> Iterator[str]:
