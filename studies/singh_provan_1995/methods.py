@@ -24,28 +24,30 @@ __all__ = ["MODIFICATIONS", "READINGS", "ClassLast", "InOrderOfEntry", "model_of
 
 STATE: Final = Encoder(missing="state", keep=True)
 TREE: Final = "C4.5"
+FINAL: Final = "cb:max_parents=none"
+"""The network of the selected features: CB as in the paper, which does not limit the number of parents."""
 _MODELS: Final[dict[str, Any]] = {
     "naive-ALL": NaiveBayes(),
     "naive-AS": SelectiveNaive(),
-    "K2-AS": K2AS(),
-    "K2-AS<=": K2AS(accept_ties=True),
-    "CB": CB(),
-    "CIG-AS": InfoAS(metric="cig"),
-    "CGR-AS": InfoAS(metric="cgr"),
-    "CDC-AS": InfoAS(metric="cdc"),
+    "K2-AS": K2AS(learner=FINAL),
+    "K2-AS<=": K2AS(accept_ties=True, learner=FINAL),
+    "CB": CB(max_parents=None),
+    "CIG-AS": InfoAS(metric="cig", learner=FINAL),
+    "CGR-AS": InfoAS(metric="cgr", learner=FINAL),
+    "CDC-AS": InfoAS(metric="cdc", learner=FINAL),
     TREE: C45(),
 }
 MODIFICATIONS: Final = {
     "naive Bayes on the selected features": InfoAS(learner="nb", encoder=STATE),
-    "search guided by the metric, accuracy has to rise": InfoAS(guided="rises", encoder=STATE),
-    "search guided by the metric, accuracy must not fall": InfoAS(guided="stays", encoder=STATE),
-    "backward elimination afterwards": InfoAS(backward=True, encoder=STATE),
+    "search guided by the metric, accuracy has to rise": InfoAS(guided="rises", learner=FINAL, encoder=STATE),
+    "search guided by the metric, accuracy must not fall": InfoAS(guided="stays", learner=FINAL, encoder=STATE),
+    "backward elimination afterwards": InfoAS(backward=True, learner=FINAL, encoder=STATE),
 }
 """The modifications of CGR-AS in section 5.6."""
 
 
 def model_of(method: str, encoder: Encoder = STATE) -> Any:
-    """Return the classifier of a method with the defaults of the library; by default a missing value is a state."""
+    """Return the classifier of a method: the defaults of the library, any number of parents, missing values as a state."""
     return copy(_MODELS[method]).set_params(encoder=encoder)
 
 
@@ -90,7 +92,7 @@ class ClassLast(K2AS):
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         selected = _class_last_selection(counts, self.random_state, self.smoothing)
-        final = partial(cb, smoothing=self.smoothing)
+        final = partial(cb, max_parents=None, smoothing=self.smoothing)
         return network_on_selected(counts, selected, final, self.smoothing), {"selected_": selected}
 
 

@@ -224,7 +224,9 @@ def test_the_size_of_a_tree(run: Run, tmp_path: Path) -> None:
 
 
 def test_columns_that_csv_would_read_differently_are_noted(run: Run, tmp_path: Path) -> None:
-    frame = pd.DataFrame({"code": ["1", "2", "30"] * 8, "flag": [True, False] * 12, "zip": ["01", "02"] * 12, "y": ["no", "yes"] * 12})
+    frame = pd.DataFrame(
+        {"code": ["1", "2", "30"] * 8, "flag": [True, False] * 12, "zip": ["01", "02"] * 12, "y": ["no", "yes"] * 12}
+    )
     frame.to_parquet(tmp_path / "t.parquet")
     frame.to_csv(tmp_path / "t.csv", index=False)
     hashes, notes = [], []

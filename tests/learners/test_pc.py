@@ -10,10 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.counts.counts import Counts
-from naivete.errors import ParameterError
+from naivete.errors import NaiveteWarning, ParameterError
+from naivete.learners.copies import copies
 from naivete.learners.partial_graph import PartialGraph, extended
 from naivete.learners.pc import oracle, pc, pc_graph
-from naivete.network.graphs import cpdag, equivalent
+from naivete.network.graphs import ancestors, cpdag, equivalent
 from naivete.variables import CLASS, family
 from tests.oracles import cases_of
 from tests.strategies import structures
@@ -77,6 +78,39 @@ def test_many_columns_of_few_rows_take_limited_work() -> None:
     assert counts.passes < 10
 
 
+def test_a_copy_of_a_feature_leaves_the_others_as_they_are_and_is_named() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 1000)
+    a = np.where(rng.random(1000) < 0.9, y, 1 - y)
+    b = np.where(rng.random(1000) < 0.7, y, rng.integers(0, 3, 1000))
+    without = pc(Counts(cases_of([2, 3, 2], [a.tolist(), b.tolist(), y.tolist()])))
+    with_copy = cases_of([2, 3, 2, 2], [a.tolist(), b.tolist(), (1 - a).tolist(), y.tolist()])
+    with pytest.warns(NaiveteWarning, match=r"a feature is a copy.* 'x2' of 'x0'; PC gives a copy no other parent"):
+        found = pc(Counts(with_copy))
+    assert dict(found.parents) == {**without.parents, 2: (0,)}
+    assert without.parents[0] == (CLASS,)
+
+
+def test_features_with_equal_tables_that_are_no_copies_are_not_named() -> None:
+    a, b = [0, 0, 1, 1] * 20, [0, 1, 0, 1] * 20
+    assert copies(Counts(cases_of([2, 2, 2, 2], [a, b, a, [0, 1, 1, 0] * 20])), [0, 1, 2]) == {2: 0}
+
+
+def test_the_class_has_no_more_parents_than_there_are_cases_for() -> None:
+    """Twelve features, too few cases for a test of any of them, are all adjacent to a class of 20 states."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 20, 150)
+    columns = [((y >> (i % 5) & 1) ^ (rng.random(150) < 0.1)).tolist() for i in range(12)]
+    training = cases_of([*[2] * 12, 20], [*columns, y.tolist()])
+    assert len(pc(Counts(training), max_parents=None).parents[CLASS]) == 12
+    parents = pc(Counts(training)).parents
+    cards = {**dict.fromkeys(range(12), 2), CLASS: 20}
+    assert all(len(p) < 2 or np.prod([cards[m] for m in (v, *p)]) <= 150 for v, p in parents.items())
+    assert len(parents[CLASS]) == 2
+    assert all(CLASS in parents[x] or x in ancestors(parents, [CLASS]) for x in range(12))
+    assert max(len(p) for p in pc(Counts(training), max_parents=1).parents.values()) == 1
+
+
 @pytest.mark.parametrize(
     ("options", "named"),
     [
@@ -86,6 +120,8 @@ def test_many_columns_of_few_rows_take_limited_work() -> None:
         ({"test": "t"}, "test='t'"),
         ({"max_order": -1}, "max_order=-1"),
         ({"max_order": 0.5}, "max_order=0.5"),
+        ({"max_parents": "all"}, "max_parents='all'"),
+        ({"max_parents": -1}, "max_parents=-1"),
         ({"smoothing": -1}, "smoothing=-1"),
         ({"prior": [2, 3]}, "prior="),
     ],

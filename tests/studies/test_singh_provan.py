@@ -179,11 +179,11 @@ def test_modifications_and_alternatives_quickly(voting: Reproduction) -> None:
 # The methods and the readings
 
 
-def test_the_models_have_the_defaults_of_the_library() -> None:
+def test_the_models_have_the_defaults_of_the_library_and_any_number_of_parents() -> None:
     for method, model in models().items():
         defaults, settings = type(model)().get_params(), model.get_params()
         changed = {name for name in settings if not name.startswith("encoder") and settings[name] != defaults[name]}
-        assert changed <= {"accept_ties", "metric"}, method
+        assert changed <= {"accept_ties", "metric", "learner", "max_parents"}, method
         assert model.encoder == STATE
 
 

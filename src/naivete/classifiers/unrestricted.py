@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CB", "K2", "PC", "HillClimb"]
 
+MaxParents = int | Literal["auto"] | None
+
 
 class K2(NetworkClassifier):
     """K2: every variable has the parents with the best score among the variables before it in an order.
@@ -30,8 +32,9 @@ class K2(NetworkClassifier):
     order : {"given", "relevance"} or sequence of str, int or None, default="given"
         "given", the class and then the features as they come; "relevance", the class and then the features by decreasing I(X; C);
         or a list of all features, by name or position, in which None stands for the class (first where it is left out).
-    max_parents : int or None, default=None
-        How many parents a variable may have, the class included; by default any number.
+    max_parents : int, "auto" or None, default=None
+        How many parents a variable may have, the class included; "auto" for as many as leave one case for each cell of its table;
+        by default any number.
     criterion : {"k2", "bdeu", "bic", "aic"}, str or callable, default="k2"
         The score of families: "k2", "bdeu" (or with an equivalent sample size, "bdeu:10"), "bic", "aic", or a function like those
         of `naivete.counts.scores`.
@@ -54,7 +57,7 @@ class K2(NetworkClassifier):
         self,
         *,
         order: str | Sequence[Name] = "given",
-        max_parents: int | None = None,
+        max_parents: MaxParents = None,
         criterion: Any = "k2",
         smoothing: Any = 1.0,
         prior: Prior = None,
@@ -180,8 +183,9 @@ class CB(NetworkClassifier):
         Whether parents are chosen only among the neighbors that the tests left.
     max_order : int or None, default=2
         How many variables the tests condition on at most; None for any number.
-    max_parents : int or None, default=None
-        How many parents a variable may have; by default any number.
+    max_parents : int, "auto" or None, default="auto"
+        How many parents a variable may have; by default as many as leave one case for each cell of its table; None for any number,
+        as in the papers.
     prior : "uniform", sequence of float, dict or None, default=None
         P(c) for every class, used where the class has no parents; by default the relative frequencies.
 
@@ -208,7 +212,7 @@ class CB(NetworkClassifier):
         class_root: bool = True,
         partial_order: bool = False,
         max_order: int | None = 2,
-        max_parents: int | None = None,
+        max_parents: MaxParents = "auto",
         smoothing: Any = 1.0,
         prior: Prior = None,
         calibration: str | None = None,
@@ -245,6 +249,9 @@ class PC(NetworkClassifier):
         "g" (likelihood ratio) or "chi2" (Pearson).
     max_order : int or None, default=None
         How many variables the tests condition on at most; by default any number.
+    max_parents : int, "auto" or None, default="auto"
+        How many parents a variable may have; by default as many as leave one case for each cell of its table; None for any number.
+        The strongest parents are kept, and the other arcs are reversed or left out.
     prior : "uniform", sequence of float, dict or None, default=None
         P(c) for every class, used where the class has no parents; by default the relative frequencies.
 
@@ -267,6 +274,7 @@ class PC(NetworkClassifier):
         alpha: float = 0.05,
         test: Any = "g",
         max_order: int | None = None,
+        max_parents: MaxParents = "auto",
         smoothing: Any = 1.0,
         prior: Prior = None,
         calibration: str | None = None,
@@ -280,6 +288,7 @@ class PC(NetworkClassifier):
         self.alpha = alpha
         self.test = test
         self.max_order = max_order
+        self.max_parents = max_parents
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.pc import pc

@@ -12,6 +12,7 @@ from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.accuracy import correct
 from naivete.learners.k2 import best_parents
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag
+from naivete.learners.parent_limits import MaxParents, checked_max_parents
 from naivete.learners.partial_graph import PartialGraph, Separators, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
@@ -32,7 +33,7 @@ def cb(
     class_root: bool = True,
     partial_order: bool = False,
     max_order: int | None = 2,
-    max_parents: int | None = None,
+    max_parents: MaxParents = "auto",
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
@@ -57,7 +58,8 @@ def cb(
         worse.
     partial_order : whether K2 chooses parents only among the remaining neighbors, instead of all earlier variables.
     max_order : the largest number of neighbors to condition on; None for no limit.
-    max_parents : the largest number of parents of a variable; None for no limit.
+    max_parents : the largest number of parents of a variable; "auto" for as many as leave one case for each cell of its table;
+        None for no limit, as in the papers.
     smoothing, prior : as for `naive`.
 
     >>> import numpy as np
@@ -76,8 +78,8 @@ def cb(
     checked_choice(stopping_rule, "stopping_rule", ("accuracy", "score"))
     for name, flag in (("class_root", class_root), ("partial_order", partial_order)):
         checked_flag(flag, name)
-    for name, limit in (("max_order", max_order), ("max_parents", max_parents)):
-        checked_count(limit, name)
+    checked_count(max_order, "max_order")
+    checked_max_parents(max_parents)
     scores = FamilyScores(counts, score_of(criterion, "criterion"))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
     graph, separators = PartialGraph.complete([CLASS, *informative_features(counts)]), Separators()
@@ -128,7 +130,7 @@ def _oriented(graph: PartialGraph, separators: Separators, scores: FamilyScores,
 
 
 def _learned(
-    graph: PartialGraph, scores: FamilyScores, max_parents: int | None, class_root: bool, partial_order: bool
+    graph: PartialGraph, scores: FamilyScores, max_parents: MaxParents, class_root: bool, partial_order: bool
 ) -> Structure:
     """Return the parents that K2 finds along a topological order of the oriented graph."""
     order = graph.order()

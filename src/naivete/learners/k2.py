@@ -10,7 +10,7 @@ import numpy as np
 from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.errors import ParameterError, quoted
-from naivete.learners.parameters import checked_count
+from naivete.learners.parent_limits import MaxParents, checked_max_parents, parent_limit
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -22,7 +22,7 @@ def k2(
     counts: Counts,
     *,
     order: Sequence[int] | None = None,
-    max_parents: int | None = None,
+    max_parents: MaxParents = None,
     criterion: Score | str = "k2",
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
@@ -40,7 +40,8 @@ def k2(
     ----------
     counts : the training cases.
     order : all variables, parents before children, the class as -1; by default the class, then the features as they come.
-    max_parents : the largest number of parents of a variable, including the class; None for no limit.
+    max_parents : the largest number of parents of a variable, including the class; "auto" for as many as leave one case for each
+        cell of its table; None for no limit.
     criterion : the score of families: "k2", "bdeu" (with an equivalent sample size: "bdeu:10"), "bic", "aic",
         or a function like those of `naivete.counts.scores`.
     smoothing : pseudo-count added to every cell, or another smoothing of `naivete.network.estimation`.
@@ -62,7 +63,7 @@ def k2(
     structure = best_parents(
         FamilyScores(counts, score_of(criterion, "criterion")),
         checked_order(order, counts),
-        checked_count(max_parents, "max_parents"),
+        checked_max_parents(max_parents),
     )
     return estimate(counts, structure, smoothing, prior=prior)
 
@@ -84,7 +85,7 @@ def checked_order(order: Sequence[int] | None, counts: Counts) -> list[int]:
 def best_parents(
     scores: FamilyScores,
     order: Sequence[int],
-    max_parents: int | None = None,
+    max_parents: MaxParents = None,
     allowed: Mapping[int, Collection[int]] | None = None,
 ) -> dict[int, tuple[int, ...]]:
     """Return the parents of each variable by greedy search among those before it in an order; one pass for each round.
@@ -93,7 +94,7 @@ def best_parents(
     ----------
     scores : the scores of families.
     order : the variables, parents before children.
-    max_parents : the largest number of parents of a variable; None for no limit.
+    max_parents : the largest number of parents of a variable, as for `k2`.
     allowed : the variables that each variable may have as parents; by default all.
     """
     earlier = {v: sorted(u for u in order[:i] if allowed is None or u in allowed[v]) for i, v in enumerate(order)}
@@ -101,26 +102,29 @@ def best_parents(
 
 
 def greedy_parents(
-    scores: FamilyScores, candidates: Mapping[int, Sequence[int]], max_parents: int | None = None
+    scores: FamilyScores, candidates: Mapping[int, Sequence[int]], max_parents: MaxParents = None
 ) -> dict[int, tuple[int, ...]]:
     """Return the parents of each variable by greedy search among its candidates, which come in increasing order."""
     parents: dict[int, list[int]] = {v: [] for v in candidates}
-    limits = {v: len(allowed) if max_parents is None else min(len(allowed), max_parents) for v, allowed in candidates.items()}
-    active = [v for v in candidates if limits[v]]
-    while active:
-        scores.prepare((v, parents[v], y) for v in active for y in candidates[v] if y not in parents[v])
-        active = [v for v in active if _parent_added(scores, v, parents[v], candidates[v]) and len(parents[v]) < limits[v]]
+    allowed = parent_limit(scores.counts, max_parents)
+
+    def remaining(v: int) -> list[int]:
+        return [y for y in candidates[v] if y not in parents[v] and allowed(v, (*parents[v], y))]
+
+    active = {v: remaining(v) for v in candidates}
+    while active := {v: addable for v, addable in active.items() if addable}:
+        scores.prepare((v, parents[v], y) for v, addable in active.items() for y in addable)
+        active = {v: remaining(v) for v, addable in active.items() if _parent_added(scores, v, parents[v], addable)}
     return {v: class_last(chosen) for v, chosen in parents.items()}
 
 
 def _parent_added(scores: FamilyScores, v: int, parents: list[int], candidates: Sequence[int]) -> bool:
-    """Add the best of the remaining candidates if it improves the score; return whether it was added."""
-    remaining = [y for y in candidates if y not in parents]
-    gains = [scores.gain(v, parents, y) for y in remaining]
+    """Add the best of the candidates if it improves the score; return whether it was added."""
+    gains = [scores.gain(v, parents, y) for y in candidates]
     largest = max(gains)
     if largest <= scores.tolerance:
         return False
-    parents.append(next(y for y, gain in zip(remaining, gains, strict=True) if gain >= largest - scores.tolerance))
+    parents.append(next(y for y, gain in zip(candidates, gains, strict=True) if gain >= largest - scores.tolerance))
     return True
 
 

@@ -6,8 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 
 from naivete.counts.counts import Counts, informative_features
 from naivete.counts.independence import Independence, Statistic, Testable, data_independence, enough_cases, statistic_of
+from naivete.learners.copies import copies, warn_about_copies
 from naivete.learners.k2 import class_last
 from naivete.learners.parameters import checked_count
+from naivete.learners.parent_limits import MaxParents, checked_max_parents, limited, parent_limit
 from naivete.learners.partial_graph import PartialGraph, Separators, extended, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.graphs import d_separated
@@ -23,6 +25,7 @@ def pc(
     alpha: float = 0.05,
     test: Statistic | str = "g",
     max_order: int | None = None,
+    max_parents: MaxParents = "auto",
     smoothing: object = 1.0,
     prior: Sequence[float] | None = None,
 ) -> Network:
@@ -32,12 +35,17 @@ def pc(
     neighbors. Then v-structures are oriented, then the arcs that follow from them by Meek's rules. The remaining edges are oriented
     so that no new v-structure arises.
 
+    A copy of a feature would make both independent of all others, the class included, since each is independent of them given the
+    other. So copies take no part in the tests: their only parent is the first of them, and a warning names them.
+
     Parameters
     ----------
     counts : the training cases.
     alpha : the significance level of the tests; a larger one keeps more edges.
     test : "g" (likelihood ratio) or "chi2" (Pearson). With fewer than five cases for a cell, a test is skipped.
     max_order : the largest number of neighbors to condition on; None for no limit.
+    max_parents : the largest number of parents of a variable; "auto" for as many as leave one case for each cell of its table;
+        None for no limit. The strongest parents are kept, and the other arcs are reversed or left out.
     smoothing, prior : as for `naive`.
 
     >>> import numpy as np
@@ -54,9 +62,16 @@ def pc(
     Maathuis (2014), for neighbors that are fixed at the beginning of each round; Dor and Tarsi (1992), for the orientation.
     """
     checked_count(max_order, "max_order")
+    checked_max_parents(max_parents)
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
-    graph = pc_graph([CLASS, *informative_features(counts)], independent, max_order=max_order, testable=enough_cases(counts))
-    parents = {**dict.fromkeys(counts.features, ()), **extended(graph)}
+    features = informative_features(counts)
+    found = copies(counts, features)
+    warn_about_copies(counts, found, "PC gives a copy no other parent than that feature, and no influence on the class")
+    tested = [CLASS, *(x for x in features if x not in found)]
+    graph = pc_graph(tested, independent, max_order=max_order, testable=enough_cases(counts))
+    parents: dict[int, tuple[int, ...]] = {**dict.fromkeys(counts.features, ()), **extended(graph)}
+    parents = limited(counts, parents, parent_limit(counts, max_parents))
+    parents |= {copy: (first,) for copy, first in found.items()}
     return estimate(counts, {v: class_last(family) for v, family in sorted(parents.items())}, smoothing, prior=prior)
 
 

@@ -230,8 +230,8 @@ def _listed(strange: Sequence[str]) -> str:
 def difference_from_text(states: Sequence[object]) -> str | None:
     """Return how delimited text would give other values than these of a file with types; None if it gives the same.
 
-    Files with types keep texts and booleans as they are; in delimited text, values that are all numbers are numeric, booleans are texts,
-    and an empty text is a missing value.
+    Files with types keep texts and booleans as they are; in delimited text, values that are all numbers are numeric, and
+    booleans are texts.
 
     >>> difference_from_text(("1", "2.5")), difference_from_text(("01", "02")), difference_from_text((1, 2))
     ('numbers stored as text', None, None)
@@ -239,8 +239,6 @@ def difference_from_text(states: Sequence[object]) -> str | None:
     if any(isinstance(state, bool) for state in states):
         return "booleans, which are texts in delimited text"
     texts = [state for state in states if isinstance(state, str)]
-    if "" in texts:
-        return "an empty text, which is a missing value in delimited text"
     if texts and len(texts) == len(states) and _numbers(texts, _BETWEEN + _BETWEEN.join(texts)) is not None:
         return "numbers stored as text"
     return None

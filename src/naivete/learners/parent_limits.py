@@ -1,0 +1,96 @@
+"""How many parents a variable may have, and structures within that limit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log, prod
+from typing import Literal
+
+import numpy as np
+
+from naivete.counts.counts import Counts
+from naivete.counts.information import information
+from naivete.counts.tables import CountTable
+from naivete.errors import ParameterError, quoted
+from naivete.learners.parameters import is_integer
+from naivete.network.graphs import ancestors
+from naivete.variables import CLASS, family
+
+__all__ = ["MaxParents", "ParentLimit", "checked_max_parents", "limited", "parent_limit"]
+
+MaxParents = int | Literal["auto"] | None
+"""A number of parents, None for any number, or "auto": as many as there are cases for."""
+ParentLimit = Callable[[int, Sequence[int]], bool]
+"""Whether a variable may have these parents."""
+
+
+def checked_max_parents(value: object, name: str = "max_parents") -> MaxParents:
+    """Return the value if it is "auto", None or an integer of at least 0."""
+    if value is None or value == "auto":
+        return value
+    if is_integer(value) and value >= 0:
+        return int(value)
+    raise ParameterError(f"{name}={quoted(value)}: a whole number, at least 0, 'auto', or None for any number")
+
+
+def parent_limit(counts: Counts, max_parents: MaxParents) -> ParentLimit:
+    """Return the check whether a variable may have some parents.
+
+    With "auto" a single parent is always possible, and several are if the table of the family has at most one cell for each case.
+    """
+    if max_parents is None:
+        return lambda _, __: True
+    if max_parents == "auto":
+        total = counts.total
+        return lambda v, parents: len(parents) < 2 or prod(counts.cards((v, *parents))) <= total
+    return lambda _, parents: len(parents) <= max_parents
+
+
+def limited(counts: Counts, parents: dict[int, tuple[int, ...]], allowed: ParentLimit) -> dict[int, tuple[int, ...]]:
+    """Return the structure with no more parents than allowed; the class comes first, then the features as they come.
+
+    A variable with too many parents keeps those with the most information about it. The other arcs are reversed if no cycle arises
+    and the limit allows it, and left out otherwise. An arc that is reversed to begin at the class takes the place of weaker ones.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    parents : the parents of each variable.
+    allowed : the limit.
+    """
+    exceeding = [v for v in sorted(parents) if not allowed(v, parents[v])]
+    if not exceeding:
+        return parents
+    concerned = {*exceeding, *(parents[CLASS] if CLASS in exceeding else ())}
+    pairs = {family(v, p) for v in concerned for p in parents[v]}
+    bits = {members: _information(table) for members, table in counts.tables(sorted(pairs)).items()}
+    result = dict(parents)
+
+    def strongest(v: int) -> list[int]:
+        return sorted(result[v], key=lambda p: (-bits.get(family(v, p), 0.0), p))
+
+    def fitting(v: int, candidates: Sequence[int]) -> tuple[int, ...]:
+        chosen: tuple[int, ...] = ()
+        for p in candidates:
+            chosen = (*chosen, p) if allowed(v, (*chosen, p)) else chosen
+        return chosen
+
+    for v in exceeding:
+        candidates = strongest(v)
+        result[v] = fitting(v, candidates)
+        for p in candidates:
+            room = v == CLASS or allowed(p, (*result[p], v))
+            if p not in result[v] and room and p not in ancestors(result, [v]):
+                result[p] = fitting(p, [v, *strongest(p)])
+    return {v: tuple(sorted(members, key=_class_last)) for v, members in result.items()}
+
+
+def _information(table: CountTable) -> float:
+    """Return the mutual information of two variables in bits, without its bias for finitely many cases."""
+    n = np.asarray(table)
+    bias = (n.shape[0] - 1) * (n.shape[1] - 1) / (2 * max(float(n.sum()), 1.0) * log(2))
+    return information(n) - bias
+
+
+def _class_last(v: int) -> tuple[bool, int]:
+    return v == CLASS, v
