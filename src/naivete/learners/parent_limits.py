@@ -88,8 +88,8 @@ def limited(counts: Counts, parents: dict[int, tuple[int, ...]], allowed: Parent
 def _information(table: CountTable) -> float:
     """Return the mutual information of two variables in bits, without its bias for finitely many cases."""
     n = np.asarray(table)
-    bias = (n.shape[0] - 1) * (n.shape[1] - 1) / (2 * max(float(n.sum()), 1.0) * log(2))
-    return information(n) - bias
+    bias: float = (n.shape[0] - 1) * (n.shape[1] - 1) / (2 * max(float(n.sum()), 1.0) * log(2))
+    return float(information(n)) - bias
 
 
 def _class_last(v: int) -> tuple[bool, int]:
