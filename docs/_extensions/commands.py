@@ -35,6 +35,6 @@ def _section(name: str, text: str) -> nodes.section:
 
 def _help(name: str) -> str:
     text = io.StringIO()
-    with patch.dict(os.environ, {"COLUMNS": "100"}), redirect_stdout(text):
+    with patch.dict(os.environ, {"COLUMNS": "84"}), redirect_stdout(text):
         main([name, "--help"])
     return text.getvalue()
