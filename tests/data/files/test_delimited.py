@@ -111,6 +111,8 @@ NUMBERS = [str(i / 4) for i in range(19)]
         (['"1,5"'], "but '1,5' is not, so the column is taken as text; correct it, or pass `kinds="),
         (["1e999"], "correct it, or pass `kinds={'x': 'numeric'}` to have such values refused"),
         (["NA", "", "NA"], "f.csv:21: column 'x': 19 of 21 values are numbers but 'NA' is not"),
+        (["?"] * 19, "19 of 38 values are numbers but '?' is not"),
+        (["N/A"] * 5 + ["none"] * 2, "19 of 26 values are numbers but 'N/A' and 'none' are not"),
     ],
 )  # fmt: skip
 def test_a_column_that_is_nearly_numeric_is_reported(tmp_path: Path, strange: list[str], message: str) -> None:
@@ -133,7 +135,9 @@ def test_many_texts_among_numbers(tmp_path: Path) -> None:
     ("cells", "options"),
     [
         (["1"] * 8 + ["NA"], {}),
-        (["1"] * 17 + ["NA"] * 2, {}),
+        (["1"] * 17 + ["few"] * 2, {}),
+        (["1"] * 19 + ["NA"] * 20, {}),
+        (["1"] * 17 + ["NA"] + ["few"] * 2, {}),
         (["12345"] * 40 + ["01234"], {}),
         (["12345"] * 40 + ["NA", "01234"], {}),
         (["1"] * 40 + ["9" * 20], {}),

@@ -24,6 +24,9 @@ _WIDEST: Final = 2.0**53
 _MIXED_VALUES: Final = 10
 _MIXED_SHARE: Final = 0.9
 """A column of at least so many values, of which at least this share are numbers, was perhaps meant to be numeric."""
+_MISSING_SHARE: Final = 0.5
+_USUAL_MISSING: Final = frozenset(("?", "-", ".", "na", "n/a", "#n/a", "nan", "null", "none", "missing", "unknown"))
+"""Other programs write missing values in this way; where all other texts are such, this share of numbers is enough."""
 
 
 class KindError(DataError):
@@ -191,11 +194,13 @@ class DelimitedColumn:
     def _strange(self, counts: NDArray[np.int64]) -> list[str]:
         """Return the texts among many numbers; an empty list if they are not few, or if they are codes."""
         total = int(counts.sum())
-        strange, allowed = [], math.floor(total * (1 - _MIXED_SHARE) + 1e-9)
+        strange, others, share = [], 0, _MISSING_SHARE
         for text in _no_numbers(list(self.index)) if total >= _MIXED_VALUES else ():
             strange.append(text)
-            allowed -= int(counts[self.index[text]])
-            if allowed < 0 or _CODE.fullmatch(text):
+            others += int(counts[self.index[text]])
+            if text.strip().lower() not in _USUAL_MISSING:
+                share = _MIXED_SHARE
+            if others > math.floor(total * (1 - share) + 1e-9) or _CODE.fullmatch(text):
                 return []
         return strange
 
