@@ -309,6 +309,7 @@ def test_the_diagram_shows_ranks_names_groups_and_the_critical_difference() -> N
     ranks = Nemenyi((1.0, 3.0, 2.2, 4.0), 1.25, (), 0.05, 14)
     text = critical_difference_diagram(ranks, ["a", "b", "c", "d"], title="Four models")
     assert text == critical_difference_diagram(ranks, ["a", "b", "c", "d"], title="Four models")
+    assert text._repr_html_() == str(text)  # notebooks show the drawing, not its source
     told = words(svg(text))
     assert {"a", "b", "c", "d", "1.00", "3.00", "2.20", "4.00", "Four models", "critical difference 1.25 (p < 0.05)"} <= set(told)
     bars = [path.get("d", "") for path in svg(text).iter("{http://www.w3.org/2000/svg}path") if path.get("class") == "nv-group"]

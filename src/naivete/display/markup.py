@@ -70,9 +70,12 @@ _STACKED: Final = re.compile(
 
 
 class Markup(str):
-    """Text that is markup and is not escaped again."""
+    """Text that is markup and is not escaped again; notebooks show it as the drawing or table that it describes."""
 
     __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        return str(self)
 
 
 def plain(value: object) -> str:
