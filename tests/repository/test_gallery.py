@@ -1,13 +1,15 @@
-"""The gallery: the form of each script is checked always, and each is run in a process of its own among the slow tests."""
+"""The gallery and the notebooks: their form is checked always, and each is run in a process of its own among the slow tests."""
 
 from __future__ import annotations
 
 import ast
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,11 +17,13 @@ from tests import ROOT
 
 EXAMPLES = ROOT / "examples"
 SCRIPTS = sorted((EXAMPLES / "gallery").glob("plot_*.py"))
+NOTEBOOKS = sorted(EXAMPLES.glob("*.ipynb"))
 LEAST, LINES = 15, 100
 """The least number of scripts, and the most lines of one."""
 
 pytestmark = pytest.mark.skipif(not EXAMPLES.exists(), reason="the examples are those of a checkout")
 scripts = pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+notebooks = pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda notebook: notebook.stem)
 
 MACHINE = re.compile(r"(?<![\w.])/(tmp|work|home|root|usr|var|Users)/|[A-Z]:\\|https?://(?!doi\.org|archive\.ics\.uci\.edu)")
 """Paths of one machine, and addresses other than those of papers and data."""
@@ -71,3 +75,46 @@ def test_a_script_runs_and_draws(script: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert not done.stderr
+
+
+def content(notebook: Path) -> dict[str, Any]:
+    read: dict[str, Any] = json.loads(notebook.read_text("utf-8"))
+    return read
+
+
+def test_there_are_two_notebooks() -> None:
+    assert {"first_look", "study"} <= {notebook.stem for notebook in NOTEBOOKS}
+
+
+@notebooks
+def test_outputs_of_a_notebook_are_stripped(notebook: Path) -> None:
+    read = content(notebook)
+    assert (read["nbformat"], read["nbformat_minor"]) == (4, 5)
+    assert [cell["id"] for cell in read["cells"]] == [f"cell-{number}" for number in range(1, len(read["cells"]) + 1)]
+    for cell in read["cells"]:
+        assert cell["metadata"] == {}
+        assert cell.get("outputs", []) == []
+        assert cell.get("execution_count") is None
+        assert not MACHINE.search("".join(cell["source"]))
+    assert set(read["metadata"]) == {"kernelspec", "language_info"}
+    assert read["cells"][0]["cell_type"] == "markdown"
+    assert read["cells"][0]["source"][0].startswith("# ")
+
+
+@notebooks
+def test_a_notebook_is_valid(notebook: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="nbformat checks notebooks")
+    nbformat.validate(nbformat.read(notebook, as_version=4))
+
+
+@pytest.mark.slow
+@notebooks
+def test_a_notebook_runs_and_shows_a_network(notebook: Path) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="notebooks are executed with nbclient and ipykernel")
+    nbclient = pytest.importorskip("nbclient", reason="notebooks are executed with nbclient and ipykernel")
+    pytest.importorskip("ipykernel", reason="notebooks are executed with nbclient and ipykernel")
+    pytest.importorskip("matplotlib")
+    read = nbformat.read(notebook, as_version=4)
+    nbclient.NotebookClient(read, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(EXAMPLES)}}).execute()
+    shown = [output["data"].get("text/html", "") for cell in read.cells for output in cell.get("outputs", []) if "data" in output]
+    assert any(html.startswith("<svg") and "nv-net" in html for html in shown)
