@@ -11,7 +11,6 @@ example makes a network by hand, draws rows from it, learns it again from these 
 # are the variable and its parents by position; ``-1`` is the last variable.
 
 import numpy as np
-import pandas as pd
 from matplotlib import pyplot as plt
 
 import naivete
@@ -32,9 +31,8 @@ network = naivete.Network(
 # %%
 # 20,000 rows drawn from the network are enough for :class:`naivete.HillClimb` to find its arcs again.
 
-codes = naivete.sample(network, 20_000, random_state=0)
-rows = pd.DataFrame({name: np.array(["no", "yes"])[column] for name, column in zip(names, codes, strict=True)})
-model = naivete.HillClimb().fit(rows.drop(columns="alarm"), rows["alarm"])
+rows = naivete.sample(network, 20_000, random_state=0)
+model = naivete.HillClimb().fit(rows.without("alarm"), rows["alarm"])
 model
 
 # %%
@@ -49,14 +47,9 @@ stories = {
 shown = ("burglary", "earthquake", "alarm", "Mary calls")
 fig, ax = plt.subplots(figsize=(8, 3.8), layout="constrained")
 for i, (story, evidence) in enumerate(stories.items()):
-    probabilities = {name: p[1] for name, p in naivete.marginals(model.network_, evidence).items()}
-    bars = ax.bar(
-        np.arange(len(shown)) + 0.27 * (i - 1),
-        [probabilities[n] for n in shown],
-        0.25,
-        label=story,
-        color=("#777777", "#0072B2", "#E69F00")[i],
-    )
+    probabilities = naivete.marginals(model, evidence)
+    color, places = ("#777777", "#0072B2", "#E69F00")[i], np.arange(len(shown)) + 0.27 * (i - 1)
+    bars = ax.bar(places, [probabilities[name]["yes"] for name in shown], 0.25, label=story, color=color)
     ax.bar_label(bars, fmt="%.2f", fontsize="small")
 ax.set_xticks(range(len(shown)), shown)
 ax.set(ylabel="probability of yes", ylim=(0, 1.1), title="The same network, three states of knowledge")
