@@ -44,8 +44,8 @@ for ratio in ratios:
 
 # %%
 # The rule of the more probable class becomes expensive when the two kinds of errors have different costs; above a ratio
-# of 4 it would be cheaper to examine everybody. The smallest expected cost decides for an examination above a
-# probability of 1 / (1 + ratio) instead of 1/2, and stays below both.
+# of about 4 it would be cheaper to examine everybody. The smallest expected cost decides for an examination above a
+# probability of 1 / (1 + ratio) instead of 1/2, and is the cheapest rule from a ratio of 3 on.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 for (name, values), color, style in zip(costs.items(), ("#D55E00", "#0072B2", "#777777"), ("s--", "o-", ":"), strict=True):

@@ -46,9 +46,9 @@ runs = {
 }
 
 # %%
-# On the left, the intervals are steps that the data support; the normal density is smooth but says "surely malignant"
-# wherever its tail is thin; the kernel density follows single tumors where there are few. On the right, intervals are
-# the most robust choice for these skewed measurements, "auto" is as good from 50 rows on, and densities need more rows.
+# On the left, the intervals are steps that the data support. The normal density is smooth, and sure of large values
+# that hardly occur; the kernel density follows single tumors there. On the right, intervals are the best choice for
+# these skewed measurements at every size, ``"auto"`` is as good from 50 rows on, and the densities stay behind.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
 for (name, curve), color, line in zip(curves.items(), ("#0072B2", "#D55E00", "#009E73"), ("-", "--", "-."), strict=True):

@@ -32,9 +32,9 @@ models["Spectrum"] = naivete.Spectrum()
 results = run(models, {"corral": cases}, "10-fold", jobs=1)
 
 # %%
-# Naive Bayes is wrong in 13 % of the cases, because ``A0`` says nothing without ``A1``. With one or two parents nearly
-# all errors disappear. With four and five they come back: the tables have more cells than there are cases. Spectrum
-# weighs all degrees of dependence by leave-one-out and makes no error. The log loss, which also measures the
+# Naive Bayes is wrong in 13 % of the cases, because it cannot combine ``A0`` with ``A1``. With one or two parents
+# nearly all errors disappear. With four and five they come back: the tables have more cells than there are cases.
+# Spectrum weighs all degrees of dependence by leave-one-out and makes no error. The log loss, which also measures the
 # probabilities, shows the same.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 3.6), layout="constrained")
