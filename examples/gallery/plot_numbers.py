@@ -55,7 +55,7 @@ for (name, curve), color, line in zip(curves.items(), ("#0072B2", "#D55E00", "#0
     axes[0].plot(values["mean_concavity"], curve, color=color, linestyle=line, label=name)
 axes[0].plot(one["mean_concavity"], np.where(y == "malignant", 1.04, -0.04), "|", color="#777777", markersize=5)
 axes[0].set(xlabel="mean concavity", ylabel="P(malignant | mean concavity)", title="One feature")
-axes[0].legend(loc="center right")
+axes[0].legend(loc=(0.55, 0.12))
 learning_curve(runs, y="log loss (bits)", ax=axes[1])
 axes[1].set(xscale="log", title="All ten features, naive Bayes")
 axes[1].set_xticks(protocol.sizes, protocol.sizes)

@@ -63,5 +63,6 @@ axes[1].hist(
     questions, np.arange(0.5, most + 1), color=["#009E73", "#E69F00"], label=["best question first", "order of the columns"]
 )
 axes[1].set(xlabel="questions until sure", ylabel="mushrooms", title="How many questions?")
+axes[1].set_xticks(range(1, most + 1, 2))
 axes[1].legend()
 plt.show()
