@@ -168,6 +168,7 @@ def classifiers() -> dict[str, NetworkClassifier]:
         "linked": TAN(encoder=Encoder(numbers="normal")),
         "state": KDB(k=1, theta=-np.inf, encoder=Encoder(missing="state", unseen="smooth")),
         "tree": C45(),
+        "tree with one leaf": C45(max_depth=0),
         "id3": ID3(),
         "recursive": Recursive(),
         "hidden": HiddenNaive(),

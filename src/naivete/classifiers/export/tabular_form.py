@@ -203,7 +203,7 @@ class SumOfTables:
     @property
     def is_plain_tree(self) -> bool:
         """Whether the class depends on the leaf of a tree only."""
-        leaf = (len(self.inputs),)
+        leaf = (len(self.inputs),) if self.tree is not None and self.cards[len(self.inputs)] > 1 else ()
         return self.tree is not None and not self.densities and [table.members for table in self.added] == [leaf]
 
     def eliminations(self) -> Iterator[EliminationStep]:
