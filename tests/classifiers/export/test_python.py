@@ -110,9 +110,20 @@ def test_values_that_are_refused() -> None:
         ({"text": "never seen"}, "column 'text': 'never seen' did not occur in training"),
         ({"number": float("inf")}, "column 'number': inf is not a finite number"),
         ({"number": "3"}, "column 'number': '3' is not a number"),
+        ({"number": 10**400}, "column 'number': an integer is too large for a number"),
     ):
         with pytest.raises(ValueError, match=message):
             module["predict_proba"](row)
+
+
+def test_scalars_of_numpy_are_values() -> None:
+    X, y = frame()
+    module = module_of(export(NaiveBayes().fit(X, y), "python"))
+    row = {"text": "low", "whole": 1, "truth": True, "number": 0.5}
+    scalars = {"text": np.str_("low"), "whole": np.int64(1), "truth": np.bool_(True), "number": np.float32(0.5)}
+    assert module["predict_proba"](scalars) == module["predict_proba"](row)
+    with pytest.raises(ValueError, match="column 'number': inf is not a finite number"):
+        module["predict_proba"]({"number": np.float32("inf")})
 
 
 def test_the_header_describes_the_model() -> None:

@@ -40,6 +40,8 @@ def _code(column, value):
     name, kind, known, missing, unseen = column
     if kind == "unused":
         return 0
+    if hasattr(value, "item"):
+        value = value.item()  # a scalar of NumPy
     if value is None or value != value or value == "":
         return missing
     if isinstance(value, float) and not isfinite(value):
@@ -51,7 +53,11 @@ def _code(column, value):
         return code
     if isinstance(value, str):
         raise ValueError("column %r: %r is not a number" % (name, value))
-    return bisect_left(known, float(value)) if kind == "intervals" else float(value) - known
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ValueError("column %r: an integer is too large for a number" % (name,)) from None
+    return bisect_left(known, number) if kind == "intervals" else number - known
 
 
 def _cell(codes, members, strides):
