@@ -32,6 +32,10 @@ def test_to_pandas_and_polars(frame):
     polars = table.to_polars()
     assert polars.columns == list(frame)
     assert polars["town"].to_list() == ["<north>", None, "south"]
+    assert polars["age"].to_list() == [30.5, None, 20.0]
+    assert polars.equals(pl.DataFrame(table))
+    truths = table_of(pd.DataFrame({"new": [True, None, False]})).to_polars()["new"]
+    assert (truths.dtype, truths.to_list()) == (pl.Boolean, [True, None, False])
 
 
 def test_arrow_stream(frame):
@@ -47,6 +51,12 @@ def test_arrow_stream(frame):
         == NaiveBayes().fit(frame, y).predict(frame).tolist()
     )
     assert NaiveBayes().fit(X, y).n_features_in_ == 2
+
+
+def test_interchange_protocol(frame):
+    columns = table_of(frame).__dataframe__()
+    assert (columns.num_rows(), list(columns.column_names())) == (3, list(frame))
+    assert columns.get_column_by_name("age").null_count == 1
 
 
 def test_html(frame):

@@ -83,14 +83,32 @@ class TableViews:
         return library("pandas", "a pandas data frame").DataFrame(self.to_dict())
 
     def to_polars(self) -> Any:
-        """Return a polars DataFrame of the columns.
+        """Return a polars DataFrame of the columns, with null where a value is missing.
 
         Returns
         -------
         polars.DataFrame
             The columns.
         """
-        return library("polars", "a polars data frame").DataFrame(self.to_dict(), strict=False)
+        columns = {name: _typed(values) for name, values in self.to_dict().items()}
+        return library("polars", "a polars data frame").DataFrame(columns, strict=False, nan_to_null=True)
+
+    def __dataframe__(self, nan_as_null: bool = False, allow_copy: bool = True) -> Any:
+        """Return the columns for the dataframe interchange protocol; it needs pyarrow.
+
+        Parameters
+        ----------
+        nan_as_null : bool, default=False
+            Not used: missing values are always null.
+        allow_copy : bool, default=True
+            Whether the receiver may get copies of the columns.
+
+        Returns
+        -------
+        object
+            The columns, as the protocol describes them.
+        """
+        return library("pyarrow", "the dataframe interchange protocol").table(self).__dataframe__(nan_as_null, allow_copy)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return an Arrow stream of the columns, as the Arrow PyCapsule protocol describes; it needs pyarrow."""
@@ -112,3 +130,9 @@ class TableViews:
 
 def _row(tag: str, cells: Sequence[object]) -> str:
     return "<tr>" + "".join(f"<{tag}>{escape(str(cell))}</{tag}>" for cell in cells) + "</tr>"
+
+
+def _typed(values: Any) -> Any:
+    """Return an array of objects that are all of one type as a list, from which polars infers the type, missing values aside."""
+    objects = values.dtype == object
+    return values.tolist() if objects and len({type(value) for value in values if value is not None}) == 1 else values
