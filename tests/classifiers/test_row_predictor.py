@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -198,6 +199,10 @@ def test_rows_that_do_not_fit_are_refused() -> None:
     predict = model.row_predictor()
     with pytest.raises(DataError, match="one value for each of the 2 features"):
         predict(["a"])
+    frame = pd.DataFrame({"x0": ["a"], "x1": [1.5]})
+    for other in (None, 5, "ab", {"x0", "x1"}, frame, pl.from_pandas(frame), np.array([["a", 1.5]], object), np.array("a")):
+        with pytest.raises(DataError, match=f"row: {type(other).__name__} is not a row; pass a mapping"):
+            predict(other)
     with pytest.raises(DataError, match="no feature of the model"):
         predict({"X0": "a"})
     with pytest.raises(DataError, match="the values are columns"):
@@ -236,6 +241,10 @@ def test_mappings_are_rows_in_every_method(model: TAN) -> None:
     assert str(one.explain(row)) == str(two.explain(table.iloc[3]))
     assert one.score(records, y) == two.score(table, y)
     assert one.posteriors(row).posterior.tolist() == two.predict_proba(row).tolist()
+    assert str(one.ask_next({**row, "other": 3})) == str(one.ask_next(row))
+    assert str(one.ask_next(pd.Series({"other": 2.5, "a": "x"}))) == str(one.ask_next(row))  # not matched by position
+    with pytest.raises(DataError, match="there is no feature 'A'; there are a, b"):
+        one.ask_next({"A": "x"})
     assert str(one.ask_next(row)) == str(two.ask_next(table.iloc[3]))
     assert str(one.flip(row)) == str(two.flip([row["a"], None]))
     assert one.predict([{"b": 2.5, "a": "y", "other": 3}]).tolist() == two.predict(table.iloc[2:3].assign(b=2.5)).tolist()

@@ -11,6 +11,7 @@ import numpy as np
 from naivete._kernels.codes import missing
 from naivete.classifiers.estimator import check_fitted
 from naivete.data.frames import is_frame
+from naivete.data.records import record_of
 from naivete.data.table import Table
 from naivete.encoding.column_codes import warn_unseen
 from naivete.errors import DataError, ParameterError, did_you_mean, quoted
@@ -32,9 +33,9 @@ def observed_codes(model: NetworkClassifier, row: Any) -> dict[int, float]:
     Parameters
     ----------
     model : the fitted classifier.
-    row : a mapping from names to values, in which features may be left out; the values of all features in order, None or NaN
-        where missing; a data frame or table with one row; or None for nothing. A value is a state, a number, or the label of a
-        state or interval.
+    row : a mapping from names to values, or a row of a data frame, in which features may be left out and other names are ignored;
+        the values of all features in order, None or NaN where missing; a data frame or table with one row; or None for nothing.
+        A value is a state, a number, or the label of a state or interval.
     """
     row = {} if row is None else row
     if isinstance(row, Table) or (not isinstance(row, (Mapping, Sequence, np.ndarray)) and is_frame(row)):
@@ -67,11 +68,11 @@ def _frame_codes(model: NetworkClassifier, frame: Any) -> dict[int, float]:
 def _values(schema: Sequence[Variable], row: Any) -> list[Any]:
     """Return the value of every feature, None where it is not in the row."""
     names = [variable.name for variable in schema]
-    if hasattr(row, "to_dict") and set(row.keys()) <= set(names):  # a row of a pandas data frame
-        row = row.to_dict()
+    if not isinstance(row, Mapping):
+        row = record_of(row, names) or row
     if isinstance(row, Mapping):
         unknown = [name for name in row if name not in set(names)]
-        if unknown:
+        if unknown and len(unknown) == len(row):
             raise DataError(f"row: there is no feature {quoted(unknown[0])}; {did_you_mean(unknown[0], names)}")
         return [row.get(name) for name in names]
     values = row.tolist() if hasattr(row, "tolist") else list(row)

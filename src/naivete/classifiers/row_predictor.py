@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
@@ -125,6 +125,10 @@ class RowPredictor:
             if row and not any(name in row for name in self._names):
                 raise DataError(f"row: no feature of the model is among {list(row)[:5]}; it has {self._names[:5]}")
             return [row.get(name) for name in self._names]
+        if isinstance(row, (str, bytes, Set)) or not isinstance(row, Iterable) or len(getattr(row, "shape", (0,))) != 1:
+            raise DataError(
+                f"row: {type(row).__name__} is not a row; pass a mapping by name, or a list of the values of all features"
+            )
         values = row.tolist() if hasattr(row, "tolist") else list(row)
         if len(values) != len(self._names) or any(isinstance(value, (list, tuple)) for value in values):
             raise DataError(f"row: one value for each of the {len(self._names)} features is needed, or a mapping by name")
