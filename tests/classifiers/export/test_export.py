@@ -32,6 +32,8 @@ def test_models_that_are_no_sum_of_tables() -> None:
     X, y = frame(60)
     with pytest.raises(NotFittedError, match="before exporting"):
         naivete.export(NaiveBayes(), "python")
+    with pytest.raises(ParameterError, match="a fitted classifier or a network is needed, got str"):
+        naivete.export("model.nvt", "python")
     for model in (AODE(), Spectrum(members=1)):
         with pytest.raises(ParameterError, match="does not predict with one network"):
             naivete.export(model.fit(X, y), "python")

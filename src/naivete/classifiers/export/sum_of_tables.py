@@ -78,6 +78,8 @@ def _sum_of_tables(network: Network, title: str, unseen: str, temperature: float
 
 
 def _check_model(model: NetworkClassifier) -> None:
+    if not hasattr(model, "one_network"):
+        raise ParameterError(f"a fitted classifier or a network is needed, got {type(model).__name__}")
     check_fitted(model, "call 'fit' before exporting it")
     if not model.one_network:
         raise ParameterError(
