@@ -17,6 +17,7 @@ from naivete._kernels.context_tables import context_tables
 from naivete._kernels.contexts import (
     ContextEstimate,
     ContextFamily,
+    FamilyRecords,
     LeftOut,
     binned,
     context_keys,
@@ -115,13 +116,15 @@ def test_logs_equal_sums_over_rows_with_and_without_the_row(tier: Tier, t: dict[
     depth = max(len(p) for p in t["parents"].values())
     prior = np.log(np.random.default_rng(0).dirichlet(np.ones(t["classes"]), len(t["labels"])))
     with _kernels.use(tier):
-        arguments = t["codes"], t["bins"], families_of(t), depth, t["classes"], t["weight"].sum(), rule, prior
+        families, total = families_of(t), t["weight"].sum()
+        arguments = t["codes"], t["bins"], FamilyRecords(families, total), depth, t["classes"], rule, prior
         predicted = context_logs(*arguments, terms=True)
         left_out = context_logs(*arguments, LeftOut(t["labels"], np.minimum(t["weight"], 1.0)), terms=True)
         assert np.array_equal(context_logs(*arguments)[0], predicted[0])
-        known = [context_tables(family, arguments[5], rule) for family in arguments[2]]
+        known = [context_tables(family, total, rule) for family in families]
         assert all((tables is None) == (tier == "numpy") for tables in known)
-        for one, same in zip(context_logs(*arguments, terms=True, tables=known), predicted, strict=True):
+        prepared = FamilyRecords(families, total, known)
+        for one, same in zip(context_logs(*arguments[:2], prepared, *arguments[3:], terms=True), predicted, strict=True):
             assert np.array_equal(one, same), "tables give the same bits"
     for row in range(min(len(t["labels"]), 5)):
         for result, weight in ((predicted, t["weight"]), (left_out, t["weight"] - (np.arange(len(t["labels"])) == row))):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from naivete._kernels.codes import Integers, Numbers
 from naivete._kernels.context_trees import ContextEstimate, ContextFamily
 from naivete._kernels.dispatch import address, compiled, require_memory
 
-__all__ = ["FAMILY", "ContextTables", "context_tables", "family_record"]
+__all__ = ["ContextTables", "FamilyRecords", "context_tables"]
 
 FAMILY = np.dtype(
     [(name, np.int64) for name in ("margin", "members", "levels", "parents")]
@@ -47,16 +49,27 @@ class ContextTables:
         return np.array([*map(address, self.tables)], np.int64), np.array([*map(address, self.following)], np.int64)
 
 
-def family_record(family: ContextFamily, total: float, tables: ContextTables | None = None) -> tuple[NDArray[Any], Any]:
-    """Return the C struct of a family, and what has to be kept alive meanwhile."""
-    members, margin = np.array([family.x, *family.parents], np.int64), np.ascontiguousarray(family.margin, np.float64)
-    cards = np.array(family.tree.cards, np.int64)
-    places = () if tables is None else tables.addresses
-    record = np.zeros(1, FAMILY)
-    known = address(margin), address(members), address(family.tree.struct), family.tree.depth, family.states, total
-    prepared = (0, 0, 0, 0) if tables is None else (*(address(a) for a in places), address(cards), address(tables.logs))
-    record[0] = *known, *prepared
-    return record, (members, margin, cards, places, tables)
+class FamilyRecords:
+    """The C structs of some families, and the arrays to which they point.
+
+    Parameters
+    ----------
+    families : features with their parents.
+    total : the weight of all cases.
+    tables : the probabilities of the families in all contexts, where they are known.
+    """
+
+    def __init__(self, families: Sequence[ContextFamily], total: float, tables: Sequence[ContextTables | None] = ()) -> None:
+        self.families, self.total = families, total
+        self.records = np.zeros(len(families), FAMILY)
+        self.kept_alive: list[Any] = []
+        for i, (family, known) in enumerate(zip_longest(families, tables)):
+            members, margin = np.array([family.x, *family.parents], np.int64), np.ascontiguousarray(family.margin, np.float64)
+            cards, places = np.array(family.tree.cards, np.int64), () if known is None else known.addresses
+            prepared = (0, 0, 0, 0) if known is None else (*map(address, (*places, cards, known.logs)),)
+            counts = address(margin), address(members), address(family.tree.struct), family.tree.depth, family.states, total
+            self.records[i] = *counts, *prepared
+            self.kept_alive.append((members, margin, cards, places, known))
 
 
 def context_tables(family: ContextFamily, total: float, rule: ContextEstimate) -> ContextTables | None:
@@ -79,8 +92,7 @@ def context_tables(family: ContextFamily, total: float, rule: ContextEstimate) -
     tables = tuple(np.empty((n, values, classes)) for n in contexts)
     following = tuple(np.empty((n, card), np.int32) for n, card in zip(contexts, parents, strict=False))
     result = ContextTables(tables, following, np.empty((values, classes)))
-    record, _kept_alive = family_record(family, total, result)
-    written = result.addresses
-    places = (*(address(a) for a in written), address(result.logs))
-    require_memory(library.naivete_context_tables(address(record), address(tree.sizes), classes, *rule, *places))
+    record, written = FamilyRecords([family], total, [result]), result.addresses
+    places = (*map(address, (*written, result.logs)),)
+    require_memory(library.naivete_context_tables(address(record.records), address(tree.sizes), classes, *rule, *places))
     return result

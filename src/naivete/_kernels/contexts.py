@@ -12,14 +12,13 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Sequence
-from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Integers, Numbers
-from naivete._kernels.context_tables import FAMILY, ContextTables, family_record
+from naivete._kernels.context_tables import FamilyRecords
 from naivete._kernels.context_trees import Bins, ContextEstimate, ContextFamily, ContextTree, LeftOut, binned, packed_tree
 from naivete._kernels.contexts_numpy import context_levels, context_logs_numpy
 from naivete._kernels.dispatch import address, columns_struct, compiled, require_memory
@@ -31,6 +30,7 @@ __all__ = [
     "ContextEstimate",
     "ContextFamily",
     "ContextTree",
+    "FamilyRecords",
     "LeftOut",
     "binned",
     "context_keys",
@@ -144,16 +144,14 @@ def context_tree(keys: NDArray[np.uint64], weights: Numbers, cards: Sequence[int
 def context_logs(
     codes: Codes,
     bins: Bins,
-    families: Sequence[ContextFamily],
+    families: FamilyRecords,
     depth: int,
     classes: int,
-    total: float,
     rule: ContextEstimate,
     prior: Numbers,
     left_out: LeftOut | None = None,
     *,
     terms: bool = False,
-    tables: Sequence[ContextTables | None] = (),
 ) -> tuple[Numbers, Numbers]:
     """Return the log-posteriors of the classes at each depth, and the terms of each family at depth 0 if they are wanted.
 
@@ -164,39 +162,36 @@ def context_logs(
     Parameters
     ----------
     codes, bins : the columns and their bins.
-    families : features with their parents.
+    families : features with their parents, and the weight of all cases; tables of probabilities are used where nothing is left out.
     depth : the largest depth; families with fewer parents stay at their last one.
     classes : the number of classes.
-    total : the weight of all cases.
     rule : the estimate.
     prior : the logarithm of the prior probability of each class for each row.  # (row, class)
     left_out : what is left out of the counts for each row; by default nothing.
     terms : whether the terms log P_0(x | class) are wanted.
-    tables : the probabilities of the families in all contexts, where they are known; used where nothing is left out.
 
     Returns
     -------
     The log-posteriors (row, depth, class) and the terms (row, family, class), empty if they are not wanted.
     """
     rows = len(codes[0])
-    sums, first = np.zeros((rows, depth + 1, classes)), np.zeros((rows, len(families) if terms else 0, classes))
+    sums, first = np.zeros((rows, depth + 1, classes)), np.zeros((rows, len(families.families) if terms else 0, classes))
     library = compiled()
     if library is None:
-        context_logs_numpy(binned(codes, bins), families, total, rule, left_out, sums, first)
+        context_logs_numpy(binned(codes, bins), families.families, families.total, rule, left_out, sums, first)
         logs = sums + prior[:, None]
         logs -= logs.max(axis=2, keepdims=True)
         return logs - np.log(np.exp(logs).sum(axis=2, keepdims=True)), first
     struct, _kept_alive = _columns(codes, bins)
-    structs = [family_record(f, total, known) for f, known in zip_longest(families, tables)]
-    records = np.concatenate([np.zeros(0, FAMILY), *(record for record, _ in structs)])
     leave, prior = left_out_addresses(left_out), np.ascontiguousarray(prior, np.float64)
     results = address(sums), address(first) if terms else 0
 
     def fill(part: tuple[int, int]) -> int:
-        arguments = len(codes), address(records), len(families), depth, classes, *rule, *leave, address(prior), *part, *results
+        records = address(families.records), len(families.families)
+        arguments = len(codes), *records, depth, classes, *rule, *leave, address(prior), *part, *results
         return int(library.naivete_context_logs(*struct, *arguments))
 
-    work = 32 * rows * len(families) * classes
+    work = 32 * rows * len(families.families) * classes
     for status in run_parallel(fill, ranges(rows, work, 4, 64), work):
         require_memory(status)
     return sums, first

@@ -14,7 +14,7 @@ import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
 from naivete._kernels.context_trees import binned
-from naivete._kernels.contexts import context_logs
+from naivete._kernels.contexts import FamilyRecords, context_logs
 from naivete._kernels.layout import Codes
 from naivete.inference.log_odds import BITS, Scores, bits_of, relative
 from naivete.inference.spectrum_terms import log_prior
@@ -144,8 +144,8 @@ class SpectrumSum:
         family = model.main.families[x]._replace(x=cells.shape[1] - 1, parents=tuple(range(cells.shape[1] - 1)))
         columns = [np.ascontiguousarray(column) for column in cells.T]
         same = [np.arange(int(model.main.bins[v][-1]) + 2, dtype=np.uint32) for v in self.families[x]]
-        total, prior = float(model.class_weights.sum()), np.zeros((len(cells), model.classes))
-        logs, _ = context_logs(columns, same, [family], model.depth, model.classes, total, model.main.rule, prior)
+        families, prior = FamilyRecords([family], float(model.class_weights.sum())), np.zeros((len(cells), model.classes))
+        logs, _ = context_logs(columns, same, families, model.depth, model.classes, model.main.rule, prior)
         return relative(np.einsum("rdc,d->cr", logs, weights * BITS)).T
 
     def _game(self, x: int, own: Cells, others: Cells, fixed: Bools) -> tuple[Numbers, Numbers]:

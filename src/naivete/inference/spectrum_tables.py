@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from naivete._kernels.context_tables import ContextTables, context_tables
+from naivete._kernels.context_tables import FamilyRecords, context_tables
 from naivete._kernels.threads import run_parallel
 from naivete._kernels.trees import TreeTables, tree_tables
 from naivete.network.spectrum import Member, Spectrum
@@ -19,16 +19,16 @@ LARGEST = 1 << 29
 
 @dataclass(frozen=True, eq=False)
 class SpectrumTables:
-    """The tables of a spectrum.
+    """What is prepared for the prediction of rows, so that it is not done for each call.
 
     Parameters
     ----------
-    main, members : for each family of the structures its tables, None where they are too sparse.
-    trees : for each group the tables of its trees.
+    main, members : the families of the structures, with their tables where these are made and not too sparse.
+    trees : for each group the tables of its trees, None where they are not made.
     """
 
-    main: list[ContextTables | None]
-    members: list[list[ContextTables | None]]
+    main: FamilyRecords
+    members: list[FamilyRecords]
     trees: list[list[TreeTables] | None]
 
 
@@ -40,14 +40,20 @@ def are_worthwhile(spectrum: Spectrum, rows: int) -> bool:
     return rows * steps * CELLS_PER_STEP >= cells and 8 * cells * spectrum.classes <= LARGEST
 
 
-def spectrum_tables(spectrum: Spectrum) -> SpectrumTables:
-    """Compute the tables of a spectrum."""
+def spectrum_tables(spectrum: Spectrum, *, tables: bool) -> SpectrumTables:
+    """Prepare the prediction of rows, with tables of probabilities for many of them."""
     total, states = float(spectrum.class_weights.sum()), [variable.card for variable in spectrum.variables[:-1]]
 
-    def of(structure: Member) -> list[ContextTables | None]:
+    def of(structure: Member) -> FamilyRecords:
+        if not tables:
+            return FamilyRecords(structure.families, total)
         work = sum(int(family.tree.sizes[:, 2].sum()) for family in structure.families)
-        return run_parallel(lambda family: context_tables(family, total, structure.rule), structure.families, work)
+        known = run_parallel(lambda family: context_tables(family, total, structure.rule), structure.families, work)
+        return FamilyRecords(structure.families, total, known)
 
     groups = [[(tree.nodes, tree.weights) for tree in group] for group in spectrum.trees]
-    trees = [tree_tables(states, pairs, group[0].m) if group else None for group, pairs in zip(spectrum.trees, groups, strict=True)]
+    trees = [
+        tree_tables(states, pairs, group[0].m) if group and tables else None
+        for group, pairs in zip(spectrum.trees, groups, strict=True)
+    ]
     return SpectrumTables(of(spectrum.main), [of(member) for member in spectrum.members], trees)

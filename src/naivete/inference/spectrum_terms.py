@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from naivete._kernels.codes import Bools, Integers, Numbers, missing
-from naivete._kernels.context_tables import ContextTables
-from naivete._kernels.contexts import LeftOut, context_logs
+from naivete._kernels.contexts import FamilyRecords, LeftOut, context_logs
 from naivete._kernels.dispatch import compiled
 from naivete._kernels.layout import Codes
 from naivete._kernels.trees import forest_posteriors, tree_posteriors
@@ -51,7 +50,7 @@ def spectrum_terms(
     codes : one column for each feature.
     left_out : the class and weight of each row that is left out of all counts; by default nothing is.
     grown_on : for each tree of each group the rows on which it was grown; its posteriors of these rows are not used.
-    tables : the tables of the spectrum, which give the same result faster; used where nothing is left out.
+    tables : what is prepared for prediction, which gives the same result faster; where nothing is left out.
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
     slices = spectrum.slices
@@ -59,12 +58,12 @@ def spectrum_terms(
     if spectrum.members:
         mean = np.zeros((rows, spectrum.classes, spectrum.depth + 1))
         for i, member in enumerate(spectrum.members):
-            mean += structure_terms(spectrum, member, codes, left_out, tables=tables.members[i] if tables else ())[0]
+            mean += structure_terms(spectrum, member, codes, left_out, families=tables.members[i] if tables else None)[0]
             if left_out is not None:
                 member.release()  # while weights are learned, the contexts of one structure at a time are in memory
         result[:, :, slices.members] = mean / len(spectrum.members)
-    of_main = tables.main if tables else ()
-    logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features, of_main)
+    families = tables.main if tables else None
+    logs, first = structure_terms(spectrum, spectrum.main, codes, left_out, spectrum.features, families)
     result[:, :, slices.main], result[:, :, slices.features] = logs, first
     states, column = [variable.card for variable in spectrum.variables[:-1]], slices.trees.start
     for i, group in enumerate(spectrum.trees):
@@ -92,7 +91,7 @@ def structure_terms(
     codes: Codes,
     left_out: LeftOut | None = None,
     features: Sequence[int] = (),
-    tables: Sequence[ContextTables | None] = (),
+    families: FamilyRecords | None = None,
 ) -> tuple[Numbers, Numbers]:
     """Return the log-posterior of each row at each depth of a structure, and log P(x | class) of some features.
 
@@ -102,7 +101,7 @@ def structure_terms(
     structure : the structure.
     codes, left_out : as for `spectrum_terms`.
     features : the features whose own terms are returned.
-    tables : the tables of the families, where they are known.
+    families : the families of the structure, where they are prepared.
 
     Returns
     -------
@@ -110,13 +109,14 @@ def structure_terms(
     own : (row, class, feature).
     """
     rows = len(codes[0]) if left_out is None else len(left_out.labels)
-    prior, total = log_prior(spectrum, rows, left_out), float(spectrum.class_weights.sum())
+    prior = log_prior(spectrum, rows, left_out)
+    families = families or FamilyRecords(structure.families, float(spectrum.class_weights.sum()))
     depths = np.empty((rows, spectrum.classes, spectrum.depth + 1))
     own = np.empty((rows, spectrum.classes, len(features)))
     for part in row_blocks(rows, spectrum.classes * (spectrum.depth + 1 + len(codes) * bool(features))):
         without = None if left_out is None else LeftOut(left_out.labels[part], left_out.weight[part])
-        setting = structure.bins, structure.families, spectrum.depth, spectrum.classes, total, structure.rule, prior[part], without
-        logs, terms = context_logs([column[part] for column in codes], *setting, terms=bool(features), tables=tables)
+        setting = structure.bins, families, spectrum.depth, spectrum.classes, structure.rule, prior[part], without
+        logs, terms = context_logs([column[part] for column in codes], *setting, terms=bool(features))
         depths[part] = np.moveaxis(logs, 1, 2)
         if features:
             own[part] = np.moveaxis(terms[:, list(features)], 1, 2)
@@ -140,13 +140,17 @@ class SpectrumPredictor:
 
     def __init__(self, spectrum: Spectrum) -> None:
         self.spectrum = spectrum
-        self._tables: SpectrumTables | None = None  # from the first call with many rows on
+        self._tables: SpectrumTables | None = None
+        self._has_tables = False  # from the first call with many rows on
 
     def tables_for(self, rows: int) -> SpectrumTables | None:
-        """Return the tables with which so many rows are predicted faster, None where that does not pay."""
-        if self._tables is None and compiled() and are_worthwhile(self.spectrum, rows):
-            self._tables = spectrum_tables(self.spectrum)
-        return self._tables if compiled() else None
+        """Return what is prepared for the prediction of so many rows; None with the NumPy kernels, for which nothing is."""
+        if compiled() is None:
+            return None
+        many = not self._has_tables and are_worthwhile(self.spectrum, rows)
+        if self._tables is None or many:
+            self._tables, self._has_tables = spectrum_tables(self.spectrum, tables=many), many
+        return self._tables
 
     def posterior(self, codes: Codes, has_missing: Bools) -> tuple[Numbers, Integers]:  # noqa: ARG002
         """Return P(class | row), and the rows that have probability zero in every class: none.  # (row, class)
