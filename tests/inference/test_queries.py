@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -171,6 +172,14 @@ def test_soft_evidence_is_combined_with_the_network() -> None:
 def test_unknown_variables_and_states_are_reported(given: Any, message: str) -> None:
     with pytest.raises(DataError, match=message):
         posterior(weather(), "out", given)
+
+
+def test_evidence_may_be_a_row_of_a_frame() -> None:
+    row = pd.DataFrame({"rain": ["yes"], "degrees": [12.5]}).iloc[0]
+    assert posterior(weather(), "out", row) == posterior(weather(), "out", {"rain": "yes", "degrees": 12.5})
+    assert sample(weather(), 3, 0, given=row)["rain"].to_numpy().tolist() == ["yes"] * 3
+    with pytest.raises(DataError, match=r"given=\['yes'\]: a mapping from variables to values is needed"):
+        posterior(weather(), "out", ["yes"])
 
 
 @pytest.mark.parametrize("of", [[], ["rain", "rain"], ["rain", 0], "snow", [["rain"]], True])

@@ -85,7 +85,7 @@ def posterior(network: Model, of: Variables, given: Given | None = None) -> Dist
            [0.06, 0.14]])
     """
     tree = junction_tree_of(network)
-    positions, evidence = _positions(tree.network, of), evidence_of(tree.network, given or {})
+    positions, evidence = _positions(tree.network, of), evidence_of(tree.network, given)
     return _distribution(tree.network, positions, tree.posterior(positions, evidence)[0], evidence)
 
 
@@ -114,7 +114,7 @@ def marginals(network: Model, given: Given | None = None) -> dict[Name, Distribu
     {'rain': [0.8, 0.2], 'wet': [0.78, 0.22]}
     """
     tree = junction_tree_of(network)
-    evidence = evidence_of(tree.network, given or {})
+    evidence = evidence_of(tree.network, given)
     tables = tree.marginals(evidence)
     return {tree.network.name(v): _distribution(tree.network, (v,), table[0], evidence) for v, table in tables.items()}
 
@@ -181,7 +181,7 @@ def most_probable(network: Model, given: Given | None = None) -> MostProbable:
     {'rain': 'yes'}
     """
     tree = junction_tree_of(network)
-    evidence = evidence_of(tree.network, given or {})
+    evidence = evidence_of(tree.network, given)
     codes, logs = tree.most_probable(evidence)
     variables = tree.network.variables
     states = {variables[v].name: value_of(variables[v], int(c[0])) for v, c in codes.items() if v not in evidence.codes}

@@ -56,7 +56,7 @@ def sample(
     ['yes', 'yes', 'no', 'yes']
     """
     checked_rows(rows)
-    if isinstance(network, JunctionTree) or given or not one_network_of(network).densities:
+    if isinstance(network, JunctionTree) or (given is not None and len(given)) or not one_network_of(network).densities:
         tree = junction_tree_of(network)
         source: Network = tree.network
         columns: list[NDArray[Any]] = list(sample_codes(tree, rows, random_state, given=given))

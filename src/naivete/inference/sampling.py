@@ -72,7 +72,7 @@ def sample_codes(
     checked_rows(rows)
     tree = junction_tree_of(network)
     rng = generator(random_state)
-    evidence = evidence_of(tree.network, given or {})
+    evidence = evidence_of(tree.network, given)
     plan = tree.plan(evidence)
     collected = tree.collected(plan, evidence, kept=True)
     tree.check_possible(plan, collected, evidence)

@@ -61,8 +61,13 @@ class Evidence:
         )
 
 
-def evidence_of(network: Network, given: Given) -> Evidence:
+def evidence_of(network: Network, given: Given | None) -> Evidence:
     """Return the codes and likelihoods of one case; an unknown variable or state is an error that lists the known ones.
+
+    Parameters
+    ----------
+    network : the network.
+    given : the values by variable, a mapping or a pandas Series; None if nothing is observed.
 
     >>> network = Network((Variable("class", ("no", "yes")),), {-1: ()}, {-1: np.array([.5, .5])})
     >>> evidence_of(network, {"class": "yes"}).codes
@@ -71,7 +76,9 @@ def evidence_of(network: Network, given: Given) -> Evidence:
     codes: dict[int, Codes] = {}
     likelihoods: dict[int, Numbers] = {}
     positions = _positions(network)
-    for name, value in given.items():
+    if given is not None and not hasattr(given, "items"):
+        raise DataError(f"given={quoted(given)}: a mapping from variables to values is needed")
+    for name, value in () if given is None else given.items():
         v = _position(positions, name)
         if v in codes or v in likelihoods:
             raise DataError(f"evidence: variable {quoted(network.name(v))} is given twice, by name and by position")
