@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
 from typing import Any
 
@@ -227,6 +228,12 @@ def test_a_row_predictor_keeps_the_model_as_it_was() -> None:
     model.fit(X, [1, 0] * 10)
     assert predict(["a"]) == before
     assert repr(predict) == "RowPredictor(Spectrum(members=1, trees=2), 1 features)"
+
+
+def test_a_row_predictor_can_be_pickled() -> None:
+    model = TAN().fit([["a", 1.5], ["b", 2.5], ["a", 3.5]] * 20, ["no", "yes", "no"] * 20)
+    predict = pickle.loads(pickle.dumps(model.row_predictor()))
+    assert predict(["a", 2.0]) == model.row_predictor()(["a", 2.0])
 
 
 def test_mappings_are_rows_in_every_method(model: TAN) -> None:

@@ -61,6 +61,9 @@ class RowPredictor:
         self._tables = prepared_tables(model)
         self._values = itemgetter(*self._names) if len(self._names) > 1 else None
 
+    def __reduce__(self) -> tuple[type[RowPredictor], tuple[NetworkClassifier]]:
+        return RowPredictor, (self._model,)
+
     def __repr__(self) -> str:
         return f"RowPredictor({self._model!r}, {len(self._names)} features)"
 
