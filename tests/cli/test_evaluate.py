@@ -116,7 +116,7 @@ def test_the_model_that_fails_is_named_wherever_it_stands(run: Run, files: list[
 def test_progress_shows_the_model_that_is_being_fitted(run: Run, files: list[Path], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("naivete.cli.progress.INTERVAL", 0.0)
     ran = run("evaluate", files[0], "--models", "nb", "tan", "--folds", "2", "--progress")
-    shown = [line.rpartition(" ")[2] for line in ran.err.splitlines()]
+    shown = [line.rpartition(" ")[2] for line in ran.err.splitlines() if "evaluate:" in line]
     assert shown == ["(tan)", "(nb)", "(tan)", "(tan)"]
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.inputs import check_columns, differences_from_text, read_table, usual_target
-from naivete.cli.options import kept_kinds, kept_names, reading_options, target_options
+from naivete.cli.options import kept_kinds, kept_names, progress_option, reading_options, target_options
 from naivete.cli.output import counted, escaped, json_text, named, number, say, text_table
 from naivete.cli.parsing import Command
+from naivete.cli.progress import progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,12 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMAND"]
 
+LARGE: Final = 10_000_000
+"""The number of values of a table above which progress is shown."""
+
 
 def arguments(parser: ArgumentParser) -> None:
     """Add the arguments of the command."""
     parser.add_argument("data", metavar="DATA", help="data file")
     target_options(parser)
     reading_options(parser)
+    progress_option(parser)
 
 
 def run(args: Namespace) -> int:
@@ -36,14 +42,23 @@ def run(args: Namespace) -> int:
     table = read_table(args.data, args)
     target = usual_target(args.data, args, table)
     check_columns(table, ("target", target), ("weight", args.weight))
-    cases = None
-    if target is not None and len(table):
-        cases = label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
-    described = {"data": args.data, "rows": len(table), "columns": _columns(table, args, (target, args.weight))}
-    if cases is not None:
-        _add_class(described, cases, args)
+    with _progress(table, 1 if target is None else 3, args) as step:
+        described = {"data": args.data, "rows": len(table), "columns": _columns(table, args, (target, args.weight))}
+        step("columns")
+        if target is not None and len(table):
+            cases = label_table(table, target, weight=args.weight, drop_unlabelled=args.drop_unlabelled)
+            _add_class(described, cases, args)
+            step("information")
+            described["consistent"], described["conflicts"] = _consistency(cases)
+            step("consistency")
     say(*([json_text(described)] if args.json else _lines(described)))
     return 0
+
+
+def _progress(table: Table, steps: int, args: Namespace) -> AbstractContextManager[Callable[[str], None]]:
+    """Return the progress of the steps that follow, which is shown for large tables only."""
+    large = len(table) * len(table.columns) >= LARGE
+    return progress("describe", steps, wanted=args.progress) if large else nullcontext(lambda _: None)
 
 
 def _columns(table: Table, args: Namespace, others: Sequence[object]) -> list[dict[str, Any]]:
@@ -100,7 +115,6 @@ def _add_class(described: dict[str, Any], cases: LabelledTable, args: Namespace)
     for name, bits in zip(cases.features.names, _informations(cases, args), strict=True):
         if records[name]["unsuitable"] in (None, "constant"):
             records[name]["information"] = float(bits)
-    described["consistent"], described["conflicts"] = _consistency(cases)
 
 
 def _informations(cases: LabelledTable, args: Namespace) -> NDArray[np.float64]:

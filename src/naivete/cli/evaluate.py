@@ -92,9 +92,9 @@ def run(args: Namespace) -> int:
     evaluations: dict[str, _Evaluation] = {}
     paths = list(dict.fromkeys(args.data))
     total = len(paths) * args.repeat * args.folds * len(specs)
+    tables = {path: labelled_cases(path, args) for path in paths}
     with progress("evaluate", total, wanted=args.progress) as step:
-        for path in paths:
-            cases = labelled_cases(path, args)
+        for path, cases in tables.items():
             evaluations[path] = _evaluate(classifiers_of(specs, args, cases.target), cases, args, step)
     errors = [error for evaluation in evaluations.values() for error in evaluation.errors.values()]
     if not any(evaluation.results for evaluation in evaluations.values()):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 import warnings
 from argparse import Namespace
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from naivete.cli.options import has_ending, kinds_of
 from naivete.cli.output import note
+from naivete.cli.progress import reading_progress
 from naivete.errors import DataError, ParameterError, close_matches, quoted
 
 if TYPE_CHECKING:
@@ -143,9 +145,21 @@ def is_many(path: str) -> bool:
 
 def _is_large(path: str) -> bool:
     try:
-        return is_many(path) or Path(path).stat().st_size > LARGE
+        return is_many(path) or _size(path) > LARGE
     except (OSError, ValueError):  # no such file, which the reader refuses
         return False
+
+
+def _size(path: str) -> int:
+    """Return the size of a file in bytes, of a gzipped one after decompression as the file itself states it."""
+    size = Path(path).stat().st_size
+    if size > LARGE or not Path(path).is_file():
+        return size
+    with Path(path).open("rb") as file:
+        if size < 18 or file.read(2) != b"\x1f\x8b":
+            return size
+        file.seek(-4, os.SEEK_END)
+        return max(size, int.from_bytes(file.read(4), "little"))
 
 
 def read_table(
@@ -172,9 +186,10 @@ def read_table(
 
 def _read(path: str, args: Namespace, kinds: Mapping[str, Kind]) -> Table:
     """Return the table of a file, without the columns that --ignore names."""
-    from naivete.data.files import read
+    from naivete.data.files import read, reported_reading
 
-    table = read(path, **_reading(args, kinds))
+    with reading_progress(path, wanted=getattr(args, "progress", False)) as report, reported_reading(report):
+        table = read(path, **_reading(args, kinds))
     for name in _left_out(table, path, args):
         table = table.without(name)
     return table
@@ -193,23 +208,30 @@ def _features(names: Sequence[Name], args: Namespace) -> list[Name]:
 
 @dataclass
 class _HeldWarnings:
-    """Warnings that are shown once it is known which columns are wanted."""
+    """Warnings about columns, which are shown once it is known which columns are wanted."""
 
-    warnings: list[warnings.WarningMessage]
+    warnings: list[Any]
     wanted: Collection[Name] = ()
 
 
 @contextmanager
 def _held_warnings() -> Iterator[_HeldWarnings]:
-    """Hold the warnings of the body, and then show those that do not concern unwanted columns."""
-    with warnings.catch_warnings(record=True) as recorded:
+    """Hold the warnings of the body about columns, and then show those about wanted columns; show all others at once."""
+    held, show = _HeldWarnings([]), warnings.showwarning
+
+    def show_or_hold(message: Any, *where: Any, **more: Any) -> None:
+        if getattr(message, "column", None) is None:
+            show(message, *where, **more)
+        else:
+            held.warnings.append(message)
+
+    with warnings.catch_warnings():
         warnings.simplefilter("always")
-        held = _HeldWarnings(recorded)
+        warnings.showwarning = show_or_hold
         yield held
-    for warning in recorded:
-        column = getattr(warning.message, "column", None)
-        if column is None or column in held.wanted:
-            warnings.warn(warning.message, stacklevel=2)
+    for message in held.warnings:
+        if message.column in held.wanted:
+            warnings.warn(message, stacklevel=2)
 
 
 def _left_out(table: Table | Header, path: str, args: Namespace) -> list[Name]:

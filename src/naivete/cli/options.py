@@ -151,7 +151,7 @@ def memory_options(parser: ArgumentParser, remark: str) -> Any:
     parser : the parser.
     remark : how the results compare with those of a small file.
     """
-    large = "Several files, a folder, and a file of more than 64 MiB are read some rows at a time."
+    large = "Several files, a folder, and a file of more than 64 MiB, decompressed, are read some rows at a time."
     group = parser.add_argument_group("data larger than memory", f"{large} {remark}")
     group.add_argument("--memory", type=bytes_of, metavar="BYTES", help="memory limit for this process, such as 500MB or 2GiB")
     progress_option(group)

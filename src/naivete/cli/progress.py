@@ -10,14 +10,20 @@ from typing import Any, Final
 
 from naivete.cli.output import escaped
 
-__all__ = ["Passes", "pass_progress", "progress"]
+__all__ = ["Bytes", "Passes", "pass_progress", "progress", "reading_progress"]
 
 INTERVAL: Final = 5.0
 """The seconds between two lines."""
+DELAY: Final = 1.0
+"""The seconds after which the progress of reading a file is shown."""
 
 Step = Callable[[str], None]
 Passes = Callable[[int, int, int | None], None]
 """A function of the number of the pass, the rows of it that are done, and the number of rows, None if that is unknown."""
+
+
+Bytes = Callable[[int, int], None]
+"""A function of the bytes of a file that have been read, and of the size of the file."""
 
 
 @contextmanager
@@ -68,6 +74,61 @@ def pass_progress(task: str, *, wanted: bool = False, share: Callable[[], float]
             bar.update(bar_id, total=None if pace.part is None else 1.0, completed=pace.part or 0.0, step=text)
 
         yield update
+
+
+@contextmanager
+def reading_progress(name: str, *, wanted: bool = False) -> Iterator[Bytes]:
+    """Show how much of a file has been read, if that takes long; the context is a function to call after each part.
+
+    Parameters
+    ----------
+    name : the name of the file.
+    wanted : whether to show progress even if standard error is not a terminal.
+    """
+    if not wanted and not _terminal():
+        yield _no_reading_progress
+        return
+    bar = _pass_bar() if _terminal() else None
+    shown = _ByteLines(name) if bar is None else _ByteBar(name, bar)
+    try:
+        yield shown
+    finally:
+        if bar is not None:
+            bar.stop()
+
+
+def _no_reading_progress(position: int, size: int) -> None:
+    """Do nothing."""
+
+
+class _ByteLines:
+    """Progress of reading a file as lines on standard error, one every few seconds."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.printed = escaped(name), time.monotonic()
+
+    def __call__(self, position: int, size: int) -> None:
+        """Report that some bytes have been read."""
+        now = time.monotonic()
+        if now - self.printed >= INTERVAL:
+            self.printed = now
+            print(f"naivete: reading {self.name}: {position / size:.0%} of {size / 1e6:,.1f} MB", file=sys.stderr, flush=True)
+
+
+class _ByteBar:
+    """Progress of reading a file as a bar, which appears after a second."""
+
+    def __init__(self, name: str, bar: Any) -> None:
+        self.name, self.bar, self.started, self.task = escaped(name), bar, time.monotonic(), None
+
+    def __call__(self, position: int, size: int) -> None:
+        """Report that some bytes have been read."""
+        if self.task is None:
+            if time.monotonic() - self.started < DELAY:
+                return
+            self.bar.start()
+            self.task = self.bar.add_task(f"reading {self.name}", total=size, step="")
+        self.bar.update(self.task, completed=position, step=f"{position / size:.0%} of {size / 1e6:,.1f} MB")
 
 
 def _no_pass_progress(number: int, done: int, total: int | None) -> None:

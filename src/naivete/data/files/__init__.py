@@ -9,7 +9,7 @@ from typing import Any, Final
 from naivete.data.files.arff import read_arff
 from naivete.data.files.delimited import read_csv
 from naivete.data.files.formats import EXTENSIONS, Format, checked_format, format_of
-from naivete.data.files.opening import Limits, PathLike
+from naivete.data.files.opening import Limits, PathLike, reported_reading
 from naivete.data.files.options import checked_kinds, declared, kinds_given
 from naivete.data.files.parquet import read_parquet, write_parquet
 from naivete.data.files.pieces import Files, Piece, pieces
@@ -36,6 +36,7 @@ __all__ = [
     "read_arff",
     "read_csv",
     "read_parquet",
+    "reported_reading",
     "write",
     "write_arff",
     "write_csv",

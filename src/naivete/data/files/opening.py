@@ -8,22 +8,27 @@ import io
 import os
 import stat
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from naivete.errors import DataError, FileError, NaiveteError, ParameterError, quoted
+from naivete.errors import DataError, FileError, NaiveteError, NaiveteWarning, ParameterError, quoted, warn
 from naivete.storage.atomic import file_error
 
-__all__ = ["Limits", "PathLike", "TextBlock", "display_name", "limit_error", "open_file", "text_blocks"]
+__all__ = ["Limits", "PathLike", "TextBlock", "display_name", "limit_error", "open_file", "reported_reading", "text_blocks"]
 
 PathLike = str | os.PathLike[str]
 
 _CHUNK: Final = 1 << 20
 _GZIP: Final = b"\x1f\x8b"
+UNUSUAL_RATIO: Final = 100
+UNUSUAL_SIZE: Final = 100 << 20
+"""A file that decompresses to more than this many times its size, and more than this many bytes, is reported."""
+
 _UTF16: Final = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 
@@ -216,21 +221,39 @@ def _decoded(decoder: codecs.IncrementalDecoder, chunk: bytes, name: str, encodi
         raise DataError(f"{name}: not {encoding} before byte {offset + len(chunk)}: {error}; pass another `encoding=`") from error
 
 
+Report = Callable[[int, int], None]
+"""A function of the bytes of a file that have been read, and of the size of the file."""
+_REPORT: ContextVar[Report | None] = ContextVar("report", default=None)
+
+
+@contextmanager
+def reported_reading(report: Report) -> Iterator[None]:
+    """Call a function after each part of a text file that is read in the body, in this thread."""
+    token = _REPORT.set(report)
+    try:
+        yield
+    finally:
+        _REPORT.reset(token)
+
+
 def _chunks(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:
+    size, report = file.seek(0, os.SEEK_END), _REPORT.get()
+    file.seek(0)
     compressed = file.read(len(_GZIP)) == _GZIP
     file.seek(0)
-    if compressed:
-        yield from _inflated(file, name, limits)
-        return
-    while chunk := file.read(_CHUNK):
+    for chunk in _inflated(file, name, size, limits) if compressed else iter(lambda: file.read(_CHUNK), b""):
+        if report is not None:
+            report(file.tell(), size)
         yield chunk
 
 
-def _inflated(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:
-    total = 0
+def _inflated(file: BinaryIO, name: str, size: int, limits: Limits) -> Iterator[bytes]:
+    total, unusual = 0, max(UNUSUAL_SIZE, UNUSUAL_RATIO * size)
     stream = gzip.GzipFile(fileobj=file, mode="rb")
     try:
         while chunk := stream.read(_CHUNK):
+            if total <= unusual < total + len(chunk):
+                warn(_unusual_compression(name, size, unusual, limits), NaiveteWarning)
             total += len(chunk)
             if total > limits.decompressed:
                 raise limit_error(
@@ -239,3 +262,10 @@ def _inflated(file: BinaryIO, name: str, limits: Limits) -> Iterator[bytes]:
             yield chunk
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise DataError(f"{name}: the compressed data is damaged or cut after {total} bytes: {error}; fetch it again") from error
+
+
+def _unusual_compression(name: str, size: int, read: int, limits: Limits) -> str:
+    return (
+        f"{name}: this file of {size:,} bytes decompresses to more than {read:,} bytes, {read // size:,} times its size, which is "
+        f"unusual for a table; reading goes on, and stops with an error at {limits.decompressed:,} bytes"
+    )
