@@ -114,6 +114,16 @@ class TAN(NetworkClassifier):
         self.root = root
         self.bias = bias
 
+    def max_table_features(self) -> int | None:
+        """Return how many features the tables have from which the classifier learns: two.
+
+        Returns
+        -------
+        int
+            The number.
+        """
+        return 2
+
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.tan import tan
 
@@ -172,6 +182,16 @@ class FAN(NetworkClassifier):
         )
         self.alpha = alpha
         self.bias = bias
+
+    def max_table_features(self) -> int | None:
+        """Return how many features the tables have from which the classifier learns: two.
+
+        Returns
+        -------
+        int
+            The number.
+        """
+        return 2
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.fan import fan
@@ -244,6 +264,16 @@ class KDB(NetworkClassifier):
         self.alpha = alpha
         self.k_max = k_max
         self.bias = bias
+
+    def max_table_features(self) -> int | None:
+        """Return how many features the tables have from which the classifier learns: k + 1; None where "auto" needs the rows.
+
+        Returns
+        -------
+        int or None
+            The number.
+        """
+        return self.k + 1 if isinstance(self.k, int) and self.theta != "auto" else None
 
     def _learn(self, counts: Counts) -> tuple[Network, dict[str, Any]]:
         from naivete.learners.kdb import chosen_parameters, kdb

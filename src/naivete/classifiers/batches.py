@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 
 from naivete._kernels.exact_sums import LIMB, LimbSums, limbs, subtract_sums
 from naivete.counts.configurations import grouped_rows
+from naivete.classifiers.value_tables import ValueTables, bytes_of_rows, bytes_of_tables
 from naivete.data.frames import SparseMatrix
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table
 from naivete.encoding.value_counts import ValueCounts, plain_numbers
-from naivete.errors import DataError, quoted
+from naivete.errors import DataError, ResourceError, quoted
 from naivete.variables import Name, State
 
 __all__ = ["KeptCases", "copied", "differences"]
@@ -23,20 +24,22 @@ __all__ = ["KeptCases", "copied", "differences"]
 
 @dataclass(frozen=True, eq=False)
 class KeptCases:
-    """The value counts of all cases so far, and the cases themselves where value counts do not suffice.
+    """The value counts of all cases so far, and tables of several features or the cases themselves where these do not suffice.
 
     Parameters
     ----------
     value_counts : how often each value occurs in each class.
-    batches : the cases; None where the classifier needs only the value counts.
+    batches : the cases; None where the classifier needs only the value counts, or where the tables replace them.
     target : the name of the class variable.
     framed : whether the columns came with names.
+    tables : the tables of all sets of some features, which replace the cases; None where there are none.
     """
 
     value_counts: ValueCounts
     batches: tuple[LabelledTable, ...] | None
     target: Name
     framed: bool
+    tables: ValueTables | None = None
 
     @property
     def names(self) -> tuple[Name, ...]:
@@ -59,15 +62,57 @@ class KeptCases:
             batches = tuple(
                 replace(b, features=replace(b.features, columns=tuple(b.features.columns[i] for i in order))) for b in batches
             )
-        return replace(self, value_counts=value_counts, batches=batches)
+        tables = None if self.tables is None else self.tables.in_order(order)
+        return replace(self, value_counts=value_counts, batches=batches, tables=tables)
 
-    def plus(self, other: KeptCases) -> KeptCases:
-        """Return these cases and those of the other."""
+    def with_tables(self, members: int) -> KeptCases:
+        """Return the same cases as tables of all sets of `members` features."""
+        if self.tables is not None or self.batches is None:
+            return self
+        return replace(self, batches=None, tables=ValueTables.of(self.batches, self.value_counts, members))
+
+    def check_tables(self, members: int, budget: int) -> None:
+        """Refuse more values than the tables of all sets of `members` features can have within the budget."""
+        needed = bytes_of_tables(self.value_counts, members)
+        if needed is not None and needed <= budget:
+            return
+        widest = max(self.value_counts.columns, key=lambda column: len(column.values))
+        size = "more cells than a table may have" if needed is None else f"{needed:,} bytes, and the budget is {budget:,}"
+        raise ResourceError(
+            f"the counts of all sets of {members} features, which partial_fit keeps in place of the rows, need {size}; the column "
+            f"{quoted(widest.name)} has {len(widest.values):,} values so far: raise `budget=`, leave it out, or learn from files "
+            "with fit_cases"
+        )
+
+    def compact(self, members: int | None, budget: int) -> KeptCases:
+        """Return the cases as tables of all sets of `members` features if these take fewer bytes than the rows and the budget."""
+        if members is None or self.batches is None:
+            return self
+        needed = bytes_of_tables(self.value_counts, members)
+        if needed is None or needed > min(bytes_of_rows(self.batches), budget):
+            return self
+        return self.with_tables(members)
+
+    def plus(self, other: KeptCases, budget: int) -> KeptCases:
+        """Return these cases and those of the other; tables that would exceed the budget are refused."""
+        tables = self.tables or other.tables
+        if tables is not None:
+            one, two = self.with_tables(tables.members), other.with_tables(tables.members)
+            assert one.tables is not None
+            assert two.tables is not None
+            value_counts = one.value_counts.merged(two.value_counts)
+            replace(one, value_counts=value_counts).check_tables(tables.members, budget)
+            return replace(one, value_counts=value_counts, tables=one.tables.plus(two.tables, value_counts))
         batches = None if self.batches is None or other.batches is None else (*self.batches, *other.batches)
         return replace(self, value_counts=self.value_counts.merged(other.value_counts), batches=batches)
 
     def subtract(self, other: KeptCases) -> KeptCases:
         """Return these cases without those of the other; a case that is not among them is refused."""
+        if self.tables is not None:
+            removed = other.with_tables(self.tables.members).tables
+            assert removed is not None
+            remaining = self.value_counts.subtract(other.value_counts)
+            return replace(self, value_counts=remaining, tables=self.tables.subtract(removed, remaining))
         batches = self.batches
         if batches is not None and other.batches is not None:
             batches = (_without(batches, other.batches[0]),)

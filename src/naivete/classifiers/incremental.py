@@ -49,6 +49,21 @@ class IncrementalMixin:
         tables_only = encoder.numbers == "cut" or not self.densities
         return self.learns_from_value_counts and tables_only and self.calibration is None
 
+    def max_table_features(self) -> int | None:
+        """Return how many features the tables have from which the classifier learns; None if it needs the rows.
+
+        Returns
+        -------
+        int or None
+            The number, by default None.
+        """
+        return None
+
+    def _features_of_tables(self, encoder: Encoder) -> int | None:
+        """Return how many features the tables have that may replace the rows; None if the rows are needed."""
+        tables_only = encoder.numbers == "cut" and encoder.missing != "em"
+        return self.max_table_features() if tables_only and self.calibration is None else None
+
     @abstractmethod
     def checked_encoder(self) -> Encoder:
         """Check the parameters that all classifiers share, and return the encoder to use.
@@ -253,9 +268,11 @@ class IncrementalMixin:
     ) -> Self:
         """Learn from more cases; the classifier is then exactly the one that `fit` on all cases so far would give.
 
-        New values enlarge the tables and may move cut points. NaiveBayes and Majority keep value counts only; the other
-        classifiers keep the rows, since with more rows other dependences may be the strongest. `fit` keeps no rows, so
-        `partial_fit` after it starts from nothing, with a warning.
+        New values enlarge the tables and may move cut points. NaiveBayes and Majority keep value counts only. With more rows other
+        dependences may be the strongest, so TAN, FAN and KDB keep the tables of all sets of two (KDB: k + 1) features by value, as
+        soon as these take fewer bytes than the rows and fit `budget`; their memory then does not depend on the number of rows. The
+        other classifiers keep the rows. `fit` keeps no rows, so `partial_fit` after it starts from nothing, with a warning.
+        `save(..., counts=True)` stores the counts, so that `partial_fit` continues after `load`.
 
         Parameters
         ----------
@@ -291,7 +308,7 @@ class IncrementalMixin:
         if earlier is None and hasattr(self, "network_"):
             warn(
                 f"this {type(self).__name__} has kept no rows, since fit and load keep none, so partial_fit starts from nothing; "
-                "call partial_fit from the start",
+                "call partial_fit from the start, and save it with counts=True to continue after load",
                 NaiveteWarning,
             )
         batch = self.training_rows(X, y, sample_weight, names=earlier, min_rows=0)
@@ -306,16 +323,17 @@ class IncrementalMixin:
                     f"classes={quoted(list(kept.classes))} are not those of the first call, "
                     f"{quoted(list(earlier.classes))}; pass the same ones, or none"
                 )
-            kept = earlier.plus(kept)
+            kept = earlier.plus(kept, self.budget)
         if not len(batch):
             return self
+        kept = kept.compact(self._features_of_tables(encoder), self.budget)
         return self._fit_kept(kept, encoder, batch.classes.dtype, structure)
 
     def merge(self, other: Self) -> Self:
         """Learn from the cases of another classifier too; the classifier is then the one that `fit` on all cases would give.
 
         Both must be of the same class with the same parameters. NaiveBayes and Majority can be merged unless they were loaded
-        from a file, the others if both learned by `partial_fit`, which keeps the rows.
+        from a file without counts, the others if both learned by `partial_fit`.
 
         Parameters
         ----------
@@ -355,13 +373,14 @@ class IncrementalMixin:
                 f"the classifiers have different columns and cannot be merged: {quoted((*mine.names, mine.target))} and "
                 f"{quoted((*theirs.names, theirs.target))}"
             )
-        return self._fit_kept(mine.plus(theirs), encoder, self.classes_.dtype)
+        return self._fit_kept(mine.plus(theirs, self.budget), encoder, self.classes_.dtype)
 
     def forget(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Remove cases; the classifier is then exactly the one that the remaining cases give.
 
         A class stays even when no case has it any more. NaiveBayes and Majority keep value counts only, so they refuse a case
-        only if one of its values was not learned so often in that class.
+        only if one of its values was not learned so often in that class; TAN, FAN and KDB, once they keep tables instead of rows,
+        if a combination of its values was not.
 
         Parameters
         ----------
@@ -406,6 +425,31 @@ class IncrementalMixin:
         value_counts = encoder.value_counts(batch.features, batch.labels, batch.classes.tolist(), batch.weight, exact=True)
         return KeptCases(value_counts, None if self._value_counts_suffice(encoder) else (copied(batch),), batch.target, framed)
 
+    def kept_counts(self) -> KeptCases:
+        """Return the counts that are kept of the cases so far, for a model file.
+
+        Returns
+        -------
+        KeptCases
+            The value counts, and the tables of sets of features where the classifier needs them.
+
+        Raises
+        ------
+        ParameterError
+            If nothing is kept, or if only the rows can be.
+        """
+        kept = self._kept_rows("saving the counts")
+        members = self._features_of_tables(self.checked_encoder())
+        if kept.batches is not None and members is not None:
+            kept.check_tables(members, self.budget)
+            kept = kept.with_tables(members)
+        if kept.batches is not None:
+            raise ParameterError(
+                f"counts=True: this {type(self).__name__} keeps the rows of its batches, which are not stored in a model file; save it "
+                "without, and learn again from all rows"
+            )
+        return kept
+
     def _kept_rows(self, method: str) -> KeptCases:
         """Return what is kept of the cases so far; raise an error if nothing is kept."""
         check_fitted(self, "call 'partial_fit' first")
@@ -419,6 +463,7 @@ class IncrementalMixin:
     def _fit_kept(self, kept: KeptCases, encoder: Encoder, dtype: np.dtype[Any], structure: str = "learn") -> Self:
         """Learn from the kept cases."""
         from naivete.cases import BatchRows, EncodedCases
+        from naivete.classifiers.value_tables import KnownFamilies
         from naivete.counts.counts import Counts
         from naivete.encoding.feature_tables import FeatureTables
         from naivete.network.derived_columns import Hidden
@@ -426,7 +471,9 @@ class IncrementalMixin:
         features = encoder.schema(kept.value_counts)
         variables = (*features, Variable(kept.target, kept.classes))
         cases = EncodedCases(BatchRows(kept.batches), variables, kept.value_counts.has_missing, encoder.unseen)
-        counts = Counts(cases, budget=self.budget, known=FeatureTables(kept.value_counts, features), passes=1)
+        tables = FeatureTables(kept.value_counts, features)
+        known = tables if kept.tables is None else KnownFamilies(kept.value_counts, features, kept.tables)
+        counts = Counts(cases, budget=self.budget, known=known, passes=1)
         classes = np.array(kept.classes, object if dtype.kind == "O" else None)
         keep = structure == "keep" and hasattr(self, "network_")
         if keep and any(not isinstance(column, Hidden) for column in self.network_.derived.values()):

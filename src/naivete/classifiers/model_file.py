@@ -13,7 +13,8 @@ Anybody can open the archive with `unzip`. It holds `model.json` and, as .npy fi
         derived       the columns computed from others, such as the leaves of a tree, if there are some
         densities     the densities of continuous features, if there are some
         more          what a classifier has beside a network, such as the counts and weights of a spectrum
-        optional      anything, which is ignored; for later versions
+        optional      what is no part of the model: the counts with which learning continues, if they were saved; anything else is
+                      ignored
     float64.npy, int32.npy, ...
     sha256            the SHA-256 of the other members, for `sha256sum --check`
 """
@@ -75,6 +76,7 @@ class Model:
     network : the variables, parents and tables.
     notes : facts about the training, of the same types as the parameters; nothing that differs between two equal runs.
     more : values and arrays beside the network; the classifier that reads them checks them.
+    optional : values and arrays that are no part of the model, such as the counts with which learning continues.
     """
 
     kind: str
@@ -82,6 +84,7 @@ class Model:
     network: Network
     notes: dict[str, Any]
     more: dict[str, Any] = dataclasses.field(default_factory=dict)
+    optional: dict[str, Any] = dataclasses.field(default_factory=dict)
 
 
 def model_bytes(model: Model) -> bytes:
@@ -125,6 +128,7 @@ def _fields(model: Model) -> dict[str, Any]:
         **({"derived": derived} if derived else {}),
         **({"densities": densities} if densities else {}),
         **({"more": model.more} if model.more else {}),
+        **({"optional": model.optional} if model.optional else {}),
     }
 
 
@@ -133,11 +137,11 @@ def _model(fields: dict[str, Any]) -> Model:
     expect_keys(
         fields, "", ("kind", "notes", "parameters", "parents", "tables", "variables"), ("derived", "densities", "more", "optional")
     )
-    expect(fields.get("optional", {}), "optional", dict, "an object")
+    optional = expect(fields.get("optional", {}), "optional", dict, "an object")
     kind = _kind(fields["kind"])
     parameters, notes = (_plain_dict(fields[name], name) for name in ("parameters", "notes"))
     more = expect(fields.get("more", {}), "more", dict, "an object")
-    return Model(kind, parameters, _network(fields), notes, more)
+    return Model(kind, parameters, _network(fields), notes, more, optional)
 
 
 def _network(fields: dict[str, Any]) -> Network:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy as np
 
 from naivete.classifiers.base import NetworkClassifier
 from naivete.classifiers.estimator import check_fitted
+from naivete.classifiers.kept_file import kept_bytes, kept_of
 from naivete.classifiers.model_file import Model, model_bytes, read_model
 from naivete.classifiers.registry import BY_WORD, entry_of
 from naivete.encoding.encoder import Encoder
@@ -31,7 +33,7 @@ DTYPES = {"object": object, "text": np.str_, "integer": np.int64, "float": np.fl
 _NEWER = ("calibration", "class_weight")
 
 
-def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite: bool = True) -> None:
+def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite: bool = True, counts: bool = False) -> None:
     """Write a fitted classifier to a model file; equal classifiers give equal bytes.
 
     The file is complete or, after a failure, as it was before.
@@ -44,11 +46,16 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
         The file, by convention with the ending `.nvt`.
     overwrite : bool, default=True
         Whether an existing file may be replaced.
+    counts : bool, default=False
+        Whether to store the counts that the classifier keeps of its cases, so that `partial_fit`, `merge` and `forget` continue
+        after `load`. Such a file holds every distinct value of the training cases and how often they occur together.
 
     Raises
     ------
     FileError
         If the file cannot be written, or exists and `overwrite` is False.
+    ParameterError
+        If `counts` is True and the classifier keeps rows instead of counts, or nothing.
 
     Examples
     --------
@@ -62,7 +69,10 @@ def save(classifier: NetworkClassifier, path: str | PathLike[str], *, overwrite:
     """
     from naivete.storage.atomic import atomic_write
 
-    atomic_write(Path(path), model_bytes(model_of(classifier)), overwrite=overwrite)
+    model = model_of(classifier)
+    if counts:
+        model = replace(model, optional={"counts": kept_bytes(classifier.kept_counts())})
+    atomic_write(Path(path), model_bytes(model), overwrite=overwrite)
 
 
 def load(path: str | PathLike[str]) -> NetworkClassifier:
@@ -196,6 +206,8 @@ def _classifier(model: Model) -> NetworkClassifier:
     if "cases" in model.notes:
         beside["cases_"] = _checked_cases(model.notes["cases"])
     more = classifier.more_of(model.more, model.network)
+    if "counts" in model.optional:
+        more["_kept"] = kept_of(model.optional["counts"], model.network, bool(model.notes["framed"]))
     return classifier._adopt(model.network, labels, bool(model.notes["framed"]), {**beside, **more})
 
 

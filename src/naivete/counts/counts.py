@@ -21,7 +21,7 @@ from naivete.counts.budget import BUDGET
 from naivete.counts.configurations import ConfigurationCounts
 from naivete.counts.memory_budget import DENSE_CELLS, occurring_bytes
 from naivete.counts.moments import Moments, MomentsIn, Scatter, ScattersIn, merged
-from naivete.counts.pair_passes import count_pairs
+from naivete.counts.pair_passes import count_pairs, known_pairs
 from naivete.counts.pairs import Pairs, SparsePair
 from naivete.counts.points import Points, PointsIn
 from naivete.counts.tables import CountTable, DenseStack, DenseTable, SparseStack, SparseTable, TableStack
@@ -412,7 +412,7 @@ class Counts:
         Pairs or SparsePair
             The tables of the pairs of two groups of features, or the sparse table of one pair.
         """
-        return count_pairs(self)
+        return known_pairs(self) if getattr(self._known, "pairs_known", False) else count_pairs(self)
 
     def pairs_to_weigh(self) -> Iterator[Pairs | SparsePair]:
         """Yield the pairs whose informations are not known yet: all of them.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
-from itertools import groupby, repeat
+from itertools import combinations, groupby, repeat
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -36,7 +36,7 @@ from naivete.variables import CLASS, Family, family
 if TYPE_CHECKING:
     from naivete.counts.counts import Counts
 
-__all__ = ["count_pairs"]
+__all__ = ["count_pairs", "known_pairs"]
 
 T = TypeVar("T")
 
@@ -78,6 +78,15 @@ def count_pairs(counts: Counts) -> Iterator[Pairs | SparsePair]:
         yield from strips
         yield from _dense_pairs(counts, families, tables)
         yield from _sparse_pairs(counts, configurations)
+
+
+def known_pairs(counts: Counts) -> Iterator[Pairs | SparsePair]:
+    """Yield the tables of all pairs of features with the class where they were counted before, so that no pass is needed."""
+    several = [x for x, card in enumerate(counts.cards(counts.features)) if card > 1]
+    families = [(x, y, CLASS) for x, y in combinations(several, 2)]
+    check_informations(len(counts.features), [], counts.cards([CLASS])[0], counts.budget)
+    for same in batches(families, [8 * math.prod(counts.cards(f)) for f in families], counts.budget // 4):
+        yield from _dense_pairs(counts, same, {f: table.full() for f, table in counts.tables(same).items()})
 
 
 def _wide_pairs(counts: Counts, planes: set[tuple[int, int]]) -> tuple[list[Family], list[Family]]:

@@ -13,7 +13,7 @@ from naivete._kernels.exact_sums import sums_as_numbers
 from naivete.encoding.value_counts import ColumnCounts, ValueCounts
 from naivete.variables import CLASS, Family, Variable
 
-__all__ = ["FeatureTables"]
+__all__ = ["FeatureTables", "codes_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,14 +49,14 @@ class FeatureTables:
             return totals[None] if len(family) == 2 else totals.sum(keepdims=True)
         if len(family) == 2 and variable.cuts is None and column.states is variable.states and variable.card == variable.known:
             return sums_as_numbers(column.weights)  # the codes are the positions of the values
-        codes = _codes_of(column, variable)
+        codes = codes_of(column, variable)
         if codes is None:
             return None
         parts = {q: _margin(column, q, codes, variable) for q in column.weights.keys() | column.missing.keys()}
         return sums_as_numbers(parts if len(family) == 2 else {q: part.sum(axis=1) for q, part in parts.items()})
 
 
-def _codes_of(column: ColumnCounts, variable: Variable) -> NDArray[np.int64] | None:
+def codes_of(column: ColumnCounts, variable: Variable) -> NDArray[np.int64] | None:
     """Return the code of each value, None if values of one cell have different codes."""
     if variable.density:
         return np.zeros(len(column.values), np.int64)
