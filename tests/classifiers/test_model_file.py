@@ -197,7 +197,7 @@ def test_every_field_is_stored() -> None:
     assert [f.name for f in dataclasses.fields(Tree)] == ["features", "starts", "children", "weights"]
     assert [f.name for f in dataclasses.fields(Hierarchy)] == ["children", "features"]
     assert [f.name for f in dataclasses.fields(SparseCpt)] == ["configurations", "rows", "default", "parents"]
-    assert [f.name for f in dataclasses.fields(Model)] == ["kind", "parameters", "network", "notes", "more"]
+    assert [f.name for f in dataclasses.fields(Model)] == ["kind", "parameters", "network", "notes", "more", "optional"]
 
 
 def test_a_variable_without_a_value_is_kept() -> None:

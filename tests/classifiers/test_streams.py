@@ -107,7 +107,7 @@ def test_merging_and_forgetting(model: NetworkClassifier) -> None:
     merged.forget(X, y, sample_weight=weight)
     assert model_hash(merged) == model_hash(fitted(model, batches[1:]))
     before = model_hash(merged)
-    with pytest.raises(DataError, match="subtracted more often|not learned so often"):
+    with pytest.raises(DataError, match=r"subtracted more often|not learned so often"):
         merged.forget(pd.concat([X] * 40), np.concatenate([y] * 40))
     assert model_hash(merged) == before
 
@@ -153,7 +153,7 @@ def test_counts_of_another_model_or_damaged_ones_are_refused(tmp_path: Path) -> 
 
     streamed = taught(TAN(), [batch(seed) for seed in range(4)])
     content = kept_bytes(streamed.kept_counts())
-    X, y, weight = batch(0)
+    X, y, _ = batch(0)
     other = kept_bytes(NaiveBayes().partial_fit(X.rename(columns={"a": "A"}), y).kept_counts())
     kept = streamed._kept
     assert kept.tables is not None

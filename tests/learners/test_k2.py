@@ -17,9 +17,12 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from naivete.cases import Block, MemoryCases
+from naivete.counts import scores
 from naivete.counts.counts import Counts
 from naivete.counts.scores import dirichlet
 from naivete.errors import ParameterError
+from naivete.learners.cb import cb
+from naivete.learners.hill_climb import hill_climb
 from naivete.learners.k2 import k2
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, identical
@@ -212,3 +215,21 @@ def test_each_round_is_one_pass() -> None:
 def test_parameters_out_of_range_are_refused_by_name(options: Any, named: str) -> None:
     with pytest.raises(ParameterError, match=named):
         k2(Counts(cases_of([2, 2], [[0, 1], [0, 1]])), **options)
+
+
+@pytest.mark.parametrize("learner", [k2, hill_climb, cb], ids=["k2", "hill_climb", "cb"])
+@pytest.mark.parametrize("has_missing", [False, True], ids=["complete", "missing"])
+def test_scores_that_are_forgotten_to_save_memory_change_nothing(
+    learner: Any, has_missing: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 3, 200)]
+    for _ in range(6):
+        columns.append(np.where(rng.random(200) < 0.7, columns[rng.integers(len(columns))], rng.integers(0, 3, 200)))
+    if has_missing:
+        columns[1][::7] = 255
+    training = cases_of([3] * 7, [column.tolist() for column in columns])
+    expected = dict(learner(Counts(training)).parents)
+    monkeypatch.setattr(scores, "ENTRY_BYTES", 1 << 40)
+    monkeypatch.setattr(scores, "ADDITION_BYTES", 1 << 40)
+    assert dict(learner(Counts(training)).parents) == expected

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from naivete.counts.counts import Counts
-from naivete.errors import NaiveteWarning, ParameterError
+from naivete.errors import NaiveteWarning, ParameterError, ResourceError
 from naivete.learners.copies import copies
-from naivete.learners.partial_graph import PartialGraph, extended
+from naivete.learners.partial_graph import PartialGraph, edges_at_once, extended
 from naivete.learners.pc import oracle, pc, pc_graph
 from naivete.network.graphs import ancestors, cpdag, equivalent
 from naivete.variables import CLASS, family
@@ -68,6 +68,26 @@ def test_data_of_a_network_give_its_class_of_equivalent_ones() -> None:
     training = cases_of([2, 3, 3, 3], [a.tolist(), b.tolist(), c.tolist(), d.tolist()])
     for test in ("g", "chi2"):
         assert dict(pc(Counts(training), alpha=0.001, test=test).parents) == {CLASS: (1,), 0: (), 1: (0, 2), 2: ()}
+
+
+def test_edges_tested_in_parts_give_the_same_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(1)
+    columns = [rng.integers(0, 2, 400)]
+    for _ in range(11):
+        columns.append(np.where(rng.random(400) < 0.7, columns[rng.integers(len(columns))], rng.integers(0, 2, 400)))
+    training = cases_of([2] * 12, [column.tolist() for column in columns])
+    expected = dict(pc(Counts(training)).parents)
+    for at_once in (1, 7):
+        monkeypatch.setattr("naivete.learners.pc.edges_at_once", lambda *_, at_once=at_once: at_once)
+        assert dict(pc(Counts(training)).parents) == expected
+
+
+def test_a_graph_that_exceeds_the_budget_is_refused_before_the_work() -> None:
+    training = cases_of([2] * 30, [[0, 1] * 10] * 29 + [[0, 0, 1, 1] * 5])
+    counts = Counts(training, budget=100_000)
+    with pytest.raises(ResourceError, match=r"PC on \d+ variables keeps about .* bytes .* raise `budget=`"):
+        edges_at_once(counts, 30, "PC")
+    assert counts.passes <= 1
 
 
 def test_many_columns_of_few_rows_take_limited_work() -> None:

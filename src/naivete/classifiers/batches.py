@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.exact_sums import LIMB, LimbSums, limbs, subtract_sums
-from naivete.counts.configurations import grouped_rows
 from naivete.classifiers.value_tables import ValueTables, bytes_of_rows, bytes_of_tables
+from naivete.counts.configurations import grouped_rows
 from naivete.data.frames import SparseMatrix
 from naivete.data.labelled_table import LabelledTable
 from naivete.data.table import Column, Table

@@ -445,7 +445,7 @@ class IncrementalMixin:
             kept = kept.with_tables(members)
         if kept.batches is not None:
             raise ParameterError(
-                f"counts=True: this {type(self).__name__} keeps the rows of its batches, which are not stored in a model file; save it "
+                f"counts=True: this {type(self).__name__} keeps the rows of its batches, which a model file does not hold; save it "
                 "without, and learn again from all rows"
             )
         return kept

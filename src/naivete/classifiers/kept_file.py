@@ -72,7 +72,9 @@ def _check_value_counts(counts: Any, network: Network) -> None:
         raise FieldError(_FIELD, "the number of rows is not valid")
     _check_sums(counts.weights, (len(classes),))
     for column in columns:
-        if not isinstance(column.values, (tuple, np.ndarray)) or (column.tops is not None and len(column.tops) != len(column.values)):
+        if not isinstance(column.values, (tuple, np.ndarray)) or (
+            column.tops is not None and len(column.tops) != len(column.values)
+        ):
             raise FieldError(_FIELD, f"the values of the column {column.name!r} are not valid")
         _check_sums(column.weights, (len(column.values), len(classes)))
         _check_sums(column.missing, (len(classes),))
@@ -82,6 +84,7 @@ def _check_sums(sums: Any, shape: tuple[int, ...]) -> None:
     valid = isinstance(sums, Mapping) and len(sums) > 0 and all(type(q) is int and -40 <= q <= 40 for q in sums)
     parts = list(sums.values()) if valid else []
     if not valid or not all(
-        isinstance(part, np.ndarray) and part.dtype == np.int64 and part.shape == shape and part.min(initial=0) >= 0 for part in parts
+        isinstance(part, np.ndarray) and part.dtype == np.int64 and part.shape == shape and part.min(initial=0) >= 0
+        for part in parts
     ):
         raise FieldError(_FIELD, "a table does not have the shape of its values and classes, or a count is negative")

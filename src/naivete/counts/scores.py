@@ -30,6 +30,10 @@ TOLERANCE = 2.0**-36
 """Differences of scores up to this, times the number of cases, are rounding errors."""
 OBSERVED_SHARE = 0.5
 """A parent is possible if it is observed in at least this share of the cases in which the variable is."""
+ENTRY_BYTES = 400
+"""About how many bytes a score or a gain takes that is kept, with its key."""
+ADDITION_BYTES = 1200
+"""About how many bytes an addition takes while its gain is computed, without its table."""
 TABULATED = 1 << 20
 """Up to this total weight the logarithms of all possible counts are computed once and looked up."""
 
@@ -249,6 +253,9 @@ def _stirling_rest(x: Numbers) -> Numbers:
 class FamilyScores:
     """The scores of families; scores are kept, and families that are requested together are counted in one pass.
 
+    What is kept takes at most about an eighth of the budget, and what one call of `prepare` adds to it; `most_additions` limits
+    that.
+
     Parameters
     ----------
     counts : the cases.
@@ -292,6 +299,9 @@ class FamilyScores:
 
     def prepare(self, additions: Iterable[tuple[int, Iterable[int], int]]) -> None:
         """Compute the gains of many additions (variable, its parents, a new one) in one pass."""
+        if ENTRY_BYTES * (len(self._scores) + len(self._gains)) > self.counts.budget // 8:
+            for kept in (self._scores, self._observed, self._gains):
+                kept.clear()
         keys = {(v, _family(*parents), new) for v, parents, new in additions}
         uncounted = sorted(keys - self._gains.keys())
         firsts = sum(not parents for _, parents, _ in uncounted)
@@ -303,6 +313,11 @@ class FamilyScores:
         for v, parents, new in uncounted:
             if not self._has_missing[new]:
                 self._gains[v, parents, new] = self._scores[v, _family(*parents, new)] - self._scores[v, parents]
+
+    @property
+    def most_additions(self) -> int:
+        """How many additions `prepare` can compute at once within a quarter of the budget; at least one for each variable."""
+        return max(len(self.counts.variables), self.counts.budget // 4 // ADDITION_BYTES)
 
     def total(self, structure: dict[int, Family]) -> float:
         """Return the score of a whole structure, that of each family scaled to the weight of all cases."""

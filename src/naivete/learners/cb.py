@@ -13,7 +13,7 @@ from naivete.learners.accuracy import correct
 from naivete.learners.k2 import best_parents
 from naivete.learners.parameters import checked_choice, checked_count, checked_flag
 from naivete.learners.parent_limits import MaxParents, checked_max_parents
-from naivete.learners.partial_graph import PartialGraph, Separators, remove_edges
+from naivete.learners.partial_graph import PartialGraph, Separators, edges_at_once, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.network import Network
 from naivete.variables import CLASS
@@ -82,12 +82,14 @@ def cb(
     checked_max_parents(max_parents)
     scores = FamilyScores(counts, score_of(criterion, "criterion"))
     independent = data_independence(counts, test=statistic_of(test), alpha=alpha)
-    graph, separators = PartialGraph.complete([CLASS, *informative_features(counts)]), Separators()
+    variables = [CLASS, *informative_features(counts)]
+    at_once = edges_at_once(counts, len(variables), "CB")
+    graph, separators = PartialGraph.complete(variables), Separators()
     unrelated: Structure = {CLASS: (), **dict.fromkeys(counts.features, ())}
     best: _Candidate | None = None
     order = 0
     while max_order is None or order <= max_order:
-        if not remove_edges(graph, order, independent, separators, enough_cases(counts)) and order:
+        if not remove_edges(graph, order, independent, separators, enough_cases(counts), at_once) and order:
             break
         oriented = _oriented(graph, separators, scores, class_root)
         structure = {**unrelated, **_learned(oriented, scores, max_parents, class_root, partial_order)}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from naivete.counts.block_counts import batches
 from naivete.counts.counts import Counts
 from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.errors import ParameterError, quoted
@@ -113,8 +114,11 @@ def greedy_parents(
 
     active = {v: remaining(v) for v in candidates}
     while active := {v: addable for v, addable in active.items() if addable}:
-        scores.prepare((v, parents[v], y) for v, addable in active.items() for y in addable)
-        active = {v: remaining(v) for v, addable in active.items() if _parent_added(scores, v, parents[v], addable)}
+        grown = []
+        for some in batches(list(active), map(len, active.values()), scores.most_additions):
+            scores.prepare((v, parents[v], y) for v in some for y in active[v])
+            grown += [v for v in some if _parent_added(scores, v, parents[v], active[v])]
+        active = {v: remaining(v) for v in grown}
     return {v: class_last(chosen) for v, chosen in parents.items()}
 
 

@@ -7,15 +7,21 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, islice
 
+from naivete.counts.counts import Counts
 from naivete.counts.independence import Independence, Question, Testable
+from naivete.errors import ResourceError
 
-__all__ = ["PartialGraph", "Separators", "extended", "ordered", "remove_edges"]
+__all__ = ["PartialGraph", "Separators", "edges_at_once", "extended", "ordered", "remove_edges"]
 
 Separators = dict[frozenset[int], frozenset[int]]
 """For pairs of variables that were found independent, the variables they are independent given."""
 
 FIRST_TESTS = 4
 """How many tests are made for each edge in the first pass of a round."""
+PAIR_BYTES = 600
+"""About how many bytes the graph and what separates its variables take for each pair of variables."""
+TEST_BYTES = 2000
+"""About how many bytes the tests of an edge take while they are made."""
 MOST_TESTS = 1 << 15
 """How many tests are made for all edges together in one pass."""
 
@@ -145,16 +151,36 @@ class PartialGraph:
 
 
 def remove_edges(
-    graph: PartialGraph, size: int, independent: Independence, separators: Separators, testable: Testable | None = None
+    graph: PartialGraph,
+    size: int,
+    independent: Independence,
+    separators: Separators,
+    testable: Testable | None = None,
+    at_once: int | None = None,
 ) -> int:
     """Remove the edges whose ends are independent given `size` of their neighbors; return how many edges could be tested.
 
     The neighbors are those at the beginning of the call, so that the result does not depend on the order of the variables. Each
     pass makes the next tests of all remaining edges, more of them each time. Tests are generated when they are needed, because
-    there may be very many. Sets of variables that are not `testable` are skipped.
+    there may be very many. Sets of variables that are not `testable` are skipped. Only `at_once` edges are tested together, which
+    limits the memory and changes nothing else.
     """
-    neighbors = {v: sorted(adjacent) for v, adjacent in graph.adjacent.items()}
-    waiting = {edge: _tests(*edge, neighbors, size, testable or _always) for edge in graph.edges}
+    neighbors, edges = {v: sorted(adjacent) for v, adjacent in graph.adjacent.items()}, graph.edges
+    step = len(edges) if at_once is None else max(1, at_once)
+    tested = 0
+    for start in range(0, len(edges), max(1, step)):
+        some = {edge: _tests(*edge, neighbors, size, testable or _always) for edge in edges[start : start + step]}
+        tested = _separate(some, size, independent, separators) or tested
+    for edge in edges:
+        if frozenset(edge) in separators:
+            graph.remove(*edge)
+    return tested
+
+
+def _separate(
+    waiting: dict[tuple[int, int], Iterator[Question]], size: int, independent: Independence, separators: Separators
+) -> int:
+    """Find what separates the ends of some edges, given the tests of each; return how many edges could be tested."""
     tested, count = 0, FIRST_TESTS if size else 1
     while waiting:
         next_tests = {edge: list(islice(tests, count)) for edge, tests in waiting.items()}
@@ -167,10 +193,27 @@ def remove_edges(
             edge: waiting[edge] for edge, tests in next_tests.items() if len(tests) == count and frozenset(edge) not in separators
         }
         count = max(1, min(4 * count, MOST_TESTS // max(1, len(waiting))))
-    for edge in graph.edges:
-        if frozenset(edge) in separators:
-            graph.remove(*edge)
     return tested
+
+
+def edges_at_once(counts: Counts, variables: int, learner: str) -> int:
+    """Return how many edges can be tested together within the budget; an error if the graph itself exceeds it.
+
+    Parameters
+    ----------
+    counts : the training cases.
+    variables : the number of variables of the graph.
+    learner : the name of the learner, for the message.
+    """
+    pairs = variables * (variables - 1) // 2
+    needed = PAIR_BYTES * pairs
+    if 2 * needed > counts.budget:
+        raise ResourceError(
+            f"{learner} on {variables:,} variables keeps about {needed:,} bytes for their {pairs:,} pairs, and the budget is "
+            f"{counts.budget:,} bytes, half of which is for tables; leave out features with little information about the class "
+            "(see `relevance_` of NaiveBayes), or raise `budget=`"
+        )
+    return max(1, (counts.budget // 2 - needed) // TEST_BYTES)
 
 
 def _always(_: Sequence[int]) -> bool:

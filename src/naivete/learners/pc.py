@@ -10,7 +10,7 @@ from naivete.learners.copies import copies, warn_about_copies
 from naivete.learners.k2 import class_last
 from naivete.learners.parameters import checked_count
 from naivete.learners.parent_limits import MaxParents, checked_max_parents, limited, parent_limit
-from naivete.learners.partial_graph import PartialGraph, Separators, extended, remove_edges
+from naivete.learners.partial_graph import PartialGraph, Separators, edges_at_once, extended, remove_edges
 from naivete.network.estimation import estimate
 from naivete.network.graphs import d_separated
 from naivete.network.network import Network, Structure
@@ -68,7 +68,8 @@ def pc(
     found = copies(counts, features)
     warn_about_copies(counts, found, "PC gives a copy no other parent than that feature, and no influence on the class")
     tested = [CLASS, *(x for x in features if x not in found)]
-    graph = pc_graph(tested, independent, max_order=max_order, testable=enough_cases(counts))
+    at_once = edges_at_once(counts, len(tested), "PC")
+    graph = pc_graph(tested, independent, max_order=max_order, testable=enough_cases(counts), at_once=at_once)
     parents: dict[int, tuple[int, ...]] = {**dict.fromkeys(counts.features, ()), **extended(graph)}
     parents = limited(counts, parents, parent_limit(counts, max_parents))
     parents |= {copy: (first,) for copy, first in found.items()}
@@ -76,7 +77,12 @@ def pc(
 
 
 def pc_graph(
-    variables: Iterable[int], independent: Independence, *, max_order: int | None = None, testable: Testable | None = None
+    variables: Iterable[int],
+    independent: Independence,
+    *,
+    max_order: int | None = None,
+    testable: Testable | None = None,
+    at_once: int | None = None,
 ) -> PartialGraph:
     """Return the partially directed graph of some variables: arcs where the independences determine them, edges elsewhere.
 
@@ -86,6 +92,7 @@ def pc_graph(
     independent : the independence test, from data or from an `oracle`.
     max_order : the largest number of neighbors to condition on; None for no limit.
     testable : whether there are enough cases for a test of some variables; by default always.
+    at_once : how many edges are tested together; by default all.
 
     >>> graph = pc_graph([0, 1, 2], oracle({0: (), 1: (), 2: (0, 1)}))
     >>> sorted(graph.arcs)
@@ -93,7 +100,7 @@ def pc_graph(
     """
     graph, separators = PartialGraph.complete(variables), Separators()
     order = 0
-    while (max_order is None or order <= max_order) and remove_edges(graph, order, independent, separators, testable):
+    while (max_order is None or order <= max_order) and remove_edges(graph, order, independent, separators, testable, at_once):
         order += 1
     graph.orient_v_structures(separators)
     graph.propagate()
