@@ -79,9 +79,10 @@ def weighted_spectrum(
     best, factor = _best_term(terms, labels, weight, [j for j in range(number) if j not in own])
     start = np.zeros(number)
     start[best] = factor
-    coefficients, intercepts = fitted_weights(terms, labels, weight, penalties, start)
+    mixed = mixture and bool(result.members)
+    (coefficients, intercepts), *without_folds = _fitted(terms, labels, folds, penalties, start, held_out=mixed)
     result = replace(result, coefficients=coefficients, intercepts=intercepts)
-    if not (mixture and result.members):
+    if not mixed:
         return result
     trees = range(slices.trees.start, slices.trees.stop)
     candidates = [
@@ -91,7 +92,7 @@ def weighted_spectrum(
         range(slices.boosted.start, slices.boosted.stop),
     ]
     singles = [_best_term(terms, labels, weight, positions) for positions in candidates if positions]
-    likelihoods = _held_out_likelihoods(result, terms, sample, folds, penalties, start, singles)
+    likelihoods = _held_out_likelihoods(result, terms, sample, folds, without_folds, singles)
     pseudo_cases = [*[PSEUDO_CASES] * (1 + len(singles)), PSEUDO_CASES_OF_PRIOR]
     shares = mixture_shares(likelihoods, weight[: len(likelihoods)], pseudo_cases)
     return replace(result, mixture=Mixture(shares, tuple(t for t, _ in singles), tuple(f for _, f in singles)))
@@ -135,29 +136,40 @@ def _sample_counts(result: Spectrum, sample: Sample, weight: Numbers) -> Counts:
     return Counts(MemoryCases(result.variables, block, has_missing))
 
 
+def _fitted(
+    terms: Numbers, labels: NDArray[np.uint32], folds: Folds, penalties: Numbers, start: Numbers, *, held_out: bool
+) -> list[tuple[Numbers, Numbers]]:
+    """Return the coefficients and intercepts fitted to all rows, and if wanted those fitted to some rows without each fold."""
+    rows = min(MIXTURE_ROWS, len(folds.case))
+
+    def fit(fold: int | None) -> tuple[Numbers, Numbers]:
+        if fold is None:
+            return fitted_weights(terms, labels, folds.weight, penalties, start)
+        train = np.flatnonzero(folds.fold[:rows] != fold)
+        if not len(train):
+            return start, np.zeros(terms.shape[1])
+        return fitted_weights(terms[train], labels[train], folds.weight[train], penalties, start, FOLD_STEPS)
+
+    tasks = [None, *range(folds.share.shape[1] if held_out else 0)]
+    return run_parallel(fit, tasks, 100.0 * terms.size)
+
+
 def _held_out_likelihoods(
     result: Spectrum,
     terms: Numbers,
     sample: Sample,
     folds: Folds,
-    penalties: Numbers,
-    start: Numbers,
+    without_folds: Sequence[tuple[Numbers, Numbers]],
     singles: Sequence[tuple[int, float]],
 ) -> Numbers:
     """Return P(label) of some rows by the weighted terms without their fold, by single terms, and by the class frequencies."""
     rows = min(MIXTURE_ROWS, len(folds.case))
-    labels, fold, weight = sample.labels[folds.case[:rows]], folds.fold[:rows], folds.weight[:rows]
+    labels = sample.labels[folds.case[:rows]]
     likelihoods = np.empty((rows, len(singles) + 2))
-
-    def held_out(k: int) -> None:
-        train, test = np.flatnonzero(fold != k), np.flatnonzero(fold == k)
-        coefficients, intercepts = start, np.zeros(result.classes)
-        if len(train):
-            coefficients, intercepts = fitted_weights(terms[train], labels[train], weight[train], penalties, start, FOLD_STEPS)
+    for fold, (coefficients, intercepts) in enumerate(without_folds):
+        test = np.flatnonzero(folds.fold[:rows] == fold)
         logits = np.einsum("rct,t->rc", terms[test], coefficients) + intercepts
         likelihoods[test, 0] = np.exp(log_normalized(logits))[np.arange(len(test)), labels[test]]
-
-    run_parallel(held_out, range(folds.share.shape[1]), 100.0 * rows * terms[0].size)
     for j, (term, factor) in enumerate(singles, start=1):
         posterior = np.exp(log_normalized(factor * terms[:rows, :, term]))
         likelihoods[:, j] = posterior[np.arange(rows), labels]
@@ -168,6 +180,8 @@ def _held_out_likelihoods(
 
 def _best_term(terms: Numbers, labels: NDArray[np.uint32], weight: Numbers, candidates: Any) -> tuple[int, float]:
     """Return the term that has the smallest loss at its best temperature, and this temperature."""
-    fits = {j: temperature(terms[:, :, j], labels, weight, TEMPERATURE_PENALTY) for j in candidates}
+    tasks, work = list(candidates), 50.0 * terms[:, :, 0].size * len(candidates)
+    found = run_parallel(lambda j: temperature(terms[:, :, j], labels, weight, TEMPERATURE_PENALTY), tasks, work)
+    fits = dict(zip(tasks, found, strict=True))
     best = min(fits, key=lambda j: (fits[j][1], j))
     return best, fits[best][0]
