@@ -9,13 +9,15 @@ import random
 import warnings
 import zipfile
 from copy import deepcopy
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from naivete.classifiers.ande import A2DE
-from naivete.classifiers.augmented import KDB, Full, NaiveBayes
+from naivete.classifiers.augmented import KDB, TAN, Full, NaiveBayes
+from naivete.classifiers.kept_file import kept_bytes
 from naivete.classifiers.model_file import Model, model_bytes, model_from_bytes, read_model
 from naivete.classifiers.naive_variants import HiddenNaive, Recursive
 from naivete.classifiers.saving import classifier_of, model_of
@@ -110,7 +112,9 @@ def corpus() -> list[bytes]:
         Spectrum(members=2, trees=2, boosting=2, depth=2).fit(rows, labels),
         A2DE(prior=[0.5, 0.5]).fit(rows, labels),
     ]
-    made = [sample(), model_of(fitted), Model("majority", {}, coin, {}), *map(model_of, more)]
+    streamed = TAN().partial_fit(rows, labels)
+    continued = replace(model_of(streamed), optional={"counts": kept_bytes(streamed.kept_counts())})
+    made = [sample(), model_of(fitted), continued, Model("majority", {}, coin, {}), *map(model_of, more)]
     return [*map(model_bytes, made), *golden]
 
 
@@ -242,11 +246,10 @@ def _grow(rng: random.Random, value: Any) -> None:
 def _changed_arrays(rng: random.Random, data: bytes) -> bytes:
     header, arrays = parts(data)
     name = rng.choice(list(arrays))
-    kind = {"float64.npy": "<f8", "int64.npy": "<i8", "int32.npy": "<i4"}[name]
+    kind = {"float64.npy": "<f8", "int64.npy": "<i8", "int32.npy": "<i4", "uint8.npy": "|u1"}[name]
     cells = numbers(arrays[name], kind)
-    values = (
-        (math.nan, math.inf, -math.inf, -0.0, 1e308, -1e-300, 5e-324, 1.0, 0.5) if kind == "<f8" else (-2, -1, 0, 1, 2, 2**31 - 1)
-    )
+    floats = (math.nan, math.inf, -math.inf, -0.0, 1e308, -1e-300, 5e-324, 1.0, 0.5)
+    values = floats if kind == "<f8" else (0, 1, 2, 255) if kind == "|u1" else (-2, -1, 0, 1, 2, 2**31 - 1)
     for _ in range(rng.randint(1, 3)):
         cells[rng.randrange(len(cells))] = rng.choice(values)
     content = npy(cells)

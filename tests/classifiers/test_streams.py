@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from sklearn.base import clone
 from naivete import FAN, KDB, TAN, Encoder, NaiveBayes, load, model_hash, save
 from naivete.classifiers import model_file
 from naivete.classifiers.base import NetworkClassifier
+from naivete.classifiers.kept_file import kept_bytes, kept_of
 from naivete.classifiers.saving import model_of
 from naivete.errors import DataError, ModelFileError, NaiveteWarning, ParameterError, ResourceError
+from naivete.storage.canonical_json import FieldError
+from naivete.storage.packed import packed
 
 MODELS: dict[str, NetworkClassifier] = {
     "TAN": TAN(),
@@ -147,10 +151,6 @@ def test_counts_that_cannot_be_saved_are_refused(tmp_path: Path) -> None:
 
 
 def test_counts_of_another_model_or_damaged_ones_are_refused(tmp_path: Path) -> None:
-    from dataclasses import replace
-
-    from naivete.classifiers.kept_file import kept_bytes
-
     streamed = taught(TAN(), [batch(seed) for seed in range(4)])
     content = kept_bytes(streamed.kept_counts())
     X, y, _ = batch(0)
@@ -164,3 +164,46 @@ def test_counts_of_another_model_or_damaged_ones_are_refused(tmp_path: Path) -> 
         (tmp_path / "m.nvt").write_bytes(model_file.model_bytes(model))
         with pytest.raises(ModelFileError, match=r"optional\.counts"):
             load(tmp_path / "m.nvt")
+
+
+def test_counts_with_a_wrong_value_anywhere_are_refused_by_name() -> None:
+    """Every field of the counts, of the value counts and of a column in turn has values of other types and ranges."""
+    streamed = taught(TAN(), [batch(seed) for seed in range(4)])
+    kept = streamed._kept
+    tables = {"members": kept.tables.members, "sums": kept.tables.sums}
+    wrong = [
+        None,
+        -1,
+        10**9,
+        0.5,
+        "text",
+        (),
+        ("x",),
+        ((),),
+        {},
+        {0: np.zeros(2, np.int64)},
+        {"a": 1},
+        np.zeros(3),
+        np.array([2.0, 1.0]),
+    ]
+    values: list[dict[str, Any]] = [
+        {"value_counts": kept.value_counts, **tables, name: value} for name in tables for value in wrong
+    ]
+    values += [{"value_counts": value, **tables} for value in wrong]
+    for name in ("classes", "weights", "columns", "rows", "dropped"):
+        values += [{"value_counts": replace(kept.value_counts, **{name: value}), **tables} for value in wrong]
+    for i, column in enumerate(kept.value_counts.columns):
+        for field in fields(column):
+            columns = [
+                (*kept.value_counts.columns[:i], replace(column, **{field.name: v}), *kept.value_counts.columns[i + 1 :])
+                for v in wrong
+            ]
+            values += [{"value_counts": replace(kept.value_counts, columns=c), **tables} for c in columns]
+    accepted = 0
+    for value in values:
+        try:
+            kept_of(np.frombuffer(packed(value), np.uint8), streamed.network_, True)
+            accepted += 1
+        except FieldError:  # no other error
+            continue
+    assert accepted < 0.1 * len(values)

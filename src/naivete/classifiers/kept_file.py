@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete.network.network import Network
-from naivete.storage.canonical_json import FieldError
+from naivete.storage.canonical_json import FieldError, shown
 from naivete.variables import CLASS
 
 if TYPE_CHECKING:
     from naivete.classifiers.batches import KeptCases
+    from naivete.encoding.value_counts import ValueCounts
 
 __all__ = ["kept_bytes", "kept_of"]
 
@@ -61,23 +62,61 @@ def kept_of(content: Any, network: Network, framed: bool) -> KeptCases:
     return KeptCases(counts, None, network.variables[CLASS].name, framed, tables)
 
 
-def _check_value_counts(counts: Any, network: Network) -> None:
+def _check_value_counts(counts: ValueCounts, network: Network) -> None:
     """Refuse value counts of other columns or classes than those of the network, and counts of other shapes."""
+    from naivete.encoding.value_counts import ColumnCounts
+
     names = tuple(network.variables[x].name for x in network.inputs)
     classes = network.variables[CLASS].states
-    columns = counts.columns if isinstance(counts.columns, tuple) else ()
-    if tuple(getattr(column, "name", None) for column in columns) != names or counts.classes != classes:
+    columns: Any = counts.columns
+    if type(columns) is not tuple or not all(isinstance(column, ColumnCounts) for column in columns):
+        raise FieldError(_FIELD, "the counts of every column were expected")
+    if not _equal(tuple(column.name for column in columns), names) or not _equal(counts.classes, classes):
         raise FieldError(_FIELD, "these are the counts of other columns or classes than those of the network")
-    if type(counts.rows) is not int or counts.rows < 0:
+    if not all(type(count) is int and count >= 0 for count in (counts.rows, counts.dropped)):
         raise FieldError(_FIELD, "the number of rows is not valid")
     _check_sums(counts.weights, (len(classes),))
     for column in columns:
-        if not isinstance(column.values, (tuple, np.ndarray)) or (
-            column.tops is not None and len(column.tops) != len(column.values)
-        ):
-            raise FieldError(_FIELD, f"the values of the column {column.name!r} are not valid")
+        if not _is_valid(column):
+            raise FieldError(_FIELD, f"the values of the column {shown(column.name)} are not valid")
         _check_sums(column.weights, (len(column.values), len(classes)))
         _check_sums(column.missing, (len(classes),))
+
+
+def _is_valid(column: Any) -> bool:
+    """Whether the values are distinct states, or increasing numbers with the largest value of each cell."""
+    if not (column.kind is None or _equal((column.kind,), ("nominal",)) or _equal((column.kind,), ("numeric",))):
+        return False
+    if type(column.exact) is not bool:
+        return False
+    if (
+        type(column.level) is not int
+        or not 0 <= column.level <= 64
+        or not (column.declared is None or _are_states(column.declared))
+    ):
+        return False
+    if column.tops is None:
+        return _are_states(column.values)
+    values, tops = column.values, column.tops
+    if not all(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "iuf" for part in (values, tops)):
+        return False
+    if len(values) != len(tops):
+        return False
+    low, high = np.asarray(values, np.float64), np.asarray(tops, np.float64)
+    return bool(np.isfinite(high).all() and (low <= high).all() and (high[:-1] < low[1:]).all())
+
+
+def _equal(values: Any, expected: tuple[Any, ...]) -> bool:
+    """Whether these are the same plain values of the same types; values of a file can be of any type."""
+    if type(values) is not tuple or list(map(type, values)) != list(map(type, expected)):
+        return False
+    return values == expected
+
+
+def _are_states(values: Any) -> bool:
+    if type(values) is not tuple or not all(type(state) in (str, int, float, bool) and state == state for state in values):
+        return False
+    return len({(type(state) is bool, state) for state in values}) == len(values)
 
 
 def _check_sums(sums: Any, shape: tuple[int, ...]) -> None:
