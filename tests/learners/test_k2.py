@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 import subprocess
+import tracemalloc
 import warnings
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from naivete.errors import ParameterError
 from naivete.learners.cb import cb
 from naivete.learners.hill_climb import hill_climb
 from naivete.learners.k2 import k2
+from naivete.learners.pc import pc
 from naivete.variables import CLASS
 from tests.oracles import cases_of, counted, identical
 from tests.strategies import some_cases
@@ -233,3 +235,22 @@ def test_scores_that_are_forgotten_to_save_memory_change_nothing(
     monkeypatch.setattr(scores, "ENTRY_BYTES", 1 << 40)
     monkeypatch.setattr(scores, "ADDITION_BYTES", 1 << 40)
     assert dict(learner(Counts(training)).parents) == expected
+
+
+@pytest.mark.parametrize("learner", [k2, pc], ids=["k2", "pc"])
+def test_the_objects_of_a_search_stay_within_the_budget(learner: Any) -> None:
+    """The peak of the bytes that Python allocates, with a large and a small budget for the same network."""
+    rng = np.random.default_rng(0)
+    columns = [rng.integers(0, 2, 300)]
+    for _ in range(59):
+        columns.append(np.where(rng.random(300) < 0.4, columns[rng.integers(len(columns))], rng.integers(0, 2, 300)))
+    training = cases_of([2] * 60, [column.tolist() for column in columns])
+    peaks, structures = [], []
+    for budget in (1 << 31, 1 << 31, 3 << 20):  # the first for what is imported and cached
+        tracemalloc.start()
+        structures.append(dict(learner(Counts(training, budget=budget)).parents))
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert structures[0] == structures[2]
+    assert peaks[2] < 3 << 20
+    assert peaks[1] > peaks[2]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import repeat
 from math import prod
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from naivete._kernels.codes import Numbers
+from naivete.counts.block_counts import batches
 from naivete.counts.counts import Counts
 from naivete.errors import ParameterError, quoted
 
@@ -29,13 +31,15 @@ __all__ = [
 Question = tuple[int, int, tuple[int, ...]]
 """Two variables, and the variables given which their independence is tested."""
 Independence = Callable[[Sequence[Question]], Sequence[bool]]
-"""Returns for each question whether the two variables are independent; the questions of one call take one pass."""
+"""Returns for each question whether the two variables are independent; the questions of one call take as few passes as possible."""
 Statistic = Callable[[Numbers, Numbers], Numbers]
 """Returns the terms of an approximately chi-square distributed statistic from observed and expected counts, cell by cell."""
 Testable = Callable[[Sequence[int]], bool]
 """Whether there are enough cases to test a question about some variables; if not, nor for more variables."""
 
 CASES_PER_CELL = 5
+QUESTION_BYTES = 2500
+"""About how many bytes a question takes while it is tested."""
 
 
 def pearson(observed: Numbers, expected: Numbers) -> Numbers:
@@ -78,12 +82,13 @@ def data_independence(counts: Counts, *, test: Statistic = pearson, alpha: float
 
     def independent(questions: Sequence[Question]) -> list[bool]:
         tested = [(x, y, given) for x, y, given in dict.fromkeys(questions) if testable((x, y, *given))]
-        orders = [(x, y, *given) for x, y, given in tested]
-        cards = [counts.cards(order) for order in orders]
         result: dict[Question, bool] = {}
-        for positions, tables in counts.arranged(orders, [(x, y, prod(given)) for x, y, *given in cards]):
-            p = p_values(tables.contingency(), test)
-            result |= {tested[i]: value > alpha for i, value in zip(positions, p.tolist(), strict=True)}
+        for some in batches(tested, repeat(QUESTION_BYTES), counts.budget // 8):
+            orders = [(x, y, *given) for x, y, given in some]
+            cards = [counts.cards(order) for order in orders]
+            for positions, tables in counts.arranged(orders, [(x, y, prod(given)) for x, y, *given in cards]):
+                p = p_values(tables.contingency(), test)
+                result |= {some[i]: value > alpha for i, value in zip(positions, p.tolist(), strict=True)}
         return [result.get(question, False) for question in questions]
 
     return independent

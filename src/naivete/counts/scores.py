@@ -32,8 +32,8 @@ OBSERVED_SHARE = 0.5
 """A parent is possible if it is observed in at least this share of the cases in which the variable is."""
 ENTRY_BYTES = 400
 """About how many bytes a score or a gain takes that is kept, with its key."""
-ADDITION_BYTES = 1200
-"""About how many bytes an addition takes while its gain is computed, without its table."""
+ADDITION_BYTES = 2500
+"""About how many bytes an addition takes while its gain is computed."""
 TABULATED = 1 << 20
 """Up to this total weight the logarithms of all possible counts are computed once and looked up."""
 
