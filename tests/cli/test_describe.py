@@ -106,6 +106,9 @@ def test_columns_left_out(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("name,x,c\n" + "".join(f"id{i},{i % 3},{i % 2}\n" for i in range(55)))
     assert "--keep name" in run("describe", file, "--target", "c").out
+    spaced = tmp_path / "spaced.csv"
+    spaced.write_text(file.read_text().replace("name,x", "customer name,x"))
+    assert run("describe", spaced, "--target", "c").out.endswith("--keep 'customer name'\n")  # as a shell takes it
     ran = run("describe", file, "--target", "c", "--ignore", "name", "--kinds", "name=nominal,x=nominal")
     assert ran.code == 0
     assert "55 rows, 2 columns" in ran.out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -201,12 +202,12 @@ def _lines(described: dict[str, Any]) -> list[str]:
 
 
 def _advice(described: dict[str, Any]) -> list[str]:
-    left_out = [named(record["name"]) for record in described["columns"] if record["unsuitable"] not in (None, "constant")]
+    left_out = [str(record["name"]) for record in described["columns"] if record["unsuitable"] not in (None, "constant")]
     if not left_out:
         return []
     some = "is one column" if len(left_out) == 1 else f"are {len(left_out)} columns"
     advice = f"there {some} without information for new cases, which models leave out; to use them all the same: --keep"
-    return ["", escaped(f"{advice} {','.join(left_out)}")]
+    return ["", escaped(f"{advice} {shlex.quote(','.join(left_out))}")]
 
 
 def _consistency_line(described: dict[str, Any]) -> str:
