@@ -1,5 +1,6 @@
 """Configuration of the documentation site, which `python3 dev.py docs` builds into `docs/_build/html`."""
 
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -78,11 +79,40 @@ html_theme_options = {
 }
 
 
+HELPERS = {
+    "asks_network",
+    "checked_encoder",
+    "code_posteriors",
+    "densities",
+    "encoded",
+    "ensemble",
+    "fit_counts",
+    "kept_counts",
+    "learns_from_value_counts",
+    "max_table_features",
+    "more_of",
+    "one_network",
+    "plain_more",
+    "reports_impossible",
+    "routed_methods",
+    "saved_attributes",
+    "shares_counts",
+    "training",
+    "training_counts",
+    "training_rows",
+}
+"""Members of classifiers and selectors that other modules of the library call and users do not need."""
+
+
 def setup(app: Any) -> None:
-    """Leave out what classes inherit from other libraries, whose documentation refers to its own pages."""
-    app.connect("autodoc-skip-member", _is_inherited_from_elsewhere)
+    """Remove the generated pages of the last build, some of whose names may be gone; choose the members that pages show."""
+    for folder in (app.srcdir, app.outdir):
+        shutil.rmtree(Path(folder, "api", "generated"), ignore_errors=True)
+    app.connect("autodoc-skip-member", _is_left_out)
 
 
-def _is_inherited_from_elsewhere(app: Any, kind: str, name: str, member: Any, *details: Any) -> bool | None:  # noqa: ARG001
+def _is_left_out(app: Any, kind: str, name: str, member: Any, *details: Any) -> bool | None:  # noqa: ARG001
+    """Leave out helpers, and what is inherited from other libraries, whose documentation refers to its own pages."""
     module = getattr(member, "__module__", None)
-    return True if isinstance(module, str) and module.partition(".")[0] != "naivete" else None
+    from_elsewhere = isinstance(module, str) and module.partition(".")[0] != "naivete"
+    return True if name in HELPERS or from_elsewhere else None

@@ -69,8 +69,14 @@ def test_extensions_are_installed_by_the_extra() -> None:
     for package in packages:
         assert package in text
         assert any(line.startswith(package.replace("_", "-")) for line in extras), package
-    for module in re.findall(r'^    "(\w+)",$', text, re.MULTILINE):
+    for module in re.findall(r'^    "(\w+)",$', text.partition("exclude_patterns")[0], re.MULTILINE):
         assert module in packages or (DOCS / "_extensions" / f"{module}.py").exists(), module
+
+
+def test_the_members_left_out_of_the_reference_exist() -> None:
+    helpers = re.findall(r"^HELPERS = \{\n(.*?)^\}", (DOCS / "conf.py").read_text(), re.MULTILINE | re.DOTALL)[0]
+    for name in re.findall(r"\w+", helpers):
+        assert hasattr(naivete.NetworkClassifier, name), name
 
 
 @pytest.fixture(scope="module")
