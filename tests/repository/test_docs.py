@@ -66,6 +66,7 @@ def patients(rows: int = 60) -> pd.DataFrame:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the files that the pages speak of."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # as for Python started in this folder
     monkeypatch.setattr("naivete.cases.sources.resident", lambda: 150_000_000)  # not what all tests before have left behind
     frame = patients()
     frame.to_csv("patients.csv", index=False)
