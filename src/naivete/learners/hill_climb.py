@@ -15,6 +15,7 @@ from naivete.counts.scores import FamilyScores, Score, score_of
 from naivete.learners.k2 import class_last
 from naivete.learners.parameters import checked_count, checked_flag, checked_integer
 from naivete.network.estimation import estimate
+from naivete.network.graphs import topological
 from naivete.network.network import Network
 from naivete.variables import CLASS
 
@@ -135,13 +136,19 @@ class _Search:
         if self.class_root:
             room[0] = False
         addable = ~self.arcs & ~self.ancestors.T & room
-        # how many parents of a child descend from a variable, itself included
-        ways = self.ancestors.astype(np.float32) @ self.arcs.astype(np.float32)
-        reversible = self.arcs & room[:, None] & (ways < 2)  # with another path from parent to child, reversing would close a cycle
+        reversible = self.arcs & room[:, None] & ~self._with_another_path()
         self._scored(addable, reversible)
         yield "add", np.where(addable, self.gains, -np.inf)
         yield "remove", np.where(self.arcs, self.gains, -np.inf)
         yield "reverse", np.where(reversible, self.gains + self.gains.T, -np.inf)
+
+    def _with_another_path(self) -> Truths:
+        """Return the arcs beside which another path leads from parent to child, so that reversing them would close a cycle."""
+        result = np.zeros_like(self.arcs)
+        for v in np.flatnonzero(self.arcs.sum(axis=0) > 1):
+            parents = np.flatnonzero(self.arcs[:, v])
+            result[parents, v] = self.ancestors[np.ix_(parents, parents)].sum(axis=1) > 1  # each is an ancestor of itself
+        return result
 
     def _after(self, move: Move) -> int:
         """Return the hash of the structure that a change leads to."""
@@ -160,7 +167,10 @@ class _Search:
             self.arcs[move.child, move.parent] = True
             self.gains[:, move.parent] = np.nan
         self.gains[:, move.child] = np.nan
-        self.ancestors = _ancestors(self.arcs)
+        if move.kind == "add":
+            self.ancestors |= self.ancestors[:, [move.parent]] & self.ancestors[[move.child]]
+        else:
+            self.ancestors = _ancestors(self.arcs)
 
     def _consistent_gain(self, v: int, parents: list[int], p: int, gain: float) -> float:
         """Return the gain of a change: the difference of two path scores where both are known, else the gain itself.
@@ -197,12 +207,11 @@ def _arc_hash(parent: int, child: int) -> int:
 
 def _ancestors(arcs: NDArray[np.bool_]) -> NDArray[np.bool_]:
     """Return which variables are ancestors of which; each is an ancestor of itself.  # (ancestor, variable)"""
-    reach = arcs | np.eye(len(arcs), dtype=bool)
-    while True:
-        further = (reach.astype(np.float32) @ reach.astype(np.float32)) > 0
-        if np.array_equal(further, reach):
-            return reach
-        reach = further
+    parents = {v: tuple(np.flatnonzero(column).tolist()) for v, column in enumerate(arcs.T)}
+    reach = np.eye(len(arcs), dtype=bool)
+    for v in topological(parents):
+        reach[:, v] |= reach[:, parents[v]].any(axis=1)
+    return reach
 
 
 def climbed(
