@@ -59,7 +59,7 @@ SETTINGS: list[Any] = [
     *(entry.estimator(encoder=Encoder(numbers="kernel")) for entry in REGISTRY if "kernel" in entry.estimator.densities),
     Lookup(encoder=Encoder(missing="state", unseen="smooth")),
     NaiveBayes(smoothing="clark-niblett", encoder=Encoder(cut=EqualFrequency(10), max_integer_states=3)),
-    NaiveBayes(smoothing="m-estimate", encoder=Encoder(cut=EqualWidth(8), unseen="smooth")),
+    NaiveBayes(smoothing="m-estimate", encoder=Encoder(cut=EqualWidth(3), unseen="smooth")),
     NaiveBayes(encoder=Encoder(numbers="auto")),
     TAN(smoothing="friedman", encoder=EM),
     TAN(calibration="leave-one-out", smoothing="backoff"),
@@ -107,6 +107,12 @@ SHARED = (
 """Long checks of the input, which all classifiers read with the same code."""
 
 
+NARROW = {
+    "check_class_weight_classifiers": "a class of weight 25,000 has so narrow kernels that all its rows are far from new ones"
+}
+"""The one check that does not hold for kernel densities, which are not the default: a weight is a number of equal rows."""
+
+
 def complete(estimator: Any) -> Any:
     name = type(estimator).__name__
     return pytest.param(estimator, id=name, marks=() if name == "LossAware" else slow_unless_representative(name))
@@ -151,9 +157,11 @@ def test_every_check_passes_with_other_parameters(estimator: Any) -> None:
 
 
 def failures(estimator: Any) -> list[Any]:
-    results = check_estimator(clone(estimator), on_fail=None, on_skip=None)
+    kernel = getattr(getattr(estimator, "encoder", None), "numbers", None) == "kernel"
+    results = check_estimator(clone(estimator), on_fail=None, on_skip=None, expected_failed_checks=NARROW if kernel else None)
     assert len(results) > 50
-    return [(result["check_name"], result["status"], result["exception"]) for result in results if result["status"] != "passed"]
+    statuses = ("passed", "xfail") if kernel else ("passed",)
+    return [(result["check_name"], result["status"], result["exception"]) for result in results if result["status"] not in statuses]
 
 
 @pytest.mark.slow
