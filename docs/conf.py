@@ -38,6 +38,7 @@ myst_heading_anchors = 3
 autodoc_typehints = "none"  # numpydoc shows the types that the sections of a docstring name
 autodoc_inherit_docstrings = True
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"  # `fit()` instead of `TAN.fit()` in the narrow table of contents
 numpydoc_show_class_members = False  # the templates of autosummary list the members
 numpydoc_class_members_toctree = False
 
